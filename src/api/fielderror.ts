@@ -1,0 +1,102 @@
+// Errors of single fields, collected by validation and turned into one 422. Texts follow the reference
+// (field.Error): `<field>: <reason text>: <value>: <detail>`.
+import { type Cause, qualified, refuse, type Status } from "./status.ts";
+
+/** What is wrong with a field. */
+export type FieldReason =
+  | "Required" | "Invalid" | "NotSupported" | "Duplicate" | "Forbidden" | "TooLong" | "TooMany" | "NotFound"
+  | "TypeInvalid" | "InternalError";
+
+const texts: Readonly<Record<FieldReason, string>> = {
+  Required: "Required value",
+  Invalid: "Invalid value",
+  NotSupported: "Unsupported value",
+  Duplicate: "Duplicate value",
+  Forbidden: "Forbidden",
+  TooLong: "Too long",
+  TooMany: "Too many",
+  NotFound: "Not found",
+  TypeInvalid: "Invalid value",
+  InternalError: "Internal error",
+};
+
+/** One field at fault. */
+export interface FieldError {
+  readonly reason: FieldReason;
+  /** Path as reported: `spec.containers[0].name`. */
+  readonly field: string;
+  /** The message without the path: `Required value: must be set`, `Invalid value: "x": why`. */
+  readonly text: string;
+}
+
+/** Go's `%q`-like text of a bad value: strings quoted, others as JSON. */
+export function quoteBad(value: unknown): string {
+  if (value === undefined || value === null) return "null";
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return String(value);
+  return JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Map ? Object.fromEntries(inner) : inner));
+}
+
+function withDetail(head: string, detail: string): string {
+  return detail === "" ? head : `${head}: ${detail}`;
+}
+
+/** A missing value. */
+export function required(field: string, detail = ""): FieldError {
+  return { reason: "Required", field, text: withDetail(texts.Required, detail) };
+}
+
+/** A value that breaks a rule; `detail` says which. */
+export function invalid(field: string, value: unknown, detail: string): FieldError {
+  return { reason: "Invalid", field, text: withDetail(`${texts.Invalid}: ${quoteBad(value)}`, detail) };
+}
+
+/** A value outside a closed set; the supported values are listed in the order given. */
+export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const detail = supported.length === 0 ? "" : `supported values: ${supported.map((s) => JSON.stringify(s)).join(", ")}`;
+  return { reason: "NotSupported", field, text: withDetail(`${texts.NotSupported}: ${quoteBad(value)}`, detail) };
+}
+
+/** A value that must be unique and is not. */
+export function duplicate(field: string, value: unknown): FieldError {
+  return { reason: "Duplicate", field, text: `${texts.Duplicate}: ${quoteBad(value)}` };
+}
+
+/** A value that may not be set here. */
+export function forbiddenField(field: string, detail: string): FieldError {
+  return { reason: "Forbidden", field, text: withDetail(texts.Forbidden, detail) };
+}
+
+/** A value over `bytesMax` bytes; the value itself is not repeated. */
+export function tooLong(field: string, bytesMax: number): FieldError {
+  return { reason: "TooLong", field, text: `${texts.TooLong}: must have at most ${bytesMax} bytes` };
+}
+
+/** A list over `countMax` items. */
+export function tooMany(field: string, count: number, countMax: number): FieldError {
+  return { reason: "TooMany", field, text: `${texts.TooMany}: ${count}: must have at most ${countMax} items` };
+}
+
+/** A reference to something that is not there. */
+export function fieldNotFound(field: string, value: unknown): FieldError {
+  return { reason: "NotFound", field, text: `${texts.NotFound}: ${quoteBad(value)}` };
+}
+
+/** Path of item `index` or key `key` of a list or map. */
+export function at(path: string, indexOrKey: number | string): string {
+  return `${path}[${indexOrKey}]`;
+}
+
+/** 422 Invalid over all fields at fault; `kind` and `group` are the object's, not the resource's. */
+export function invalidObject(group: string, kind: string, name: string, errors: readonly FieldError[]): Status {
+  const messages = [...new Set(errors.map((e) => `${e.field}: ${e.text}`))];
+  const body = messages.length === 1 ? messages[0] : `[${messages.join(", ")}]`;
+  const causes: Cause[] = errors.map((e) => ({ reason: `FieldValue${e.reason}`, message: e.text, field: e.field }));
+  const named = name === "" ? '""' : JSON.stringify(name);
+  return refuse("Invalid", `${qualified(group, kind)} ${named} is invalid: ${body}`, {
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { group }),
+    kind,
+    causes,
+  });
+}

@@ -1,0 +1,19 @@
+// A JSON document in memory: what patches, apply and free-form fields work on.
+// Objects are Maps, so that no key of a client ever indexes a JavaScript object; key order is kept.
+
+/** A number token JavaScript cannot hold exactly or that was not written as an integer: its text, as sent. */
+export class NumberText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A JSON object. */
+export type ValueMap = Map<string, Value>;
+
+/**
+ * Any JSON value. Integers within ±2^53 are numbers, other integers bigints,
+ * everything with a fraction or exponent a NumberText (`1.0` and `1e3` are not integers to the type engine).
+ */
+export type Value = null | boolean | number | bigint | string | NumberText | Value[] | ValueMap;

@@ -1,0 +1,78 @@
+// One front's view of the shared logs: what reads and watches are served from. Single-threaded and never blocking;
+// everything returned is a slice of shared memory that nobody changes while the view holds it.
+//
+// A record's place is a Location: one number, the log-wide segment number times recordsPerSegment plus the index.
+
+/** Where a record is. Opaque; 0 means none. */
+export type Location = number;
+
+/** What an entry of a log is: the change types, and a live record copied forward out of a retired segment (no event). */
+export const recordTypes = { create: 1, update: 2, delete: 3, move: 4 } as const;
+
+/** One front's view of one resource prefix. */
+export interface LogView {
+  readonly prefix: string;
+  /** Every revision above this one can be read and watched; at or below: 410. */
+  readonly floor: number;
+  /**
+   * Takes in everything published and returns a revision R such that the view holds every change at or below R:
+   * at least every change acknowledged to anybody before the call.
+   */
+  drain(): number;
+  /** Number of live objects. */
+  readonly count: number;
+  /** The live record of a key; 0 when there is none. `namespace` is empty for cluster-scoped objects. */
+  get(namespace: string, name: string): Location;
+  /** Its record at `revision` (> floor); 0 when it did not exist then. */
+  getAt(namespace: string, name: string, revision: number): Location;
+  /**
+   * Live records in key order, from the first key after `after` (a key relative to the prefix, `namespace/name` or
+   * `name`; empty: the start), limited to one namespace when `namespace` is not empty, as of `revision` (0: now).
+   * Stops when `take` returns false. Calls `take` synchronously; hold() first when the slices must live longer.
+   */
+  scan(namespace: string, after: string, revision: number, take: (at: Location, key: string) => boolean): void;
+  /** Keeps every record reachable now from being recycled until released; bounded time (limits.ts). */
+  hold(): Hold;
+
+  // Reading a record. The slices are views of shared memory.
+  typeOf(at: Location): number;
+  revisionOf(at: Location): number;
+  createRevisionOf(at: Location): number;
+  /** The record of the same key before this one; 0 when there is none or it left the window. */
+  previousOf(at: Location): Location;
+  /** Key relative to the prefix. */
+  keyOf(at: Location): string;
+  /** The object's JSON, `{"kind":…}`, without the frame. */
+  object(at: Location): Uint8Array<SharedArrayBuffer>;
+  /** The framed watch event, newline included. */
+  frame(at: Location): Uint8Array<SharedArrayBuffer>;
+
+  // Following the log in order, for watches: the entries of a log are numbered by position, moves included.
+  /** Position after the newest entry taken in by drain(). */
+  readonly head: number;
+  /** Position of the first event with a revision above `revision`; undefined when that is at or below the floor. */
+  positionAfter(revision: number): number | undefined;
+  /** The record at a position below head; 0 when it was recycled (the reader is too slow: 410). */
+  at(position: number): Location;
+  /**
+   * Frames from `position` on that lie next to one another in one segment, at most `bytesMax` (always at least one
+   * frame) and below `end`: for unfiltered watches. `next` is the position after the last one. Moves are not events and
+   * end a run. Undefined: the position was recycled.
+   */
+  run(position: number, end: number, bytesMax: number): { bytes: Uint8Array<SharedArrayBuffer> | undefined; next: number } | undefined;
+  /** Calls `news` (outside drain) after entries were taken in, and after the floor moved. Returns how to stop. */
+  onNews(news: () => void): () => void;
+}
+
+/** A promise to readers that slices stay. */
+export interface Hold {
+  release(): void;
+}
+
+/** One front's side of everything it shares with the store thread. */
+export interface Views {
+  /** The log of a prefix. Throws on a prefix that is not registered. */
+  log(prefix: string): LogView;
+  /** Newest revision acknowledged to anybody, over all logs. */
+  readonly revision: number;
+}

@@ -1,0 +1,47 @@
+// Every bound of the server, with unit and reason. A queue, a size or a time without a line here has no bound,
+// and that is a bug. Relations between bounds are asserted at the end.
+import { assert } from "../base/assert.ts";
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/** Bounds; units end the names. */
+export const limits = {
+  /** Request bodies (reference: 3 MiB, 413 beyond). */
+  bodyBytesMax: 3 * MiB,
+  /** Stored objects, as the reference's store limits a request. */
+  objectBytesMax: 1.5 * MiB,
+  /** JSON and YAML nesting (reference: 10,000). */
+  depthMax: 10_000,
+  /** JSON patch operations (reference: 10,000, 413 beyond). */
+  patchOperationsMax: 10_000,
+  /** Bytes a JSON patch may copy (reference: the body limit). */
+  patchCopyBytesMax: 3 * MiB,
+  /** Annotations, keys plus values (reference: 256 KiB). */
+  annotationsBytesMax: 256 * KiB,
+  /** Everything but watches ends by then (reference: 60 s). */
+  requestMsMax: 60_000,
+  /** Wait for a resource version that is not there yet (reference: 3 s). */
+  freshnessWaitMsMax: 3_000,
+  /** Watch history and continue tokens (document: five minutes). */
+  historyMsMin: 300_000,
+  /** Dead records a log keeps, per resource prefix; the limit wins over the five minutes. */
+  historyBytesMax: 256 * MiB,
+  /** Request line plus headers. */
+  headBytesMax: 64 * KiB,
+  /** Header fields; the uWS build hangs above 48. */
+  headerCountMax: 48,
+  /** One pass of the fan-out, then the loop gets a turn. */
+  passRecordsMax: 256,
+  /** Bytes of one write to a watcher. */
+  sliceBytesMax: 256 * KiB,
+  /** Chunk a list is gathered into. */
+  listChunkBytes: 1 * MiB,
+  /** How long a hold may keep segments from being recycled. */
+  holdMsMax: 60_000,
+  /** Changes waiting for the store thread, per front; 429 beyond. */
+  storeQueueMax: 10_000,
+} as const;
+
+assert(limits.objectBytesMax <= limits.bodyBytesMax, "A stored object must fit in a request body");
+assert(limits.patchCopyBytesMax <= limits.bodyBytesMax, "A patch must not copy more than a body holds");

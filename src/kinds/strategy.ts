@@ -1,0 +1,64 @@
+// What a kind does beyond having a shape. One file per kind in this folder returns a Strategy; a kind without one
+// gets the generic behaviour. Pure: no I/O, no clock of its own (times come in the context).
+import type { FieldError } from "../api/fielderror.ts";
+import type { Identity } from "../api/identity.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Status } from "../api/status.ts";
+
+/** What a strategy may know about the request. */
+export interface StrategyContext {
+  readonly identity: Identity;
+  /** Group and version the request is in, spelled in the identity. */
+  readonly group: string;
+  readonly version: string;
+  /** Now, as the canonical JSON form of Time. */
+  readonly now: string;
+  /** Name of the user, for kinds that record it (certificate signing requests). */
+  readonly user: { readonly name: string; readonly uid: string; readonly groups: readonly string[]; readonly extra: ReadonlyMap<string, readonly string[]> };
+  readonly dryRun: boolean;
+}
+
+/** Formats of metadata.name; the texts are those of facts' `formats`. */
+export type NameFormat =
+  | "dns1123-subdomain" | "dns1123-label" | "dns1035-label" | "path-segment";
+
+/** A whole-object or subresource write. */
+export interface UpdateStrategy<T extends ApiObject> {
+  /** Restores what this write may not touch and resets what the server owns. `object` is changed in place. */
+  prepare(context: StrategyContext, object: T, old: T): void;
+  /** All fields at fault (generic metadata rules are checked by the caller). */
+  validate(context: StrategyContext, object: T, old: T): FieldError[];
+}
+
+/** Behaviour of one kind at its internal shape (the version the request is in). */
+export interface Strategy<T extends ApiObject> {
+  readonly nameFormat: NameFormat;
+  readonly allowCreateOnUpdate: boolean;
+  readonly allowUnconditionalUpdate: boolean;
+  /** A delete that removed the object answers the object, not a Status. */
+  readonly returnsDeletedObject: boolean;
+  /** Resets and computed fields of a create (status emptied, generation 1, …). `object` is changed in place. */
+  prepareForCreate(context: StrategyContext, object: T): void;
+  /** All fields at fault on create (generic metadata rules are checked by the caller). */
+  validate(context: StrategyContext, object: T): FieldError[];
+  readonly update: UpdateStrategy<T>;
+  /** The `status` subresource, where there is one. */
+  readonly status?: UpdateStrategy<T>;
+  /** Further object-shaped subresources (ephemeralcontainers, approval, finalize). */
+  readonly subresources?: ReadonlyMap<string, UpdateStrategy<T>>;
+  /** Texts for Warning headers on create and update. */
+  warnings?(context: StrategyContext, object: T, old: T | undefined): string[];
+  /** Selectable fields beyond metadata.name and metadata.namespace, as [label, value] pairs, always all of them. */
+  selectableFields?(object: T): [field: string, value: string][];
+  /** Maps a field label of a request to the stored one (spec.host → spec.nodeName); undefined refuses it. */
+  readonly fieldLabels?: ReadonlyMap<string, string>;
+  /**
+   * Graceful deletion (pods): the seconds to wait for this object when a delete asks for `requested` (undefined: no wish).
+   * Undefined means removal at once.
+   */
+  gracePeriod?(object: T, requested: number | undefined): number | undefined;
+  /** Refuses a delete (immortal objects). */
+  checkDelete?(context: StrategyContext, object: T): Status | undefined;
+  /** Finalizers a delete leaves by default when the request names no policy: "orphan" or undefined. */
+  readonly defaultOrphan?: boolean;
+}
