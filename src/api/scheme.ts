@@ -72,3 +72,10 @@ export interface Scheme {
   /** Resources of one group version, in discovery order; undefined when the group version is not served. */
   groupVersion(group: string, version: string): readonly Resource[] | undefined;
 }
+
+/** What may be switched on and off when a scheme is built. */
+export interface SchemeOptions {
+  readonly identity: Identity;
+  /** `--runtime-config`: `group/version`, `group/version/resource` or `api/all|beta|alpha` to on or off. */
+  readonly runtimeConfig?: ReadonlyMap<string, boolean>;
+}
