@@ -4,8 +4,16 @@ import { type Cause, qualified, refuse, type Status } from "./status.ts";
 
 /** What is wrong with a field. */
 export type FieldReason =
-  | "Required" | "Invalid" | "NotSupported" | "Duplicate" | "Forbidden" | "TooLong" | "TooMany" | "NotFound"
-  | "TypeInvalid" | "InternalError";
+  | "Required"
+  | "Invalid"
+  | "NotSupported"
+  | "Duplicate"
+  | "Forbidden"
+  | "TooLong"
+  | "TooMany"
+  | "NotFound"
+  | "TypeInvalid"
+  | "InternalError";
 
 const texts: Readonly<Record<FieldReason, string>> = {
   Required: "Required value",
@@ -53,7 +61,8 @@ export function invalid(field: string, value: unknown, detail: string): FieldErr
 
 /** A value outside a closed set; the supported values are listed in the order given. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
-  const detail = supported.length === 0 ? "" : `supported values: ${supported.map((s) => JSON.stringify(s)).join(", ")}`;
+  const detail =
+    supported.length === 0 ? "" : `supported values: ${supported.map((s) => JSON.stringify(s)).join(", ")}`;
   return { reason: "NotSupported", field, text: withDetail(`${texts.NotSupported}: ${quoteBad(value)}`, detail) };
 }
 

@@ -23,8 +23,21 @@ export class RawJson {
 
 /** Scalars of the wire and the special scalars of the API. */
 export type ScalarType =
-  | "bool" | "string" | "bytes" | "int32" | "int64" | "uint32" | "uint64" | "float" | "double"
-  | "Time" | "MicroTime" | "Duration" | "Quantity" | "IntOrString" | "raw";
+  | "bool"
+  | "string"
+  | "bytes"
+  | "int32"
+  | "int64"
+  | "uint32"
+  | "uint64"
+  | "float"
+  | "double"
+  | "Time"
+  | "MicroTime"
+  | "Duration"
+  | "Quantity"
+  | "IntOrString"
+  | "raw";
 
 /** One field of a message. */
 export interface Field {

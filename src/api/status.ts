@@ -3,9 +3,25 @@
 
 /** Why a request was refused. The wire's `reason`. */
 export type Reason =
-  | "" | "BadRequest" | "Unauthorized" | "Forbidden" | "NotFound" | "MethodNotAllowed" | "NotAcceptable"
-  | "AlreadyExists" | "Conflict" | "Gone" | "Expired" | "RequestEntityTooLarge" | "UnsupportedMediaType" | "Invalid"
-  | "TooManyRequests" | "InternalError" | "ServiceUnavailable" | "Timeout" | "ServerTimeout";
+  | ""
+  | "BadRequest"
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "MethodNotAllowed"
+  | "NotAcceptable"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Expired"
+  | "RequestEntityTooLarge"
+  | "UnsupportedMediaType"
+  | "Invalid"
+  | "TooManyRequests"
+  | "InternalError"
+  | "ServiceUnavailable"
+  | "Timeout"
+  | "ServerTimeout";
 
 /** HTTP code of each reason; "" stands for errors without one, which carry their own code. */
 const codes: Readonly<Record<Exclude<Reason, "">, number>> = {

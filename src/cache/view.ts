@@ -59,7 +59,11 @@ export interface LogView {
    * frame) and below `end`: for unfiltered watches. `next` is the position after the last one. Moves are not events and
    * end a run. Undefined: the position was recycled.
    */
-  run(position: number, end: number, bytesMax: number): { bytes: Uint8Array<SharedArrayBuffer> | undefined; next: number } | undefined;
+  run(
+    position: number,
+    end: number,
+    bytesMax: number,
+  ): { bytes: Uint8Array<SharedArrayBuffer> | undefined; next: number } | undefined;
   /** Calls `news` (outside drain) after entries were taken in, and after the floor moved. Returns how to stop. */
   onNews(news: () => void): () => void;
 }

@@ -27,7 +27,10 @@ export function encode(_message: Message, _object: object): string {
 }
 
 /** The object's JSON as it is stored: resourceVersion empty, and where its digits go. */
-export function encodeForStore(_message: Message, _object: object): { body: Uint8Array<ArrayBuffer>; versionAt: number } {
+export function encodeForStore(
+  _message: Message,
+  _object: object,
+): { body: Uint8Array<ArrayBuffer>; versionAt: number } {
   return unreachable("Not built yet");
 }
 

@@ -6,11 +6,21 @@ import { unreachable } from "../base/assert.ts";
 import type { NameFormat } from "./strategy.ts";
 
 /** All faults of a new object's metadata. */
-export function validateMeta(_meta: ObjectMeta, _namespaced: boolean, _format: NameFormat, _identity: Identity): FieldError[] {
+export function validateMeta(
+  _meta: ObjectMeta,
+  _namespaced: boolean,
+  _format: NameFormat,
+  _identity: Identity,
+): FieldError[] {
   return unreachable("Not built yet");
 }
 
 /** All faults of a change of metadata, the rules of a new object included. */
-export function validateMetaUpdate(_meta: ObjectMeta, _old: ObjectMeta, _namespaced: boolean, _identity: Identity): FieldError[] {
+export function validateMetaUpdate(
+  _meta: ObjectMeta,
+  _old: ObjectMeta,
+  _namespaced: boolean,
+  _identity: Identity,
+): FieldError[] {
   return unreachable("Not built yet");
 }

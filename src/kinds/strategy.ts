@@ -14,13 +14,17 @@ export interface StrategyContext {
   /** Now, as the canonical JSON form of Time. */
   readonly now: string;
   /** Name of the user, for kinds that record it (certificate signing requests). */
-  readonly user: { readonly name: string; readonly uid: string; readonly groups: readonly string[]; readonly extra: ReadonlyMap<string, readonly string[]> };
+  readonly user: {
+    readonly name: string;
+    readonly uid: string;
+    readonly groups: readonly string[];
+    readonly extra: ReadonlyMap<string, readonly string[]>;
+  };
   readonly dryRun: boolean;
 }
 
 /** Formats of metadata.name; the texts are those of facts' `formats`. */
-export type NameFormat =
-  | "dns1123-subdomain" | "dns1123-label" | "dns1035-label" | "path-segment";
+export type NameFormat = "dns1123-subdomain" | "dns1123-label" | "dns1035-label" | "path-segment";
 
 /** A whole-object or subresource write. */
 export interface UpdateStrategy<T extends ApiObject> {

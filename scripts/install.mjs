@@ -1,0 +1,41 @@
+// Shared by start, test and check: installs what is missing and builds. Plain JavaScript, because it runs before tsc.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The project's folder. */
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Runs a command in the project's folder; ends this process with its code when it fails. */
+export function run(command, args, options = {}) {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: "inherit", ...options });
+  if (error) fail(`${command} could not be started: ${error.message}`);
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** One clear line, exit code 1. */
+export function fail(message) {
+  console.error(`orch: ${message}`);
+  process.exit(1);
+}
+
+/** Installs the locked dependencies when they are missing or the lock file changed since. */
+export function install() {
+  const stamp = join(root, "node_modules", ".orch-lock");
+  const lock = readFileSync(join(root, "package-lock.json"), "utf8");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return;
+  // The uWS build names the Node versions it loads on; on others start.mjs brings the runtime it needs.
+  run(npm(), ["ci", "--no-fund", "--no-audit", "--engine-strict=false", "--loglevel=error"]);
+  writeFileSync(stamp, lock);
+}
+
+/** Compiles src/, workers/, test/, perf/ and scripts/ to dist/; quick when nothing changed. */
+export function build() {
+  run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", "tsconfig.json"]);
+}
+
+/** npm's command name on this platform. */
+export function npm() {
+  return process.platform === "win32" ? "npm.cmd" : "npm";
+}
