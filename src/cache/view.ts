@@ -44,6 +44,10 @@ export interface LogView {
   keyOf(at: Location): string;
   /** The object's JSON, `{"kind":…}`, without the frame. */
   object(at: Location): Uint8Array<SharedArrayBuffer>;
+  /** Byte offset in object() of the digits of metadata.resourceVersion (they are the record's revision). */
+  versionAt(at: Location): number;
+  /** The selection side-table as cache/selection.ts laid it out. */
+  selection(at: Location): Uint8Array<SharedArrayBuffer>;
   /** The framed watch event, newline included. */
   frame(at: Location): Uint8Array<SharedArrayBuffer>;
 
