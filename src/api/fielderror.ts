@@ -1,5 +1,6 @@
 // Errors of single fields, collected by validation and turned into one 422. Texts follow the reference
 // (field.Error): `<field>: <reason text>: <value>: <detail>`.
+import { GoText, quote, stringList, stringMap } from "./gotext.ts";
 import { type Cause, qualified, refuse, type Status } from "./status.ts";
 
 /** What is wrong with a field. */
@@ -37,12 +38,26 @@ export interface FieldError {
   readonly text: string;
 }
 
-/** Go's `%q`-like text of a bad value: strings quoted, others as JSON. */
+/** Go's text of a bad value: strings quoted, numbers bare, maps and lists of strings as Go writes them, others as JSON. */
 export function quoteBad(value: unknown): string {
-  if (value === undefined || value === null) return "null";
-  if (typeof value === "string") return JSON.stringify(value);
+  if (value === undefined || value === null) return '"null"';
+  if (value instanceof GoText) return value.text;
+  if (typeof value === "string") return quote(value);
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return String(value);
-  return JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Map ? Object.fromEntries(inner) : inner));
+  if (isStringMap(value)) return stringMap(value);
+  if (isStringList(value)) return stringList(value);
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    if (inner instanceof Map) return Object.fromEntries(inner);
+    return typeof inner === "bigint" ? String(inner) : inner;
+  });
+}
+
+function isStringMap(value: unknown): value is Map<string, string> {
+  return value instanceof Map && [...value.values()].every((item) => typeof item === "string");
+}
+
+function isStringList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 function withDetail(head: string, detail: string): string {
@@ -61,8 +76,7 @@ export function invalid(field: string, value: unknown, detail: string): FieldErr
 
 /** A value outside a closed set; the supported values are listed in the order given. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
-  const detail =
-    supported.length === 0 ? "" : `supported values: ${supported.map((s) => JSON.stringify(s)).join(", ")}`;
+  const detail = supported.length === 0 ? "" : `supported values: ${supported.map(quote).join(", ")}`;
   return { reason: "NotSupported", field, text: withDetail(`${texts.NotSupported}: ${quoteBad(value)}`, detail) };
 }
 
@@ -100,7 +114,11 @@ export function at(path: string, indexOrKey: number | string): string {
 export function invalidObject(group: string, kind: string, name: string, errors: readonly FieldError[]): Status {
   const messages = [...new Set(errors.map((e) => `${e.field}: ${e.text}`))];
   const body = messages.length === 1 ? messages[0] : `[${messages.join(", ")}]`;
-  const causes: Cause[] = errors.map((e) => ({ reason: `FieldValue${e.reason}`, message: e.text, field: e.field }));
+  const causes: Cause[] = errors.map((e) => ({
+    reason: e.reason === "InternalError" ? e.reason : `FieldValue${e.reason}`,
+    message: e.text,
+    field: e.field,
+  }));
   const named = name === "" ? '""' : JSON.stringify(name);
   return refuse("Invalid", `${qualified(group, kind)} ${named} is invalid: ${body}`, {
     ...(name === "" ? {} : { name }),

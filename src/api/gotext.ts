@@ -1,0 +1,60 @@
+// How the reference prints values inside messages (Go's %q and %#v): quoted strings, maps and lists of strings,
+// and structs where a message shows one. Only for people's eyes; nothing parses these texts.
+
+/** A value whose printed form is already made: a struct, a time. */
+export class GoText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const escapes = new Map([
+  ["\u0007", "\\a"],
+  ["\b", "\\b"],
+  ["\f", "\\f"],
+  ["\n", "\\n"],
+  ["\r", "\\r"],
+  ["\t", "\\t"],
+  ["\v", "\\v"],
+  ["\\", "\\\\"],
+  ['"', '\\"'],
+]);
+// Go prints letters, marks, numbers, punctuation, symbols and the ASCII space as they are.
+const hidden = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+
+/** `%q` of a string. */
+export function quote(value: string): string {
+  return `"${value.replace(hidden, escapeMark)}"`;
+}
+
+function escapeMark(mark: string): string {
+  const known = escapes.get(mark);
+  if (known !== undefined) return known;
+  const code = mark.codePointAt(0) ?? 0;
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, "0")}`;
+  if (code >= 0xd800 && code <= 0xdfff) return "\ufffd";
+  if (code < 0x10000) return `\\u${code.toString(16).padStart(4, "0")}`;
+  return `\\U${code.toString(16).padStart(8, "0")}`;
+}
+
+/** `%#v` of a map of strings, keys sorted. */
+export function stringMap(map: ReadonlyMap<string, string>): string {
+  const keys = [...map.keys()].sort(compareBytes);
+  return `map[string]string{${keys.map((key) => `${quote(key)}:${quote(map.get(key) ?? "")}`).join(", ")}}`;
+}
+
+/** `%#v` of a list of strings. */
+export function stringList(list: readonly string[]): string {
+  return `[]string{${list.map(quote).join(", ")}}`;
+}
+
+/** Go's order of strings: by bytes of UTF-8. */
+export function compareBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** `%v` of a Time given in its JSON form. */
+export function timeText(time: string): string {
+  return `${time.replace("T", " ").replace("Z", "")} +0000 UTC`;
+}
