@@ -1,50 +1,11 @@
-// The few shapes every object shares, for code that works on any kind. Kinds' own types are in gen/types.ts.
-import type { RawJson } from "./schema.ts";
+// The few shapes every object shares, for code that works on any kind. Kinds' own types are in gen/.
+import type { ObjectMeta } from "./gen/meta_v1.ts";
 
-/** metadata.ownerReferences[]. */
-export interface OwnerReference {
-  apiVersion?: string;
-  kind?: string;
-  name?: string;
-  uid?: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-}
-
-/** metadata.managedFields[]. */
-export interface ManagedFieldsEntry {
-  manager?: string;
-  operation?: string;
-  apiVersion?: string;
-  time?: string;
-  fieldsType?: string;
-  fieldsV1?: RawJson;
-  subresource?: string;
-}
-
-/** metadata of every object (meta/v1 ObjectMeta). */
-export interface ObjectMeta {
-  name?: string;
-  generateName?: string;
-  namespace?: string;
-  selfLink?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number | bigint;
-  creationTimestamp?: string;
-  deletionTimestamp?: string;
-  deletionGracePeriodSeconds?: number | bigint;
-  labels?: Map<string, string>;
-  annotations?: Map<string, string>;
-  ownerReferences?: OwnerReference[];
-  finalizers?: string[];
-  clusterName?: string;
-  managedFields?: ManagedFieldsEntry[];
-}
+export type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./gen/meta_v1.ts";
 
 /** Any object of the API. */
 export interface ApiObject {
-  kind?: string;
-  apiVersion?: string;
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
   metadata: ObjectMeta;
 }

@@ -2,16 +2,20 @@
 // codec, defaults, patches and OpenAPI; nothing about a kind's shape is written twice.
 //
 // In memory a message is a plain object whose properties are the JSON names of its schema (never a client's key):
-//   scalar            boolean, string, number; int64 outside ±2^53: bigint
+//   scalar            boolean, string, number; int64 outside ±2^53: bigint. Where Go holds no pointer, zero is undefined
+//                     after decoding if the field is left out of JSON when empty, and present (`""`, 0, false) if not
 //   bytes             string, standard padded base64 (the JSON form)
 //   Time, MicroTime   string, canonical JSON form; zero is undefined
 //   Duration          string, Go's text
-//   Quantity          string, canonical
-//   IntOrString       number or string
+//   Quantity          string, canonical; without a pointer always present ("0")
+//   IntOrString       number or string; without a pointer always present (0)
 //   raw               RawJson: RawExtension, FieldsV1, JSON
 //   map               Map
 //   list              array; nil is undefined (an empty array is an empty list, which Go tells apart)
 //   message           object; a non-pointer message field is always present after decoding, a nil pointer undefined
+//   inlined message   its properties stand in the parent's object, as in JSON
+//   special "List"    string array (ExtraValue, Verbs)
+// The linked descriptors are in messages.ts, the TypeScript interfaces in gen/<group>_<version>.ts.
 
 /** Raw JSON kept as compact text: RawExtension, FieldsV1 and the JSON type. */
 export class RawJson {
@@ -81,7 +85,7 @@ export interface Message {
   readonly typeMeta: boolean;
   /** In the order JSON is emitted. */
   readonly fields: readonly Field[];
-  /** By JSON name, inlined fields included (the path to them is in `inlinePath` of codec internals). */
+  /** By JSON name, fields of inlined messages included. */
   readonly byJson: ReadonlyMap<string, Field>;
   readonly structType: "atomic" | undefined;
   /** JSON form that differs from an object: JSONSchemaPropsOrBool and its like. */

@@ -1,0 +1,2 @@
+// Written by scripts/gen from proto/: do not edit.
+export {};
