@@ -2,6 +2,7 @@
 // everything returned is a slice of shared memory that nobody changes while the view holds it.
 //
 // A record's place is a Location: one number, the log-wide segment number times recordsPerSegment plus the index.
+import type { SelectionSource } from "./selection.ts";
 
 /** Where a record is. Opaque; 0 means none. */
 export type Location = number;
@@ -48,6 +49,10 @@ export interface LogView {
   versionAt(at: Location): number;
   /** The selection side-table as cache/selection.ts laid it out. */
   selection(at: Location): Uint8Array<SharedArrayBuffer>;
+  /** Where selectionAt(at) counts from: for the readers of cache/selection.ts, without a view per record. */
+  selectionSource(at: Location): SelectionSource;
+  /** First byte of the selection side-table in selectionSource(at). */
+  selectionAt(at: Location): number;
   /** The framed watch event, newline included. */
   frame(at: Location): Uint8Array<SharedArrayBuffer>;
 

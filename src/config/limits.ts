@@ -31,6 +31,10 @@ export const limits = {
   headBytesMax: 64 * KiB,
   /** Header fields; the uWS build hangs above 48. */
   headerCountMax: 48,
+  /** Logs there may ever be, custom resources included: one cache line each in the control buffer. */
+  logCountMax: 4096,
+  /** Bytes of recycled segments kept for reuse; the rest goes back to the machine. */
+  poolBytesMax: 64 * MiB,
   /** One pass of the fan-out, then the loop gets a turn. */
   passRecordsMax: 256,
   /** Bytes of one write to a watcher. */
