@@ -60,6 +60,8 @@ export interface StatusDetails {
   readonly uid?: string;
   readonly causes?: readonly Cause[];
   readonly retryAfterSeconds?: number;
+  /** Where a list that expired can go on; written to the Status's own metadata. */
+  readonly continueToken?: string;
 }
 
 /** The answer to a request that did not succeed (or to a delete that did). */

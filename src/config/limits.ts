@@ -39,6 +39,8 @@ export const limits = {
   passRecordsMax: 256,
   /** Bytes of one write to a watcher. */
   sliceBytesMax: 256 * KiB,
+  /** Answers below this are not compressed (reference: 128 KiB). */
+  gzipBytesMin: 128 * KiB,
   /** Chunk a list is gathered into. */
   listChunkBytes: 1 * MiB,
   /** How long a hold may keep segments from being recycled. */

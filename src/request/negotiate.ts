@@ -1,0 +1,121 @@
+// Content negotiation: what the answer is written in and what the body is read as. The rules and texts are the
+// reference's (its Accept parser reads q-values but no wildcard of a subtype besides `*/*`).
+import type { Identity } from "../api/identity.ts";
+import { refuse, type Status } from "../api/status.ts";
+
+/** Formats of an answer. */
+export type Format = "json" | "yaml";
+
+/** How an answer is to be written. */
+export interface Accepted {
+  readonly format: Format;
+  readonly pretty: boolean;
+  /** `as=`: Table and PartialObjectMetadata come with their own issue; absent for the object itself. */
+  readonly contentType: string;
+}
+
+/** Formats of a request body. */
+export type BodyFormat = "json" | "yaml";
+
+interface Clause {
+  readonly type: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly quality: number;
+}
+
+/** The media types of an identity, spelled once. */
+export interface MediaTypes {
+  readonly protobuf: string;
+  readonly metaGroup: string;
+  /** The list the refusals print. */
+  readonly offered: string;
+}
+
+/** Spells the media types of an identity. */
+export function mediaTypes(identity: Identity): MediaTypes {
+  const protobuf = identity.spell("application/vnd.kubernetes.protobuf");
+  return {
+    protobuf,
+    metaGroup: identity.spell("meta.k8s.io"),
+    offered: `application/json, application/yaml, ${protobuf}`,
+  };
+}
+
+const json: Accepted = { format: "json", pretty: false, contentType: "application/json" };
+const jsonPretty: Accepted = { ...json, pretty: true };
+const yaml: Accepted = { format: "yaml", pretty: false, contentType: "application/yaml" };
+
+/** Chooses how to answer; a 406 Status when nothing asked for is offered. */
+export function negotiateAccept(accept: string | undefined, pretty: boolean, types: MediaTypes): Accepted | Status {
+  if (accept === undefined || accept === "" || accept === "application/json" || accept === "*/*")
+    return pretty ? jsonPretty : json;
+  let known = false;
+  for (const clause of parseAccept(accept)) {
+    const format = formatOf(clause.type);
+    if (format === undefined) {
+      if (clause.type === types.protobuf) known = true;
+      continue;
+    }
+    known = true;
+    if (clause.parameters.has("as")) continue;
+    if (format === "yaml") return yaml;
+    return pretty || isPretty(clause.parameters.get("pretty")) ? jsonPretty : json;
+  }
+  if (!known) return refuse("NotAcceptable", "406: Not Acceptable", {});
+  return refuse("NotAcceptable", `only the following media types are accepted: ${types.offered}`);
+}
+
+/** 406 as discovery and other generic endpoints word it. */
+export function notOffered(types: MediaTypes): Status {
+  return refuse("NotAcceptable", `only the following media types are accepted: ${types.offered}`);
+}
+
+function isPretty(value: string | undefined): boolean {
+  return value === "1" || value === "true";
+}
+
+function formatOf(type: string): Format | undefined {
+  if (type === "application/json" || type === "*/*") return "json";
+  return type === "application/yaml" ? "yaml" : undefined;
+}
+
+/** Clauses by falling quality, in the order sent among equals. */
+function parseAccept(accept: string): Clause[] {
+  const clauses: Clause[] = [];
+  for (const part of accept.split(",")) {
+    const [type = "", ...rest] = part.split(";").map((s) => s.trim());
+    const parameters = new Map<string, string>();
+    let quality = 1;
+    for (const parameter of rest) {
+      const equals = parameter.indexOf("=");
+      const key = (equals < 0 ? parameter : parameter.slice(0, equals)).toLowerCase();
+      const value = equals < 0 ? "" : parameter.slice(equals + 1);
+      if (key === "q") quality = Number(value);
+      else parameters.set(key, value);
+    }
+    if (type !== "" && quality > 0) clauses.push({ type: type.toLowerCase(), parameters, quality });
+  }
+  return clauses.sort((a, b) => b.quality - a.quality);
+}
+
+/** The format of a request body; absent means JSON. A 415 Status names what is read. */
+export function negotiateBody(contentType: string | undefined, types: MediaTypes): BodyFormat | Status {
+  if (contentType === undefined || contentType === "") return "json";
+  const type = (contentType.split(";")[0] ?? "").trim().toLowerCase();
+  if (type === "application/json") return "json";
+  if (type === "application/yaml") return "yaml";
+  const message = `the body of the request was in an unknown format - accepted media types include: ${types.offered}`;
+  return refuse("UnsupportedMediaType", message);
+}
+
+/** True when the client reads gzip. */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  if (acceptEncoding === undefined) return false;
+  for (const part of acceptEncoding.split(",")) {
+    const [coding = "", ...parameters] = part.split(";").map((s) => s.trim().toLowerCase());
+    if (coding !== "gzip" && coding !== "*") continue;
+    const quality = parameters.find((p) => p.startsWith("q="));
+    return quality === undefined || Number(quality.slice(2)) > 0;
+  }
+  return false;
+}

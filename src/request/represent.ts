@@ -1,0 +1,39 @@
+// Stored bytes in the version a request asks for. The stored version is a slice of shared memory; another version is
+// decoded, converted and encoded, which callers bound and cache as they need.
+
+import type { Identity } from "../api/identity.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
+import { assert } from "../base/assert.ts";
+import type { Location, LogView } from "../cache/view.ts";
+import { decode, encode, Fault, parseJson } from "../codec/json.ts";
+import { convert } from "../kinds/convert.ts";
+
+const encoder = new TextEncoder();
+
+/** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
+export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
+  const value = parseJson(bytes);
+  assert(!(value instanceof Fault), "A stored object is not JSON");
+  const object = decode<ApiObject>(stored.message, value);
+  assert(!(object instanceof Fault), "A stored object does not fit its type");
+  return object;
+}
+
+/** The stored bytes at the version of `resource`: the same bytes when that is the stored one. */
+export function represent(resource: Resource, identity: Identity, bytes: Uint8Array): Uint8Array {
+  const { stored } = resource;
+  if (stored === undefined || stored === resource) return bytes;
+  const object = convert(decodeStored(stored, bytes), stored, resource, identity);
+  return encoder.encode(encode(resource.message, object));
+}
+
+/** The record's object at the version of `resource`. */
+export function representRecord(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
+  return represent(resource, identity, view.object(at));
+}
+
+/** Length of the leading `{"kind":…,"apiVersion":…,` of an object: list items are written without it. */
+export function typeMetaBytes(resource: Resource): number {
+  return encoder.encode(`{"kind":"${resource.kind}","apiVersion":"${resource.apiVersion}",`).length;
+}

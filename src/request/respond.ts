@@ -1,0 +1,116 @@
+// Answers leave through here: common headers, formats, compression. One exit for refusals.
+import { constants, createGzip, gzip } from "node:zlib";
+import type { Status } from "../api/status.ts";
+import { statusJson } from "../api/statusjson.ts";
+import { assert } from "../base/assert.ts";
+import { parseJson } from "../codec/json.ts";
+import { prettyJson, yamlText } from "../codec/print.ts";
+import { limits } from "../config/limits.ts";
+import type { Accepted } from "./negotiate.ts";
+import type { AnswerStream, Exchange, Headers } from "./transport.ts";
+
+/** What every answer of one request carries besides its own. */
+export interface Reply {
+  readonly exchange: Exchange;
+  /** Audit-Id and Warning headers of the request, in order. */
+  readonly extra: readonly (readonly [string, string])[];
+  /** Told once, before the answer leaves: its code and bytes (-1 for a stream). */
+  readonly answered: (code: number, bytes: number) => void;
+}
+
+const noCache = ["Cache-Control", "no-cache, private"] as const;
+const encoder = new TextEncoder();
+
+/** Headers of an answer of `contentType`. */
+export function headersOf(reply: Reply, contentType: string, more: Headers = []): Headers {
+  return [...reply.extra, noCache, ["Content-Type", contentType], ...more];
+}
+
+/** Sends plain text. */
+export function sendText(reply: Reply, code: number, text: string, contentType = "text/plain; charset=utf-8"): void {
+  reply.answered(code, text.length);
+  const safe: Headers = [["X-Content-Type-Options", "nosniff"]];
+  reply.exchange.send(code, headersOf(reply, contentType, safe), text);
+}
+
+/** The reference's answer for a path nothing is served at. */
+export function sendNotFoundPage(reply: Reply): void {
+  sendText(reply, 404, "404 page not found\n");
+}
+
+/** Sends a Status in the format asked for. */
+export function sendStatus(reply: Reply, status: Status, accepted?: Accepted): void {
+  const retry = status.details?.retryAfterSeconds;
+  const more: [string, string][] = retry === undefined || retry === 0 ? [] : [["Retry-After", String(retry)]];
+  if (status.code === 401) more.push(["WWW-Authenticate", "Bearer"]);
+  sendJson(reply, status.code, encoder.encode(`${statusJson(status)}\n`), accepted, more);
+}
+
+/** Sends one JSON document (with or without its newline) in the format asked for. */
+export function sendJson(
+  reply: Reply,
+  code: number,
+  json: Uint8Array,
+  accepted: Accepted | undefined,
+  more: Headers = [],
+): void {
+  if (accepted !== undefined && (accepted.format === "yaml" || accepted.pretty)) {
+    const text = reformat(json, accepted);
+    reply.answered(code, text.length);
+    reply.exchange.send(code, headersOf(reply, accepted.contentType, more), text);
+    return;
+  }
+  reply.answered(code, json.length);
+  reply.exchange.send(code, headersOf(reply, "application/json", more), json);
+}
+
+/** JSON bytes of ours in another text form. */
+function reformat(json: Uint8Array, accepted: Accepted): string {
+  const value = parseJson(json);
+  assert(value === null || typeof value !== "object" || !("message" in value), "Our own JSON does not parse");
+  return accepted.format === "yaml" ? yamlText(value as never) : prettyJson(value as never);
+}
+
+/** Sends a JSON document gzipped. Answers from a later turn of the loop. */
+export function sendGzip(reply: Reply, code: number, json: Uint8Array): void {
+  gzip(json, { level: constants.Z_BEST_SPEED }, (error, packed) => {
+    if (reply.exchange.aborted) return;
+    if (error !== null) return sendJson(reply, code, json, undefined);
+    reply.answered(code, packed.length);
+    const more: Headers = [
+      ["Content-Encoding", "gzip"],
+      ["Vary", "Accept-Encoding"],
+    ];
+    reply.exchange.send(code, headersOf(reply, "application/json", more), packed);
+  });
+}
+
+/**
+ * A streamed answer that compresses on the way; same contract as AnswerStream. zlib keeps at most
+ * `limits.listChunkBytes` waiting: write() returns false while it works on a chunk.
+ */
+export function gzipStream(stream: AnswerStream): AnswerStream {
+  const packer = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: limits.sliceBytesMax });
+  let drained: () => void = () => undefined;
+  packer.on("data", (chunk: Buffer) => {
+    if (!stream.write(chunk)) packer.pause();
+  });
+  packer.on("drain", () => drained());
+  packer.on("end", () => stream.end());
+  packer.on("error", () => stream.abort());
+  stream.onDrain(() => packer.resume());
+  return {
+    // The chunk is copied: zlib works on it in another thread after this call returned.
+    write: (chunk) => packer.write(Buffer.from(chunk)),
+    onDrain: (callback) => {
+      drained = callback;
+    },
+    end: () => {
+      packer.end();
+    },
+    abort: () => {
+      packer.destroy();
+      stream.abort();
+    },
+  };
+}
