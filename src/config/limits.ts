@@ -11,6 +11,8 @@ export const limits = {
   bodyBytesMax: 3 * MiB,
   /** Stored objects, as the reference's store limits a request. */
   objectBytesMax: 1.5 * MiB,
+  /** What is read and thrown away of a body that is too large, so that its sender gets to see the answer. */
+  bodyDiscardBytesMax: 16 * MiB,
   /** JSON and YAML nesting (reference: 10,000). */
   depthMax: 10_000,
   /** JSON patch operations (reference: 10,000, 413 beyond). */

@@ -1,0 +1,111 @@
+// The strict gate for HTTP: what a parser let through and RFC 9112 does not allow is refused here, before a handler
+// runs, and every header value that leaves passes one encoder. Both fronts call it; it knows neither of them.
+import { limits } from "../config/limits.ts";
+import type { Headers } from "../request/transport.ts";
+import { assert } from "../base/assert.ts";
+
+/** Why a request head is refused: answered as text/plain with this code, then the connection is closed. */
+export interface HeadFault {
+  readonly code: 400 | 417 | 431;
+  readonly message: string;
+}
+
+/** A request head as a parser hands it over; header names in lower case. */
+export interface Head {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: Headers;
+}
+
+/** What a sound head says about the rest of its message. */
+export interface Framing {
+  /** Length of the body, undefined when it is chunked. */
+  readonly length: number | undefined;
+  /** The client asked for the connection to be closed after the answer. */
+  readonly close: boolean;
+}
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const fieldValue = /^[\t\x20-\x7e\x80-\uffff]*$/;
+/** Anything visible; a fragment never belongs in a request. */
+const target = /^[!-"$-~\x80-\uffff]*$/;
+/** Registered name, IPv4 or bracketed IPv6 address, optional port; empty is legal (RFC 9112 3.2). */
+const authority = /^(?:[A-Za-z0-9.\-_~%!$&'()*+;=]*|\[[0-9A-Fa-f:.%A-Za-z]+\])(?::[0-9]*)?$/;
+const digits = /^[0-9]{1,15}$/;
+
+const plain: Framing = { length: 0, close: false };
+
+function bad(message: string): HeadFault {
+  return { code: 400, message };
+}
+
+/**
+ * Checks a request head against RFC 9110 5, 9112 2.2, 3.2, 5.1 and 6: names and values, one Host, an unambiguous body
+ * length. `countMax` is the most header fields the front can carry.
+ */
+export function checkHead(head: Head, countMax: number = limits.headerCountMax): Framing | HeadFault {
+  const { headers } = head;
+  if (headers.length > countMax) return { code: 431, message: `More than ${countMax} header fields` };
+  if (!token.test(head.method)) return bad("Malformed method");
+  if (!head.path.startsWith("/") && !(head.path === "*" && head.method === "OPTIONS")) return bad("Malformed request target");
+  if (!target.test(head.path) || !target.test(head.query)) return bad("Malformed request target");
+  let bytes = head.method.length + head.path.length + head.query.length;
+  let hosts = 0;
+  let length: string | undefined;
+  let coding: string | undefined;
+  let close = false;
+  for (const [name, value] of headers) {
+    bytes += name.length + value.length + 4;
+    if (!token.test(name)) return bad("Malformed header name");
+    if (!fieldValue.test(value)) return bad(`Malformed value of header ${name}`);
+    switch (name) {
+      case "host":
+        if (++hosts > 1) return bad("More than one Host header");
+        if (!authority.test(value)) return bad("Malformed Host header");
+        break;
+      case "content-length":
+        if (length !== undefined) return bad("More than one Content-Length header");
+        if (!digits.test(value)) return bad("Malformed Content-Length header");
+        length = value;
+        break;
+      case "transfer-encoding":
+        if (coding !== undefined) return bad("More than one Transfer-Encoding header");
+        if (value !== "chunked") return bad("Unsupported Transfer-Encoding");
+        coding = value;
+        break;
+      case "connection":
+        if (/(?:^|[ \t,])close(?:$|[ \t,])/i.test(value)) close = true;
+        break;
+      case "expect":
+        if (value.toLowerCase() !== "100-continue") return { code: 417, message: "Unsupported Expect header" };
+        break;
+      default:
+    }
+  }
+  if (bytes > limits.headBytesMax) return { code: 431, message: `Request head larger than ${limits.headBytesMax} bytes` };
+  if (hosts === 0) return bad("Missing Host header");
+  if (coding !== undefined && length !== undefined) return bad("Content-Length beside Transfer-Encoding");
+  if (length === undefined && coding === undefined && !close) return plain;
+  return { length: coding === undefined ? Number(length ?? 0) : undefined, close };
+}
+
+/** Tells a refusal from a sound head. */
+export function isHeadFault(checked: Framing | HeadFault): checked is HeadFault {
+  return "code" in checked;
+}
+
+const unsafe = /[\x00-\x08\x0a-\x1f\x7f]/g;
+
+/**
+ * Encodes the value of a response header: control bytes, line ends above all, become `%XX`, so that no value can end a
+ * header or an answer.
+ */
+export function encodeHeaderValue(value: string): string {
+  return value.replace(unsafe, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
+}
+
+/** Checks the name of a response header, which is always ours. */
+export function assertHeaderName(name: string): void {
+  assert(token.test(name), `A header name must be a token: ${JSON.stringify(name)}`);
+}

@@ -1,0 +1,38 @@
+// What a transport offers to the front thread that runs it. Two implementations: uws.ts and node.ts.
+import type { Handler } from "../request/transport.ts";
+
+/** PEM files of the serving certificate. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** Bundle that client certificates are verified against; only the node front can use it. */
+  readonly clientCaFile?: string;
+}
+
+/** How to listen. */
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 picks a free port. */
+  readonly port: number;
+  /** A listening descriptor of this process to take connections from instead of opening one (node front). */
+  readonly fd?: number;
+  /** Undefined serves plain HTTP (tests only). */
+  readonly tls: TlsFiles | undefined;
+  readonly handle: Handler;
+}
+
+/** An open listener. */
+export interface Listener {
+  /** The port it listens on. */
+  readonly port: number;
+  /** Connections with an answer under way, streamed ones included. */
+  readonly pending: number;
+  /** Streamed answers under way. */
+  readonly streaming: number;
+  /** Takes no further connections; every answer from now on closes its connection. */
+  stopAccepting(): void;
+  /** Ends streamed answers in the order they were started, at most `perSecond`; resolves when none is left. */
+  endStreams(perSecond: number): Promise<void>;
+  /** Cuts what is left. */
+  close(): Promise<void>;
+}
