@@ -37,6 +37,18 @@ export const limits = {
   logCountMax: 4096,
   /** Bytes of recycled segments kept for reuse; the rest goes back to the machine. */
   poolBytesMax: 64 * MiB,
+  /** Header fields on the node front. */
+  headerCountNodeMax: 1_000,
+  /** Requests under way on one connection (node front; the uWS build closes on a second one). */
+  pipelinedMax: 64,
+  /** A TLS handshake, or a request head, is complete by then. */
+  headMsMax: 15_000,
+  /** A connection without a request is closed after this (reference: 90 s; the uWS build: 10 s). */
+  idleMsMax: 90_000,
+  /** A peer that takes nothing of a whole answer is cut after this (the uWS build: 10 s). */
+  stallMsMax: 30_000,
+  /** Bytes a stream of the node front may hold for its peer before it counts as behind. */
+  streamBufferBytesMax: 512 * KiB,
   /** One pass of the fan-out, then the loop gets a turn. */
   passRecordsMax: 256,
   /** Bytes of one write to a watcher. */

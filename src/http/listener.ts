@@ -16,6 +16,8 @@ export interface ListenOptions {
   readonly port: number;
   /** A listening descriptor of this process to take connections from instead of opening one (node front). */
   readonly fd?: number;
+  /** Lets other threads open the same port (node front, Node 22.12 and later; the uWS build always does). */
+  readonly reusePort?: boolean;
   /** Undefined serves plain HTTP (tests only). */
   readonly tls: TlsFiles | undefined;
   readonly handle: Handler;
@@ -25,6 +27,8 @@ export interface ListenOptions {
 export interface Listener {
   /** The port it listens on. */
   readonly port: number;
+  /** Its descriptor, where other threads may take connections from it too. */
+  readonly fd: number | undefined;
   /** Connections with an answer under way, streamed ones included. */
   readonly pending: number;
   /** Streamed answers under way. */

@@ -5,6 +5,9 @@ import type { AnswerStream } from "../request/transport.ts";
 /** Streams under way, oldest first. */
 export class OpenStreams extends Set<AnswerStream> {}
 
+/** What a handler writes to when nobody reads any more. */
+export const goneStream: AnswerStream = { write: () => true, onDrain: () => {}, end: () => {}, abort: () => {} };
+
 /** How often a slice of the streams is ended, in milliseconds. */
 const paceMs = 20;
 

@@ -11,7 +11,7 @@ import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { assertHeaderName, checkHead, encodeHeaderValue, isHeadFault, type HeadFault } from "./gate.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
-import { endPaced, OpenStreams } from "./streams.ts";
+import { endPaced, goneStream, OpenStreams } from "./streams.ts";
 
 type Library = typeof import("uWebSockets.js");
 
@@ -56,6 +56,11 @@ class UwsFront implements Listener {
     this.#handle = handle;
     // Routes with parameters do not match in this build, and an unmatched request ends its connection unanswered.
     app.any("/*", (res, req) => this.#accept(res, req));
+  }
+
+  /** Threads share the port, not a descriptor. */
+  get fd(): undefined {
+    return undefined;
   }
 
   get pending(): number {
@@ -380,9 +385,6 @@ class UwsExchange implements Exchange {
     return stream;
   }
 }
-
-/** What a handler writes to when nobody reads any more. */
-const goneStream: AnswerStream = { write: () => true, onDrain: () => {}, end: () => {}, abort: () => {} };
 
 /** A streamed answer: the head travels with the first chunk, at the latest when the loop comes round. */
 class UwsStream implements AnswerStream {
