@@ -1,0 +1,95 @@
+// Equality of two values of one message type as the reference's semantic comparison sees it: an absent and an empty
+// list or map are the same, quantities compare by amount, and what is not a pointer equals its zero when absent.
+import { invalid } from "../../api/fielderror.ts";
+import { messageOf } from "../../api/messages.ts";
+import { type Field, type Message, RawJson } from "../../api/schema.ts";
+import { immutableMessage } from "../formats.ts";
+import { compareAmounts } from "./amounts.ts";
+import type { Errors } from "./check.ts";
+
+/** True when two values of the message `type` (`core/v1.PodSpec`) mean the same. */
+export function equal(type: string, a: object | undefined, b: object | undefined): boolean {
+  return a === b || equalMessages(messageOf(type), a, b);
+}
+
+/** Adds the error of a message that changed and may not; `shown` is what the error prints, `value` if left out. */
+export function checkImmutable(
+  out: Errors,
+  path: string,
+  type: string,
+  value: object | undefined,
+  old: object | undefined,
+  shown: unknown = value,
+): void {
+  if (!equal(type, value, old)) out.push(invalid(path, shown, immutableMessage));
+}
+
+/** Adds the error of a scalar that changed and may not. */
+export function checkImmutableScalar(out: Errors, path: string, value: unknown, old: unknown): void {
+  if (value !== old) out.push(invalid(path, value, immutableMessage));
+}
+
+/** True when two maps of strings hold the same, an absent one being an empty one. */
+export function equalStrings(
+  a: ReadonlyMap<string, string> | undefined,
+  b: ReadonlyMap<string, string> | undefined,
+): boolean {
+  if ((a?.size ?? 0) !== (b?.size ?? 0)) return false;
+  if (a !== undefined) for (const [key, value] of a) if (b?.get(key) !== value) return false;
+  return true;
+}
+
+function equalMessages(message: Message, a: object | undefined, b: object | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined) return false;
+  if (a instanceof RawJson || b instanceof RawJson) return equalRaw(a, b);
+  for (const [name, field] of message.byJson) {
+    const left = (a as Record<string, unknown>)[name];
+    const right = (b as Record<string, unknown>)[name];
+    if (left !== right && !equalFields(field, left, right)) return false;
+  }
+  return true;
+}
+
+function equalRaw(a: unknown, b: unknown): boolean {
+  return a instanceof RawJson && b instanceof RawJson && a.text === b.text;
+}
+
+function equalFields(field: Field, a: unknown, b: unknown): boolean {
+  switch (field.cardinality) {
+    case "list":
+      return equalLists(field, a as unknown[] | undefined, b as unknown[] | undefined);
+    case "map":
+      return equalMaps(field, a as Map<string, unknown> | undefined, b as Map<string, unknown> | undefined);
+    case "one":
+      return equalItems(field, a, b);
+  }
+}
+
+function equalLists(field: Field, a: readonly unknown[] = [], b: readonly unknown[] = []): boolean {
+  return a.length === b.length && a.every((item, index) => equalItems(field, item, b[index]));
+}
+
+function equalMaps(
+  field: Field,
+  a: ReadonlyMap<string, unknown> = new Map(),
+  b: ReadonlyMap<string, unknown> = new Map(),
+): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, value] of a) if (!b.has(key) || !equalItems(field, value, b.get(key))) return false;
+  return true;
+}
+
+function equalItems(field: Field, a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (field.message !== undefined) {
+    return equalMessages(field.message, a as object | undefined, b as object | undefined);
+  }
+  if (field.type === "raw") return equalRaw(a, b);
+  if (field.type === "Quantity") return typeof a === "string" && typeof b === "string" && compareAmounts(a, b) === 0;
+  return !field.pointer && isZero(a) && isZero(b);
+}
+
+function isZero(value: unknown): boolean {
+  return value === undefined || value === "" || value === 0 || value === false;
+}
