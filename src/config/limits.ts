@@ -61,6 +61,14 @@ export const limits = {
   holdMsMax: 60_000,
   /** Changes waiting for the store thread, per front; 429 beyond. */
   storeQueueMax: 10_000,
+  /** Their bytes, per front; 429 beyond. */
+  storeQueueBytesMax: 64 * MiB,
+  /** Bytes of records the embedded store keeps; only deletes are taken beyond (the reference's store: 2 to 8 GiB). */
+  storeBytesMax: 8192 * MiB,
+  /** Changes of one transaction; the rest waits for the next one. */
+  commitChangesMax: 1_000,
+  /** Bytes of one transaction. */
+  commitBytesMax: 16 * MiB,
 } as const;
 
 assert(limits.objectBytesMax <= limits.bodyBytesMax, "A stored object must fit in a request body");

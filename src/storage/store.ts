@@ -17,9 +17,9 @@ export type ChangeType = (typeof changeTypes)[keyof typeof changeTypes];
 export interface Change {
   /** Resource prefix, `/registry/pods`. */
   readonly prefix: string;
-  /** Full key. */
+  /** Full key: the prefix, a slash, and what is below it. */
   readonly key: string;
-  /** Mod revision the key must have; 0: must not exist. */
+  /** Mod revision the key must have; 0: must not exist. A create expects 0, the others do not. */
   readonly expected: number;
   readonly type: ChangeType;
   /** Labels and selectable fields as laid out by cache/selection.ts; opaque here, stored with the record. */
@@ -37,7 +37,10 @@ export interface Change {
 export interface Record {
   readonly revision: number;
   readonly createRevision: number;
-  /** Revision of the same key's record before this one; 0: none. */
+  /**
+   * Revision of the same key's record before this one; 0: none. A create points to the delete before it as long as
+   * that is remembered. It may point at or below the floor, to a record that is forgotten.
+   */
   readonly previous: number;
   readonly type: ChangeType;
   readonly prefix: string;
@@ -53,10 +56,20 @@ export interface Mismatch {
   readonly actual: number;
 }
 
-/** Why a store refuses: a full disk and an oversized value are the operator's and the client's to mend, not bugs. */
+/**
+ * The store does not take this change; nothing changed. `full`: the disk or the store's own limit (deletes are still
+ * taken at the limit), `too-large`: the object (413), `invalid-key`: a key that is no UTF-8 text or not below its
+ * prefix, `busy`: the queue to the store is full (429), `unavailable`: the store is going away.
+ */
+export interface Refusal {
+  readonly refused: "full" | "too-large" | "invalid-key" | "busy" | "unavailable";
+  readonly message: string;
+}
+
+/** Why a store fails as a whole: a full disk is the operator's to mend, not a bug. */
 export class StoreError extends Error {
   override name = "StoreError";
-  readonly kind: "full" | "too-large" | "identity" | "corrupt" | "unavailable";
+  readonly kind: "full" | "identity" | "locked" | "corrupt" | "unavailable";
   constructor(kind: StoreError["kind"], message: string, cause?: unknown) {
     super(message, { cause });
     this.kind = kind;
@@ -70,13 +83,26 @@ export interface Store {
   /** State and history are exact above this revision; below it is compacted. */
   readonly floor: number;
   /**
-   * Commits a batch in one durable transaction, in order; a mismatch refuses its own change only.
-   * Throws StoreError (nothing of the batch is committed then).
+   * Commits a batch in one durable transaction, in order: a change is checked against the ones before it. A mismatch
+   * or a refusal concerns its own change only. An empty batch at most notes the time (see revisionAt).
+   * Throws StoreError "full" (nothing of the batch is committed, and the store can be used on) or, when the disk
+   * failed or lied, another kind or error: then nothing is known about the batch and the process must end.
    */
-  commit(changes: readonly Change[]): (Record | Mismatch)[];
-  /** Feeds every record of the doc comment above to `take`, in revision order. */
+  commit(changes: readonly Change[]): (Record | Mismatch | Refusal)[];
+  /**
+   * Feeds every record of the doc comment above to `take`, in revision order, and checks that nothing is missing or
+   * altered on the way: throws StoreError "corrupt" else, possibly after some records.
+   */
   replay(take: (record: Record) => void): void;
-  /** Raises the floor to `revision` and forgets what nobody can ask for any more; bounded work per call, `false` while more is left. */
+  /**
+   * A revision that was committed at or before `timeMs` (wall clock), and nearly the newest one of those: every record
+   * above it is younger than that time, give or take ten seconds. Survives a restart. 0: none is known.
+   */
+  revisionAt(timeMs: number): number;
+  /**
+   * Raises the floor to `revision` and forgets what nobody can ask for any more; bounded work per call, `false` while
+   * more is left. Throws as commit() does.
+   */
   compact(revision: number): boolean;
   close(): Promise<void>;
 }

@@ -1,0 +1,230 @@
+// The bytes of the embedded engine: keys and values of its databases. Integers are big-endian in keys, so that they
+// sort, and little-endian in values. What does not decode is corrupt: nothing is guessed.
+//
+//   log       key    0  8  revision
+//             value  0  4  CRC-32 of the key's 8 bytes, then of the value from byte 4 on
+//                    4  1  format, 1
+//                    5  1  type: 1 create, 2 update, 3 delete
+//                    6  2  zero
+//                    8  8  previous: the revision of the same key's record before this one, 0 for none
+//                   16  8  create revision
+//                   24  4  bytes of the prefix (the key begins with it)
+//                   28  4  bytes of the key
+//                   32  4  bytes of the selection
+//                   36  4  bytes of the body
+//                   40  4  offset of resourceVersion's digits in the body
+//                   44     key (UTF-8), selection, body, nothing after it
+//
+//   current   key    the key in UTF-8; longer ones: byte 0xff, which UTF-8 does not have, and their SHA-256
+//             value  0  8  mod revision
+//                    8  8  create revision, 0 when the key is deleted and its delete not yet compacted
+//                   16  4  CRC-32 of the database key, then of bytes 0 to 15
+//
+//   times     key    0  8  milliseconds since 1970
+//             value  0  8  newest revision then
+//                    8  4  CRC-32 of the key, then of bytes 0 to 7
+//
+//   meta      key    "store"
+//             value  JSON of Meta, then 4 bytes CRC-32 of it
+import { createHash } from "node:crypto";
+import { assert } from "../../base/assert.ts";
+import { crc32 } from "../../base/crc32.ts";
+import { type Change, type ChangeType, changeTypes, type Record, StoreError } from "../store.ts";
+
+/** Bytes before the key in a log value. */
+export const headerBytes = 44;
+/** What LMDB takes as a key on 4 KiB pages. */
+export const lmdbKeyBytesMax = 1978;
+const format = 1;
+const digitsMax = 16;
+
+/** What the store knows of itself. */
+export interface Meta {
+  readonly format: number;
+  readonly identity: string;
+  readonly floor: number;
+  /** Newest revision at the time of writing; the log's newest record may be newer. */
+  readonly revision: number;
+}
+
+/** An entry of `current`. */
+export interface Current {
+  readonly mod: number;
+  /** 0: deleted. */
+  readonly create: number;
+}
+
+function corrupt(what: string): never {
+  throw new StoreError("corrupt", `The store is damaged: ${what}`);
+}
+
+function readUint64(bytes: Buffer, at: number): number {
+  const value = bytes.readUInt32LE(at + 4) * 0x1_0000_0000 + bytes.readUInt32LE(at);
+  if (!Number.isSafeInteger(value)) corrupt(`number above 2^53 at byte ${at}`);
+  return value;
+}
+
+function writeUint64(bytes: Buffer, value: number, at: number): void {
+  bytes.writeUInt32LE(value % 0x1_0000_0000, at);
+  bytes.writeUInt32LE(Math.floor(value / 0x1_0000_0000), at + 4);
+}
+
+/** Writes a number as a key of `log` and `times` into `bytes` and returns it. */
+export function encodeNumberKey(value: number, bytes = Buffer.allocUnsafe(8)): Buffer {
+  bytes.writeUInt32BE(Math.floor(value / 0x1_0000_0000), 0);
+  bytes.writeUInt32BE(value % 0x1_0000_0000, 4);
+  return bytes;
+}
+
+/** The number of a key of `log` or `times`. */
+export function decodeNumberKey(key: Uint8Array): number {
+  if (key.length !== 8) corrupt(`key of ${key.length} bytes instead of 8`);
+  const bytes = Buffer.from(key.buffer, key.byteOffset, 8);
+  const value = bytes.readUInt32BE(0) * 0x1_0000_0000 + bytes.readUInt32BE(4);
+  if (!Number.isSafeInteger(value)) corrupt("key above 2^53");
+  return value;
+}
+
+/** The database key of `current` for a key's UTF-8 bytes. */
+export function encodeCurrentKey(key: Uint8Array): Buffer {
+  if (key.length <= lmdbKeyBytesMax) return Buffer.from(key.buffer, key.byteOffset, key.length);
+  return Buffer.concat([Buffer.of(0xff), createHash("sha256").update(key).digest()]);
+}
+
+/** An entry of `current`, stored under `currentKey`. */
+export function encodeCurrent(currentKey: Uint8Array, mod: number, create: number): Buffer {
+  const bytes = Buffer.allocUnsafe(20);
+  writeUint64(bytes, mod, 0);
+  writeUint64(bytes, create, 8);
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 16), crc32(currentKey)), 16);
+  return bytes;
+}
+
+/** Reads an entry of `current`. Throws StoreError "corrupt". */
+export function decodeCurrent(currentKey: Uint8Array, bytes: Buffer): Current {
+  if (bytes.length !== 20) corrupt(`index entry of ${bytes.length} bytes instead of 20`);
+  if (bytes.readUInt32LE(16) !== crc32(bytes.subarray(0, 16), crc32(currentKey))) corrupt("checksum of an index entry");
+  return { mod: readUint64(bytes, 0), create: readUint64(bytes, 8) };
+}
+
+/** A value of `times`, stored under `timeKey`. */
+export function encodeTime(timeKey: Uint8Array, revision: number): Buffer {
+  const bytes = Buffer.allocUnsafe(12);
+  writeUint64(bytes, revision, 0);
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 8), crc32(timeKey)), 8);
+  return bytes;
+}
+
+/** Reads a value of `times`. Throws StoreError "corrupt". */
+export function decodeTime(timeKey: Uint8Array, bytes: Buffer): number {
+  if (bytes.length !== 12) corrupt(`time entry of ${bytes.length} bytes instead of 12`);
+  if (bytes.readUInt32LE(8) !== crc32(bytes.subarray(0, 8), crc32(timeKey))) corrupt("checksum of a time entry");
+  return readUint64(bytes, 0);
+}
+
+/** The value of `meta`. */
+export function encodeMeta(meta: Meta): Buffer {
+  const text = Buffer.from(JSON.stringify(meta));
+  const sum = Buffer.allocUnsafe(4);
+  sum.writeUInt32LE(crc32(text), 0);
+  return Buffer.concat([text, sum]);
+}
+
+/** Reads the value of `meta`. Throws StoreError "corrupt", also for a format that is not this one. */
+export function decodeMeta(bytes: Buffer): Meta {
+  const text = bytes.subarray(0, -4);
+  if (bytes.length < 4 || bytes.readUInt32LE(text.length) !== crc32(text)) corrupt("checksum of its description");
+  const meta = JSON.parse(text.toString()) as Meta;
+  if (meta.format !== format) throw new StoreError("corrupt", `The store has format ${meta.format}, this server reads ${format}`);
+  return meta;
+}
+
+/** A description of a store that holds nothing. */
+export function newMeta(identity: string): Meta {
+  return { format, identity, floor: 0, revision: 0 };
+}
+
+/** An upper bound of the bytes encodeRecord() needs for a change. */
+export function recordBytesMax(change: Change, keyBytes: number): number {
+  return headerBytes + keyBytes + change.selection.length + change.body.length + digitsMax;
+}
+
+/** A record's place in history. */
+export interface Place {
+  readonly revision: number;
+  readonly previous: number;
+  readonly createRevision: number;
+}
+
+/**
+ * Lays a change out as a log value in `bytes` from `at` on. Returns the record, whose selection and body are slices of
+ * `bytes`, and where the value ends.
+ */
+export function encodeRecord(bytes: Buffer, at: number, change: Change, key: Uint8Array, place: Place): { record: Record; end: number } {
+  const { selection, body, versionAt } = change;
+  assert(versionAt > 0, `Version offset ${versionAt} of a body of ${body.length} bytes`);
+  assert(versionAt < body.length, `Version offset ${versionAt} of a body of ${body.length} bytes`);
+  assert(body[versionAt - 1] === 0x22, "No quote before the version digits");
+  assert(body[versionAt] === 0x22, "No quote after the version digits");
+  const digits = String(place.revision);
+  const selectionAt = at + headerBytes + key.length;
+  const bodyAt = selectionAt + selection.length;
+  const end = bodyAt + body.length + digits.length;
+  bytes.set(key, at + headerBytes);
+  bytes.set(selection, selectionAt);
+  bytes.set(body.subarray(0, versionAt), bodyAt);
+  bytes.write(digits, bodyAt + versionAt, "latin1");
+  bytes.set(body.subarray(versionAt), bodyAt + versionAt + digits.length);
+  bytes[at + 4] = format;
+  bytes[at + 5] = change.type;
+  bytes.writeUInt16LE(0, at + 6);
+  writeUint64(bytes, place.previous, at + 8);
+  writeUint64(bytes, place.createRevision, at + 16);
+  bytes.writeUInt32LE(Buffer.byteLength(change.prefix), at + 24);
+  bytes.writeUInt32LE(key.length, at + 28);
+  bytes.writeUInt32LE(selection.length, at + 32);
+  bytes.writeUInt32LE(end - bodyAt, at + 36);
+  bytes.writeUInt32LE(versionAt, at + 40);
+  bytes.writeUInt32LE(crc32(bytes.subarray(at + 4, end), crc32(encodeNumberKey(place.revision))), at);
+  const record = {
+    revision: place.revision,
+    createRevision: place.createRevision,
+    previous: place.previous,
+    type: change.type,
+    prefix: change.prefix,
+    key: change.key,
+    selection: bytes.subarray(selectionAt, bodyAt),
+    body: bytes.subarray(bodyAt, end),
+    versionAt,
+  };
+  return { record, end };
+}
+
+/** Reads a log value; selection and body are slices of it. Throws StoreError "corrupt" on anything unexpected. */
+export function decodeRecord(revision: number, bytes: Buffer): Record {
+  if (bytes.length < headerBytes) corrupt(`record ${revision} of ${bytes.length} bytes`);
+  const sum = crc32(bytes.subarray(4), crc32(encodeNumberKey(revision)));
+  if (bytes.readUInt32LE(0) !== sum) corrupt(`checksum of record ${revision}`);
+  if (bytes[4] !== format || bytes.readUInt16LE(6) !== 0) corrupt(`record ${revision} has an unknown format`);
+  const type = bytes[5] as ChangeType;
+  const prefixBytes = bytes.readUInt32LE(24);
+  const selectionAt = headerBytes + bytes.readUInt32LE(28);
+  const bodyAt = selectionAt + bytes.readUInt32LE(32);
+  const versionAt = bytes.readUInt32LE(40);
+  if (type !== changeTypes.create && type !== changeTypes.update && type !== changeTypes.delete) {
+    corrupt(`record ${revision} has an unknown type`);
+  }
+  if (bodyAt + bytes.readUInt32LE(36) !== bytes.length) corrupt(`lengths of record ${revision}`);
+  if (headerBytes + prefixBytes >= selectionAt || bodyAt + versionAt >= bytes.length) corrupt(`offsets of record ${revision}`);
+  return {
+    revision,
+    createRevision: readUint64(bytes, 16),
+    previous: readUint64(bytes, 8),
+    type,
+    prefix: bytes.toString("utf8", headerBytes, headerBytes + prefixBytes),
+    key: bytes.toString("utf8", headerBytes, selectionAt),
+    selection: bytes.subarray(selectionAt, bodyAt),
+    body: bytes.subarray(bodyAt),
+    versionAt,
+  };
+}

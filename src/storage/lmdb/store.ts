@@ -1,0 +1,402 @@
+// The embedded engine: LMDB with one writer, one durable transaction per batch. See record.ts for the bytes.
+//
+// Two options of the library lose acknowledged writes at a power cut and are therefore never used: overlapping sync
+// (the default) shows a commit before it is on disk, and a transaction whose callback returns something may still be
+// open when the next one is acknowledged. Every callback here returns nothing.
+import { mkdirSync, statfsSync, statSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { type Database, open, type RootDatabase } from "lmdb";
+import { assert } from "../../base/assert.ts";
+import type { Clock } from "../../base/clock.ts";
+import { crc32 } from "../../base/crc32.ts";
+import { failpoint } from "../../base/failpoint.ts";
+import { limits } from "../../config/limits.ts";
+import { type Change, changeTypes, type Mismatch, type Record, type Refusal, type Store, StoreError } from "../store.ts";
+import { takeLock } from "./lock.ts";
+import {
+  type Current,
+  decodeCurrent,
+  decodeMeta,
+  decodeNumberKey,
+  decodeRecord,
+  decodeTime,
+  encodeCurrent,
+  encodeCurrentKey,
+  encodeMeta,
+  encodeNumberKey,
+  encodeRecord,
+  encodeTime,
+  lmdbKeyBytesMax,
+  newMeta,
+  recordBytesMax,
+} from "./record.ts";
+
+/** How to open the embedded engine. */
+export interface LmdbOptions {
+  /** Directory, created when missing; nothing else belongs in it. */
+  readonly path: string;
+  /** Name of the identity the objects are spelled in; a store keeps the one it was created with. */
+  readonly identity: string;
+  readonly clock: Clock;
+  /** Bytes of live and remembered records beyond which nothing but deletes is taken; default limits.storeBytesMax. */
+  readonly mapBytesMax?: number;
+}
+
+type Bytes = Database<Buffer, Buffer>;
+type Sample = readonly [timeMs: number, revision: number];
+
+const metaKey = Buffer.from("store");
+const pageBytes = 4096;
+/** A time sample per this much time with changes. */
+const sampleMs = 10_000;
+/** Records one call of compact() looks at: about two milliseconds. */
+const compactRecordsMax = 256;
+/** Keys fetched at once by a scan; no read transaction lives longer. */
+const scanKeysMax = 1000;
+/** A write that fails with less than this free on the disk failed because the disk is full. */
+const fullBytes = 16 * 1024 * 1024;
+
+/** What a record takes on disk, roughly: small ones lie in the tree, others in pages of their own. */
+function footprint(bytes: number): number {
+  return bytes < pageBytes / 2 ? bytes : Math.ceil((bytes + 16) / pageBytes) * pageBytes;
+}
+
+/** One word of an order-free sum over (key, revision) pairs, to compare the log with the index. */
+function pairSum(key: string, revision: number): number {
+  return Math.imul(crc32(Buffer.from(key), revision >>> 0), 0x9e3779b1) ^ (revision | 0);
+}
+
+/**
+ * Opens or creates a store. Throws StoreError "identity" when it belongs to another identity, "locked" when a process
+ * has it open, "corrupt" when it cannot be read.
+ */
+export function openLmdb(options: LmdbOptions): Store {
+  mkdirSync(options.path, { recursive: true, mode: 0o700 });
+  const unlock = takeLock(join(options.path, "owner"));
+  let root: RootDatabase<Buffer, Buffer> | undefined;
+  try {
+    root = openFile(join(options.path, "data.mdb"), options.mapBytesMax ?? limits.storeBytesMax);
+    return new LmdbStore(options, root, unlock);
+  } catch (error) {
+    void root?.close();
+    unlock();
+    if (error instanceof StoreError || (error as NodeJS.ErrnoException).code === "ENOSPC") throw error;
+    throw new StoreError("corrupt", `The store at ${options.path} cannot be opened: ${(error as Error).message}`, error);
+  }
+}
+
+function openFile(file: string, bytesMax: number): RootDatabase<Buffer, Buffer> {
+  const root = open<Buffer, Buffer>({
+    path: file,
+    // Durable before visible: see the head of this file; test/crash checks the order and cuts the power.
+    overlappingSync: false,
+    maxDbs: 4,
+    encoding: "binary",
+    keyEncoding: "binary",
+    // Address space only; the library maps more when the file outgrows it.
+    mapSize: bytesMax,
+  });
+  // Reading past the end of a truncated file would be a fatal signal; zeros are found out.
+  const { lastPageNumber, pageSize } = root.getStats() as { lastPageNumber: number; pageSize: number };
+  const bytes = (lastPageNumber + 1) * pageSize;
+  if (statSync(file).size < bytes) truncateSync(file, bytes);
+  return root;
+}
+
+class LmdbStore implements Store {
+  revision: number;
+  floor: number;
+  readonly #path: string;
+  readonly #identity: string;
+  readonly #bytesMax: number;
+  readonly #now: () => number;
+  readonly #unlock: () => void;
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #log: Bytes;
+  readonly #current: Bytes;
+  readonly #times: Bytes;
+  readonly #meta: Bytes;
+  readonly #samples: Sample[] = [];
+  readonly #key = Buffer.allocUnsafe(8);
+  #bytes: number;
+  #transaction: number;
+  /** Set once by a failure nothing is known after: every later call throws it again. */
+  #failure: unknown;
+
+  constructor(options: LmdbOptions, root: RootDatabase<Buffer, Buffer>, unlock: () => void) {
+    this.#path = options.path;
+    this.#identity = options.identity;
+    this.#bytesMax = options.mapBytesMax ?? limits.storeBytesMax;
+    this.#unlock = unlock;
+    this.#root = root;
+    const database = (name: string): Bytes => root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
+    this.#log = database("log");
+    this.#current = database("current");
+    this.#times = database("times");
+    this.#meta = database("meta");
+    this.#transaction = lastTransaction(root);
+    const known = this.#meta.getBinary(metaKey);
+    const meta = known === undefined ? newMeta(options.identity) : decodeMeta(Buffer.from(known));
+    if (meta.identity !== options.identity) {
+      throw new StoreError("identity", `The store at ${options.path} holds identity ${meta.identity}, not ${options.identity}`);
+    }
+    this.floor = meta.floor;
+    this.revision = Math.max(meta.revision, this.#newestInLog());
+    this.#bytes = bytesOf(this.#log) + bytesOf(this.#current);
+    // Time goes on evenly while the process runs, whatever happens to the wall clock.
+    const skew = options.clock.now() - options.clock.monotonic();
+    this.#now = () => Math.round(options.clock.monotonic() + skew);
+    if (known === undefined) this.#write(() => this.#meta.putSync(metaKey, encodeMeta(meta)));
+    for (const key of this.#times.getKeys()) this.#samples.push([decodeNumberKey(key), decodeTime(key, this.#get(this.#times, key))]);
+  }
+
+  commit(changes: readonly Change[]): (Record | Mismatch | Refusal)[] {
+    const outcomes: (Record | Mismatch | Refusal)[] = [];
+    const keys = changes.map((change) => Buffer.from(change.key));
+    const arena = Buffer.allocUnsafeSlow(changes.reduce((sum, change, i) => sum + recordBytesMax(change, (keys[i] as Buffer).length), 0));
+    let revision = this.revision;
+    let bytes = this.#bytes;
+    let end = 0;
+    const now = this.#now();
+    const sample = this.#sampleDue(now);
+    if (changes.length === 0 && !sample) return outcomes;
+    failpoint("before-transaction");
+    this.#write(() => {
+      changes.forEach((change, i) => {
+        const key = keys[i] as Buffer;
+        const currentKey = encodeCurrentKey(key);
+        const current = this.#currentOf(currentKey);
+        const refused = this.#check(change, key, current, bytes);
+        if (refused !== undefined) {
+          outcomes.push(refused);
+          return;
+        }
+        const place = { revision: revision + 1, previous: current.mod, createRevision: current.create || revision + 1 };
+        const { record, end: recordEnd } = encodeRecord(arena, end, change, key, place);
+        this.#log.putSync(encodeNumberKey(place.revision, this.#key), arena.subarray(end, recordEnd));
+        this.#current.putSync(currentKey, encodeCurrent(currentKey, place.revision, change.type === changeTypes.delete ? 0 : place.createRevision));
+        bytes += footprint(recordEnd - end);
+        revision = place.revision;
+        end = recordEnd;
+        outcomes.push(record);
+      });
+      if (sample) this.#putSample(now);
+      failpoint("inside-transaction");
+    });
+    failpoint("after-transaction");
+    if (sample) this.#noteSample(now);
+    this.revision = revision;
+    this.#bytes = bytes;
+    return outcomes;
+  }
+
+  replay(take: (record: Record) => void): void {
+    let heads = 0;
+    let sum = 0;
+    let last = 0;
+    for (const key of this.#keys(this.#log)) {
+      const record = decodeRecord(decodeNumberKey(key), this.#get(this.#log, key));
+      const { revision, previous } = record;
+      assert(revision > last, `Revision ${revision} after ${last}`);
+      last = revision;
+      heads++;
+      sum = (sum + pairSum(record.key, revision)) | 0;
+      // What this record followed is still here, unless compaction took it.
+      const supersedes = previous !== 0 && revision > this.floor && (record.type !== changeTypes.create || previous > this.floor);
+      if (supersedes) {
+        heads--;
+        sum = (sum - pairSum(record.key, previous)) | 0;
+      }
+      take(record);
+    }
+    this.#checkIndex(heads, sum);
+  }
+
+  revisionAt(timeMs: number): number {
+    let revision = 0;
+    for (const [time, newest] of this.#samples) {
+      if (time > timeMs) break;
+      revision = newest;
+    }
+    return revision;
+  }
+
+  compact(revision: number): boolean {
+    const target = Math.min(revision, this.revision);
+    if (target <= this.floor) return true;
+    let floor = this.floor;
+    let freed = 0;
+    this.#write(() => {
+      const keys = [...this.#log.getKeys({ start: encodeNumberKey(this.floor + 1), limit: compactRecordsMax })];
+      for (const key of keys) {
+        const at = decodeNumberKey(key);
+        if (at > target) {
+          floor = target;
+          break;
+        }
+        freed += this.#forget(decodeRecord(at, this.#get(this.#log, key)));
+        floor = at;
+      }
+      // A short page was the last one: no record is left up to the target.
+      if (keys.length < compactRecordsMax) floor = target;
+      this.#dropSamples(floor);
+      this.#meta.putSync(metaKey, encodeMeta({ ...newMeta(this.#identity), floor, revision: this.revision }));
+      failpoint("inside-compaction");
+    });
+    this.floor = floor;
+    this.#bytes = Math.max(0, this.#bytes - freed);
+    while (this.#samples.length > 1 && (this.#samples[1] as Sample)[1] <= floor) this.#samples.shift();
+    return floor >= target;
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+    this.#unlock();
+  }
+
+  /** Why a change cannot be made; undefined when it can. */
+  #check(change: Change, key: Buffer, current: Current, bytes: number): Mismatch | Refusal | undefined {
+    assert((change.type === changeTypes.create) === (change.expected === 0), `Type ${change.type} expects ${change.expected}`);
+    if (!change.key.startsWith(`${change.prefix}/`) || key.toString() !== change.key) {
+      return { refused: "invalid-key", message: `Key ${JSON.stringify(change.key.slice(0, 256))} is not text below ${change.prefix}` };
+    }
+    const size = key.length + change.body.length;
+    const grows = change.type !== changeTypes.delete;
+    if (grows && size > limits.objectBytesMax) {
+      return { refused: "too-large", message: `Object of ${size} bytes is larger than ${limits.objectBytesMax} bytes` };
+    }
+    const actual = current.create === 0 ? 0 : current.mod;
+    if (change.expected !== actual) return { actual };
+    if (grows && bytes + footprint(size) > this.#bytesMax) {
+      return { refused: "full", message: `The store holds ${bytes} of at most ${this.#bytesMax} bytes` };
+    }
+    return undefined;
+  }
+
+  /** Runs one durable transaction: when it returns, everything written in it is on the disk. */
+  #write(work: () => void): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    let begun = false;
+    try {
+      this.#root.transactionSync(() => {
+        begun = true;
+        const transaction = this.#root.getWriteTxnId();
+        assert(transaction === this.#transaction + 1, `Transaction ${transaction} after ${this.#transaction}: somebody else wrote`);
+        work();
+      });
+      this.#transaction++;
+    } catch (error) {
+      throw this.#judge(error, begun);
+    }
+  }
+
+  /** A full disk can be waited out: nothing was committed. After anything else nothing is known. */
+  #judge(error: unknown, begun: boolean): unknown {
+    const code = (error as { code?: unknown }).code;
+    const diskFull = code === 28 || code === "ENOSPC" || ((code === 5 || code === "EIO") && this.#freeBytes() < fullBytes);
+    if (begun && diskFull) return new StoreError("full", `No space left on the disk of ${this.#path}`, error);
+    this.#failure = error;
+    return error;
+  }
+
+  #freeBytes(): number {
+    const { bavail, bsize } = statfsSync(this.#path);
+    return bavail * bsize;
+  }
+
+  #get(db: Bytes, key: Buffer): Buffer {
+    const value = db.getBinary(key);
+    if (value === undefined) throw new StoreError("corrupt", `The store is damaged: entry ${key.toString("hex")} is gone`);
+    return Buffer.from(value.buffer, value.byteOffset, value.length);
+  }
+
+  #currentOf(currentKey: Buffer): Current {
+    const value = this.#current.getBinary(currentKey);
+    return value === undefined ? { mod: 0, create: 0 } : decodeCurrent(currentKey, Buffer.from(value.buffer, value.byteOffset, value.length));
+  }
+
+  /** The keys of a database in order, fetched page by page. */
+  *#keys(db: Bytes): Generator<Buffer> {
+    let start = Buffer.of(0);
+    for (;;) {
+      const page = [...db.getKeys({ start, limit: scanKeysMax })];
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < scanKeysMax) return;
+      start = Buffer.concat([last, Buffer.of(0)]);
+    }
+  }
+
+  #newestInLog(): number {
+    for (const key of this.#log.getKeys({ reverse: true, limit: 1 })) return decodeNumberKey(key);
+    return 0;
+  }
+
+  /** Compacts one record: what it followed, and itself when it is a delete. Returns the bytes freed. */
+  #forget(record: Record): number {
+    const freed = this.#remove(record.previous);
+    if (record.type !== changeTypes.delete) return freed;
+    const currentKey = encodeCurrentKey(Buffer.from(record.key));
+    if (this.#currentOf(currentKey).mod === record.revision) this.#current.removeSync(currentKey);
+    return freed + this.#remove(record.revision);
+  }
+
+  #remove(revision: number): number {
+    if (revision === 0) return 0;
+    const key = encodeNumberKey(revision, this.#key);
+    const value = this.#log.getBinary(key);
+    if (value === undefined) return 0;
+    this.#log.removeSync(key);
+    return footprint(value.length);
+  }
+
+  /** Compares the index with what the log says: `heads` keys, of which `sum` is the pairSum. */
+  #checkIndex(heads: number, sum: number): void {
+    let entries = 0;
+    let left = sum;
+    for (const key of this.#keys(this.#current)) {
+      const { mod } = this.#currentOf(key);
+      // A hashed key is not text: its pair is summed over the key in the record.
+      const text = key.length <= lmdbKeyBytesMax && key[0] !== 0xff ? key.toString() : decodeRecord(mod, this.#get(this.#log, encodeNumberKey(mod))).key;
+      left = (left - pairSum(text, mod)) | 0;
+      entries++;
+    }
+    if (entries !== heads || left !== 0) throw new StoreError("corrupt", `The store is damaged: ${heads} keys in the log, ${entries} in the index`);
+  }
+
+  #sampleDue(now: number): boolean {
+    const last = this.#samples.at(-1);
+    if (last === undefined) return true;
+    return now < last[0] || (now >= last[0] + sampleMs && this.revision > last[1]);
+  }
+
+  /** Notes that the newest revision is at least this old; entries from a clock that was ahead are dropped. */
+  #putSample(now: number): void {
+    for (const [time] of this.#samples) if (time > now) this.#times.removeSync(encodeNumberKey(time));
+    const key = encodeNumberKey(now);
+    this.#times.putSync(key, encodeTime(key, this.revision));
+  }
+
+  #noteSample(now: number): void {
+    while (this.#samples.length > 0 && (this.#samples.at(-1) as Sample)[0] >= now) this.#samples.pop();
+    this.#samples.push([now, this.revision]);
+  }
+
+  /** Keeps the newest sample at or below the floor, and all above. */
+  #dropSamples(floor: number): void {
+    this.#samples.forEach(([time], i) => {
+      const next = this.#samples[i + 1];
+      if (next !== undefined && next[1] <= floor) this.#times.removeSync(encodeNumberKey(time));
+    });
+  }
+}
+
+function lastTransaction(root: RootDatabase<Buffer, Buffer>): number {
+  return (root.getStats() as { lastTxnId: number }).lastTxnId;
+}
+
+/** Bytes of the pages of one database. */
+function bytesOf(db: Bytes): number {
+  const stats = db.getStats() as { treeBranchPageCount: number; treeLeafPageCount: number; overflowPages: number };
+  return (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages) * pageBytes;
+}
