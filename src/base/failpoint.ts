@@ -6,7 +6,8 @@ function parse(text: string | undefined): { name: string; left: number } | undef
   if (text === undefined || text === "") return undefined;
   const colon = text.lastIndexOf(":");
   const left = Number(text.slice(colon + 1));
-  if (colon < 1 || !Number.isSafeInteger(left) || left < 1) throw new Error(`ORCH_FAILPOINT is not <name>:<n>: ${text}`);
+  if (colon < 1 || !Number.isSafeInteger(left) || left < 1)
+    throw new Error(`ORCH_FAILPOINT is not <name>:<n>: ${text}`);
   return { name: text.slice(0, colon), left };
 }
 

@@ -67,6 +67,10 @@ export const limits = {
   storeBytesMax: 8192 * MiB,
   /** Changes of one transaction; the rest waits for the next one. */
   commitChangesMax: 1_000,
+  /** How often the store looks for what is older than historyMsMin. */
+  compactionMs: 1_000,
+  /** Records one step of compaction looks at: about two milliseconds. */
+  compactRecordsMax: 256,
   /** Bytes of one transaction. */
   commitBytesMax: 16 * MiB,
 } as const;

@@ -84,7 +84,7 @@ export interface Store {
   readonly floor: number;
   /**
    * Commits a batch in one durable transaction, in order: a change is checked against the ones before it. A mismatch
-   * or a refusal concerns its own change only. An empty batch at most notes the time (see revisionAt).
+   * or a refusal concerns its own change only. An empty batch at most notes the time (see revisionAged).
    * Throws StoreError "full" (nothing of the batch is committed, and the store can be used on) or, when the disk
    * failed or lied, another kind or error: then nothing is known about the batch and the process must end.
    */
@@ -95,10 +95,10 @@ export interface Store {
    */
   replay(take: (record: Record) => void): void;
   /**
-   * A revision that was committed at or before `timeMs` (wall clock), and nearly the newest one of those: every record
-   * above it is younger than that time, give or take ten seconds. Survives a restart. 0: none is known.
+   * Nearly the newest of the revisions that were committed `ageMs` ago or earlier: every record above it is younger,
+   * give or take ten seconds. Goes on evenly when the wall clock is set; survives a restart. 0: none is known.
    */
-  revisionAt(timeMs: number): number;
+  revisionAged(ageMs: number): number;
   /**
    * Raises the floor to `revision` and forgets what nobody can ask for any more; bounded work per call, `false` while
    * more is left. Throws as commit() does.

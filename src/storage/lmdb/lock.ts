@@ -30,7 +30,8 @@ export function takeLock(path: string): () => void {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     const [pid, start] = readFileSync(path, "utf8").split(" ");
-    if (startOf(Number(pid)) === start || attempt > 0) throw new StoreError("locked", `The store is in use by process ${pid}: ${path}`);
+    if (startOf(Number(pid)) === start || attempt > 0)
+      throw new StoreError("locked", `The store is in use by process ${pid}: ${path}`);
     rmSync(path, { force: true });
   }
 }

@@ -135,7 +135,8 @@ export function decodeMeta(bytes: Buffer): Meta {
   const text = bytes.subarray(0, -4);
   if (bytes.length < 4 || bytes.readUInt32LE(text.length) !== crc32(text)) corrupt("checksum of its description");
   const meta = JSON.parse(text.toString()) as Meta;
-  if (meta.format !== format) throw new StoreError("corrupt", `The store has format ${meta.format}, this server reads ${format}`);
+  if (meta.format !== format)
+    throw new StoreError("corrupt", `The store has format ${meta.format}, this server reads ${format}`);
   return meta;
 }
 
@@ -160,7 +161,13 @@ export interface Place {
  * Lays a change out as a log value in `bytes` from `at` on. Returns the record, whose selection and body are slices of
  * `bytes`, and where the value ends.
  */
-export function encodeRecord(bytes: Buffer, at: number, change: Change, key: Uint8Array, place: Place): { record: Record; end: number } {
+export function encodeRecord(
+  bytes: Buffer,
+  at: number,
+  change: Change,
+  key: Uint8Array,
+  place: Place,
+): { record: Record; end: number } {
   const { selection, body, versionAt } = change;
   assert(versionAt > 0, `Version offset ${versionAt} of a body of ${body.length} bytes`);
   assert(versionAt < body.length, `Version offset ${versionAt} of a body of ${body.length} bytes`);
@@ -215,7 +222,8 @@ export function decodeRecord(revision: number, bytes: Buffer): Record {
     corrupt(`record ${revision} has an unknown type`);
   }
   if (bodyAt + bytes.readUInt32LE(36) !== bytes.length) corrupt(`lengths of record ${revision}`);
-  if (headerBytes + prefixBytes >= selectionAt || bodyAt + versionAt >= bytes.length) corrupt(`offsets of record ${revision}`);
+  if (headerBytes + prefixBytes >= selectionAt || bodyAt + versionAt >= bytes.length)
+    corrupt(`offsets of record ${revision}`);
   return {
     revision,
     createRevision: readUint64(bytes, 16),

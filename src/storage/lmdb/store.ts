@@ -11,7 +11,15 @@ import type { Clock } from "../../base/clock.ts";
 import { crc32 } from "../../base/crc32.ts";
 import { failpoint } from "../../base/failpoint.ts";
 import { limits } from "../../config/limits.ts";
-import { type Change, changeTypes, type Mismatch, type Record, type Refusal, type Store, StoreError } from "../store.ts";
+import {
+  type Change,
+  changeTypes,
+  type Mismatch,
+  type Record,
+  type Refusal,
+  type Store,
+  StoreError,
+} from "../store.ts";
 import { takeLock } from "./lock.ts";
 import {
   type Current,
@@ -49,8 +57,6 @@ const metaKey = Buffer.from("store");
 const pageBytes = 4096;
 /** A time sample per this much time with changes. */
 const sampleMs = 10_000;
-/** Records one call of compact() looks at: about two milliseconds. */
-const compactRecordsMax = 256;
 /** Keys fetched at once by a scan; no read transaction lives longer. */
 const scanKeysMax = 1000;
 /** A write that fails with less than this free on the disk failed because the disk is full. */
@@ -81,7 +87,11 @@ export function openLmdb(options: LmdbOptions): Store {
     void root?.close();
     unlock();
     if (error instanceof StoreError || (error as NodeJS.ErrnoException).code === "ENOSPC") throw error;
-    throw new StoreError("corrupt", `The store at ${options.path} cannot be opened: ${(error as Error).message}`, error);
+    throw new StoreError(
+      "corrupt",
+      `The store at ${options.path} cannot be opened: ${(error as Error).message}`,
+      error,
+    );
   }
 }
 
@@ -119,7 +129,10 @@ class LmdbStore implements Store {
   readonly #samples: Sample[] = [];
   readonly #key = Buffer.allocUnsafe(8);
   #bytes: number;
+  /** Number of the last transaction that wrote. */
   #transaction: number;
+  /** Whether the transaction under way has written. */
+  #dirty = false;
   /** Set once by a failure nothing is known after: every later call throws it again. */
   #failure: unknown;
 
@@ -129,7 +142,8 @@ class LmdbStore implements Store {
     this.#bytesMax = options.mapBytesMax ?? limits.storeBytesMax;
     this.#unlock = unlock;
     this.#root = root;
-    const database = (name: string): Bytes => root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
+    const database = (name: string): Bytes =>
+      root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
     this.#log = database("log");
     this.#current = database("current");
     this.#times = database("times");
@@ -138,7 +152,10 @@ class LmdbStore implements Store {
     const known = this.#meta.getBinary(metaKey);
     const meta = known === undefined ? newMeta(options.identity) : decodeMeta(Buffer.from(known));
     if (meta.identity !== options.identity) {
-      throw new StoreError("identity", `The store at ${options.path} holds identity ${meta.identity}, not ${options.identity}`);
+      throw new StoreError(
+        "identity",
+        `The store at ${options.path} holds identity ${meta.identity}, not ${options.identity}`,
+      );
     }
     this.floor = meta.floor;
     this.revision = Math.max(meta.revision, this.#newestInLog());
@@ -146,14 +163,17 @@ class LmdbStore implements Store {
     // Time goes on evenly while the process runs, whatever happens to the wall clock.
     const skew = options.clock.now() - options.clock.monotonic();
     this.#now = () => Math.round(options.clock.monotonic() + skew);
-    if (known === undefined) this.#write(() => this.#meta.putSync(metaKey, encodeMeta(meta)));
-    for (const key of this.#times.getKeys()) this.#samples.push([decodeNumberKey(key), decodeTime(key, this.#get(this.#times, key))]);
+    if (known === undefined) this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
+    for (const key of this.#times.getKeys())
+      this.#samples.push([decodeNumberKey(key), decodeTime(key, this.#get(this.#times, key))]);
   }
 
   commit(changes: readonly Change[]): (Record | Mismatch | Refusal)[] {
     const outcomes: (Record | Mismatch | Refusal)[] = [];
     const keys = changes.map((change) => Buffer.from(change.key));
-    const arena = Buffer.allocUnsafeSlow(changes.reduce((sum, change, i) => sum + recordBytesMax(change, (keys[i] as Buffer).length), 0));
+    const arena = Buffer.allocUnsafeSlow(
+      changes.reduce((sum, change, i) => sum + recordBytesMax(change, (keys[i] as Buffer).length), 0),
+    );
     let revision = this.revision;
     let bytes = this.#bytes;
     let end = 0;
@@ -173,8 +193,12 @@ class LmdbStore implements Store {
         }
         const place = { revision: revision + 1, previous: current.mod, createRevision: current.create || revision + 1 };
         const { record, end: recordEnd } = encodeRecord(arena, end, change, key, place);
-        this.#log.putSync(encodeNumberKey(place.revision, this.#key), arena.subarray(end, recordEnd));
-        this.#current.putSync(currentKey, encodeCurrent(currentKey, place.revision, change.type === changeTypes.delete ? 0 : place.createRevision));
+        this.#put(this.#log, encodeNumberKey(place.revision, this.#key), arena.subarray(end, recordEnd));
+        this.#put(
+          this.#current,
+          currentKey,
+          encodeCurrent(currentKey, place.revision, change.type === changeTypes.delete ? 0 : place.createRevision),
+        );
         bytes += footprint(recordEnd - end);
         revision = place.revision;
         end = recordEnd;
@@ -202,7 +226,8 @@ class LmdbStore implements Store {
       heads++;
       sum = (sum + pairSum(record.key, revision)) | 0;
       // What this record followed is still here, unless compaction took it.
-      const supersedes = previous !== 0 && revision > this.floor && (record.type !== changeTypes.create || previous > this.floor);
+      const supersedes =
+        previous !== 0 && revision > this.floor && (record.type !== changeTypes.create || previous > this.floor);
       if (supersedes) {
         heads--;
         sum = (sum - pairSum(record.key, previous)) | 0;
@@ -212,7 +237,8 @@ class LmdbStore implements Store {
     this.#checkIndex(heads, sum);
   }
 
-  revisionAt(timeMs: number): number {
+  revisionAged(ageMs: number): number {
+    const timeMs = this.#now() - ageMs;
     let revision = 0;
     for (const [time, newest] of this.#samples) {
       if (time > timeMs) break;
@@ -227,7 +253,7 @@ class LmdbStore implements Store {
     let floor = this.floor;
     let freed = 0;
     this.#write(() => {
-      const keys = [...this.#log.getKeys({ start: encodeNumberKey(this.floor + 1), limit: compactRecordsMax })];
+      const keys = [...this.#log.getKeys({ start: encodeNumberKey(this.floor + 1), limit: limits.compactRecordsMax })];
       for (const key of keys) {
         const at = decodeNumberKey(key);
         if (at > target) {
@@ -238,9 +264,9 @@ class LmdbStore implements Store {
         floor = at;
       }
       // A short page was the last one: no record is left up to the target.
-      if (keys.length < compactRecordsMax) floor = target;
+      if (keys.length < limits.compactRecordsMax) floor = target;
       this.#dropSamples(floor);
-      this.#meta.putSync(metaKey, encodeMeta({ ...newMeta(this.#identity), floor, revision: this.revision }));
+      this.#put(this.#meta, metaKey, encodeMeta({ ...newMeta(this.#identity), floor, revision: this.revision }));
       failpoint("inside-compaction");
     });
     this.floor = floor;
@@ -256,9 +282,15 @@ class LmdbStore implements Store {
 
   /** Why a change cannot be made; undefined when it can. */
   #check(change: Change, key: Buffer, current: Current, bytes: number): Mismatch | Refusal | undefined {
-    assert((change.type === changeTypes.create) === (change.expected === 0), `Type ${change.type} expects ${change.expected}`);
+    assert(
+      (change.type === changeTypes.create) === (change.expected === 0),
+      `Type ${change.type} expects ${change.expected}`,
+    );
     if (!change.key.startsWith(`${change.prefix}/`) || key.toString() !== change.key) {
-      return { refused: "invalid-key", message: `Key ${JSON.stringify(change.key.slice(0, 256))} is not text below ${change.prefix}` };
+      return {
+        refused: "invalid-key",
+        message: `Key ${JSON.stringify(change.key.slice(0, 256))} is not text below ${change.prefix}`,
+      };
     }
     const size = key.length + change.body.length;
     const grows = change.type !== changeTypes.delete;
@@ -277,14 +309,19 @@ class LmdbStore implements Store {
   #write(work: () => void): void {
     if (this.#failure !== undefined) throw this.#failure;
     let begun = false;
+    this.#dirty = false;
     try {
       this.#root.transactionSync(() => {
         begun = true;
         const transaction = this.#root.getWriteTxnId();
-        assert(transaction === this.#transaction + 1, `Transaction ${transaction} after ${this.#transaction}: somebody else wrote`);
+        assert(
+          transaction === this.#transaction + 1,
+          `Transaction ${transaction} after ${this.#transaction}: somebody else wrote`,
+        );
         work();
       });
-      this.#transaction++;
+      // LMDB gives the number of a transaction that wrote nothing to the next one.
+      if (this.#dirty) this.#transaction++;
     } catch (error) {
       throw this.#judge(error, begun);
     }
@@ -293,7 +330,8 @@ class LmdbStore implements Store {
   /** A full disk can be waited out: nothing was committed. After anything else nothing is known. */
   #judge(error: unknown, begun: boolean): unknown {
     const code = (error as { code?: unknown }).code;
-    const diskFull = code === 28 || code === "ENOSPC" || ((code === 5 || code === "EIO") && this.#freeBytes() < fullBytes);
+    const diskFull =
+      code === 28 || code === "ENOSPC" || ((code === 5 || code === "EIO") && this.#freeBytes() < fullBytes);
     if (begun && diskFull) return new StoreError("full", `No space left on the disk of ${this.#path}`, error);
     this.#failure = error;
     return error;
@@ -304,15 +342,28 @@ class LmdbStore implements Store {
     return bavail * bsize;
   }
 
+  #put(db: Bytes, key: Buffer, value: Buffer): void {
+    this.#dirty = true;
+    db.putSync(key, value);
+  }
+
+  #delete(db: Bytes, key: Buffer): void {
+    this.#dirty = true;
+    db.removeSync(key);
+  }
+
   #get(db: Bytes, key: Buffer): Buffer {
     const value = db.getBinary(key);
-    if (value === undefined) throw new StoreError("corrupt", `The store is damaged: entry ${key.toString("hex")} is gone`);
+    if (value === undefined)
+      throw new StoreError("corrupt", `The store is damaged: entry ${key.toString("hex")} is gone`);
     return Buffer.from(value.buffer, value.byteOffset, value.length);
   }
 
   #currentOf(currentKey: Buffer): Current {
     const value = this.#current.getBinary(currentKey);
-    return value === undefined ? { mod: 0, create: 0 } : decodeCurrent(currentKey, Buffer.from(value.buffer, value.byteOffset, value.length));
+    return value === undefined
+      ? { mod: 0, create: 0 }
+      : decodeCurrent(currentKey, Buffer.from(value.buffer, value.byteOffset, value.length));
   }
 
   /** The keys of a database in order, fetched page by page. */
@@ -337,7 +388,7 @@ class LmdbStore implements Store {
     const freed = this.#remove(record.previous);
     if (record.type !== changeTypes.delete) return freed;
     const currentKey = encodeCurrentKey(Buffer.from(record.key));
-    if (this.#currentOf(currentKey).mod === record.revision) this.#current.removeSync(currentKey);
+    if (this.#currentOf(currentKey).mod === record.revision) this.#delete(this.#current, currentKey);
     return freed + this.#remove(record.revision);
   }
 
@@ -346,7 +397,7 @@ class LmdbStore implements Store {
     const key = encodeNumberKey(revision, this.#key);
     const value = this.#log.getBinary(key);
     if (value === undefined) return 0;
-    this.#log.removeSync(key);
+    this.#delete(this.#log, key);
     return footprint(value.length);
   }
 
@@ -357,11 +408,15 @@ class LmdbStore implements Store {
     for (const key of this.#keys(this.#current)) {
       const { mod } = this.#currentOf(key);
       // A hashed key is not text: its pair is summed over the key in the record.
-      const text = key.length <= lmdbKeyBytesMax && key[0] !== 0xff ? key.toString() : decodeRecord(mod, this.#get(this.#log, encodeNumberKey(mod))).key;
+      const text =
+        key.length <= lmdbKeyBytesMax && key[0] !== 0xff
+          ? key.toString()
+          : decodeRecord(mod, this.#get(this.#log, encodeNumberKey(mod))).key;
       left = (left - pairSum(text, mod)) | 0;
       entries++;
     }
-    if (entries !== heads || left !== 0) throw new StoreError("corrupt", `The store is damaged: ${heads} keys in the log, ${entries} in the index`);
+    if (entries !== heads || left !== 0)
+      throw new StoreError("corrupt", `The store is damaged: ${heads} keys in the log, ${entries} in the index`);
   }
 
   #sampleDue(now: number): boolean {
@@ -372,9 +427,9 @@ class LmdbStore implements Store {
 
   /** Notes that the newest revision is at least this old; entries from a clock that was ahead are dropped. */
   #putSample(now: number): void {
-    for (const [time] of this.#samples) if (time > now) this.#times.removeSync(encodeNumberKey(time));
+    for (const [time] of this.#samples) if (time > now) this.#delete(this.#times, encodeNumberKey(time));
     const key = encodeNumberKey(now);
-    this.#times.putSync(key, encodeTime(key, this.revision));
+    this.#put(this.#times, key, encodeTime(key, this.revision));
   }
 
   #noteSample(now: number): void {
@@ -386,7 +441,7 @@ class LmdbStore implements Store {
   #dropSamples(floor: number): void {
     this.#samples.forEach(([time], i) => {
       const next = this.#samples[i + 1];
-      if (next !== undefined && next[1] <= floor) this.#times.removeSync(encodeNumberKey(time));
+      if (next !== undefined && next[1] <= floor) this.#delete(this.#times, encodeNumberKey(time));
     });
   }
 }

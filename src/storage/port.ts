@@ -1,0 +1,99 @@
+// A front's StoreClient over a message port: all changes of a turn go as one message, outcomes come back in order.
+import type { MessagePort } from "node:worker_threads";
+import { assert } from "../base/assert.ts";
+import { limits } from "../config/limits.ts";
+import type { Outcome, StoreClient } from "./client.ts";
+import { type Change, changeTypes, StoreError } from "./store.ts";
+import { type Reply, RequestWriter, readReply } from "./wire.ts";
+
+/** Bounds of one front's queue to the store. */
+export interface QueueLimits {
+  readonly storeQueueMax: number;
+  readonly storeQueueBytesMax: number;
+}
+
+interface Waiting {
+  readonly bytes: number;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The front's end of `port`; the other end belongs to serveStore(). */
+export class PortClient implements StoreClient {
+  readonly #port: MessagePort;
+  readonly #limits: QueueLimits;
+  readonly #writer = new RequestWriter();
+  /** Changes posted or about to be, oldest first from #oldest on. */
+  #waiting: Waiting[] = [];
+  #oldest = 0;
+  #bytes = 0;
+  #dead = false;
+
+  constructor(port: MessagePort, queue: QueueLimits = limits) {
+    this.#port = port;
+    this.#limits = queue;
+    port.on("message", (reply: Reply) => this.#settle(readReply(reply)));
+    port.on("close", () => this.#die());
+  }
+
+  /** Changes without an outcome yet. */
+  get queued(): number {
+    return this.#waiting.length - this.#oldest;
+  }
+
+  commit(change: Change): Promise<Outcome> {
+    assert(
+      (change.type === changeTypes.create) === (change.expected === 0),
+      `Type ${change.type} expects ${change.expected}`,
+    );
+    if (this.#dead) return Promise.resolve({ refused: "unavailable", message: "The store is gone" });
+    if (
+      this.queued >= this.#limits.storeQueueMax ||
+      this.#bytes + change.body.length > this.#limits.storeQueueBytesMax
+    ) {
+      return Promise.resolve({
+        refused: "busy",
+        message: `${this.queued} changes of ${this.#bytes} bytes wait for the store`,
+      });
+    }
+    if (this.#writer.count === 0) setImmediate(() => this.#flush());
+    const bytes = this.#writer.add(change);
+    this.#bytes += bytes;
+    return new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }));
+  }
+
+  /** Ends the connection; what is still waiting is rejected. */
+  close(): void {
+    this.#port.close();
+  }
+
+  #flush(): void {
+    if (this.#dead) return;
+    const request = this.#writer.take();
+    this.#port.postMessage(request, [request.bytes]);
+  }
+
+  #settle(outcomes: Outcome[]): void {
+    for (const outcome of outcomes) {
+      const waiting = this.#waiting[this.#oldest++];
+      assert(waiting !== undefined, "Outcome without a change");
+      this.#bytes -= waiting.bytes;
+      waiting.resolve(outcome);
+    }
+    // Amortised: half of what is kept is still waiting.
+    if (2 * this.#oldest >= this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#oldest);
+      this.#oldest = 0;
+    }
+  }
+
+  #die(): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    const error = new StoreError("unavailable", "The store went away before it answered");
+    for (const waiting of this.#waiting.slice(this.#oldest)) waiting.reject(error);
+    this.#waiting = [];
+    this.#oldest = 0;
+    this.#bytes = 0;
+  }
+}

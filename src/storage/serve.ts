@@ -1,0 +1,181 @@
+// The store thread's loop: take what is queued, commit it in one transaction, publish, acknowledge, repeat. There is no
+// timer in it: while a transaction waits for the disk the next batch gathers by itself.
+import type { MessagePort } from "node:worker_threads";
+import { assert } from "../base/assert.ts";
+import { failpoint } from "../base/failpoint.ts";
+import { limits } from "../config/limits.ts";
+import type { Outcome } from "./client.ts";
+import { type Change, type Record, type Store, StoreError } from "./store.ts";
+import { ReplyWriter, type Request, readRequest } from "./wire.ts";
+
+/** One commit, for metrics. */
+export interface BatchSeen {
+  /** Changes asked for, mismatches and refusals included. */
+  readonly changes: number;
+  readonly records: number;
+  /** From the start of the transaction to its end on the disk. */
+  readonly commitMs: number;
+}
+
+/** What the loop serves. */
+export interface ServeOptions {
+  readonly store: Store;
+  /** Takes the records of a commit, in order, before anybody hears of them: the shared log. */
+  readonly publish: (records: readonly Record[]) => void;
+  /** Age of what compaction forgets; default limits.historyMsMin. */
+  readonly historyMs?: number;
+  /** Time between looks for it; default limits.compactionMs. */
+  readonly compactionMs?: number;
+  readonly observe?: (batch: BatchSeen) => void;
+}
+
+interface Asker {
+  readonly port: MessagePort;
+  readonly reply: ReplyWriter;
+}
+
+interface Queued {
+  readonly change: Change;
+  readonly asker: Asker;
+}
+
+/** Starts the loop on this thread. Add the fronts' ports to it. A failing disk throws out of the thread and ends it. */
+export function serveStore(options: ServeOptions): StoreLoop {
+  return new StoreLoop(options);
+}
+
+/** The running loop. */
+export class StoreLoop {
+  readonly #store: Store;
+  readonly #options: ServeOptions;
+  readonly #ports = new Set<MessagePort>();
+  readonly #timer: NodeJS.Timeout;
+  /** Oldest first from #head on; the fronts bound it, each its share. */
+  #queue: Queued[] = [];
+  #head = 0;
+  #compactTo = 0;
+  #scheduled = false;
+  /** Set while stopping: called when nothing is queued. */
+  #stopped: (() => void) | undefined;
+
+  constructor(options: ServeOptions) {
+    this.#store = options.store;
+    this.#options = options;
+    this.#timer = setInterval(() => this.#tick(), options.compactionMs ?? limits.compactionMs);
+  }
+
+  /** Serves one more front. */
+  add(port: MessagePort): void {
+    this.#ports.add(port);
+    port.on("message", (request: Request) => this.#enqueue(port, request));
+    port.on("close", () => this.#ports.delete(port));
+  }
+
+  /** Commits what is queued, takes nothing more, closes the ports and then the store. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await new Promise<void>((resolve) => {
+      this.#stopped = resolve;
+      this.#schedule();
+    });
+    for (const port of this.#ports) {
+      port.removeAllListeners("message");
+      port.close();
+    }
+    await this.#store.close();
+  }
+
+  #enqueue(port: MessagePort, request: Request): void {
+    const asker = { port, reply: new ReplyWriter(request.count) };
+    for (const change of readRequest(request)) this.#queue.push({ change, asker });
+    this.#schedule();
+  }
+
+  /** The messages of every port that has some are taken in before the immediate runs. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#scheduled = false;
+    const batch = this.#take();
+    if (batch.length > 0) this.#commit(batch);
+    this.#compact(batch.length);
+    const queued = this.#head < this.#queue.length;
+    if (!queued && this.#stopped !== undefined) this.#stopped();
+    else if (queued || this.#compactTo > this.#store.floor) this.#schedule();
+  }
+
+  #take(): Queued[] {
+    const start = this.#head;
+    let bytes = 0;
+    while (
+      this.#head < this.#queue.length &&
+      this.#head - start < limits.commitChangesMax &&
+      bytes < limits.commitBytesMax
+    ) {
+      bytes += (this.#queue[this.#head] as Queued).change.body.length;
+      this.#head++;
+    }
+    const batch = this.#queue.slice(start, this.#head);
+    if (2 * this.#head >= this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+    return batch;
+  }
+
+  #commit(batch: readonly Queued[]): void {
+    const start = performance.now();
+    const outcomes = this.#ask(batch);
+    const commitMs = performance.now() - start;
+    assert(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
+    const records = outcomes.filter((outcome): outcome is Record => "revision" in outcome);
+    if (records.length > 0) this.#options.publish(records);
+    failpoint("after-publish");
+    outcomes.forEach((outcome, i) => {
+      const { port, reply } = (batch[i] as Queued).asker;
+      reply.add(outcome);
+      if (!reply.complete) return;
+      const message = reply.take();
+      port.postMessage(message, [message.outcomes.buffer]);
+    });
+    this.#options.observe?.({ changes: batch.length, records: records.length, commitMs });
+  }
+
+  /** A full disk refuses the batch; whatever else the store throws ends the thread. */
+  #ask(batch: readonly Queued[]): readonly (Record | Outcome)[] {
+    try {
+      return this.#store.commit(batch.map(({ change }) => change));
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.kind !== "full") throw error;
+      const refusal = { refused: "full", message: error.message } as const;
+      return batch.map(() => refusal);
+    }
+  }
+
+  /** Looks for what has grown old. The empty commit notes the time when changes have stopped. */
+  #tick(): void {
+    try {
+      this.#store.commit([]);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.kind !== "full") throw error;
+    }
+    this.#compactTo = this.#store.revisionAged(this.#options.historyMs ?? limits.historyMsMin);
+    if (this.#compactTo > this.#store.floor) this.#schedule();
+  }
+
+  /** Keeps pace with the changes of a busy store, and does one step per turn for the rest. */
+  #compact(changes: number): void {
+    try {
+      for (let done = 0; this.#compactTo > this.#store.floor && done <= changes; done += limits.compactRecordsMax) {
+        this.#store.compact(this.#compactTo);
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.kind !== "full") throw error;
+      this.#compactTo = 0;
+    }
+  }
+}

@@ -1,0 +1,373 @@
+// What every storage engine must do: one suite, run by test/storage/<engine>.test.ts.
+import type { Clock } from "../../src/base/clock.ts";
+import { limits } from "../../src/config/limits.ts";
+import {
+  type Change,
+  type Mismatch,
+  type Record,
+  type Refusal,
+  type Store,
+  StoreError,
+} from "../../src/storage/store.ts";
+import { change, readBody } from "../support/changes.ts";
+
+/** How the suite gets at an engine. */
+export interface Engine {
+  readonly name: string;
+  /** A place for a store that does not exist yet. */
+  place(): string;
+  open(options: { path: string; identity: string; clock: Clock; mapBytesMax?: number }): Store;
+}
+
+/** A clock that stands still until it is told. */
+export class HandClock implements Clock {
+  time = 1_700_000_000_000;
+  now(): number {
+    return this.time;
+  }
+  monotonic(): number {
+    return this.time - 1_600_000_000_000;
+  }
+}
+
+type Test = typeof import("tap").t;
+
+function recordsOf(store: Store): Record[] {
+  const records: Record[] = [];
+  store.replay((record) => records.push(record));
+  return records;
+}
+
+function seen(record: Record): readonly unknown[] {
+  return [
+    record.revision,
+    record.type,
+    record.key.slice(record.prefix.length + 1),
+    record.previous,
+    record.createRevision,
+  ];
+}
+
+function outcome(result: Record | Mismatch | Refusal | undefined): string {
+  if (result === undefined) return "nothing";
+  if ("refused" in result) return result.refused;
+  return "revision" in result ? `revision ${result.revision}` : `actual ${result.actual}`;
+}
+
+/** Runs the suite. */
+export function storeContract(t: Test, engine: Engine): void {
+  const clock = new HandClock();
+  const fresh = (): { path: string; open: (mapBytesMax?: number) => Store } => {
+    const path = engine.place();
+    const open = (mapBytesMax?: number): Store =>
+      engine.open({ path, identity: "orch", clock, ...(mapBytesMax === undefined ? {} : { mapBytesMax }) });
+    return { path, open };
+  };
+
+  t.test(`${engine.name}: commit() decides each change by the revision its key has`, async (t) => {
+    const steps: readonly (readonly [Change, string])[] = [
+      [change("create", "a/x", 0, "1"), "revision 1"],
+      [change("create", "a/x", 0, "2"), "actual 1"],
+      [change("update", "a/x", 1, "3"), "revision 2"],
+      [change("update", "a/x", 1, "4"), "actual 2"],
+      [change("update", "a/y", 1, "5"), "actual 0"],
+      [change("delete", "a/y", 1, "6"), "actual 0"],
+      [change("delete", "a/x", 1, "7"), "actual 2"],
+      [change("delete", "a/x", 2, "8"), "revision 3"],
+      [change("delete", "a/x", 3, "9"), "actual 0"],
+      [change("update", "a/x", 3, "10"), "actual 0"],
+      [change("create", "a/x", 0, "11"), "revision 4"],
+    ];
+    const wanted = steps.map(([, result]) => result);
+    const batched = fresh().open();
+    t.same(batched.commit(steps.map(([step]) => step)).map(outcome), wanted, "in one batch");
+    const single = fresh().open();
+    t.same(
+      steps.map(([step]) => outcome(single.commit([step])[0])),
+      wanted,
+      "in batches of one",
+    );
+    for (const store of [batched, single]) {
+      t.equal(store.revision, 4);
+      t.same(recordsOf(store).map(seen), [
+        [1, 1, "a/x", 0, 1],
+        [2, 2, "a/x", 1, 1],
+        [3, 3, "a/x", 2, 1],
+        [4, 1, "a/x", 3, 4],
+      ]);
+      t.same(
+        recordsOf(store).map(({ body }) => readBody(body)),
+        [
+          { version: "1", value: "1" },
+          { version: "2", value: "3" },
+          { version: "3", value: "8" },
+          { version: "4", value: "11" },
+        ],
+      );
+      await store.close();
+    }
+  });
+
+  t.test(`${engine.name}: commit() returns the records as replay() gives them, also after a reopen`, async (t) => {
+    const { open } = fresh();
+    const store = open();
+    const keys = ["b", "a", "a/b", "a0", "ä", "\u{1f600}", "�", "constructor", "__proto__", "with\u0000zero"];
+    const results = store.commit(keys.map((key) => change("create", key, 0, `value of ${key}`)));
+    const records = results.filter((result): result is Record => "revision" in result);
+    t.same(
+      records.map(({ key }) => key),
+      keys.map((key) => `/registry/configmaps/${key}`),
+    );
+    t.same(
+      records.map(({ body }) => readBody(body).value),
+      keys.map((key) => `value of ${key}`),
+    );
+    t.same(
+      records.map(({ body, versionAt }) => Buffer.from(body).toString("latin1", versionAt, versionAt + 1)),
+      keys.map((_, i) => String(i + 1).slice(0, 1)),
+    );
+    t.same(recordsOf(store), records);
+    await store.close();
+    const again = open();
+    t.equal(again.revision, keys.length);
+    t.same(recordsOf(again), records);
+    t.equal(outcome(again.commit([change("update", "a/b", 3)])[0]), `revision ${keys.length + 1}`);
+    t.equal(outcome(again.commit([change("update", "__proto__", 9)])[0]), `revision ${keys.length + 2}`);
+    await again.close();
+  });
+
+  t.test(`${engine.name}: a key of any length is its own`, async (t) => {
+    const { open } = fresh();
+    const store = open();
+    const names = [1, 1900, 1957, 1958, 1977, 1978, 1979, 5000, 70_000].flatMap((n) => [
+      "k".repeat(n),
+      `${"k".repeat(n - 1)}l`,
+      "é".repeat(n),
+    ]);
+    const results = store.commit(names.map((name) => change("create", name, 0, "long")));
+    t.same(
+      results.map(outcome),
+      names.map((_, i) => `revision ${i + 1}`),
+    );
+    t.same(
+      store.commit(names.map((name) => change("create", name, 0))).map(outcome),
+      names.map((_, i) => `actual ${i + 1}`),
+    );
+    t.same(
+      recordsOf(store).map(({ key }) => key),
+      names.map((name) => `/registry/configmaps/${name}`),
+    );
+    store.commit(names.map((name, i) => change("delete", name, i + 1)));
+    await store.close();
+    const again = open();
+    for (let done = false; !done; ) done = again.compact(again.revision);
+    t.same(recordsOf(again), []);
+    t.same(
+      again.commit(names.map((name) => change("create", name, 0))).map(outcome),
+      names.map((_, i) => `revision ${2 * names.length + i + 1}`),
+    );
+    await again.close();
+  });
+
+  t.test(`${engine.name}: a change that cannot be stored is refused alone`, async (t) => {
+    const store = fresh().open();
+    const room = limits.objectBytesMax - change("create", "big", 0).body.length - "/registry/configmaps/big".length;
+    const results = store.commit([
+      change("create", "before", 0),
+      change("create", "big", 0, "", room + 1),
+      change("create", "lone\ud800surrogate", 0),
+      { ...change("create", "elsewhere", 0), key: "/registry/secrets/elsewhere" },
+      { ...change("create", "", 0), key: "/registry/configmaps" },
+      change("create", "big", 0, "", room),
+      change("update", "big", 2, "", room + 1),
+      change("delete", "big", 2, "", room + 1),
+      change("create", "after", 0),
+    ]);
+    t.same(results.map(outcome), [
+      "revision 1",
+      "too-large",
+      "invalid-key",
+      "invalid-key",
+      "invalid-key",
+      "revision 2",
+      "too-large",
+      "revision 3",
+      "revision 4",
+    ]);
+    t.equal(store.revision, 4);
+    t.equal(recordsOf(store).length, 4);
+    await store.close();
+  });
+
+  t.test(`${engine.name}: compact() forgets what lies behind the floor and nothing else`, async (t) => {
+    const { open } = fresh();
+    let store = open();
+    store.commit([
+      change("create", "kept", 0, "1"),
+      change("create", "changed", 0, "2"),
+      change("update", "changed", 2, "3"),
+      change("create", "gone", 0, "4"),
+      change("delete", "gone", 4, "5"),
+      change("create", "back", 0, "6"),
+      change("delete", "back", 6, "7"),
+      change("create", "back", 0, "8"),
+      change("update", "changed", 3, "9"),
+      change("delete", "kept", 1, "10"),
+    ]);
+    // After a floor of n, the revisions that are left.
+    const left: readonly (readonly [number, readonly number[]])[] = [
+      [0, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+      [1, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+      [3, [1, 3, 4, 5, 6, 7, 8, 9, 10]],
+      [4, [1, 3, 4, 5, 6, 7, 8, 9, 10]],
+      [5, [1, 3, 6, 7, 8, 9, 10]],
+      [7, [1, 3, 8, 9, 10]],
+      [8, [1, 3, 8, 9, 10]],
+      [9, [1, 8, 9, 10]],
+      [10, [8, 9]],
+      [99, [8, 9]],
+    ];
+    for (const [floor, revisions] of left) {
+      t.ok(store.compact(floor));
+      t.equal(store.floor, Math.min(floor, 10));
+      t.same(
+        recordsOf(store).map(({ revision }) => revision),
+        revisions,
+        `floor ${floor}`,
+      );
+      await store.close();
+      store = open();
+      t.same(
+        recordsOf(store).map(({ revision }) => revision),
+        revisions,
+        `floor ${floor}, reopened`,
+      );
+      t.equal(store.floor, Math.min(floor, 10));
+    }
+    t.equal(store.revision, 10, "A revision is not handed out again when its record is gone");
+    t.same(store.commit([change("create", "kept", 0), change("create", "back", 0)]).map(outcome), [
+      "revision 11",
+      "actual 8",
+    ]);
+    t.same(
+      recordsOf(store).map(({ previous }) => previous),
+      [7, 3, 0],
+    );
+    await store.close();
+  });
+
+  t.test(`${engine.name}: compact() does bounded work per call and says when it is done`, async (t) => {
+    const { open } = fresh();
+    const store = open();
+    const count = 3 * limits.compactRecordsMax + 10;
+    store.commit([change("create", "x", 0)]);
+    for (let i = 1; i < count; i++) store.commit([change("update", "x", i)]);
+    const floors: number[] = [];
+    while (!store.compact(count - 1)) {
+      floors.push(store.floor);
+      recordsOf(store);
+    }
+    t.same(
+      floors,
+      [1, 2, 3].map((n) => n * limits.compactRecordsMax),
+    );
+    t.same(
+      recordsOf(store).map(({ revision }) => revision),
+      [count - 1, count],
+    );
+    await store.close();
+  });
+
+  t.test(`${engine.name}: revisionAged() finds the revision of a time, also after a reopen`, async (t) => {
+    const { open } = fresh();
+    let store = open();
+    const minute = 60_000;
+    t.equal(store.revisionAged(0), 0);
+    // One change per second for ten minutes.
+    store.commit([change("create", "x", 0)]);
+    for (let second = 1; second < 600; second++) {
+      clock.time += 1000;
+      store.commit([change("update", "x", second)]);
+    }
+    const check = (name: string): void => {
+      for (const age of [1 * minute, 5 * minute, 9 * minute]) {
+        const wanted = 600 - age / 1000;
+        const got = store.revisionAged(age);
+        t.ok(got <= wanted, `${name}: ${got} is at least ${age} ms old`);
+        t.ok(got >= wanted - 12, `${name}: ${got} is not much older than ${age} ms`);
+      }
+    };
+    check("open");
+    await store.close();
+    store = open();
+    check("reopened");
+    for (let done = false; !done; ) done = store.compact(store.revisionAged(5 * minute));
+    t.equal(store.floor, store.revisionAged(5 * minute));
+    await store.close();
+    store = open();
+    t.equal(store.floor, store.revisionAged(5 * minute));
+    // Changes have stopped: an empty commit notes the time once, and all of them grow old.
+    clock.time += minute;
+    t.same(store.commit([]), []);
+    clock.time += 5 * minute;
+    t.equal(store.revisionAged(5 * minute), 600);
+    await store.close();
+    // The wall clock was an hour ahead: what was noted then counts from now on, and nothing is forgotten early.
+    clock.time -= 60 * minute;
+    store = open();
+    t.equal(store.revisionAged(5 * minute), 0);
+    store.commit([change("create", "y", 0)]);
+    clock.time += 6 * minute;
+    t.equal(store.revisionAged(5 * minute), 600);
+    await store.close();
+  });
+
+  t.test(
+    `${engine.name}: a full store takes deletes, answers reads, and takes changes again when there is room`,
+    async (t) => {
+      const { open } = fresh();
+      const store = open(4 * 1024 * 1024);
+      const made: number[] = [];
+      let last: Record | Mismatch | Refusal | undefined;
+      for (let i = 0; i < 100; i++) {
+        last = store.commit([change("create", `k${i}`, 0, "", 100_000)])[0];
+        if (last === undefined || !("revision" in last)) break;
+        made.push(last.revision);
+      }
+      t.equal(outcome(last), "full");
+      t.ok(made.length >= 20, `${made.length} objects fit`);
+      t.equal(outcome(store.commit([change("update", "k0", 1, "", 100_000)])[0]), "full");
+      t.equal(recordsOf(store).length, made.length);
+      const deleted = store.commit(made.map((revision, i) => change("delete", `k${i}`, revision, "", 100)));
+      t.ok(deleted.every((result) => "revision" in result));
+      t.ok(store.compact(store.revision));
+      t.equal(outcome(store.commit([change("create", "again", 0, "", 100_000)])[0]), `revision ${store.revision}`);
+      await store.close();
+    },
+  );
+
+  t.test(`${engine.name}: a store belongs to one identity and one owner`, async (t) => {
+    const { path, open } = fresh();
+    const store = open();
+    const kindOf = (work: () => unknown): string => {
+      try {
+        work();
+      } catch (error) {
+        if (error instanceof StoreError) return error.kind;
+      }
+      return "opened";
+    };
+    t.equal(
+      kindOf(() => engine.open({ path, identity: "orch", clock })),
+      "locked",
+    );
+    await store.close();
+    t.equal(
+      kindOf(() => engine.open({ path, identity: "kubernetes", clock })),
+      "identity",
+    );
+    const again = open();
+    t.equal(again.revision, 0);
+    await again.close();
+  });
+}

@@ -1,0 +1,198 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MessageChannel } from "node:worker_threads";
+import t from "tap";
+import type { Outcome } from "../../src/storage/client.ts";
+import { openLmdb } from "../../src/storage/lmdb/store.ts";
+import { PortClient, type QueueLimits } from "../../src/storage/port.ts";
+import { type StoreLoop, serveStore } from "../../src/storage/serve.ts";
+import { type Record, type Store, StoreError } from "../../src/storage/store.ts";
+import { HandClock } from "../contract/store.ts";
+import { change, readBody } from "../support/changes.ts";
+
+const root = mkdtempSync(join(tmpdir(), "orch-serve-"));
+t.teardown(() => rmSync(root, { recursive: true, force: true }));
+let places = 0;
+const clock = new HandClock();
+
+interface Rig {
+  readonly store: Store;
+  readonly loop: StoreLoop;
+  readonly published: Record[];
+  readonly batches: number[];
+  connect(queue?: QueueLimits): PortClient;
+}
+
+function rig(wrap: (store: Store) => Store = (store) => store, historyMs = 300_000, compactionMs = 1000): Rig {
+  const store = wrap(openLmdb({ path: join(root, `store-${places++}`), identity: "orch", clock }));
+  const published: Record[] = [];
+  const batches: number[] = [];
+  const loop = serveStore({
+    store,
+    publish: (records) => published.push(...records),
+    historyMs,
+    compactionMs,
+    observe: ({ changes }) => batches.push(changes),
+  });
+  const connect = (queue?: QueueLimits): PortClient => {
+    const { port1, port2 } = new MessageChannel();
+    loop.add(port2);
+    return new PortClient(port1, queue);
+  };
+  return { store, loop, published, batches, connect };
+}
+
+function say(outcome: Outcome): string {
+  if ("refused" in outcome) return outcome.refused;
+  return "revision" in outcome ? `revision ${outcome.revision}` : `actual ${outcome.actual}`;
+}
+
+t.test("commit() of a turn's changes is one transaction and keeps their order", async (t) => {
+  const { loop, published, batches, connect } = rig();
+  const client = connect();
+  const outcomes = await Promise.all([
+    client.commit(change("create", "x", 0, "é")),
+    client.commit(change("create", "x", 0, "again")),
+    client.commit(change("update", "x", 1, "two")),
+    client.commit(change("create", "big", 0, "", 2_000_000)),
+    client.commit(change("delete", "x", 2, "three")),
+    client.commit(change("create", "y\u{1f600}", 0, "four")),
+  ]);
+  t.same(outcomes.map(say), ["revision 1", "actual 1", "revision 2", "too-large", "revision 3", "revision 4"]);
+  t.same(batches, [6]);
+  t.same(
+    published.map(({ revision, key }) => [revision, key.slice(21)]),
+    [
+      [1, "x"],
+      [2, "x"],
+      [3, "x"],
+      [4, "y\u{1f600}"],
+    ],
+  );
+  t.same(
+    published.map(({ body }) => readBody(body)),
+    [
+      { version: "1", value: "é" },
+      { version: "2", value: "two" },
+      { version: "3", value: "three" },
+      { version: "4", value: "four" },
+    ],
+  );
+  t.same(
+    published.map(({ selection }) => Buffer.from(selection).toString()),
+    ["x", "x", "x", "y\u{1f600}"].map((key) => `selection of ${key}`),
+  );
+  client.close();
+  await loop.stop();
+});
+
+t.test("commit() answers after publication, and everybody's changes have one order", async (t) => {
+  const { loop, published, connect } = rig();
+  const clients = [connect(), connect(), connect()];
+  const told: number[] = [];
+  await Promise.all(
+    clients.flatMap((client, c) =>
+      Array.from({ length: 8 }, async (_, writer) => {
+        let mod = 0;
+        for (let i = 0; i < 20; i++) {
+          const outcome = await client.commit(change(mod === 0 ? "create" : "update", `${c}/${writer}`, mod, `${i}`));
+          if (!("revision" in outcome)) throw new Error(say(outcome));
+          mod = outcome.revision;
+          told.push(mod);
+          if ((published.at(-1) as Record).revision < mod) throw new Error("Acknowledged before published");
+        }
+      }),
+    ),
+  );
+  t.same(
+    published.map(({ revision }) => revision),
+    Array.from({ length: 480 }, (_, i) => i + 1),
+  );
+  t.same(
+    told.sort((a, b) => a - b),
+    published.map(({ revision }) => revision),
+  );
+  for (const client of clients) client.close();
+  await loop.stop();
+});
+
+t.test("commit() says busy when its front's queue is full, by count and by bytes", async (t) => {
+  const { loop, connect } = rig();
+  const few = connect({ storeQueueMax: 3, storeQueueBytesMax: 1_000_000 });
+  const small = connect({ storeQueueMax: 1000, storeQueueBytesMax: 2500 });
+  const fill = async (client: PortClient, name: string): Promise<string[]> =>
+    (await Promise.all([1, 2, 3, 4, 5].map((i) => client.commit(change("create", `${name}${i}`, 0, "", 800))))).map(
+      say,
+    );
+  t.same(
+    (await fill(few, "a")).map((text) => text.split(" ")[0]),
+    ["revision", "revision", "revision", "busy", "busy"],
+  );
+  t.same(
+    (await fill(small, "b")).map((text) => text.split(" ")[0]),
+    ["revision", "revision", "busy", "busy", "busy"],
+  );
+  t.equal(few.queued, 0);
+  t.match(say(await few.commit(change("create", "a6", 0))), /revision/, "there is room again");
+  few.close();
+  small.close();
+  await loop.stop();
+});
+
+t.test("a store that goes away rejects what waits and refuses what comes", async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const client = new PortClient(port1);
+  const waiting = [client.commit(change("create", "x", 0)), client.commit(change("create", "y", 0))];
+  port2.close();
+  for (const promise of waiting) await t.rejects(promise, { name: "StoreError", kind: "unavailable" });
+  t.equal(say(await client.commit(change("create", "z", 0))), "unavailable");
+});
+
+t.test("stop() commits and answers what is queued", async (t) => {
+  const { loop, store, connect } = rig();
+  const client = connect();
+  const waiting = [1, 2, 3].map((i) => client.commit(change("create", `k${i}`, 0)));
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  await loop.stop();
+  t.same((await Promise.all(waiting)).map(say), ["revision 1", "revision 2", "revision 3"]);
+  t.equal(store.revision, 3);
+});
+
+t.test("a full disk refuses the batch and the loop goes on", async (t) => {
+  let full = true;
+  const { loop, connect } = rig((store) => {
+    const commit = store.commit.bind(store);
+    store.commit = (changes) => {
+      if (full && changes.length > 0) throw new StoreError("full", "No space left");
+      return commit(changes);
+    };
+    return store;
+  });
+  const client = connect();
+  t.same(await client.commit(change("create", "x", 0)), { refused: "full", message: "No space left" });
+  full = false;
+  t.equal(say(await client.commit(change("create", "x", 0))), "revision 1");
+  client.close();
+  await loop.stop();
+});
+
+t.test("the loop compacts what has grown old", async (t) => {
+  const { loop, store, connect } = rig(undefined, 0, 5);
+  const client = connect();
+  let mod = 0;
+  for (let i = 0; i < 600; i++) {
+    const outcome = await client.commit(change(mod === 0 ? "create" : "update", "x", mod));
+    if ("revision" in outcome) mod = outcome.revision;
+  }
+  t.equal(store.floor, 0);
+  clock.time += 20_000;
+  const limit = Date.now() + 10_000;
+  while (store.floor < mod && Date.now() < limit) await new Promise((resolve) => setTimeout(resolve, 2));
+  t.equal(store.floor, 600);
+  const left: number[] = [];
+  store.replay(({ revision }) => left.push(revision));
+  t.same(left, [600]);
+  client.close();
+  await loop.stop();
+});
