@@ -1,8 +1,9 @@
 // The strict gate for HTTP: what a parser let through and RFC 9112 does not allow is refused here, before a handler
 // runs, and every header value that leaves passes one encoder. Both fronts call it; it knows neither of them.
+
+import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import type { Headers } from "../request/transport.ts";
-import { assert } from "../base/assert.ts";
 
 /** Why a request head is refused: answered as text/plain with this code, then the connection is closed. */
 export interface HeadFault {
@@ -48,7 +49,8 @@ export function checkHead(head: Head, countMax: number = limits.headerCountMax):
   const { headers } = head;
   if (headers.length > countMax) return { code: 431, message: `More than ${countMax} header fields` };
   if (!token.test(head.method)) return bad("Malformed method");
-  if (!head.path.startsWith("/") && !(head.path === "*" && head.method === "OPTIONS")) return bad("Malformed request target");
+  if (!head.path.startsWith("/") && !(head.path === "*" && head.method === "OPTIONS"))
+    return bad("Malformed request target");
   if (!target.test(head.path) || !target.test(head.query)) return bad("Malformed request target");
   let bytes = head.method.length + head.path.length + head.query.length;
   let hosts = 0;
@@ -83,7 +85,8 @@ export function checkHead(head: Head, countMax: number = limits.headerCountMax):
       default:
     }
   }
-  if (bytes > limits.headBytesMax) return { code: 431, message: `Request head larger than ${limits.headBytesMax} bytes` };
+  if (bytes > limits.headBytesMax)
+    return { code: 431, message: `Request head larger than ${limits.headBytesMax} bytes` };
   if (hosts === 0) return bad("Missing Host header");
   if (coding !== undefined && length !== undefined) return bad("Content-Length beside Transfer-Encoding");
   if (length === undefined && coding === undefined && !close) return plain;

@@ -1,7 +1,8 @@
 // The front on Node's own HTTP parser and TLS: for client certificates, long request lines, and hosts that cannot load
 // the uWS build. Dearer than uws.ts by a factor of two to four per request; same contract, same suite.
-import { readFileSync } from "node:fs";
+
 import { constants } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttps } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -43,8 +44,8 @@ function tlsOptions(files: TlsFiles): object {
     handshakeTimeout: limits.headMsMax,
     ...(files.clientCaFile === undefined
       ? {}
-      // A certificate that does not verify is no credential; the request may still carry a token.
-      : { ca: readFileSync(files.clientCaFile), requestCert: true, rejectUnauthorized: false }),
+      : // A certificate that does not verify is no credential; the request may still carry a token.
+        { ca: readFileSync(files.clientCaFile), requestCert: true, rejectUnauthorized: false }),
   };
 }
 
@@ -65,9 +66,10 @@ class NodeFront implements Listener {
   constructor(options: ListenOptions) {
     this.#handle = options.handle;
     this.#shared = options.fd !== undefined;
-    this.#server = options.tls === undefined
-      ? createHttp(serverOptions())
-      : createHttps({ ...serverOptions(), ...tlsOptions(options.tls) });
+    this.#server =
+      options.tls === undefined
+        ? createHttp(serverOptions())
+        : createHttps({ ...serverOptions(), ...tlsOptions(options.tls) });
     // 0 is no limit, where a number would cut headers off silently: the gate counts.
     this.#server.maxHeadersCount = 0;
     this.#server.on("connection", (socket) => {
@@ -162,7 +164,8 @@ class NodeFront implements Listener {
       return;
     }
     this.#spent.add(socket);
-    if (error.code === "HPE_HEADER_OVERFLOW") refuse(socket, 431, `Request head larger than ${limits.headBytesMax} bytes`);
+    if (error.code === "HPE_HEADER_OVERFLOW")
+      refuse(socket, 431, `Request head larger than ${limits.headBytesMax} bytes`);
     else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") refuse(socket, 408, "Request not complete in time");
     else refuse(socket, 400, "Malformed request");
   }

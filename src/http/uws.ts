@@ -3,13 +3,14 @@
 // build in two reads is answered 505 (lines beyond about 1 KiB), a head above 4 KiB in two reads 431; more than 48
 // header fields or a name with anything but letters, digits and hyphens get no answer and are closed after 10 s.
 // The node front has none of these limits.
-import { createRequire } from "node:module";
-import { STATUS_CODES } from "node:http";
+
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
+import { STATUS_CODES } from "node:http";
+import { createRequire } from "node:module";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
-import { assertHeaderName, checkHead, encodeHeaderValue, isHeadFault, type HeadFault } from "./gate.ts";
+import { assertHeaderName, checkHead, encodeHeaderValue, type HeadFault, isHeadFault } from "./gate.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { endPaced, goneStream, OpenStreams } from "./streams.ts";
 
@@ -405,7 +406,14 @@ class UwsStream implements AnswerStream {
     this.#accepted = this.#res.write(this.#chunk as Uint8Array<ArrayBuffer>);
   };
 
-  constructor(front: UwsFront, exchange: UwsExchange, res: HttpResponse, code: number, headers: Headers, finish: () => void) {
+  constructor(
+    front: UwsFront,
+    exchange: UwsExchange,
+    res: HttpResponse,
+    code: number,
+    headers: Headers,
+    finish: () => void,
+  ) {
     this.#front = front;
     this.#exchange = exchange;
     this.#res = res;

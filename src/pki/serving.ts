@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
 import { readIfThere, writePrivate } from "./files.ts";
-import { authorityHolds, createAuthority, issueServing, servingHolds, type Credential } from "./x509.ts";
+import { authorityHolds, type Credential, createAuthority, issueServing, servingHolds } from "./x509.ts";
 
 /** Where the generated certificates are. */
 export interface ServingFiles {

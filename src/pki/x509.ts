@@ -1,7 +1,7 @@
 // Certificates of our own making: a self-signed authority and serving certificates under it, ECDSA P-256 (an RSA key
 // adds 0.7 ms to every handshake). Pure: what is made here is kept by pki/serving.ts.
 import "reflect-metadata";
-import { createPrivateKey, randomBytes, webcrypto, X509Certificate as NodeCertificate } from "node:crypto";
+import { createPrivateKey, X509Certificate as NodeCertificate, randomBytes, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
 
@@ -45,7 +45,11 @@ export async function createAuthority(commonName: string, validity: Validity): P
 }
 
 /** Issues a serving certificate for `names` (host names and addresses; the first is its common name). */
-export async function issueServing(authority: Credential, names: readonly string[], validity: Validity): Promise<Credential> {
+export async function issueServing(
+  authority: Credential,
+  names: readonly string[],
+  validity: Validity,
+): Promise<Credential> {
   const issuer = new x509.X509Certificate(authority.certificate);
   const signingKey = await importKey(authority.key);
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
@@ -77,8 +81,8 @@ export function servingHolds(authority: string, serving: Credential, names: read
   if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey)) return false;
   if (!keyMatches(serving)) return false;
   if (Date.parse(certificate.validTo) < until.getTime()) return false;
-  return names.every((name) =>
-    (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined
+  return names.every(
+    (name) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined,
   );
 }
 

@@ -13,8 +13,8 @@ export function parseQuery(raw: string): Query {
   for (const pair of raw.split("&")) {
     if (pair === "" || pair.includes(";")) continue;
     const equals = pair.indexOf("=");
-    const key = unescape(equals < 0 ? pair : pair.slice(0, equals), true);
-    const value = equals < 0 ? "" : unescape(pair.slice(equals + 1), true);
+    const key = percentDecode(equals < 0 ? pair : pair.slice(0, equals), true);
+    const value = equals < 0 ? "" : percentDecode(pair.slice(equals + 1), true);
     if (key === undefined || value === undefined) continue;
     const values = query.get(key);
     if (values === undefined) query.set(key, [value]);
@@ -30,13 +30,13 @@ export function first(query: Query, key: string): string | undefined {
 
 /** The decoded path; undefined when a percent escape is malformed or the bytes are not UTF-8. */
 export function unescapePath(raw: string): string | undefined {
-  return unescape(raw, false);
+  return percentDecode(raw, false);
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Percent-decodes; `plus` turns `+` into a space (queries). Raw bytes above 0x7f are taken as they came (latin1 of the wire). */
-function unescape(text: string, plus: boolean): string | undefined {
+function percentDecode(text: string, plus: boolean): string | undefined {
   let plain = true;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);

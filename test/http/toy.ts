@@ -37,7 +37,14 @@ export class Toy {
         exchange.send(200, json, "late");
         return;
       case "/inject":
-        exchange.send(200, [["X-Evil", "a\r\nX-Split: 1\r\n\r\nHTTP/1.1 200 OK"], ["Warning", "299 - \"grüße\u0000\""]], "ok");
+        exchange.send(
+          200,
+          [
+            ["X-Evil", "a\r\nX-Split: 1\r\n\r\nHTTP/1.1 200 OK"],
+            ["Warning", '299 - "grüße\u0000"'],
+          ],
+          "ok",
+        );
         return;
       case "/big":
         exchange.send(200, [["Content-Type", "application/octet-stream"]], Buffer.alloc(5_000_000, "0123456789"));
@@ -87,9 +94,10 @@ export class Wire {
     return new Promise((resolve, reject) => {
       const options = { host: "127.0.0.1", port: target.port, noDelay: true };
       const ready = (): void => resolve(new Wire(socket));
-      const socket: Socket = target.ca === undefined
-        ? connectTcp(options, ready)
-        : connectTls({ ...options, ca: target.ca, servername: "localhost" }, ready);
+      const socket: Socket =
+        target.ca === undefined
+          ? connectTcp(options, ready)
+          : connectTls({ ...options, ca: target.ca, servername: "localhost" }, ready);
       socket.once("error", reject);
     });
   }

@@ -1,0 +1,120 @@
+// `npm run conformance`: replays the recorded answers of the reference against a fresh server, under both identities.
+// Needs the transcripts beside the project (../shared/transcripts) and python3; without them it says so and ends well.
+// Steps that may differ are listed, with the reason, in test/conformance/known.md; anything else that differs fails.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build, install, root } from "./install.mjs";
+
+const transcripts = join(root, "..", "shared", "transcripts");
+if (!existsSync(join(transcripts, "replay.py"))) {
+  console.log("conformance: the transcripts are not here (../shared/transcripts); nothing to replay");
+  process.exit(0);
+}
+install();
+build();
+
+/** Areas of this stage; what later stages bring is left out by key. */
+const areas = ["01[012]*", "02*", "03[012]*", "04*", "05*", "06*", "19[01]*", "2[0-4]*"];
+const without = ["managedFields"];
+const podKeys = [
+  "serviceAccountName",
+  "serviceAccount",
+  "volumes",
+  "volumeMounts",
+  "tolerations",
+  "priority",
+  "preemptionPolicy",
+];
+const only = process.argv.slice(2);
+
+/** `area step` of the steps that may differ, by identity ("" for both). */
+function knownDifferences() {
+  const known = new Set();
+  for (const line of readFileSync(join(root, "test", "conformance", "known.md"), "utf8").split("\n")) {
+    const match = /^\| (\d{3}) \| ([\d, ]+) \|/.exec(line);
+    if (match !== null) for (const step of match[2].split(",")) known.add(`${match[1]} ${step.trim()}`);
+  }
+  return known;
+}
+
+async function serve(identity) {
+  const dir = mkdtempSync(join(tmpdir(), "orch-conformance-"));
+  const tokens = join(dir, "tokens.csv");
+  writeFileSync(tokens, 'admintoken,admin,admin,"system:masters"\n');
+  const args = [
+    join(root, "dist/src/main.js"),
+    `--identity=${identity}`,
+    `--data-dir=${join(dir, "data")}`,
+    "--secure-port=0",
+    `--token-auth-file=${tokens}`,
+    "--controllers=",
+  ];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const base = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (chunk) => {
+      text += chunk;
+      const ready = /^ready: (\S+)$/m.exec(text);
+      if (ready !== null) resolve(ready[1]);
+    });
+    child.on("exit", (code) => reject(new Error(`the server ended with ${code} before it was ready`)));
+  });
+  return {
+    base,
+    stop: () =>
+      new Promise((resolve) => (child.once("exit", resolve), child.kill("SIGTERM"))).then(() =>
+        rmSync(dir, { recursive: true, force: true }),
+      ),
+  };
+}
+
+/** Replays and returns the failing steps as `area step`. */
+function replay(identity, base, patterns, keys) {
+  const args = [
+    join(transcripts, "replay.py"),
+    "replay",
+    join(transcripts, "scenarios"),
+    "--base",
+    base,
+    "--token",
+    "admintoken",
+  ];
+  if (identity === "orch") args.push("--brand", join(transcripts, "branding.json"));
+  for (const pattern of patterns) args.push("--only", pattern);
+  for (const key of keys) args.push("--without", key);
+  const { stdout } = spawnSync("python3", args, { encoding: "utf8", maxBuffer: 1 << 28 });
+  const failed = [];
+  let area = "";
+  for (const line of stdout.split("\n")) {
+    const file = /^(\d{3})-\S+\.json:/.exec(line);
+    if (file !== null) area = file[1];
+    const step = /^ +(\d+) diff /.exec(line);
+    if (step !== null) failed.push(`${area} ${step[1]}`);
+  }
+  const counts = /(\d+) passed, (\d+) failed/.exec(stdout);
+  return { failed, stdout, total: counts === null ? 0 : Number(counts[1]) + Number(counts[2]) };
+}
+
+const known = knownDifferences();
+let passed = 0;
+let failed = 0;
+for (const identity of ["kubernetes", "orch"]) {
+  const server = await serve(identity);
+  try {
+    const result = replay(identity, server.base, only.length > 0 ? only : areas, [...without, ...podKeys]);
+    const news = result.failed.filter((step) => !known.has(step));
+    if (news.length > 0 || process.env.VERBOSE) console.log(result.stdout);
+    for (const step of news) console.log(`${identity}: step ${step} differs and is not in known.md`);
+    console.log(
+      `${identity}: ${result.total} steps, ${result.failed.length} differ, ${news.length} of them unexpectedly`,
+    );
+    failed += news.length;
+    passed += result.total - news.length;
+  } finally {
+    await server.stop();
+  }
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

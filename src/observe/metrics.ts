@@ -1,0 +1,173 @@
+// Metrics in Prometheus text. Each thread counts into a registry of its own, without locks; a scrape gathers the
+// snapshots and adds them up. Label values come from our own tables, never from a request's text, and every family
+// is bounded: beyond seriesMax a value is counted under "other".
+import { assert } from "../base/assert.ts";
+
+/** What a family measures. */
+export type MetricType = "counter" | "gauge" | "histogram";
+
+/** Series one family may have; the reference's widest (requests) stays below. */
+const seriesMax = 10_000;
+
+/** One family as threads send it: plain data. */
+export interface FamilySnapshot {
+  readonly name: string;
+  readonly help: string;
+  readonly type: MetricType;
+  readonly labels: readonly string[];
+  readonly buckets: readonly number[];
+  /** Label values joined by a zero byte; counts per bucket, then count and sum, or the one value. */
+  readonly series: readonly (readonly [key: string, values: readonly number[]])[];
+}
+
+/** A family of series that differ in their labels. */
+export class Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: MetricType;
+  readonly labels: readonly string[];
+  readonly buckets: readonly number[];
+  readonly #series = new Map<string, Float64Array>();
+
+  constructor(
+    type: MetricType,
+    name: string,
+    help: string,
+    labels: readonly string[],
+    buckets: readonly number[] = [],
+  ) {
+    this.type = type;
+    this.name = name;
+    this.help = help;
+    this.labels = labels;
+    this.buckets = buckets;
+    if (labels.length === 0) this.#at("");
+  }
+
+  /** Adds to a counter or gauge. `key`: label values joined by a zero byte, in the family's order. */
+  add(key: string, amount = 1): void {
+    const values = this.#at(key);
+    values[0] = (values[0] ?? 0) + amount;
+  }
+
+  /** Sets a gauge. */
+  set(key: string, value: number): void {
+    this.#at(key)[0] = value;
+  }
+
+  /** Counts one observation of a histogram. */
+  observe(key: string, value: number): void {
+    const values = this.#at(key);
+    const { buckets } = this;
+    let at = 0;
+    while (at < buckets.length && value > (buckets[at] ?? 0)) at++;
+    if (at < buckets.length) values[at] = (values[at] ?? 0) + 1;
+    values[buckets.length] = (values[buckets.length] ?? 0) + 1;
+    values[buckets.length + 1] = (values[buckets.length + 1] ?? 0) + value;
+  }
+
+  /** Forgets all series of a gauge that is filled anew per scrape. */
+  clear(): void {
+    this.#series.clear();
+  }
+
+  snapshot(): FamilySnapshot {
+    const series = [...this.#series].map(([key, values]) => [key, [...values]] as const);
+    return { name: this.name, help: this.help, type: this.type, labels: this.labels, buckets: this.buckets, series };
+  }
+
+  #at(key: string): Float64Array {
+    const known = this.#series.get(key);
+    if (known !== undefined) return known;
+    const other = Array(this.labels.length).fill("other").join("\0");
+    // The one series beyond the bound takes everything that came too late.
+    if (this.#series.size >= seriesMax && key !== other) return this.#at(other);
+    const values = new Float64Array(this.type === "histogram" ? this.buckets.length + 2 : 1);
+    this.#series.set(key, values);
+    return values;
+  }
+}
+
+/** The families of one thread. */
+export class Registry {
+  readonly #families: Family[] = [];
+  readonly #collectors: (() => void)[] = [];
+
+  counter(name: string, help: string, ...labels: string[]): Family {
+    return this.#keep(new Family("counter", name, help, labels));
+  }
+
+  gauge(name: string, help: string, ...labels: string[]): Family {
+    return this.#keep(new Family("gauge", name, help, labels));
+  }
+
+  histogram(name: string, help: string, buckets: readonly number[], ...labels: string[]): Family {
+    return this.#keep(new Family("histogram", name, help, labels, buckets));
+  }
+
+  /** Calls `collect` before each snapshot, to fill gauges that are read rather than counted. */
+  onCollect(collect: () => void): void {
+    this.#collectors.push(collect);
+  }
+
+  snapshot(): FamilySnapshot[] {
+    for (const collect of this.#collectors) collect();
+    return this.#families.map((family) => family.snapshot());
+  }
+
+  #keep(family: Family): Family {
+    assert(!this.#families.some((f) => f.name === family.name), `Metric ${family.name} exists`);
+    this.#families.push(family);
+    return family;
+  }
+}
+
+/** Adds up the snapshots of all threads and writes the exposition format, families by name. */
+export function exposition(snapshots: readonly (readonly FamilySnapshot[])[]): string {
+  const merged = new Map<string, { family: FamilySnapshot; series: Map<string, number[]> }>();
+  for (const family of snapshots.flat()) {
+    let entry = merged.get(family.name);
+    if (entry === undefined) {
+      entry = { family, series: new Map() };
+      merged.set(family.name, entry);
+    }
+    for (const [key, values] of family.series) {
+      const sum = entry.series.get(key);
+      if (sum === undefined) entry.series.set(key, [...values]);
+      else for (let i = 0; i < values.length; i++) sum[i] = (sum[i] ?? 0) + (values[i] ?? 0);
+    }
+  }
+  const lines: string[] = [];
+  for (const name of [...merged.keys()].sort()) {
+    const entry = merged.get(name);
+    if (entry === undefined) continue;
+    lines.push(`# HELP ${name} ${entry.family.help}`, `# TYPE ${name} ${entry.family.type}`);
+    for (const [key, values] of entry.series) writeSeries(lines, entry.family, key, values);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function writeSeries(lines: string[], family: FamilySnapshot, key: string, values: readonly number[]): void {
+  const { name, buckets } = family;
+  const parts = family.labels.length === 0 ? [] : key.split("\0");
+  const labels = family.labels.map((label, i) => `${label}="${escapeLabel(parts[i] ?? "")}"`);
+  const text = labels.length === 0 ? "" : `{${labels.join(",")}}`;
+  if (family.type !== "histogram") {
+    lines.push(`${name}${text} ${values[0] ?? 0}`);
+    return;
+  }
+  let cumulative = 0;
+  for (let i = 0; i < buckets.length; i++) {
+    cumulative += values[i] ?? 0;
+    lines.push(`${name}_bucket{${[...labels, `le="${buckets[i]}"`].join(",")}} ${cumulative}`);
+  }
+  lines.push(`${name}_bucket{${[...labels, 'le="+Inf"'].join(",")}} ${values[buckets.length] ?? 0}`);
+  lines.push(
+    `${name}_sum${text} ${values[buckets.length + 1] ?? 0}`,
+    `${name}_count${text} ${values[buckets.length] ?? 0}`,
+  );
+}
+
+function escapeLabel(value: string): string {
+  return value.replace(/[\\"\n]/g, (c) => (c === "\n" ? "\\n" : `\\${c}`));
+}

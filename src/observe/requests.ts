@@ -1,0 +1,170 @@
+// What is counted and logged of requests: the reference's metric names, and a log line for what is slow or failed.
+import type { Logger } from "./log.ts";
+import type { Registry } from "./metrics.ts";
+
+/** One finished request. Texts that become labels come from the scheme, never from the path. */
+export interface RequestRecord {
+  readonly id: string;
+  readonly user: string;
+  readonly method: string;
+  /** Verb of the metrics: LIST, WATCH, GET, POST, PUT, PATCH, DELETE, DELETECOLLECTION; the method for anything else. */
+  readonly verb: string;
+  readonly path: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly scope: "cluster" | "namespace" | "resource" | "";
+  readonly dryRun: boolean;
+  readonly code: number;
+  /** Bytes of the answer's body; -1 for streams. */
+  readonly bytes: number;
+  readonly durationMs: number;
+  readonly agent: string;
+  readonly remote: string;
+}
+
+/** How a request counts while it is in flight. */
+export type RequestKind = "readOnly" | "mutating" | "long";
+
+/** Who wants to know about requests. */
+export interface Observer {
+  /** A request was resolved: in flight until `finished`. */
+  started(kind: RequestKind): void;
+  finished(kind: RequestKind, record: RequestRecord): void;
+  /** A request for a deprecated version was served. */
+  deprecated(group: string, version: string, resource: string, subresource: string, removedIn: string): void;
+  /** Somebody's credentials were looked at. */
+  authenticated(success: boolean): void;
+  /** A fault of ours or of a dependency; never shown to the client. */
+  fault(id: string, error: unknown): void;
+}
+
+/** Upper bounds in seconds, the reference's. */
+const secondBuckets = [
+  0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5,
+  5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+];
+const byteBuckets = [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
+/** Requests slower than this are logged at the default level. */
+const slowMs = 1000;
+
+/** Counts into `registry` and logs to `log`. */
+export function createObserver(registry: Registry, log: Logger): Observer {
+  const target = ["group", "version", "resource", "subresource", "scope", "component"];
+  const total = registry.counter(
+    "apiserver_request_total",
+    "Requests by verb, resource and code.",
+    "verb",
+    "dry_run",
+    ...target,
+    "code",
+  );
+  const duration = registry.histogram(
+    "apiserver_request_duration_seconds",
+    "Seconds from the request to the end of its answer.",
+    secondBuckets,
+    "verb",
+    "dry_run",
+    ...target,
+  );
+  const slo = registry.histogram(
+    "apiserver_request_slo_duration_seconds",
+    "As apiserver_request_duration_seconds, without long-running requests.",
+    secondBuckets,
+    "verb",
+    ...target,
+  );
+  const sli = registry.histogram(
+    "apiserver_request_sli_duration_seconds",
+    "The name later releases give apiserver_request_slo_duration_seconds.",
+    secondBuckets,
+    "verb",
+    ...target,
+  );
+  const sizes = registry.histogram("apiserver_response_sizes", "Bytes of answers.", byteBuckets, "verb", ...target);
+  const inflight = registry.gauge("apiserver_current_inflight_requests", "Requests being served.", "request_kind");
+  const long = registry.gauge("apiserver_longrunning_gauge", "Watches being served.", "verb", ...target);
+  const longNew = registry.gauge("apiserver_longrunning_requests", "Watches being served.", "verb", ...target);
+  const aborts = registry.counter(
+    "apiserver_request_aborts_total",
+    "Requests whose client went away before the answer.",
+    "verb",
+    "group",
+    "version",
+    "resource",
+    "subresource",
+    "scope",
+  );
+  const outdated = registry.gauge(
+    "apiserver_requested_deprecated_apis",
+    "Deprecated versions that were asked for.",
+    "group",
+    "removed_release",
+    "resource",
+    "subresource",
+    "version",
+  );
+  const attempts = registry.counter("authentication_attempts", "Authentications by result.", "result");
+  let watches = 0;
+  for (const kind of ["readOnly", "mutating"]) inflight.set(kind, 0);
+  return {
+    started: (kind) => {
+      if (kind === "long") watches++;
+      else inflight.add(kind);
+      if (kind === "long") setLong();
+    },
+    finished: (kind, record) => {
+      if (kind === "long") {
+        watches--;
+        setLong();
+      } else inflight.add(kind, -1);
+      count(record, kind);
+    },
+    deprecated: (group, version, resource, subresource, removedIn) => {
+      outdated.set(`${group}\0${removedIn}\0${resource}\0${subresource}\0${version}`, 1);
+    },
+    authenticated: (success) => attempts.add(success ? "success" : "failure"),
+    fault: (id, error) => log.error({ id, err: error }, "A request met a fault"),
+  };
+
+  function setLong(): void {
+    const key = "WATCH\0\0\0\0\0\0apiserver";
+    long.set(key, watches);
+    longNew.set(key, watches);
+  }
+
+  function count(record: RequestRecord, kind: RequestKind): void {
+    const { verb, group, version, resource, subresource, scope } = record;
+    const where = `${group}\0${version}\0${resource}\0${subresource}\0${scope}\0apiserver`;
+    const dry = record.dryRun ? "All" : "";
+    const seconds = record.durationMs / 1000;
+    total.add(`${verb}\0${dry}\0${where}\0${record.code}`);
+    duration.observe(`${verb}\0${dry}\0${where}`, seconds);
+    if (kind !== "long") {
+      slo.observe(`${verb}\0${where}`, seconds);
+      sli.observe(`${verb}\0${where}`, seconds);
+    }
+    if (record.bytes >= 0 && kind === "readOnly") sizes.observe(`${verb}\0${where}`, record.bytes);
+    if (record.code === 499) aborts.add(`${verb}\0${group}\0${version}\0${resource}\0${subresource}\0${scope}`);
+    logRequest(log, record, kind);
+  }
+}
+
+function logRequest(log: Logger, record: RequestRecord, kind: RequestKind): void {
+  const notable = record.code >= 500 || (kind !== "long" && record.durationMs > slowMs);
+  if (!notable && !log.isLevelEnabled("debug")) return;
+  const line = {
+    id: record.id,
+    user: record.user,
+    verb: record.verb,
+    path: record.path,
+    code: record.code,
+    latencyMs: Math.round(record.durationMs * 10) / 10,
+    agent: record.agent,
+    remote: record.remote,
+  };
+  if (notable) log.info(line, "Request");
+  else log.debug(line, "Request");
+}

@@ -1,0 +1,45 @@
+import t from "tap";
+import { exposition, Registry } from "../../src/observe/metrics.ts";
+
+t.test("exposition() adds up the threads and escapes label values", (t) => {
+  const threads = [1, 2].map((n) => {
+    const registry = new Registry();
+    registry.counter("requests_total", "Requests.", "verb", "path").add('GET\0a"b\\c\nd', n);
+    registry.histogram("seconds", "Seconds.", [0.1, 1], "verb").observe("GET", n === 1 ? 0.1 : 5);
+    registry.gauge("up", "Up.").set("", 1);
+    return registry.snapshot();
+  });
+  t.equal(
+    exposition(threads),
+    [
+      "# HELP requests_total Requests.",
+      "# TYPE requests_total counter",
+      'requests_total{verb="GET",path="a\\"b\\\\c\\nd"} 3',
+      "# HELP seconds Seconds.",
+      "# TYPE seconds histogram",
+      'seconds_bucket{verb="GET",le="0.1"} 1',
+      'seconds_bucket{verb="GET",le="1"} 1',
+      'seconds_bucket{verb="GET",le="+Inf"} 2',
+      'seconds_sum{verb="GET"} 5.1',
+      'seconds_count{verb="GET"} 2',
+      "# HELP up Up.",
+      "# TYPE up gauge",
+      "up 2",
+      "",
+    ].join("\n"),
+  );
+  t.end();
+});
+
+t.test("Family.add() counts under other once a family has too many series", (t) => {
+  const registry = new Registry();
+  const family = registry.counter("agents_total", "Agents.", "agent");
+  for (let i = 0; i < 10_500; i++) family.add(`agent-${i}`);
+  const [snapshot] = registry.snapshot();
+  t.equal(snapshot?.series.length, 10_001);
+  t.same(
+    snapshot?.series.find(([key]) => key === "other"),
+    ["other", [500]],
+  );
+  t.end();
+});
