@@ -1,0 +1,36 @@
+// What a front needs to answer requests: made once per front thread and handed to every stage that asks for its part.
+import type { Identity } from "../api/identity.ts";
+import type { Scheme } from "../api/scheme.ts";
+import type { User } from "../api/user.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Views } from "../cache/view.ts";
+import type { Observer } from "../observe/requests.ts";
+import type { StoreClient } from "../storage/client.ts";
+import type { Headers } from "./transport.ts";
+
+/** An answer of an endpoint that is no resource. */
+export interface Page {
+  readonly code: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Everything a front serves requests from. */
+export interface Server {
+  readonly identity: Identity;
+  readonly scheme: Scheme;
+  readonly views: Views;
+  readonly store: StoreClient;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  /** The user of a request; undefined: no valid credentials. */
+  readonly authenticate: (headers: Headers) => User | undefined;
+  /** `host:port` for discovery's server addresses. */
+  readonly serverAddress: string;
+  /** `/livez…`, `/readyz…`, `/healthz…` (path and query decoded); undefined: no such check. */
+  readonly health: (path: string, verbose: boolean, exclude: readonly string[]) => Page | undefined;
+  /** The text of `/metrics`. */
+  readonly metrics: () => Promise<string>;
+  /** `/version`, as JSON. */
+  readonly version: string;
+}

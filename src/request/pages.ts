@@ -1,0 +1,74 @@
+// Endpoints that are no resources: discovery, version, health, metrics, the list of paths.
+import { type Document, discoveryDocument } from "../api/discovery.ts";
+import { isStatus, type Status } from "../api/status.ts";
+import type { Server } from "./context.ts";
+import { methodNotAllowed, type NonResourceInfo, unknownResource } from "./info.ts";
+import { type MediaTypes, negotiateAccept, notOffered } from "./negotiate.ts";
+import { headersOf, type Reply, sendJson, sendNotFoundPage, sendStatus, sendText } from "./respond.ts";
+
+const encoder = new TextEncoder();
+
+/** Answers a request for something that is no resource. */
+export async function servePage(server: Server, types: MediaTypes, info: NonResourceInfo, reply: Reply): Promise<void> {
+  const { path, verb } = info;
+  const accept = reply.exchange.header("accept");
+  const health = server.health(path, info.query.has("verbose"), info.query.get("exclude") ?? []);
+  if (health !== undefined) return sendText(reply, health.code, health.body, health.contentType);
+  if (path === "/metrics") {
+    return sendText(reply, 200, await server.metrics(), "text/plain; version=0.0.4; charset=utf-8");
+  }
+  const reads = verb === "get";
+  if (path === "/version" || path === "/version/") {
+    return reads ? sendNegotiated(reply, types, accept, server.version) : sendStatus(reply, methodNotAllowed);
+  }
+  if (path.startsWith("/version/")) return sendStatus(reply, unknownResource);
+  if (path === "/" || path === "/index.html") return sendNegotiated(reply, types, accept, pathList(server));
+  const document = discovery(server, path, accept);
+  if (document !== undefined) {
+    // The reference's group documents answer any method; the others only reads.
+    if (!reads && !isGroupDocument(path)) return sendStatus(reply, methodNotAllowed);
+    return sendDocument(reply, types, accept, document);
+  }
+  if (/^\/api\//.test(path) || isUnderServedGroup(server, path)) return sendStatus(reply, unknownResource);
+  sendNotFoundPage(reply);
+}
+
+function discovery(server: Server, path: string, _accept: string | undefined): Document | undefined {
+  const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  return discoveryDocument(server.scheme, trimmed, server.serverAddress);
+}
+
+function isGroupDocument(path: string): boolean {
+  return /^\/apis\/[^/]+\/?$/.test(path);
+}
+
+function isUnderServedGroup(server: Server, path: string): boolean {
+  const group = path.split("/")[2] ?? "";
+  return path.startsWith("/apis/") && server.scheme.groups.some((g) => g.group === group);
+}
+
+function sendDocument(reply: Reply, types: MediaTypes, accept: string | undefined, document: Document): void {
+  if (reply.exchange.header("if-none-match") === document.etag) {
+    reply.answered(304, 0);
+    return reply.exchange.send(304, headersOf(reply, "application/json", [["ETag", document.etag]]), "");
+  }
+  const accepted = negotiateAccept(accept, false, types);
+  if (isStatus(accepted)) return sendStatus(reply, notOffered(types));
+  sendJson(reply, 200, encoder.encode(document.body), accepted, [["ETag", document.etag]]);
+}
+
+function sendNegotiated(reply: Reply, types: MediaTypes, accept: string | undefined, json: string): void {
+  const accepted = negotiateAccept(accept, false, types);
+  if (isStatus(accepted)) return sendStatus(reply, notOffered(types) satisfies Status);
+  sendJson(reply, 200, encoder.encode(json), accepted);
+}
+
+/** `/`: the paths this server answers. */
+function pathList(server: Server): string {
+  const paths = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/readyz", "/version"];
+  for (const { group, versions } of server.scheme.groups) {
+    if (group !== "") paths.push(`/apis/${group}`);
+    for (const version of versions) paths.push(group === "" ? `/api/${version}` : `/apis/${group}/${version}`);
+  }
+  return `${JSON.stringify({ paths: paths.sort() })}\n`;
+}
