@@ -1,0 +1,111 @@
+// One cycle of the store's crash test: start the victim, end it at a random moment or at a failpoint, open the store,
+// check. Used by store.test.ts and, for long runs, by scripts/crash.ts.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../../src/base/clock.ts";
+import { openLmdb } from "../../src/storage/lmdb/store.ts";
+import { readBody } from "../support/changes.ts";
+import { check, type Fact, type Line, type Op, type Truth } from "./check.ts";
+
+const victim = fileURLToPath(new URL("victim.js", import.meta.url));
+const ops: readonly Op[] = ["create", "update", "delete"];
+
+/** How a victim lives and dies. */
+export interface Cycle {
+  /** Directory of the store. */
+  readonly store: string;
+  /** Directory of the histories, outside of what is cut off. */
+  readonly notes: string;
+  readonly seed: number;
+  readonly compact: boolean;
+  /** Milliseconds of life after the first write; undefined: until the failpoint ends it. */
+  readonly lifeMs?: number;
+  /** `<name>:<n>` for ORCH_FAILPOINT. */
+  readonly failpoint?: string;
+  /** Instead of SIGKILL: how the victim's life ends. It must be dead afterwards. */
+  readonly end?: (pid: number) => Promise<void>;
+  /** What happens between the death and the next open. */
+  readonly between?: () => Promise<void>;
+}
+
+/** What a cycle found. */
+export interface Result {
+  readonly violations: readonly string[];
+  readonly acknowledged: number;
+  /** Asked and not answered when the end came. */
+  readonly inDoubt: number;
+  readonly openMs: number;
+}
+
+/** The history a victim wrote; the last line may be cut short. */
+export function readHistory(path: string): Line[] {
+  const lines = readFileSync(path, "utf8").split("\n");
+  lines.pop();
+  return lines.map((line) => JSON.parse(line) as Line);
+}
+
+/** What a store holds. */
+export async function readTruth(path: string): Promise<Truth> {
+  const store = openLmdb({ path, identity: "orch", clock: systemClock });
+  const facts: Fact[] = [];
+  store.replay(({ revision, type, key, previous, createRevision, body }) => {
+    const { version, value } = readBody(body);
+    if (version !== String(revision)) throw new Error(`Body of ${key} at ${revision} has version ${version}`);
+    facts.push({ revision, op: ops[type - 1] as Op, key, token: value, previous, createRevision });
+  });
+  const truth = { revision: store.revision, floor: store.floor, facts };
+  await store.close();
+  return truth;
+}
+
+/** Runs a cycle on a store whose earlier records, made by earlier cycles, were right: `before` is what it held then. */
+export async function runCycle(cycle: Cycle, before: Truth): Promise<{ result: Result; truth: Truth }> {
+  const history = join(cycle.notes, `history-${cycle.seed}`);
+  const child = spawn(process.execPath, [victim, cycle.store, history, String(cycle.seed), cycle.compact ? "1" : "0"], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ORCH_FAILPOINT: cycle.failpoint ?? "" },
+  });
+  const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  const ready = once(child.stdout, "data").then(() => "ready" as const);
+  const first = await Promise.race([ready, exited]);
+  if (first !== "ready" && cycle.failpoint === undefined) throw new Error(`The victim ended by itself: ${first}`);
+  if (cycle.lifeMs !== undefined) {
+    await new Promise((resolve) => setTimeout(resolve, cycle.lifeMs));
+    if (cycle.end === undefined) child.kill("SIGKILL");
+    else await cycle.end(child.pid as number);
+  }
+  const [, signal] = await exited;
+  if (signal !== "SIGKILL") throw new Error(`The victim ended with ${signal ?? "an exit code"}`);
+  await cycle.between?.();
+  const start = performance.now();
+  const truth = await readTruth(cycle.store);
+  const openMs = performance.now() - start;
+  const lines = readHistory(history);
+  rmSync(history);
+  const counts = { ask: 0, ack: 0, no: 0 };
+  for (const { t } of lines) if (t === "ask" || t === "ack" || t === "no") counts[t]++;
+  const violations = [...check(truth, [...known(before), ...lines]), ...kept(before, truth)];
+  return {
+    result: { violations, acknowledged: counts.ack, inDoubt: counts.ask - counts.ack - counts.no, openMs },
+    truth,
+  };
+}
+
+/** What earlier cycles left, as if it had just been asked for and acknowledged. */
+function* known(before: Truth): Generator<Line> {
+  for (const { revision, op, key, token, previous } of before.facts) {
+    const line = { t: "ask", id: -revision, op, key, token, expected: op === "create" ? 0 : previous } as const;
+    yield line;
+    yield { t: "ack", id: line.id, revision };
+  }
+}
+
+/** The store never goes back. */
+function kept(before: Truth, truth: Truth): string[] {
+  if (truth.revision < before.revision) return [`I3: the store went from ${before.revision} back to ${truth.revision}`];
+  if (truth.floor < before.floor) return [`The floor went from ${before.floor} back to ${truth.floor}`];
+  return [];
+}
