@@ -24,7 +24,7 @@
 // `order` is the log's newest revision when the entry was written: the revision itself for events, so that order never
 // decreases along a log even where records of old revisions are moved forward.
 import { assert } from "../base/assert.ts";
-import type { SelectionSource } from "./selection.ts";
+import { keyEnd, keyStart, type SelectionSource } from "./selection.ts";
 import { type Location, recordTypes } from "./view.ts";
 
 /** Type word of the entry that ends a closed segment. */
@@ -38,7 +38,8 @@ export const framePrefixBytes = 28;
 /** Bytes of a frame beside its object. */
 export const frameExtraBytes = framePrefixBytes + 2;
 
-const entryBytes = 64;
+/** Bytes of an entry. */
+export const entryBytes = 64;
 const entryWords = entryBytes / 4;
 const entryDoubles = entryBytes / 8;
 
@@ -60,11 +61,6 @@ const deletedPrefix = framePrefix("DELETED");
 export function framePrefixOf(type: number): Uint8Array<ArrayBuffer> {
   if (type === recordTypes.update) return modifiedPrefix;
   return type === recordTypes.delete ? deletedPrefix : addedPrefix;
-}
-
-/** The place of an entry. */
-export function locate(segment: number, index: number): Location {
-  return segment * recordsPerSegment + index;
 }
 
 /** Segment number of a place. */
@@ -100,7 +96,7 @@ export class Segment implements SelectionSource {
   readonly base: number;
   readonly data: Uint8Array<SharedArrayBuffer>;
   readonly words: Int32Array<SharedArrayBuffer>;
-  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  readonly bytes: Buffer<SharedArrayBuffer>;
   readonly #doubles: Float64Array<SharedArrayBuffer>;
 
   constructor(number: number, base: number, data: SharedArrayBuffer, meta: SharedArrayBuffer) {
@@ -108,7 +104,7 @@ export class Segment implements SelectionSource {
     this.base = base;
     this.data = new Uint8Array(data);
     this.words = new Int32Array(meta);
-    this.bytes = new Uint8Array(meta);
+    this.bytes = Buffer.from(meta);
     this.#doubles = new Float64Array(meta);
   }
 
@@ -141,6 +137,16 @@ export class Segment implements SelectionSource {
     return this.#word(word + 5) * recordsPerSegment + this.#word(word + 6);
   }
 
+  /** Place of an entry of this segment. */
+  locationOf(index: number): Location {
+    return this.number * recordsPerSegment + index;
+  }
+
+  /** Bytes a record takes in both buffers. */
+  bytesOf(index: number): number {
+    return this.frameBytes(index) + aligned(this.selectionBytes(index)) + entryBytes;
+  }
+
   /** Number of the next segment, in the entry that says `continued`. */
   next(index: number): number {
     return this.#word(index * entryWords + 5);
@@ -166,6 +172,12 @@ export class Segment implements SelectionSource {
 
   order(index: number): number {
     return this.#double(index * entryDoubles + 7);
+  }
+
+  /** The record's key relative to the prefix, one character per UTF-8 byte: such strings compare as their bytes do. */
+  byteKey(index: number): string {
+    const at = this.selectionAt(index);
+    return this.bytes.toString("latin1", keyStart(this, at), keyEnd(this, at));
   }
 
   #word(at: number): number {

@@ -10,8 +10,8 @@
 //   ├────────┼────────┼──────────┼──────────┼────────┴─────────┴───────┴─────────┘
 //   │key hash│k=v hash│ key at   │ value at │  one entry of 16 bytes per label, then per field; a key ends where its
 //   ├────────┴────────┴──────────┴──────────┤  value begins, a value where the next entry's key begins, the last one
-//   │ namespace, name, key, value, key, …   │  at `total`; all `at` are bytes from the table's first byte
-//   └───────────────────────────────────────┘  UTF-8, zero padding to a multiple of 4
+//   │ namespace/name, key, value, key, …    │  at `total`; all `at` are bytes from the table's first byte
+//   └───────────────────────────────────────┘  UTF-8, zero padding to a multiple of 4; no slash without a namespace
 //
 // A hash is FNV-1a over UTF-8 bytes; that of `key=value` goes on from the key's.
 import { assert } from "../base/assert.ts";
@@ -44,6 +44,7 @@ const layout = 1;
 const hashStart = 0x811c9dc5 | 0;
 const hashPrime = 0x01000193;
 const equalsSign = 0x3d;
+const slash = 0x2f;
 
 /**
  * Encodes namespace (empty for cluster-scoped objects), name, labels and selectable fields (metadata.name and
@@ -57,7 +58,7 @@ export function encodeSelection(
 ): Uint8Array<ArrayBuffer> {
   const labelCount = labels?.size ?? 0;
   const count = labelCount + fields.length;
-  let units = namespace.length + name.length;
+  let units = namespace.length + 1 + name.length;
   if (labels !== undefined) for (const [key, value] of labels) units += key.length + value.length;
   for (const [key, value] of fields) units += key.length + value.length;
   // A UTF-16 unit takes at most three bytes of UTF-8.
@@ -67,6 +68,7 @@ export function encodeSelection(
   words[0] = labelCount;
   words[1] = fields.length;
   words[2] = put(encoder, namespace, hashStart);
+  if (namespace !== "") encoder.bytes[encoder.at++] = slash;
   words[4] = encoder.at;
   words[3] = put(encoder, name, hashStart);
   words[5] = encoder.at;
@@ -106,16 +108,28 @@ export function selectionSource(table: Uint8Array): SelectionSource {
   return { words: new Int32Array(table.buffer, table.byteOffset, table.byteLength >> 2), bytes: table };
 }
 
-/** Whether bytes can be a table: a cheap check of what is read back from a disk. */
-export function isSelection(table: Uint8Array): boolean {
-  if (table.byteLength < headerBytes || table.byteLength % 4 !== 0) return false;
+/** Bytes of the key in a table that stands alone, at any alignment; -1 when these bytes cannot be a table. */
+export function keyBytesOf(table: Uint8Array): number {
+  if (table.byteLength < headerBytes || table.byteLength % 4 !== 0) return -1;
   const view = new DataView(table.buffer, table.byteOffset, table.byteLength);
-  const total = view.getInt32(24, true);
+  if (view.getInt32(28, true) !== layout) return -1;
   const textStart = headerBytes + (view.getInt32(0, true) + view.getInt32(4, true)) * entryBytes;
-  return view.getInt32(28, true) === layout && textStart <= total && total <= table.byteLength;
+  const nameEnd = view.getInt32(20, true);
+  const total = view.getInt32(24, true);
+  return textStart <= nameEnd && nameEnd <= total && total <= table.byteLength ? nameEnd - textStart : -1;
 }
 
 // Reading. `at` is the table's first byte in the source, an `entry` is the index of its first word.
+
+/** First byte in the source of the key relative to the prefix, `namespace/name` or `name`. */
+export function keyStart(source: SelectionSource, at: number): number {
+  return at + textStartOf(source, at >> 2);
+}
+
+/** First byte after the key. */
+export function keyEnd(source: SelectionSource, at: number): number {
+  return at + word(source, (at >> 2) + 5);
+}
 
 /** Hash of the namespace: equal texts have equal hashes. */
 export function namespaceHash(source: SelectionSource, at: number): number {
@@ -131,7 +145,7 @@ export function nameHash(source: SelectionSource, at: number): number {
 export function isNamespace(source: SelectionSource, at: number, text: SelectionText): boolean {
   const first = at >> 2;
   if (word(source, first + 2) !== text.hash) return false;
-  return same(source, at + textStartOf(source, first), at + word(source, first + 4), text.bytes);
+  return same(source, at + textStartOf(source, first), at + namespaceEndOf(source, first), text.bytes);
 }
 
 /** Whether the name is `text`. */
@@ -187,7 +201,7 @@ export function valueText(source: SelectionSource, at: number, entry: number): s
 /** The namespace as text; empty for cluster-scoped objects. Allocates. */
 export function namespaceText(source: SelectionSource, at: number): string {
   const first = at >> 2;
-  return text(source, at + textStartOf(source, first), at + word(source, first + 4));
+  return text(source, at + textStartOf(source, first), at + namespaceEndOf(source, first));
 }
 
 /** The name as text. Allocates. */
@@ -234,6 +248,13 @@ function findPair(source: SelectionSource, at: number, from: number, end: number
 
 function textStartOf(source: SelectionSource, first: number): number {
   return headerBytes + (word(source, first) + word(source, first + 1)) * entryBytes;
+}
+
+/** The name starts one slash after the namespace, or at once when there is none. */
+function namespaceEndOf(source: SelectionSource, first: number): number {
+  const start = textStartOf(source, first);
+  const nameAt = word(source, first + 4);
+  return nameAt > start ? nameAt - 1 : start;
 }
 
 function valueEndOf(source: SelectionSource, at: number, entry: number): number {

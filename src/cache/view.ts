@@ -13,33 +13,37 @@ export const recordTypes = { create: 1, update: 2, delete: 3, move: 4 } as const
 /** One front's view of one resource prefix. */
 export interface LogView {
   readonly prefix: string;
-  /** Every revision above this one can be read and watched; at or below: 410. */
+  /** State at this revision and every change above it can be read; below it: 410. As of the last drain(). */
   readonly floor: number;
   /**
-   * Takes in everything published and returns a revision R such that the view holds every change at or below R:
-   * at least every change acknowledged to anybody before the call.
+   * Takes in everything published and returns a revision R such that the view is the state at R: it holds every change
+   * at or below R, which is at least every change acknowledged to anybody before the call, and none above R.
    */
   drain(): number;
   /** Number of live objects. */
   readonly count: number;
   /** The live record of a key; 0 when there is none. `namespace` is empty for cluster-scoped objects. */
   get(namespace: string, name: string): Location;
-  /** Its record at `revision` (> floor); 0 when it did not exist then. */
+  /** Its record at `revision` (>= floor, or >= the floor at the time of a hold() that lasts); 0: it did not exist then. */
   getAt(namespace: string, name: string, revision: number): Location;
   /**
    * Live records in key order, from the first key after `after` (a key relative to the prefix, `namespace/name` or
    * `name`; empty: the start), limited to one namespace when `namespace` is not empty, as of `revision` (0: now).
-   * Stops when `take` returns false. Calls `take` synchronously; hold() first when the slices must live longer.
+   * Stops when `take` returns false. Calls `take` synchronously, and `take` must not drain(). Locations and slices are
+   * good for this turn of the event loop; hold() first when they must live longer.
    */
   scan(namespace: string, after: string, revision: number, take: (at: Location, key: string) => boolean): void;
-  /** Keeps every record reachable now from being recycled until released; bounded time (limits.ts). */
+  /** Keeps every record reachable now from being recycled until released, at most limits.holdMsMax. */
   hold(): Hold;
 
   // Reading a record. The slices are views of shared memory.
   typeOf(at: Location): number;
   revisionOf(at: Location): number;
   createRevisionOf(at: Location): number;
-  /** The record of the same key before this one; 0 when there is none or it left the window. */
+  /**
+   * The record of the same key before this one; 0 when there is none or it left the window. Before a create that is the
+   * delete before it, before a move the record that was moved. An update above the floor always has one.
+   */
   previousOf(at: Location): Location;
   /** Key relative to the prefix. */
   keyOf(at: Location): string;
@@ -59,7 +63,7 @@ export interface LogView {
   // Following the log in order, for watches: the entries of a log are numbered by position, moves included.
   /** Position after the newest entry taken in by drain(). */
   readonly head: number;
-  /** Position of the first event with a revision above `revision`; undefined when that is at or below the floor. */
+  /** Position of the first event with a revision above `revision`; undefined when `revision` is below the floor. */
   positionAfter(revision: number): number | undefined;
   /** The record at a position below head; 0 when it was recycled (the reader is too slow: 410). */
   at(position: number): Location;
@@ -79,6 +83,8 @@ export interface LogView {
 
 /** A promise to readers that slices stay. */
 export interface Hold {
+  /** True when it lasted too long: nothing read under it may be used any more. Look before each use in a new turn. */
+  readonly expired: boolean;
   release(): void;
 }
 

@@ -1,0 +1,54 @@
+// What the store thread and a front tell each other about the shared logs, over one MessagePort per front.
+//
+//   store thread                                  front
+//   log, segment … (all there are), welcome  ──►  openViews() resolves
+//   segment  ── before any entry in it is published ──►  a reader that meets its number reads the port at once
+//   retire   ── after its live records were moved on ──►  index points elsewhere, holds end, slices are gone
+//                                            ◄──  released: this front will not touch those buffers again
+//
+// A segment's buffers are used again only after every front connected at its retirement released it or left.
+
+/** A log exists. */
+export interface LogMessage {
+  readonly kind: "log";
+  /** Its slot in the control buffer. */
+  readonly log: number;
+  readonly prefix: string;
+}
+
+/** A segment exists. */
+export interface SegmentMessage {
+  readonly kind: "segment";
+  readonly log: number;
+  readonly number: number;
+  readonly base: number;
+  readonly data: SharedArrayBuffer;
+  readonly meta: SharedArrayBuffer;
+  /**
+   * For a front that comes late: one bit per entry that was there, set when it was its key's newest record. The others
+   * must not enter the index, because what superseded them may be retired already.
+   */
+  readonly current: { readonly count: number; readonly bits: Uint8Array } | undefined;
+}
+
+/** A segment's records are dead or were moved; to be released when nothing on the front uses it. */
+export interface RetireMessage {
+  readonly kind: "retire";
+  readonly log: number;
+  readonly number: number;
+}
+
+/** Everything that existed when the front connected was announced. */
+export interface WelcomeMessage {
+  readonly kind: "welcome";
+}
+
+/** From the store thread to a front. */
+export type ToFront = LogMessage | SegmentMessage | RetireMessage | WelcomeMessage;
+
+/** From a front to the store thread. */
+export interface ToWriter {
+  readonly kind: "released";
+  readonly log: number;
+  readonly number: number;
+}
