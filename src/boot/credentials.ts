@@ -1,0 +1,99 @@
+// What a server has to prove who it is and who may ask: serving certificate, tokens, and the client configuration of
+// the administrator. All of it is kept in the data directory, readable by its owner only.
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Identity } from "../api/identity.ts";
+import { hashToken, mastersGroup, parseTokens, type TokenUser } from "../authn/tokens.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Config } from "../config/config.ts";
+import type { TlsFiles } from "../http/listener.ts";
+import { readIfThere, writePrivate } from "../pki/files.ts";
+import { keepServing, servingNames } from "../pki/serving.ts";
+import { BootFault, mending } from "./fault.ts";
+
+/** Credentials of a start. */
+export interface Credentials {
+  readonly tls: TlsFiles;
+  /** PEM that clients verify the server with. */
+  readonly ca: string;
+  readonly tokens: readonly TokenUser[];
+  readonly adminToken: string;
+}
+
+/** Checks what the flags point at before anything is started. Throws BootFault. */
+export function checkFiles(config: Config): TokenUser[] {
+  if (config.tlsCertFile !== "") checkPair(config.tlsCertFile, config.tlsPrivateKeyFile);
+  if (config.tokenAuthFile === "") return [];
+  const csv = mending(`cannot read --token-auth-file ${config.tokenAuthFile}`, () => readFileSync(config.tokenAuthFile, "utf8"));
+  const tokens = parseTokens(csv);
+  if (typeof tokens === "string") throw new BootFault(`--token-auth-file ${config.tokenAuthFile}: ${tokens}`);
+  return tokens;
+}
+
+function checkPair(certFile: string, keyFile: string): void {
+  const certificate = mending(`cannot read --tls-cert-file ${certFile}`, () => new X509Certificate(readFileSync(certFile)));
+  const key = mending(`cannot read --tls-private-key-file ${keyFile}`, () => createPrivateKey(readFileSync(keyFile)));
+  if (!certificate.checkPrivateKey(key)) throw new BootFault(`the key in ${keyFile} does not belong to the certificate in ${certFile}`);
+}
+
+/** Makes or finds everything, in a data directory that is ours alone. Throws BootFault. */
+export async function keepCredentials(
+  config: Config,
+  identity: Identity,
+  fileTokens: readonly TokenUser[],
+  clock: Clock,
+): Promise<Credentials> {
+  const adminToken = mending(`cannot keep a token in ${config.dataDir}`, () => keepAdminToken(join(config.dataDir, "admin.token")));
+  const administrator: TokenUser = { hash: hashToken(adminToken), name: "admin", uid: "admin", groups: [mastersGroup] };
+  const tokens = [administrator, ...fileTokens];
+  if (config.tlsCertFile !== "") {
+    const tls = { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile };
+    return { tls, ca: readFileSync(config.tlsCertFile, "utf8"), tokens, adminToken };
+  }
+  const directory = join(config.dataDir, "pki");
+  try {
+    const { caFile, ...tls } = await keepServing(directory, servingNames(config.bindAddress, identity), clock);
+    return { tls, ca: readFileSync(caFile, "utf8"), tokens, adminToken };
+  } catch (error) {
+    return mending(`cannot keep certificates in ${directory}`, () => {
+      throw error;
+    });
+  }
+}
+
+function keepAdminToken(path: string): string {
+  const kept = readIfThere(path)?.trim() ?? "";
+  if (kept.length >= 32) return kept;
+  const token = randomBytes(32).toString("base64url");
+  writePrivate(path, `${token}\n`, 0o600);
+  return token;
+}
+
+/** Writes the administrator's client configuration. Returns its path. Throws BootFault. */
+export function writeClientConfig(config: Config, serverUrl: string, credentials: Credentials): string {
+  const path = resolve(config.dataDir, "kubeconfig");
+  const name = config.identity;
+  const text = [
+    "apiVersion: v1",
+    "kind: Config",
+    "clusters:",
+    `- name: ${name}`,
+    "  cluster:",
+    `    server: ${serverUrl}`,
+    `    certificate-authority-data: ${Buffer.from(credentials.ca).toString("base64")}`,
+    "users:",
+    "- name: admin",
+    "  user:",
+    `    token: ${credentials.adminToken}`,
+    "contexts:",
+    `- name: ${name}`,
+    "  context:",
+    `    cluster: ${name}`,
+    "    user: admin",
+    `current-context: ${name}`,
+    "",
+  ].join("\n");
+  mending(`cannot write ${path}`, () => writePrivate(path, text, 0o600));
+  return path;
+}

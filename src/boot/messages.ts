@@ -1,0 +1,80 @@
+// What the main thread, the fronts and the store thread tell each other. Everything here is copied between threads:
+// plain data, shared buffers and ports only.
+import type { MessagePort } from "node:worker_threads";
+import type { TokenUser } from "../authn/tokens.ts";
+import type { Config, FrontName } from "../config/config.ts";
+import type { TlsFiles } from "../http/listener.ts";
+import type { FamilySnapshot } from "../observe/metrics.ts";
+
+/** A listener a front is to open. */
+export interface ListenerPlan {
+  readonly front: FrontName;
+  readonly port: number;
+  /** A sibling's descriptor to take connections from. */
+  readonly fd: number | undefined;
+  readonly reusePort: boolean;
+}
+
+/** Worker data of a front. */
+export interface FrontData {
+  readonly config: Config;
+  /** 0 for the first front; the one that runs what runs once (controllers). */
+  readonly index: number;
+  readonly listeners: readonly ListenerPlan[];
+  readonly tls: TlsFiles;
+  readonly tokens: readonly TokenUser[];
+  /** `host:port` clients are told to use. */
+  readonly serverAddress: string;
+  /** Words shared with the store thread: cache/words.ts. */
+  readonly control: SharedArrayBuffer;
+  /** To the store's loop: commits. */
+  readonly storePort: MessagePort;
+  /** To the store's logs: cache/messages.ts. */
+  readonly logPort: MessagePort;
+}
+
+/** Worker data of the store thread. */
+export interface StoreData {
+  readonly config: Config;
+  readonly control: SharedArrayBuffer;
+}
+
+/** Main to a front. */
+export type ToFront =
+  /** The server is going down: /readyz says so. */
+  | { readonly kind: "shutdown" }
+  /** Take no further connections, end streams at this pace, answer "drained" when nothing is left. */
+  | { readonly kind: "drain"; readonly streamsPerSecond: number }
+  /** Cut what is left and end the thread. */
+  | { readonly kind: "close" }
+  /** Send the metrics of this thread. */
+  | { readonly kind: "collect"; readonly id: number }
+  /** The answer to "gather". */
+  | { readonly kind: "gathered"; readonly id: number; readonly snapshots: readonly (readonly FamilySnapshot[])[] };
+
+/** A front to main. */
+export type FromFront =
+  /** Its listeners are open; the descriptor of the first, where siblings may share it. */
+  | { readonly kind: "listening"; readonly ports: readonly number[]; readonly fd: number | undefined }
+  | { readonly kind: "drained" }
+  /** A bug: it has closed its listeners and ends. */
+  | { readonly kind: "crashed"; readonly error: string }
+  | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] }
+  /** Somebody asked for /metrics: collect from every thread. */
+  | { readonly kind: "gather"; readonly id: number };
+
+/** Main to the store thread. */
+export type ToStore =
+  /** A front is about to start, or to start again. */
+  | { readonly kind: "front"; readonly storePort: MessagePort; readonly logPort: MessagePort }
+  | { readonly kind: "collect"; readonly id: number }
+  /** Commit what is queued, close the store, end the thread. */
+  | { readonly kind: "close" };
+
+/** The store thread to main. */
+export type FromStore =
+  /** The store is open and its logs are filled. */
+  | { readonly kind: "opened"; readonly revision: number }
+  /** It cannot be opened, and why in one line for the operator. */
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] };

@@ -1,0 +1,63 @@
+// What the flags mean to the server: one plain value that every thread gets a copy of.
+import { parseDuration } from "./duration.ts";
+import { type FlagValues, parseMap } from "./flags.ts";
+
+/** The HTTP implementations. */
+export type FrontName = "uws" | "node";
+
+/** The identities: api/identity.ts, which imports nothing from here, has the same two. */
+type IdentityName = "orch" | "kubernetes";
+
+/** The configuration of a server. Copied to every thread: plain data only. */
+export interface Config {
+  readonly bindAddress: string;
+  readonly securePort: number;
+  /** Empty: a generated certificate. */
+  readonly tlsCertFile: string;
+  readonly tlsPrivateKeyFile: string;
+  readonly front: FrontName | "auto";
+  readonly frontWorkers: number;
+  /** 0: off. */
+  readonly fanoutPort: number;
+  readonly requestTimeoutMs: number;
+  readonly minRequestTimeoutSeconds: number;
+  readonly shutdownDelayMs: number;
+  readonly dataDir: string;
+  readonly eventTtlMs: number;
+  readonly identity: IdentityName;
+  readonly runtimeConfig: ReadonlyMap<string, boolean>;
+  /** Empty: none. */
+  readonly tokenAuthFile: string;
+  readonly logLevel: string;
+}
+
+/** Reads parsed flags. Returns the one line to print when they contradict each other. */
+export function readConfig(values: FlagValues): Config | string {
+  const text = (name: string): string => values.get(name) ?? "";
+  const ms = (name: string): number => parseDuration(text(name)) ?? 0;
+  const verbosity = Number(text("v"));
+  const logLevel = verbosity >= 6 ? "trace" : verbosity >= 3 ? "debug" : text("log-level");
+  if ((text("tls-cert-file") === "") !== (text("tls-private-key-file") === "")) {
+    return "--tls-cert-file and --tls-private-key-file belong together";
+  }
+  if (text("fanout-port") !== "0" && text("front") !== "node") return "--fanout-port needs --front=node";
+  if (text("data-dir") === "") return "--data-dir must not be empty";
+  return {
+    bindAddress: text("bind-address"),
+    securePort: Number(text("secure-port")),
+    tlsCertFile: text("tls-cert-file"),
+    tlsPrivateKeyFile: text("tls-private-key-file"),
+    front: text("front") as Config["front"],
+    frontWorkers: Number(text("front-workers")),
+    fanoutPort: Number(text("fanout-port")),
+    requestTimeoutMs: ms("request-timeout"),
+    minRequestTimeoutSeconds: Number(text("min-request-timeout")),
+    shutdownDelayMs: ms("shutdown-delay-duration"),
+    dataDir: text("data-dir"),
+    eventTtlMs: ms("event-ttl"),
+    identity: text("identity") as IdentityName,
+    runtimeConfig: parseMap(text("runtime-config")) ?? new Map(),
+    tokenAuthFile: text("token-auth-file"),
+    logLevel,
+  };
+}
