@@ -49,6 +49,18 @@ export const limits = {
   stallMsMax: 30_000,
   /** Bytes a stream of the node front may hold for its peer before it counts as behind. */
   streamBufferBytesMax: 512 * KiB,
+  /** Streams ended per second when the server goes down, all fronts together: their clients come back elsewhere. */
+  streamsEndedPerSecond: 2_000,
+  /** Requests under way get this long to finish when the server goes down (reference: 60 s). */
+  drainMsMax: 60_000,
+  /** Pause between looks whether the server is ready. */
+  readyLookMs: 20,
+  /** A thread that was told to end has ended by then. */
+  threadEndMsMax: 2_000,
+  /** Starts of crashed fronts in a minute; the process ends beyond. */
+  frontRestartsPerMinuteMax: 10,
+  /** A thread that has not sent its metrics by then is left out. */
+  scrapeMsMax: 1_000,
   /** One pass of the fan-out, then the loop gets a turn. */
   passRecordsMax: 256,
   /** Bytes of one write to a watcher. */

@@ -1,0 +1,257 @@
+// Main's side of the other threads: it starts them, hears from them, starts a front that crashed again, and ends the
+// process when the store thread dies, because what it held of the log is gone with it.
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { Config } from "../config/config.ts";
+import { limits } from "../config/limits.ts";
+import type { FamilySnapshot } from "../observe/metrics.ts";
+import { BootFault, die } from "./fault.ts";
+import type { FromFront, FromStore, FrontData, ListenerPlan, StoreData, ToFront, ToStore } from "./messages.ts";
+import type { Logger } from "../observe/log.ts";
+
+/** The store thread. */
+export class StoreThread {
+  readonly #worker: Worker;
+  readonly #scrapes = new Scrapes();
+  #closing = false;
+
+  constructor(script: URL, data: StoreData) {
+    this.#worker = new Worker(script, { workerData: data, name: "store" });
+  }
+
+  /** Resolves when the store is open. Rejects with BootFault when it cannot be. */
+  opened(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let open = false;
+      this.#worker.on("message", (message: FromStore) => {
+        if (message.kind === "collected") this.#scrapes.settle(message.id, message.families);
+        else if (message.kind === "failed") reject(new BootFault(message.message));
+        else {
+          open = true;
+          resolve();
+        }
+      });
+      this.#worker.on("error", (error) => {
+        if (open) die(`the store thread failed: ${error.stack ?? error.message}`, 2);
+        reject(error);
+      });
+      this.#worker.on("exit", () => {
+        if (open && !this.#closing) die("the store thread ended", 2);
+      });
+    });
+  }
+
+  /** Connects a front: its two ports go to it. */
+  connect(storePort: MessagePort, logPort: MessagePort): void {
+    this.#tell({ kind: "front", storePort, logPort }, [storePort, logPort]);
+  }
+
+  collect(): Promise<readonly FamilySnapshot[]> {
+    return this.#scrapes.ask((id) => this.#tell({ kind: "collect", id }));
+  }
+
+  /** Commits what is queued and ends the thread. */
+  close(): Promise<void> {
+    this.#closing = true;
+    return new Promise((resolve) => {
+      this.#worker.once("exit", () => resolve());
+      this.#tell({ kind: "close" });
+    });
+  }
+
+  #tell(message: ToStore, transfer: MessagePort[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+}
+
+/** What every front gets. */
+export interface FrontsOptions {
+  readonly script: URL;
+  readonly config: Config;
+  readonly store: StoreThread;
+  readonly log: Logger;
+  /** Without what differs between fronts and starts. */
+  readonly data: Omit<FrontData, "index" | "listeners" | "storePort" | "logPort">;
+  readonly listeners: readonly ListenerPlan[];
+}
+
+interface FrontThread {
+  readonly index: number;
+  readonly worker: Worker;
+  readonly scrapes: Scrapes;
+  fd: number | undefined;
+  drained: () => void;
+  crash: string | undefined;
+}
+
+/** Where a scrape of all threads starts from, as main knows it. */
+export type Gather = () => Promise<readonly (readonly FamilySnapshot[])[]>;
+
+/** The front threads. */
+export class Fronts {
+  readonly #options: FrontsOptions;
+  readonly #threads = new Map<number, FrontThread>();
+  /** When fronts were started again, milliseconds of the monotonic clock. */
+  #restarts: number[] = [];
+  #closing = false;
+  #gather: Gather = () => Promise.resolve([]);
+
+  constructor(options: FrontsOptions) {
+    this.#options = options;
+  }
+
+  /** Sets where /metrics of a front comes from. */
+  gatherFrom(gather: Gather): void {
+    this.#gather = gather;
+  }
+
+  /** Starts all. Rejects with BootFault when one cannot open its listeners. */
+  async start(): Promise<void> {
+    await this.#startOne(0);
+    const others = Array.from({ length: this.#options.config.frontWorkers - 1 }, (_, i) => this.#startOne(i + 1));
+    await Promise.all(others);
+  }
+
+  #startOne(index: number): Promise<void> {
+    const { script, config, store, data } = this.#options;
+    const [storeHere, storeThere] = portPair();
+    const [logHere, logThere] = portPair();
+    store.connect(storeThere, logThere);
+    const shared = this.#threads.get(0)?.fd;
+    const listeners = this.#options.listeners.map((plan, i) =>
+      i === 0 && index > 0 && plan.front === "node" && !plan.reusePort ? { ...plan, fd: shared } : plan
+    );
+    const frontData: FrontData = { ...data, config, index, listeners, storePort: storeHere, logPort: logHere };
+    const worker = new Worker(script, { workerData: frontData, transferList: [storeHere, logHere], name: `front-${index}` });
+    const thread: FrontThread = {
+      index,
+      worker,
+      scrapes: new Scrapes(),
+      fd: undefined,
+      drained: () => {},
+      crash: undefined,
+    };
+    this.#threads.set(index, thread);
+    return new Promise((resolve, reject) => {
+      let open = false;
+      worker.on("message", (message: FromFront) => {
+        if (message.kind === "listening") {
+          open = true;
+          thread.fd = message.fd;
+          resolve();
+        } else this.#take(thread, message);
+      });
+      worker.on("error", (error) => {
+        thread.crash = error.stack ?? error.message;
+      });
+      worker.on("exit", () => {
+        if (open) this.#ended(thread);
+        else reject(new BootFault(`a front cannot start: ${thread.crash?.split("\n", 1)[0] ?? "its thread ended"}`));
+      });
+    });
+  }
+
+  #take(thread: FrontThread, message: Exclude<FromFront, { kind: "listening" }>): void {
+    switch (message.kind) {
+      case "drained":
+        thread.drained();
+        return;
+      case "crashed":
+        thread.crash = message.error;
+        return;
+      case "collected":
+        thread.scrapes.settle(message.id, message.families);
+        return;
+      case "gather":
+        void this.#gather().then((snapshots) => tell(thread, { kind: "gathered", id: message.id, snapshots }));
+        return;
+    }
+  }
+
+  #ended(thread: FrontThread): void {
+    if (this.#closing || this.#threads.get(thread.index) !== thread) return;
+    this.#threads.delete(thread.index);
+    this.#options.log.error({ front: thread.index, crash: thread.crash ?? "its thread ended" }, "A front crashed");
+    const now = performance.now();
+    this.#restarts = [...this.#restarts.filter((at) => now - at < 60_000), now];
+    if (this.#restarts.length > limits.frontRestartsPerMinuteMax) die(`front ${thread.index} crashes again and again`, 2);
+    this.#restart(thread).catch((error: Error) => die(error.message, 2));
+  }
+
+  async #restart(crashed: FrontThread): Promise<void> {
+    const [plan] = this.#options.listeners;
+    const sharesDescriptor = plan?.front === "node" && !plan.reusePort && this.#options.config.frontWorkers > 1;
+    if (!sharesDescriptor) return this.#startOne(crashed.index);
+    // The thread that ended closed the descriptor all of them listen on.
+    const others = [...this.#threads.values()];
+    this.#threads.clear();
+    await Promise.all(others.map(({ worker }) => worker.terminate()));
+    await this.start();
+  }
+
+  collect(): Promise<readonly FamilySnapshot[]>[] {
+    return [...this.#threads.values()].map((thread) => thread.scrapes.ask((id) => tell(thread, { kind: "collect", id })));
+  }
+
+  /** From now on /readyz says no. */
+  shutdown(): void {
+    this.#closing = true;
+    for (const thread of this.#threads.values()) tell(thread, { kind: "shutdown" });
+  }
+
+  /** Takes no more connections and waits until requests and watches are done, at most `msMax`; then cuts the rest. */
+  async drain(msMax: number): Promise<void> {
+    const threads = [...this.#threads.values()];
+    const streamsPerSecond = Math.ceil(limits.streamsEndedPerSecond / Math.max(1, threads.length));
+    const done = threads.map((thread) =>
+      new Promise<void>((resolve) => {
+        thread.drained = resolve;
+        thread.worker.once("exit", () => resolve());
+        tell(thread, { kind: "drain", streamsPerSecond });
+      })
+    );
+    await within(Promise.all(done), msMax);
+    const ended = threads.map((thread) => new Promise<void>((resolve) => thread.worker.once("exit", () => resolve())));
+    for (const thread of threads) tell(thread, { kind: "close" });
+    await within(Promise.all(ended), limits.threadEndMsMax);
+  }
+}
+
+function tell(thread: FrontThread, message: ToFront): void {
+  thread.worker.postMessage(message);
+}
+
+function portPair(): [MessagePort, MessagePort] {
+  const { port1, port2 } = new MessageChannel();
+  return [port1, port2];
+}
+
+/** Waits for `done`, but not longer than `ms`. */
+async function within(done: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([done, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
+  clearTimeout(timer);
+}
+
+/** Questions for metrics that wait for an answer of one thread. */
+class Scrapes {
+  readonly #waiting = new Map<number, (families: readonly FamilySnapshot[]) => void>();
+  #last = 0;
+
+  /** Asks; a thread that does not answer in time contributes nothing. */
+  ask(send: (id: number) => void): Promise<readonly FamilySnapshot[]> {
+    const id = ++this.#last;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.settle(id, []), limits.scrapeMsMax);
+      this.#waiting.set(id, (families) => {
+        clearTimeout(timer);
+        resolve(families);
+      });
+      send(id);
+    });
+  }
+
+  settle(id: number, families: readonly FamilySnapshot[]): void {
+    this.#waiting.get(id)?.(families);
+    this.#waiting.delete(id);
+  }
+}

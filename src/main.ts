@@ -1,0 +1,159 @@
+// Boot, top to bottom: flags, files, port, store thread, credentials, fronts, ready; then signals. Whatever the
+// operator has to mend ends with one line on standard error and exit code 1.
+import { mkdirSync, readFileSync } from "node:fs";
+import { request } from "node:https";
+import { createServer } from "node:net";
+import { identities } from "./api/identity.ts";
+import { systemClock } from "./base/clock.ts";
+import { type Credentials, checkFiles, keepCredentials, writeClientConfig } from "./boot/credentials.ts";
+import { BootFault, die, exitNow, mending, reasonOf } from "./boot/fault.ts";
+import type { ListenerPlan } from "./boot/messages.ts";
+import { Fronts, StoreThread } from "./boot/threads.ts";
+import { ControlWords } from "./cache/words.ts";
+import { type Config, type FrontName, readConfig } from "./config/config.ts";
+import { helpText, isFlagFault, parseFlags } from "./config/flags.ts";
+import { limits } from "./config/limits.ts";
+import { loadUws } from "./http/uws.ts";
+import { createLog } from "./observe/log.ts";
+
+const storeScript = new URL("../workers/store.js", import.meta.url);
+const frontScript = new URL("../workers/front.js", import.meta.url);
+
+main().catch((error: unknown) => {
+  if (error instanceof BootFault) die(error.message);
+  die(error instanceof Error ? (error.stack ?? error.message) : String(error));
+});
+
+async function main(): Promise<void> {
+  const config = readCommandLine(process.argv.slice(2));
+  const log = createLog(config.logLevel, "main");
+  const fileTokens = checkFiles(config);
+  mending(`cannot make the data directory ${config.dataDir}`, () => mkdirSync(config.dataDir, { recursive: true, mode: 0o700 }));
+  const port = await claimPort(config.bindAddress, config.securePort);
+  if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
+  const listeners = planListeners(config, port);
+
+  const control = ControlWords.allocate().buffer;
+  const store = new StoreThread(storeScript, { config, control });
+  await store.opened();
+  // The data directory is ours from here on.
+  const credentials = await keepCredentials(config, identities[config.identity], fileTokens, systemClock);
+  const serverAddress = addressOf(config.bindAddress, port);
+  const url = `https://${serverAddress}`;
+  const kubeconfig = writeClientConfig(config, url, credentials);
+
+  const { tls, tokens } = credentials;
+  const data = { config, tls, tokens, serverAddress, control };
+  const fronts = new Fronts({ script: frontScript, config, store, log, data, listeners });
+  fronts.gatherFrom(() => Promise.all([store.collect(), ...fronts.collect()]));
+  // Before the fronts: a signal during the start ends it in order.
+  onSignals(() => shutDown(config, fronts, store));
+  await fronts.start();
+  process.stdout.write(`kubeconfig: ${kubeconfig}\n`);
+  await untilReady(url, credentials);
+  process.stdout.write(`ready: ${url}\n`);
+}
+
+/** Parses the arguments. Prints and exits for --help and --version. */
+function readCommandLine(args: readonly string[]): Config {
+  const values = parseFlags(args);
+  if (isFlagFault(values)) die(values.fault);
+  if (values.get("help") === "true") {
+    process.stdout.write(`${helpText()}\n`);
+    process.exit(0);
+  }
+  if (values.get("version") === "true") {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+    process.stdout.write(`orch ${version}\n`);
+    process.exit(0);
+  }
+  const config = readConfig(values);
+  if (typeof config === "string") die(config);
+  return config;
+}
+
+/** Makes sure that nobody has the port; the uWS build would share it silently. Returns it, chosen when it was 0. */
+function claimPort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", (error) => reject(new BootFault(`cannot listen on ${addressOf(host, port, false)}: ${reasonOf(error)}`)));
+    probe.listen({ host, port, exclusive: true }, () => {
+      const { port: found } = probe.address() as { port: number };
+      probe.close(() => resolve(found));
+    });
+  });
+}
+
+/** `host:port` for clients; one that listens on every interface is reached on the loopback. */
+function addressOf(host: string, port: number, reachable = true): string {
+  const name = reachable && host === "0.0.0.0" ? "127.0.0.1" : reachable && host === "::" ? "::1" : host;
+  return name.includes(":") ? `[${name}]:${port}` : `${name}:${port}`;
+}
+
+function planListeners(config: Config, port: number): ListenerPlan[] {
+  const front = chooseFront(config.front);
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const reusePort = front === "node" && config.frontWorkers > 1 && (major > 22 || (major === 22 && minor >= 12));
+  const listeners: ListenerPlan[] = [{ front, port, fd: undefined, reusePort }];
+  if (config.fanoutPort !== 0) {
+    if (!uwsLoads()) throw new BootFault(`--fanout-port needs the uws front, which Node ${process.version} cannot load`);
+    listeners.push({ front: "uws", port: config.fanoutPort, fd: undefined, reusePort: true });
+  }
+  return listeners;
+}
+
+function chooseFront(asked: Config["front"]): FrontName {
+  if (asked === "node") return "node";
+  if (uwsLoads()) return "uws";
+  if (asked === "uws") throw new BootFault(`--front=uws: Node ${process.version} cannot load it; Node 20 can`);
+  return "node";
+}
+
+function uwsLoads(): boolean {
+  try {
+    loadUws();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Asks /readyz as a client does, until it says 200. */
+async function untilReady(url: string, { ca, adminToken }: Credentials): Promise<void> {
+  const headers = { authorization: `Bearer ${adminToken}` };
+  // The certificate of the operator may name other hosts than the loopback this asks on.
+  const options = { ca, headers, agent: false, checkServerIdentity: () => undefined };
+  for (;;) {
+    const code = await new Promise<number>((resolve) => {
+      const asked = request(`${url}/readyz`, { ...options, rejectUnauthorized: false }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      });
+      asked.on("error", () => resolve(0));
+      asked.end();
+    });
+    if (code === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, limits.readyLookMs));
+  }
+}
+
+/** Calls `down` at the first SIGTERM or SIGINT; the second one ends the process at once. */
+function onSignals(down: () => Promise<void>): void {
+  let asked = false;
+  const take = (): void => {
+    if (asked) exitNow(1);
+    asked = true;
+    down().catch((error: unknown) => die(`shutdown failed: ${String(error)}`));
+  };
+  process.on("SIGTERM", take);
+  process.on("SIGINT", take);
+}
+
+/** Not ready, delay, no more connections, drain, store; then exit 0. */
+async function shutDown(config: Config, fronts: Fronts, store: StoreThread): Promise<void> {
+  fronts.shutdown();
+  await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
+  await fronts.drain(limits.drainMsMax);
+  await store.close();
+  exitNow(0);
+}

@@ -1,0 +1,6 @@
+// Entry point of the store thread.
+import { parentPort, workerData } from "node:worker_threads";
+import type { StoreData } from "../src/boot/messages.ts";
+import { startStore } from "../src/boot/store.ts";
+
+if (parentPort !== null) startStore(workerData as StoreData, parentPort);
