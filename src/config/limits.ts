@@ -19,6 +19,10 @@ export const limits = {
   patchOperationsMax: 10_000,
   /** Bytes a JSON patch may copy (reference: the body limit). */
   patchCopyBytesMax: 3 * MiB,
+  /** List items one JSON patch may shift to make or close gaps: about 100 ms of a front. */
+  patchShiftedItemsMax: 20_000_000,
+  /** Deletes of one deletecollection that are under way at once. */
+  collectionDeletesMax: 32,
   /** Annotations, keys plus values (reference: 256 KiB). */
   annotationsBytesMax: 256 * KiB,
   /** Everything but watches ends by then (reference: 60 s). */

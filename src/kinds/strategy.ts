@@ -65,4 +65,6 @@ export interface Strategy<T extends ApiObject> {
   checkDelete?(context: StrategyContext, object: T): Status | undefined;
   /** Finalizers a delete leaves by default when the request names no policy: "orphan" or undefined. */
   readonly defaultOrphan?: boolean;
+  /** Deletion policies mean nothing for this kind: it never has dependents (events). */
+  readonly ignoresPropagation?: boolean;
 }

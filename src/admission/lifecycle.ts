@@ -1,0 +1,47 @@
+// NamespaceLifecycle: nothing is created in a namespace that is missing or going away, and the namespaces the system
+// lives in stay. The reference runs this before the kind's own rules, so a wrong name in a missing namespace is a 404.
+import { forbidden, notFound, refuse, type Status } from "../api/status.ts";
+import { compileSelector } from "../cache/select.ts";
+import type { LogView } from "../cache/view.ts";
+import type { AdmissionPlugin, Attributes } from "./table.ts";
+
+const namespaces = { group: "", resource: "namespaces" };
+
+/** Builds the plugin over the log of namespaces. */
+export function lifecycle(view: LogView, spell: (name: string) => string): AdmissionPlugin {
+  const immortal = new Set(["default", "kube-system", "kube-public"].map(spell));
+  const isTerminating = compileSelector({
+    labels: [],
+    fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
+  });
+  return {
+    plugin: "NamespaceLifecycle",
+    mutate(attributes) {
+      const { operation, resource, namespace, name } = attributes;
+      const isNamespace = resource.group === "" && resource.resource === "namespaces";
+      if (operation === "delete") {
+        if (!isNamespace || !immortal.has(name)) return undefined;
+        return forbidden(namespaces, name, "this namespace may not be deleted");
+      }
+      if (operation !== "create" || isNamespace || namespace === "") return undefined;
+      view.drain();
+      const at = view.get("", namespace);
+      if (at === 0) return notFound(namespaces, namespace);
+      return isTerminating?.(view, at) === true ? terminating(attributes) : undefined;
+    },
+  };
+}
+
+function terminating(attributes: Attributes): Status {
+  const { resource, namespace, object } = attributes;
+  const meta = object?.metadata;
+  const name = attributes.name || meta?.name || meta?.generateName || "Unknown";
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const status = forbidden(resource, name, why);
+  const cause = {
+    reason: "NamespaceTerminating",
+    message: `namespace ${namespace} is being terminated`,
+    field: "metadata.namespace",
+  };
+  return refuse("Forbidden", status.message, { ...status.details, causes: [cause] });
+}

@@ -1,0 +1,304 @@
+// Deletes: what a delete does to an object depends on its finalizers, its kind's grace and the policy asked for. It is
+// removed at once, or marked and left for whoever holds it (reference: registry Store.Delete and rest.BeforeDelete).
+import { mutate, validate } from "../admission/table.ts";
+import type { DeleteOptions } from "../api/gen/meta_v1.ts";
+import type { ApiObject, ObjectMeta } from "../api/object.ts";
+import { conflict, isStatus, notFound, Status, type StatusDetails } from "../api/status.ts";
+import type { Location, LogView } from "../cache/view.ts";
+import { limits } from "../config/limits.ts";
+import type { Strategy } from "../kinds/strategy.ts";
+import { strategyOf } from "../kinds/table.ts";
+import {
+  type Current,
+  changed,
+  commitObject,
+  commitRemoval,
+  readCurrent,
+  requestedBytes,
+  storedObject,
+  storeOf,
+  strategyContext,
+  timeText,
+  untilUnchanged,
+  type WriteRequest,
+  type Writers,
+  type Written,
+} from "./persist.ts";
+
+/** Finalizer that keeps an object until its dependents let go of it. */
+export const orphanFinalizer = "orphan";
+/** Finalizer that keeps an object until its dependents are gone. */
+export const foregroundFinalizer = "foregroundDeletion";
+
+/**
+ * Deletes one object. Answers a success Status, or the object: always while it is still there, and for kinds that
+ * answer the last state. 404, 403 and 409 (preconditions) Statuses as the reference's.
+ */
+export function deleteObject(
+  writers: Writers,
+  request: WriteRequest,
+  options: DeleteOptions,
+): Promise<Written | Status> {
+  return untilUnchanged(writers, request.deadline, () => attempt(writers, request, options));
+}
+
+/**
+ * Deletes the objects at `items` of `view`, several at a time; what is gone meanwhile counts as deleted. Undefined when
+ * all went well, else the first refusal in the order of the items. The caller holds the view.
+ */
+export async function deleteItems(
+  writers: Writers,
+  request: Omit<WriteRequest, "name">,
+  view: LogView,
+  items: readonly Location[],
+  options: DeleteOptions,
+): Promise<Status | undefined> {
+  const { namespaced } = request.resource;
+  let next = 0;
+  let refusedAt = items.length;
+  let refusal: Status | undefined;
+  const work = async (): Promise<void> => {
+    while (next < items.length && refusal === undefined) {
+      const index = next++;
+      const [first = "", second = ""] = view.keyOf(items[index] as Location).split("/");
+      const one = namespaced ? { ...request, namespace: first, name: second } : { ...request, name: first };
+      const done = await deleteObject(writers, one, options);
+      if (!isStatus(done) || done.success || done.reason === "NotFound" || index > refusedAt) continue;
+      refusedAt = index;
+      refusal = done;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limits.collectionDeletesMax, items.length) }, work));
+  return refusal;
+}
+
+async function attempt(
+  writers: Writers,
+  request: WriteRequest,
+  options: DeleteOptions,
+): Promise<Written | Status | typeof changed> {
+  const { resource, subresource, namespace, name, user, dryRun } = request;
+  const { identity } = writers.scheme;
+  const operation = "delete";
+  const attributes = { operation, resource, subresource, namespace, name, user, dryRun, object: undefined } as const;
+  const refused = await mutate(writers.admission, { ...attributes, old: undefined });
+  if (refused !== undefined) return refused;
+  const current = readCurrent(writers, resource, namespace, name);
+  if (current === undefined) return notFound(resource, name);
+  const object = storedObject(writers, resource, current);
+  const strategy = strategyOf(resource, identity);
+  const context = strategyContext(writers, request);
+  const kept = strategy.checkDelete?.(context, object);
+  if (kept !== undefined) return kept;
+  const stale = checkPreconditions(request, object.metadata, current, options);
+  if (stale !== undefined) return stale;
+  const vetoed = await validate(writers.admission, { ...attributes, old: object });
+  if (vetoed !== undefined) return vetoed;
+
+  const plan = isNamespace(request)
+    ? planNamespace(strategy, object, options, context.now)
+    : planDeletion(strategy, object, options, writers.clock.now());
+  switch (plan.outcome) {
+    case "pending":
+      return answer(writers, request, strategy, object.metadata, current, options, false);
+    case "remove":
+      return removeNow(writers, request, strategy, object.metadata, current, options);
+    case "mark":
+      return mark(writers, request, strategy, object, current, options, plan.thenRemove);
+  }
+}
+
+function isNamespace(request: WriteRequest): boolean {
+  return request.resource.group === "" && request.resource.resource === "namespaces";
+}
+
+/** 409 when the object is not the one, or not in the state, that is to be deleted. */
+function checkPreconditions(
+  request: WriteRequest,
+  meta: ObjectMeta,
+  current: Current,
+  options: DeleteOptions,
+): Status | undefined {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  const { resource, name } = request;
+  const recorded = String(current.revision);
+  // Namespaces have a path of their own on the reference, with other words and the resource for the kind.
+  if (isNamespace(request)) {
+    const short = (what: string, wanted: string, found: string): string =>
+      `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;
+    if (uid !== undefined && uid !== meta.uid) return conflict(resource, name, short("UID", uid, meta.uid ?? ""));
+    if (resourceVersion === undefined || resourceVersion === recorded) return undefined;
+    return conflict(resource, name, short("ResourceVersion", resourceVersion, recorded));
+  }
+  const kind = { group: resource.group, resource: resource.kind };
+  if (uid !== undefined && uid !== meta.uid) {
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${meta.uid}). The object might have been deleted and then recreated`;
+    return conflict(kind, name, why);
+  }
+  if (resourceVersion === undefined || resourceVersion === recorded) return undefined;
+  const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${recorded}). The object might have been modified`;
+  return conflict(kind, name, why);
+}
+
+/** What becomes of the object: nothing new, removal, or a marked state that is stored (and then removed). */
+type Plan =
+  | { readonly outcome: "pending" }
+  | { readonly outcome: "remove" }
+  | { readonly outcome: "mark"; readonly thenRemove: boolean };
+
+/** Decides, and marks `object` in place where the plan is to store it. */
+function planDeletion(strategy: Strategy<ApiObject>, object: ApiObject, options: DeleteOptions, now: number): Plan {
+  const meta = object.metadata;
+  const grace = graceOf(strategy, object, options, now);
+  if (grace === "pending") return { outcome: "pending" };
+  const finalizers = finalizersFor(strategy, meta, options);
+  if (finalizers.length > 0) meta.finalizers = finalizers;
+  else delete meta.finalizers;
+  if (grace !== undefined) return { outcome: "mark", thenRemove: grace === 0 && finalizers.length === 0 };
+  if (finalizers.length === 0) return { outcome: "remove" };
+  markAsDeleting(meta, now);
+  return { outcome: "mark", thenRemove: false };
+}
+
+/**
+ * Graceful deletion: the seconds the object gets, set on it; undefined for kinds without grace and for objects whose
+ * grace is over; "pending" when it is being deleted already and this request does not shorten the wait.
+ */
+function graceOf(
+  strategy: Strategy<ApiObject>,
+  object: ApiObject,
+  options: DeleteOptions,
+  now: number,
+): number | "pending" | undefined {
+  if (strategy.gracePeriod === undefined) return undefined;
+  const meta = object.metadata;
+  const asked = options.gracePeriodSeconds;
+  // A negative wish means one second (reference).
+  const wish = asked === undefined ? undefined : Number(asked) < 0 ? 1 : Number(asked);
+  if (meta.deletionTimestamp !== undefined) {
+    const running = Math.max(Number(meta.deletionGracePeriodSeconds ?? 0), 0);
+    if (running === 0) return undefined;
+    if (wish === undefined || wish >= running) return "pending";
+    meta.deletionTimestamp = timeText(Date.parse(meta.deletionTimestamp) + (wish - running) * 1000);
+    meta.deletionGracePeriodSeconds = wish;
+    return wish;
+  }
+  const seconds = strategy.gracePeriod(object, wish);
+  if (seconds === undefined) return undefined;
+  meta.deletionTimestamp = timeText(now + seconds * 1000);
+  meta.deletionGracePeriodSeconds = seconds;
+  raiseGeneration(meta);
+  return seconds;
+}
+
+function markAsDeleting(meta: ObjectMeta, now: number): void {
+  if (meta.deletionTimestamp === undefined) raiseGeneration(meta);
+  const nowText = timeText(now);
+  if (meta.deletionTimestamp === undefined || meta.deletionTimestamp > nowText) meta.deletionTimestamp = nowText;
+  meta.deletionGracePeriodSeconds = 0;
+}
+
+function raiseGeneration(meta: ObjectMeta): void {
+  const { generation } = meta;
+  if (generation === undefined || generation <= 0) return;
+  meta.generation = typeof generation === "bigint" ? generation + 1n : generation + 1;
+}
+
+/** The finalizers the object is to have: the policy of the request, else what is set, else the kind's default. */
+function finalizersFor(strategy: Strategy<ApiObject>, meta: ObjectMeta, options: DeleteOptions): string[] {
+  const present = meta.finalizers ?? [];
+  const others = present.filter((f) => f !== orphanFinalizer && f !== foregroundFinalizer);
+  if (strategy.ignoresPropagation === true) return others;
+  const policy = policyOf(strategy, present, options);
+  const wanted =
+    policy === "Orphan"
+      ? [...others, orphanFinalizer]
+      : policy === "Foreground"
+        ? [...others, foregroundFinalizer]
+        : others;
+  const same = wanted.length === present.length && wanted.every((f) => present.includes(f));
+  return same ? present : wanted;
+}
+
+function policyOf(strategy: Strategy<ApiObject>, present: readonly string[], options: DeleteOptions): string {
+  if (options.orphanDependents !== undefined) return options.orphanDependents ? "Orphan" : "Background";
+  if (options.propagationPolicy !== undefined) return options.propagationPolicy;
+  const set = present.find((f) => f === orphanFinalizer || f === foregroundFinalizer);
+  if (set !== undefined) return set === orphanFinalizer ? "Orphan" : "Foreground";
+  return strategy.defaultOrphan === true ? "Orphan" : "Background";
+}
+
+/** A namespace is marked first; it goes when its own finalizers (in its spec) are gone. */
+function planNamespace(strategy: Strategy<ApiObject>, object: ApiObject, options: DeleteOptions, now: string): Plan {
+  const namespace = object as ApiObject & { spec?: { finalizers?: string[] }; status?: { phase?: string } };
+  const meta = namespace.metadata;
+  if (meta.deletionTimestamp === undefined) {
+    meta.deletionTimestamp = now;
+    namespace.status = { ...namespace.status, phase: "Terminating" };
+    const finalizers = finalizersFor(strategy, meta, options);
+    if (finalizers.length > 0) meta.finalizers = finalizers;
+    else delete meta.finalizers;
+    return { outcome: "mark", thenRemove: false };
+  }
+  if ((namespace.spec?.finalizers ?? []).length > 0) return { outcome: "pending" };
+  return (meta.finalizers ?? []).length > 0 ? { outcome: "pending" } : { outcome: "remove" };
+}
+
+/** Stores the marked state; answers it, or goes on to remove the object. */
+async function mark(
+  writers: Writers,
+  request: WriteRequest,
+  strategy: Strategy<ApiObject>,
+  object: ApiObject,
+  current: Current,
+  options: DeleteOptions,
+  thenRemove: boolean,
+): Promise<Written | Status | typeof changed> {
+  const { resource, name } = request;
+  const { stored } = storeOf(writers, resource);
+  const done = await commitObject(writers, { ...request, resource: stored }, name, object, current);
+  if (done === changed || isStatus(done)) return done;
+  const marked: Current = { ...done, selection: current.selection };
+  if (thenRemove && !request.dryRun) {
+    return removeNow(writers, request, strategy, object.metadata, marked, options);
+  }
+  const code = !thenRemove && options.orphanDependents === false ? 202 : 200;
+  return { code, body: requestedBytes(writers.scheme.identity, resource, marked), warnings: [] };
+}
+
+async function removeNow(
+  writers: Writers,
+  request: WriteRequest,
+  strategy: Strategy<ApiObject>,
+  meta: ObjectMeta,
+  current: Current,
+  options: DeleteOptions,
+): Promise<Written | Status | typeof changed> {
+  const removed = await commitRemoval(writers, request, current);
+  if (removed === changed || isStatus(removed)) return removed;
+  return answer(writers, request, strategy, meta, current, options, true);
+}
+
+/** The last state for kinds that answer it, else a success Status; 202 while it is not gone and that was asked for. */
+function answer(
+  writers: Writers,
+  request: WriteRequest,
+  strategy: Strategy<ApiObject>,
+  meta: ObjectMeta,
+  current: Current,
+  options: DeleteOptions,
+  removed: boolean,
+): Written | Status {
+  const { resource, name } = request;
+  const code = !removed && options.orphanDependents === false ? 202 : 200;
+  if (strategy.returnsDeletedObject || (!removed && isNamespace(request))) {
+    return { code, body: requestedBytes(writers.scheme.identity, resource, current), warnings: [] };
+  }
+  const details: StatusDetails = {
+    name,
+    ...(resource.group === "" ? {} : { group: resource.group }),
+    kind: resource.resource,
+    uid: meta.uid ?? "",
+  };
+  return new Status(code, "", "", details);
+}

@@ -1,0 +1,150 @@
+// The first step of an update: what the client sent and what is stored become one object. A replacement names its
+// object again and may name the uid it means; a patch is applied to the current state at the requested version.
+import { invalid } from "../api/fielderror.ts";
+import type { ApiObject } from "../api/object.ts";
+import { badRequest, conflict, isStatus, notFound, refuse, type Status } from "../api/status.ts";
+import type { Value } from "../api/value.ts";
+import { Fault, parseJson, toValue, writeValue } from "../codec/json.ts";
+import { limits } from "../config/limits.ts";
+import { strategyOf } from "../kinds/table.ts";
+import { asPrinted, type Patched, PatchFault } from "../merge/document.ts";
+import { applyJsonPatch } from "../merge/jsonpatch.ts";
+import { applyMergePatch } from "../merge/mergepatch.ts";
+import { type Body, decodeTyped, typeOf } from "./body.ts";
+import { type Current, keyOf, storeOf, type WriteRequest, type Writers } from "./persist.ts";
+
+/** The two patch formats served; strategic merge and apply come with their own issue. */
+export type PatchType = "json" | "merge";
+
+/** A parsed patch. */
+export interface PatchBody {
+  readonly type: PatchType;
+  readonly patch: Value;
+}
+
+const patchTypes: ReadonlyMap<string, PatchType | "later"> = new Map([
+  ["application/json-patch+json", "json"],
+  ["application/merge-patch+json", "merge"],
+  ["application/strategic-merge-patch+json", "later"],
+  ["application/apply-patch+yaml", "later"],
+]);
+
+/** Chooses the patch format by content type; a 415 Status for what is not a patch or not served yet. */
+export function negotiatePatch(contentType: string | undefined): PatchType | Status {
+  const type = (contentType ?? "").split(";")[0]?.trim() ?? "";
+  const found = patchTypes.get(type);
+  if (found === undefined) return refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
+  if (found !== "later") return found;
+  const accepted = "application/json-patch+json, application/merge-patch+json";
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
+  return refuse("UnsupportedMediaType", message);
+}
+
+/** Parses a patch; a 400 Status in the words of the reference's patch library. */
+export function readPatch(type: PatchType, bytes: Uint8Array): PatchBody | Status {
+  const patch = parseJson(bytes);
+  if (!(patch instanceof Fault)) return { type, patch };
+  return badRequest(type === "json" ? patch.message : "Invalid JSON Patch");
+}
+
+/** An object sent whole: it must be the one the path names. */
+export function mergeReplacement(
+  writers: Writers,
+  request: WriteRequest,
+  body: Body,
+  current: Current | undefined,
+  old: ApiObject | undefined,
+): ApiObject | Status {
+  const object = body.take();
+  const misnamed = checkName(request, object);
+  if (misnamed !== undefined) return misnamed;
+  const { resource, namespace, name, subresource } = request;
+  const { uid } = object.metadata;
+  const oldUid = old?.metadata.uid ?? "";
+  if (uid !== undefined && uid !== "" && uid !== oldUid) {
+    const { prefix } = storeOf(writers, resource);
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`;
+    const key = keyOf(prefix, namespace, name);
+    const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
+    return conflict(resource, name, error);
+  }
+  if (current !== undefined) return object;
+  const strategy = strategyOf(resource, writers.scheme.identity);
+  return subresource === "" && strategy.allowCreateOnUpdate ? object : notFound(resource, name);
+}
+
+/** The current state with a patch applied. */
+export function mergePatch(
+  writers: Writers,
+  request: WriteRequest,
+  patch: PatchBody,
+  current: Current | undefined,
+  old: ApiObject | undefined,
+): ApiObject | Status {
+  const { resource, name } = request;
+  if (current === undefined || old === undefined) return notFound(resource, name);
+  const document = documentOf(writers, request, current, old);
+  const patched = applyPatch(document, patch);
+  if (patched instanceof PatchFault) return refusePatch(patched);
+  const typed = typeOf(patched.value);
+  const object = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
+  if (object instanceof Fault) return invalidPatch(patched, object);
+  const misnamed = checkName(request, object);
+  return isStatus(misnamed) ? misnamed : object;
+}
+
+/** The current state as a document: the stored bytes when they are at the requested version. */
+function documentOf(writers: Writers, request: WriteRequest, current: Current, old: ApiObject): Value {
+  const { resource } = request;
+  const { stored } = storeOf(writers, resource);
+  if (stored !== resource) return toValue(resource.message, old);
+  const value = parseJson(current.body);
+  return value instanceof Fault ? toValue(resource.message, old) : value;
+}
+
+function applyPatch(document: Value, { type, patch }: PatchBody): Patched | PatchFault {
+  if (type === "merge") return applyMergePatch(document, patch);
+  return applyJsonPatch(document, patch, {
+    operationsMax: limits.patchOperationsMax,
+    copyBytesMax: limits.patchCopyBytesMax,
+    depthMax: limits.depthMax,
+    shiftedItemsMax: limits.patchShiftedItemsMax,
+  });
+}
+
+function refusePatch(fault: PatchFault): Status {
+  switch (fault.kind) {
+    case "malformed":
+      return badRequest(fault.message);
+    case "too-large":
+      return refuse("RequestEntityTooLarge", `Request entity too large: ${fault.message}`);
+    case "inapplicable":
+      // The reference keeps the operation at fault to itself.
+      return refuse("Invalid", "the server rejected our request due to an error in our request", {});
+  }
+}
+
+/** 422 for a patched document that is no object of its kind any more; the document is shown. */
+function invalidPatch(patched: Patched, fault: Fault): Status {
+  const { reason, text, field } = invalid("patch", writeValue(asPrinted(patched)), fault.message);
+  const causes = [{ reason: `FieldValue${reason}`, message: text, field }];
+  return refuse("Invalid", ` "" is invalid: ${field}: ${text}`, { causes });
+}
+
+/** The name and namespace in an object agree with the path. */
+function checkName(request: WriteRequest, object: ApiObject): Status | undefined {
+  const { name, namespace } = request;
+  const meta = object.metadata;
+  if ((meta.name ?? "") === "") {
+    return badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  }
+  if (meta.name !== name) {
+    return badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
+  }
+  if (namespace !== "" && (meta.namespace ?? "") !== "" && meta.namespace !== namespace) {
+    return badRequest(
+      `the namespace of the object (${meta.namespace}) does not match the namespace on the request (${namespace})`,
+    );
+  }
+  return undefined;
+}

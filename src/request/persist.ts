@@ -1,0 +1,267 @@
+// Between the write path and the store: the state a write starts from, and the commit that holds only while nobody
+// else changed it. Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
+
+import type { Admission } from "../admission/table.ts";
+import type { Identity } from "../api/identity.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource, Scheme } from "../api/scheme.ts";
+import { refuse, Status } from "../api/status.ts";
+import type { User } from "../api/user.ts";
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import { encodeSelection } from "../cache/selection.ts";
+import type { LogView, Views } from "../cache/view.ts";
+import { encode, encodeForStore } from "../codec/json.ts";
+import { limits } from "../config/limits.ts";
+import { convert } from "../kinds/convert.ts";
+import type { StrategyContext } from "../kinds/strategy.ts";
+import { strategyOf } from "../kinds/table.ts";
+import type { StoreClient } from "../storage/client.ts";
+import { changeTypes } from "../storage/store.ts";
+import { decodeStored, represent } from "./represent.ts";
+
+/** What every write of one front shares. */
+export interface Writers {
+  readonly scheme: Scheme;
+  readonly views: Views;
+  readonly store: StoreClient;
+  readonly clock: Clock;
+  readonly admission: Admission;
+}
+
+/** One write: what it is about and on whose behalf. */
+export interface WriteRequest {
+  readonly resource: Resource;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  /** Empty for cluster-scoped objects. */
+  readonly namespace: string;
+  /** Empty for a create. */
+  readonly name: string;
+  readonly user: User;
+  readonly dryRun: boolean;
+  /** On the monotonic clock, in milliseconds: no try starts after it. */
+  readonly deadline: number;
+}
+
+/** A write that succeeded. */
+export interface Written {
+  /** 200, 201 or 202. */
+  readonly code: number;
+  /** The object's JSON at the requested version, without a newline. */
+  readonly body: Uint8Array;
+  /** Texts for Warning headers. */
+  readonly warnings: readonly string[];
+}
+
+/** An object as it is stored now. */
+export interface Current {
+  readonly revision: number;
+  /** A copy of the stored bytes, the revision's digits included. */
+  readonly body: Buffer;
+  /** Where those digits start. */
+  readonly versionAt: number;
+  readonly selection: Uint8Array;
+}
+
+/** What commitObject answers: the object's bytes at the requested version, and where its revision's digits start. */
+export interface Committed {
+  readonly body: Buffer;
+  readonly versionAt: number;
+  readonly revision: number;
+}
+
+/** Somebody else changed the object first: the write starts over. */
+export const changed = "changed";
+
+/** The store's side of a resource: the version it is stored in, and its log. */
+export function storeOf(writers: Writers, resource: Resource): { stored: Resource; prefix: string; view: LogView } {
+  const { stored } = resource;
+  assert(stored?.prefix !== undefined, `Nothing of ${resource.resource} is stored`);
+  return { stored, prefix: stored.prefix, view: writers.views.log(stored.prefix) };
+}
+
+/** The newest state of an object; undefined when there is none. */
+export function readCurrent(
+  writers: Writers,
+  resource: Resource,
+  namespace: string,
+  name: string,
+): Current | undefined {
+  const { view } = storeOf(writers, resource);
+  view.drain();
+  const at = view.get(namespace, name);
+  if (at === 0) return undefined;
+  return {
+    revision: view.revisionOf(at),
+    // Copies: the record may be recycled while the write waits for something.
+    body: Buffer.from(view.object(at)),
+    versionAt: view.versionAt(at),
+    selection: Uint8Array.from(view.selection(at)),
+  };
+}
+
+/** The current state decoded at the version it is stored in. */
+export function storedObject(writers: Writers, resource: Resource, current: Current): ApiObject {
+  return decodeStored(storeOf(writers, resource).stored, current.body);
+}
+
+/** The current state decoded at the version of the request. */
+export function requestedObject(writers: Writers, resource: Resource, current: Current): ApiObject {
+  const { stored } = storeOf(writers, resource);
+  const object = decodeStored(stored, current.body);
+  return stored === resource ? object : convert(object, stored, resource, writers.scheme.identity);
+}
+
+/** The current state's bytes at the version of the request. */
+export function requestedBytes(identity: Identity, resource: Resource, current: Current): Uint8Array {
+  return represent(resource, identity, current.body);
+}
+
+/** The full key of an object. */
+export function keyOf(prefix: string, namespace: string, name: string): string {
+  return namespace === "" ? `${prefix}/${name}` : `${prefix}/${namespace}/${name}`;
+}
+
+/** What a strategy may know about the request. */
+export function strategyContext(writers: Writers, request: WriteRequest): StrategyContext {
+  const { identity } = writers.scheme;
+  const { group, version } = request.resource;
+  const { name, uid, groups, extra } = request.user;
+  const now = timeText(writers.clock.now());
+  return { identity, group, version, now, user: { name, uid, groups, extra }, dryRun: request.dryRun };
+}
+
+/** A time of the clock in the API's form: whole seconds, UTC. */
+export function timeText(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+/**
+ * Writes `object` (at the version of the request, not to be used afterwards) where `current` was, or where nothing
+ * was. Answers its bytes; a change that changes nothing is not written. A Status when the store refuses.
+ */
+export async function commitObject(
+  writers: Writers,
+  request: WriteRequest,
+  name: string,
+  object: ApiObject,
+  current: Current | undefined,
+): Promise<Committed | Status | typeof changed> {
+  const { resource, namespace, dryRun } = request;
+  const { identity } = writers.scheme;
+  const { stored, prefix } = storeOf(writers, resource);
+  if (dryRun && current === undefined) delete object.metadata.resourceVersion;
+  const dryAnswer = dryRun && current === undefined ? Buffer.from(encode(resource.message, object)) : undefined;
+  const answer = stored === resource ? undefined : encodeForStore(resource.message, object);
+  const kept = stored === resource ? object : convert(object, resource, stored, identity);
+  const fields = strategyOf(stored, identity).selectableFields?.(kept) ?? [];
+  const selection = encodeSelection(namespace, name, kept.metadata.labels, fields);
+  const { body, versionAt } = encodeForStore(stored.message, kept);
+  if (body.length > limits.objectBytesMax) return objectTooLarge;
+  if (dryAnswer !== undefined) return { body: dryAnswer, versionAt: 0, revision: 0 };
+  const room = makeRoom(answer?.body ?? body, answer?.versionAt ?? versionAt);
+  if (current !== undefined && (dryRun || isSame(current, body, versionAt))) {
+    return fillRoom(room, current.revision);
+  }
+  const key = keyOf(prefix, namespace, name);
+  const expected = current?.revision ?? 0;
+  const type = current === undefined ? changeTypes.create : changeTypes.update;
+  const outcome = await writers.store.commit({ prefix, key, expected, type, selection, body, versionAt });
+  if ("revision" in outcome) return fillRoom(room, outcome.revision);
+  return "refused" in outcome ? storeRefusal(outcome) : changed;
+}
+
+/** Removes the object if it is still as in `current`; the DELETED event shows that last state. */
+export async function commitRemoval(
+  writers: Writers,
+  request: WriteRequest,
+  current: Current,
+): Promise<number | Status | typeof changed> {
+  if (request.dryRun) return current.revision;
+  const { prefix } = storeOf(writers, request.resource);
+  const { body, versionAt, revision } = current;
+  const end = versionAt + String(revision).length;
+  const last = new Uint8Array(body.length - (end - versionAt));
+  last.set(body.subarray(0, versionAt));
+  last.set(body.subarray(end), versionAt);
+  const key = keyOf(prefix, request.namespace, request.name);
+  const selection = Uint8Array.from(current.selection);
+  const type = changeTypes.delete;
+  const outcome = await writers.store.commit({
+    prefix,
+    key,
+    expected: revision,
+    type,
+    selection,
+    body: last,
+    versionAt,
+  });
+  if ("revision" in outcome) return outcome.revision;
+  return "refused" in outcome ? storeRefusal(outcome) : changed;
+}
+
+/** Runs `attempt` until it ends otherwise than by somebody else's change; 504 past the deadline. */
+export async function untilUnchanged<T>(
+  writers: Writers,
+  deadline: number,
+  attempt: () => Promise<T | typeof changed>,
+): Promise<T | Status> {
+  for (;;) {
+    const result = await attempt();
+    if (result !== changed) return result;
+    // The change that won is published by now or will be in a turn of the loop or two.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    if (writers.clock.monotonic() >= deadline) return timedOut;
+  }
+}
+
+/** 504, as the reference words it. */
+export const timedOut = refuse("Timeout", "Timeout: request did not complete within the allotted timeout", {});
+
+const objectTooLarge = refuse(
+  "RequestEntityTooLarge",
+  `Request entity too large: limit is ${limits.objectBytesMax}`,
+  {},
+);
+
+function storeRefusal(outcome: { refused: "full" | "too-large" | "unavailable"; message: string }): Status {
+  if (outcome.refused === "too-large") return objectTooLarge;
+  const what = outcome.refused === "full" ? "the store is full" : "the store is not available";
+  return new Status(503, "ServiceUnavailable", what, { retryAfterSeconds: 1 }, outcome.message);
+}
+
+/** Whether the encoded object is what is stored, resource version aside. */
+function isSame(current: Current, body: Uint8Array, versionAt: number): boolean {
+  const digits = String(current.revision).length;
+  if (current.versionAt !== versionAt || current.body.length !== body.length + digits) return false;
+  if (current.body.compare(body, 0, versionAt, 0, versionAt) !== 0) return false;
+  return current.body.compare(body, versionAt, body.length, versionAt + digits, current.body.length) === 0;
+}
+
+/** Digits of the largest revision. */
+const digitsMax = 16;
+
+/** An encoded object with a gap for the digits of a revision that is not known yet. */
+interface Room {
+  readonly bytes: Buffer;
+  /** Length of what stands before the gap. */
+  readonly head: number;
+}
+
+/** Copies the bytes (the store takes the original) and leaves a gap at the resource version. */
+function makeRoom(body: Uint8Array, versionAt: number): Room {
+  const bytes = Buffer.allocUnsafe(body.length + digitsMax);
+  bytes.set(body.subarray(0, versionAt), 0);
+  bytes.set(body.subarray(versionAt), versionAt + digitsMax);
+  return { bytes, head: versionAt };
+}
+
+/** Puts the digits in: they end where the gap ends, and the short head moves up to them. */
+function fillRoom(room: Room, revision: number): Committed {
+  const digits = String(revision);
+  const start = digitsMax - digits.length;
+  room.bytes.copyWithin(start, 0, room.head);
+  room.bytes.write(digits, start + room.head, "latin1");
+  return { body: room.bytes.subarray(start), versionAt: room.head, revision };
+}

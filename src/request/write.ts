@@ -1,0 +1,136 @@
+// Create, update and patch: one path, in the order of DESIGN section 6. Read the current state, merge the request
+// into it, default, mutating admission, the kind's own preparation, validation, validating admission, and a commit
+// that holds only while nobody else changed the object; else from the top until the request's deadline.
+import { mutate, validate } from "../admission/table.ts";
+import type { ApiObject } from "../api/object.ts";
+import { alreadyExists, isStatus, refuse, type Status } from "../api/status.ts";
+import { applyDefaults } from "../kinds/defaults.ts";
+import { strategyOf } from "../kinds/table.ts";
+import type { Body } from "./body.ts";
+import { mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
+import { dedupOwners, ownerWarning, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
+import {
+  type Current,
+  changed,
+  commitObject,
+  commitRemoval,
+  readCurrent,
+  requestedObject,
+  strategyContext,
+  untilUnchanged,
+  type WriteRequest,
+  type Writers,
+  type Written,
+} from "./persist.ts";
+
+/** Makes the new state out of the current one; undefined stands for an object that does not exist. */
+type Merge = (current: Current | undefined, old: ApiObject | undefined) => ApiObject | Status;
+
+/** Creates an object. Its name is in the body, or made from generateName. */
+export function createObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+  return write(writers, request, () => body.take());
+}
+
+/** Replaces an object, or creates it where its kind allows that. */
+export function updateObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+  return write(writers, request, (current, old) => mergeReplacement(writers, request, body, current, old));
+}
+
+/** Applies a patch to an object. */
+export function patchObject(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
+  return write(writers, request, (current, old) => mergePatch(writers, request, patch, current, old));
+}
+
+function write(writers: Writers, request: WriteRequest, merge: Merge): Promise<Written | Status> {
+  return untilUnchanged(writers, request.deadline, () => attempt(writers, request, merge));
+}
+
+/** One try, top to bottom. */
+async function attempt(
+  writers: Writers,
+  request: WriteRequest,
+  merge: Merge,
+): Promise<Written | Status | typeof changed> {
+  const { resource, subresource, namespace } = request;
+  const { identity } = writers.scheme;
+  const warnings: string[] = [];
+
+  const current = request.name === "" ? undefined : readCurrent(writers, resource, namespace, request.name);
+  const old = current === undefined ? undefined : requestedObject(writers, resource, current);
+
+  const object = merge(current, old);
+  if (isStatus(object)) return object;
+  dedupOwners(object.metadata, ownerWarning, warnings);
+
+  applyDefaults(resource, object, identity);
+
+  const operation = old === undefined ? "create" : "update";
+  const name = request.name || (object.metadata.name ?? "");
+  const { user, dryRun } = request;
+  const attributes = { operation, resource, subresource, namespace, name, object, old, user, dryRun } as const;
+  const refused = await mutate(writers.admission, attributes);
+  if (refused !== undefined) return refused;
+  dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
+
+  const strategy = strategyOf(resource, identity);
+  const context = strategyContext(writers, request);
+  const invalid =
+    current === undefined || old === undefined
+      ? prepareCreate(context, request, strategy, object)
+      : prepareUpdate(context, request, strategy, object, old, current.revision);
+  if (invalid !== undefined) return invalid;
+  warnings.push(...(strategy.warnings?.(context, object, old) ?? []));
+
+  const vetoed = await validate(writers.admission, { ...attributes, name: object.metadata.name ?? "" });
+  if (vetoed !== undefined) return vetoed;
+
+  if (current !== undefined && old !== undefined && isReleased(object, old)) {
+    return release(writers, request, object, current, warnings);
+  }
+  const finalName = object.metadata.name ?? "";
+  const generated = (object.metadata.generateName ?? "") !== "";
+  const code = current === undefined ? 201 : 200;
+  if (request.name === "" && dryRun) {
+    const taken = readCurrent(writers, resource, namespace, finalName);
+    if (taken !== undefined) return nameTaken(writers, request, finalName, generated);
+  }
+  const done = await commitObject(writers, request, finalName, object, current);
+  if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
+  return done === changed || isStatus(done) ? done : { code, body: done.body, warnings };
+}
+
+/** An update that takes the last finalizer from an object being deleted removes it (reference: ShouldDeleteDuringUpdate). */
+function isReleased(object: ApiObject, old: ApiObject): boolean {
+  if ((object.metadata.finalizers ?? []).length > 0 || old.metadata.deletionTimestamp === undefined) return false;
+  // A namespace has finalizers of its own in its spec.
+  const { spec } = object as ApiObject & { spec?: { finalizers?: unknown } };
+  if (object.kind === "Namespace" && Array.isArray(spec?.finalizers) && spec.finalizers.length > 0) return false;
+  const grace = old.metadata.deletionGracePeriodSeconds;
+  return grace === undefined || Number(grace) === 0;
+}
+
+/** Removes the object; the answer is what the client wrote, the DELETED event what was stored. */
+async function release(
+  writers: Writers,
+  request: WriteRequest,
+  object: ApiObject,
+  current: Current,
+  warnings: readonly string[],
+): Promise<Written | Status | typeof changed> {
+  const answer = await commitObject(writers, { ...request, dryRun: true }, request.name, object, current);
+  if (answer === changed || isStatus(answer)) return answer;
+  const removed = await commitRemoval(writers, request, current);
+  return removed === changed || isStatus(removed) ? removed : { code: 200, body: answer.body, warnings };
+}
+
+/** 409 for a create of a name in use. */
+function nameTaken(writers: Writers, request: WriteRequest, name: string, generated: boolean): Status {
+  const { resource, namespace } = request;
+  const current = readCurrent(writers, resource, namespace, name);
+  const old = current === undefined ? undefined : requestedObject(writers, resource, current);
+  const plain = alreadyExists(resource, name);
+  const going = old?.metadata.deletionTimestamp === undefined ? "" : "object is being deleted: ";
+  if (!generated) return refuse("AlreadyExists", `${going}${plain.message}`, plain.details);
+  const message = `${going}${plain.message}, the server was not able to generate a unique name for the object`;
+  return refuse("AlreadyExists", message, { ...plain.details, retryAfterSeconds: 1 });
+}
