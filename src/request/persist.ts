@@ -5,7 +5,7 @@ import type { Admission } from "../admission/table.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
-import { refuse, Status } from "../api/status.ts";
+import { badRequest, refuse, Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
@@ -17,7 +17,7 @@ import { convert } from "../kinds/convert.ts";
 import type { StrategyContext } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
 import type { StoreClient } from "../storage/client.ts";
-import { changeTypes } from "../storage/store.ts";
+import { changeTypes, type Refusal } from "../storage/store.ts";
 import { decodeStored, represent } from "./represent.ts";
 
 /** What every write of one front shares. */
@@ -225,11 +225,28 @@ const objectTooLarge = refuse(
   {},
 );
 
-function storeRefusal(outcome: { refused: "full" | "too-large" | "unavailable"; message: string }): Status {
-  if (outcome.refused === "too-large") return objectTooLarge;
-  const what = outcome.refused === "full" ? "the store is full" : "the store is not available";
-  return new Status(503, "ServiceUnavailable", what, { retryAfterSeconds: 1 }, outcome.message);
+/** What the client reads when the store does not take a change; the store's own words go to the log. */
+function storeRefusal({ refused, message }: Refusal): Status {
+  switch (refused) {
+    case "too-large":
+      return objectTooLarge;
+    case "invalid-key":
+      return badRequest("the name or namespace cannot be stored");
+    case "busy":
+      return new Status(
+        429,
+        "TooManyRequests",
+        "The server has too many writes waiting, please try again later.",
+        again,
+      );
+    case "full":
+      return new Status(503, "ServiceUnavailable", "the store is full", again, message);
+    case "unavailable":
+      return new Status(503, "ServiceUnavailable", "the store is not available", again, message);
+  }
 }
+
+const again = { retryAfterSeconds: 1 };
 
 /** Whether the encoded object is what is stored, resource version aside. */
 function isSame(current: Current, body: Uint8Array, versionAt: number): boolean {
