@@ -183,6 +183,21 @@ export function hasField(source: SelectionSource, at: number, pair: SelectionPai
   return findPair(source, at, entry, entry + word(source, first + 1) * entryWords, pair);
 }
 
+/** Number of labels; they come first among the entries. */
+export function labelCountOf(source: SelectionSource, at: number): number {
+  return word(source, at >> 2);
+}
+
+/** Number of selectable fields; they follow the labels. */
+export function fieldCountOf(source: SelectionSource, at: number): number {
+  return word(source, (at >> 2) + 1);
+}
+
+/** The entry of label or field `index`, fields counted on from the labels. */
+export function entryOf(at: number, index: number): number {
+  return (at >> 2) + headerWords + index * entryWords;
+}
+
 /** Hash of an entry's `key=value`, as in SelectionPair: for indexes from a value to those who look for it. */
 export function pairHashOf(source: SelectionSource, entry: number): number {
   return word(source, entry + 1);

@@ -69,6 +69,30 @@ export const limits = {
   passRecordsMax: 256,
   /** Bytes of one write to a watcher. */
   sliceBytesMax: 256 * KiB,
+  /** A slice is not made smaller than this when many watchers share a pass: one TLS record. */
+  sliceBytesMin: 16 * KiB,
+  /** Bytes one pass writes to all in-sync watchers together: 64 KiB each for 1,000, about 60 ms of TLS. */
+  passBytesMax: 64 * MiB,
+  /** Bytes one pass writes to watchers that catch up; the others wait for the next pass. */
+  catchUpBytesMax: 4 * MiB,
+  /** Objects an initial state examines in one turn of the loop, a few milliseconds. */
+  initialRecordsMax: 10_000,
+  /** Values of one `in` requirement a group is indexed under; above, its selector is evaluated for every record. */
+  groupTermsMax: 16,
+  /** Watchers of one front; 429 beyond. */
+  watchersMax: 100_000,
+  /** A watcher that takes nothing for this long is cut off. */
+  watchStallMsMax: 30_000,
+  /** Bytes of its log a watcher may lag behind before it is ended with 410; it holds none of them. */
+  watchLagBytesMax: 128 * MiB,
+  /** How often watchers that lag are looked at. */
+  watchSweepMs: 500,
+  /** Resolution of watch timeouts and bookmarks. */
+  watchTickMs: 100,
+  /** Shortest life of a watch that names none; the longest is twice this (reference: 30 to 60 minutes). */
+  watchMsMin: 1_800_000,
+  /** Between the bookmarks of a watch, plus or minus a tenth (reference: one minute). */
+  bookmarkMs: 60_000,
   /** Answers below this are not compressed (reference: 128 KiB). */
   gzipBytesMin: 128 * KiB,
   /** Chunk a list is gathered into. */
@@ -93,3 +117,6 @@ export const limits = {
 
 assert(limits.objectBytesMax <= limits.bodyBytesMax, "A stored object must fit in a request body");
 assert(limits.patchCopyBytesMax <= limits.bodyBytesMax, "A patch must not copy more than a body holds");
+assert(limits.sliceBytesMin <= limits.sliceBytesMax, "The smallest slice must not exceed the largest");
+assert(limits.sliceBytesMax <= limits.catchUpBytesMax, "A pass must be able to serve a watcher that lags");
+assert(limits.watchTickMs <= limits.watchSweepMs, "A sweep happens on a tick");

@@ -1,0 +1,540 @@
+// The watchers of one log on one front thread: the pass that carries new records to everybody in step, and the steps
+// of those who are not.
+// @hot
+//
+//   log     ───────────────┬──────────────────┬───────────►
+//                 lagging  │           cursor │       head
+//                          └ own position     └ shared by all synced watchers of all groups
+//
+// A pass moves the cursor over at most limits.passRecordsMax records and writes at most one slice to each synced
+// watcher; then those who lag get a slice each, up to the cursor, where they join. What is left waits for the next
+// turn of the loop. There is no timer: while a pass runs, the next batch gathers by itself.
+import { assert } from "../base/assert.ts";
+import { limits } from "../config/limits.ts";
+import { expiredEvent } from "./bookmark.ts";
+import { eventForms, Gather } from "./gather.ts";
+import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
+import type { Selector } from "../api/selector.ts";
+import { type Location, type LogView, recordTypes } from "./view.ts";
+import { type Watcher, watcherStates } from "./watcher.ts";
+
+/** What was done, for metrics. Only grows, except `watchers` and `groups`. */
+export interface WatchCounts {
+  watchers: number;
+  groups: number;
+  /** Events of the log delivered, and all bytes. */
+  events: number;
+  bytes: number;
+  /** Synthetic ADDED events. */
+  initEvents: number;
+  bookmarks: number;
+  /** Cut off because they took nothing, or lagged too far. */
+  terminated: number;
+  /** Ended with 410, at the start or behind. */
+  expired: number;
+}
+
+/** Zero of everything. */
+export function emptyCounts(): WatchCounts {
+  return { watchers: 0, groups: 0, events: 0, bytes: 0, initEvents: 0, bookmarks: 0, terminated: 0, expired: 0 };
+}
+
+/** What the watchers of a log need from the front they live on. */
+export interface Surroundings {
+  /** Scratch of the thread: used within one call. */
+  readonly gather: Gather;
+  /** Runs `work` in a later turn of the loop. */
+  readonly defer: (work: () => void) => void;
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
+  /** A watcher is no more. */
+  readonly ended: (watcher: Watcher) => void;
+}
+
+/** The watchers of one log. */
+export class LogWatchers {
+  readonly view: LogView;
+  readonly counts = emptyCounts();
+  /** Keys are `namespace/name`: a name alone is not one object. */
+  readonly #namespaced: boolean;
+  readonly #around: Surroundings;
+  readonly #groups = new Map<string, Group>();
+  readonly #filtered = new GroupIndex();
+  /** Groups that get slices of the log. */
+  readonly #whole = new Set<Group>();
+  /** Watchers with something to do: initial states and laggards that are not blocked. */
+  readonly #runnable = new Set<Watcher>();
+  readonly #blocked = new Set<Watcher>();
+  readonly #waiting = new Set<Watcher>();
+  readonly #found: Group[] = [];
+  readonly #touched: Group[] = [];
+  readonly #stopNews: () => void;
+  /** Position all synced watchers are at. */
+  #cursor: number;
+  /** The view held everything up to here when it was last drained. */
+  #revision: number;
+  #syncedCount = 0;
+  /** Bytes of objects the cursor passed: what a lag is measured with. */
+  #passedBytes = 0;
+  #passing = false;
+  #scheduled = false;
+
+  constructor(view: LogView, namespaced: boolean, around: Surroundings) {
+    this.view = view;
+    this.#namespaced = namespaced;
+    this.#around = around;
+    this.#revision = view.drain();
+    this.#cursor = view.head;
+    this.#stopNews = view.onNews(() => this.pass());
+  }
+
+  /** Nobody watches this log any more; the object must not be used afterwards. */
+  close(): void {
+    this.#stopNews();
+  }
+
+  /** The group for these wishes, made when it is not there. */
+  group(namespace: string, selector: Selector, representation: Representation): Group {
+    const key = groupKey(namespace, selector, representation);
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    const group = new Group(key, namespace, selector, representation);
+    this.#groups.set(key, group);
+    if (group.whole) this.#whole.add(group);
+    else this.#filtered.add(group);
+    this.counts.groups += 1;
+    return group;
+  }
+
+  /** Starts a watcher with the state now; its first slice is written before this returns. */
+  startWithState(watcher: Watcher): void {
+    this.#admit(watcher);
+    watcher.revision = watcher.startRevision = this.view.drain();
+    watcher.position = this.view.head;
+    watcher.state = watcherStates.initial;
+    this.#runnable.add(watcher);
+    this.#step(watcher);
+    this.#schedule();
+  }
+
+  /** Starts a watcher with the changes above `revision`; an unknown past ends it at once with 410. */
+  startAfter(watcher: Watcher, revision: number): void {
+    this.#admit(watcher);
+    const reached = this.view.drain();
+    watcher.revision = watcher.startRevision = revision;
+    if (revision > reached) {
+      watcher.state = watcherStates.waiting;
+      this.#waiting.add(watcher);
+      return;
+    }
+    const position = revision === reached ? this.view.head : this.view.positionAfter(revision);
+    if (position === undefined) this.#expire(watcher);
+    else this.#follow(watcher, position);
+  }
+
+  /** Starts a watcher with the changes from now on. */
+  startNow(watcher: Watcher): void {
+    this.startAfter(watcher, this.view.drain());
+  }
+
+  #admit(watcher: Watcher): void {
+    watcher.group.members += 1;
+    this.counts.watchers += 1;
+    watcher.sink.onDrain(() => this.#drained(watcher));
+  }
+
+  #follow(watcher: Watcher, position: number): void {
+    watcher.state = watcherStates.lagging;
+    watcher.position = position;
+    this.#runnable.add(watcher);
+    this.#step(watcher);
+    this.#schedule();
+  }
+
+  /** Carries what is new to everybody it concerns; see the file's head. */
+  pass(): void {
+    if (this.#passing) return;
+    this.#passing = true;
+    this.#revision = this.view.drain();
+    this.#wakeWaiting();
+    this.#advance();
+    this.#catchUp();
+    this.#passing = false;
+    this.#schedule();
+  }
+
+  /** True when every synced watcher has everything up to revision(). */
+  get inStep(): boolean {
+    return this.#cursor === this.view.head;
+  }
+
+  /** Writes a bookmark to a synced watcher, when there is news in it. True when it needs no further try. */
+  bookmark(watcher: Watcher): boolean {
+    if (watcher.state !== watcherStates.synced || !this.inStep) return false;
+    if (this.#revision <= watcher.startRevision) return true;
+    this.#send(watcher, watcher.group.representation.bookmark.at(this.#revision));
+    this.counts.bookmarks += 1;
+    return true;
+  }
+
+  /** Ends a watcher: `gone` when the client already went, else with the end of the answer. */
+  end(watcher: Watcher, gone: boolean): void {
+    if (watcher.state === watcherStates.ended) return;
+    this.#remove(watcher);
+    if (!gone) watcher.sink.end();
+  }
+
+  /** Cuts off who takes nothing or lags too far, and ends those whose place in the log is gone. */
+  sweep(): void {
+    const now = this.#around.now();
+    for (const watcher of this.#blocked) {
+      const lag = this.#passedBytes - watcher.blockedBytes;
+      if (now - watcher.blockedAt <= limits.watchStallMsMax && lag <= limits.watchLagBytesMax) continue;
+      // Its connection takes no more bytes, not even the ERROR: the client sees the answer cut and resumes.
+      this.counts.terminated += 1;
+      this.#remove(watcher);
+      watcher.sink.abort();
+    }
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#passing) return;
+    if (this.#cursor === this.view.head && this.#runnable.size === 0) return;
+    this.#scheduled = true;
+    this.#around.defer(() => {
+      this.#scheduled = false;
+      this.pass();
+    });
+  }
+
+  #wakeWaiting(): void {
+    for (const watcher of this.#waiting) {
+      if (this.#revision <= watcher.startRevision) continue;
+      this.#waiting.delete(watcher);
+      const position = this.view.positionAfter(watcher.startRevision);
+      if (position === undefined) {
+        this.#expire(watcher);
+        continue;
+      }
+      watcher.state = watcherStates.lagging;
+      watcher.position = position;
+      this.#runnable.add(watcher);
+    }
+  }
+
+  // Synced watchers.
+
+  #advance(): void {
+    const head = this.view.head;
+    if (this.#cursor >= head) return;
+    if (this.#syncedCount === 0) {
+      if (this.#blocked.size > 0) this.#measure(this.#cursor, head);
+      this.#cursor = head;
+      return;
+    }
+    const sliceBytes = Math.min(
+      limits.sliceBytesMax,
+      Math.max(limits.sliceBytesMin, Math.floor(limits.passBytesMax / this.#syncedCount)),
+    );
+    let end = Math.min(head, this.#cursor + limits.passRecordsMax);
+    let slice: Uint8Array | undefined;
+    if (this.#hasWhole()) {
+      const run = this.view.run(this.#cursor, end, sliceBytes);
+      if (run === undefined) return this.#expireSynced();
+      end = run.next;
+      slice = run.bytes;
+    }
+    const reached = this.#collect(end, sliceBytes, slice !== undefined);
+    if (reached < 0) return this.#expireSynced();
+    const events = this.#measure(this.#cursor, reached);
+    this.#cursor = reached;
+    if (slice !== undefined) for (const group of this.#whole) this.#writeAll(group, slice, events);
+    this.#writeTouched();
+  }
+
+  #hasWhole(): boolean {
+    for (const group of this.#whole) if (group.synced.length > 0) return true;
+    return false;
+  }
+
+  /** Counts the events the cursor passes, and their bytes. */
+  #measure(from: number, end: number): number {
+    let count = 0;
+    for (let position = from; position < end; position += 1) {
+      const at = this.view.at(position);
+      if (at === 0 || this.view.typeOf(at) === recordTypes.move) continue;
+      count += 1;
+      this.#passedBytes += this.view.object(at).length;
+    }
+    return count;
+  }
+
+  /**
+   * Notes for each filtered group which of the records from the cursor on it gets. Stops before `end` when a group has
+   * a slice full, unless `exact`. Returns the position after the last record looked at, -1 when one was recycled.
+   */
+  #collect(end: number, sliceBytes: number, exact: boolean): number {
+    const { view } = this;
+    const touched = this.#touched;
+    touched.length = 0;
+    if (this.#groups.size === this.#whole.size) return end;
+    for (let position = this.#cursor; position < end; position += 1) {
+      const at = view.at(position);
+      if (at === 0) {
+        for (const group of touched) group.clearPending();
+        return -1;
+      }
+      if (view.typeOf(at) === recordTypes.move) continue;
+      const count = this.#filtered.find(view, at, position, this.#found);
+      let full = false;
+      for (let index = 0; index < count; index += 1) {
+        const group = this.#found[index];
+        if (group === undefined || group.synced.length === 0) continue;
+        const form = group.formOf(view, at);
+        if (form === eventForms.none) continue;
+        if (form === eventForms.unknown) {
+          this.#expireGroup(group);
+          continue;
+        }
+        if (group.pendingCount === 0) touched.push(group);
+        group.addPending(at, form, view.object(at).length);
+        if (group.pendingBytes >= sliceBytes) full = true;
+      }
+      if (full && !exact) return position + 1;
+    }
+    return end;
+  }
+
+  #writeTouched(): void {
+    const { gather } = this.#around;
+    for (const group of this.#touched) {
+      const { transform } = group.representation;
+      gather.reset();
+      for (let index = 0; index < group.pendingCount; index += 1) {
+        const at = group.pendingAt[index] ?? 0;
+        gather.addEvent(this.view, at, group.pendingForm[index] ?? 0, transform);
+      }
+      group.clearPending();
+      this.#writeAll(group, gather.bytes(), gather.count);
+    }
+    this.#touched.length = 0;
+  }
+
+  /** The one write of a pass to each synced watcher of a group. Those who say false leave with the cursor as position. */
+  #writeAll(group: Group, bytes: Uint8Array, events: number): void {
+    const { synced } = group;
+    group.writing = true;
+    let kept = 0;
+    for (let index = 0; index < synced.length; index += 1) {
+      const watcher = synced[index] as Watcher;
+      if (watcher.state !== watcherStates.synced) continue;
+      this.counts.events += events;
+      this.counts.bytes += bytes.length;
+      const ready = watcher.sink.write(bytes);
+      if ((watcher.state as number) !== watcherStates.synced) continue;
+      if (ready) {
+        watcher.slot = kept;
+        synced[kept++] = watcher;
+      } else {
+        this.#syncedCount -= 1;
+        watcher.slot = -1;
+        this.#lag(watcher);
+      }
+    }
+    synced.length = kept;
+    group.writing = false;
+  }
+
+  #lag(watcher: Watcher): void {
+    watcher.state = watcherStates.lagging;
+    watcher.position = this.#cursor;
+    watcher.revision = this.#revisionBefore(this.#cursor, watcher.revision);
+    this.#block(watcher);
+  }
+
+  #block(watcher: Watcher): void {
+    watcher.blocked = true;
+    watcher.blockedAt = this.#around.now();
+    watcher.blockedBytes = this.#passedBytes;
+    this.#runnable.delete(watcher);
+    this.#blocked.add(watcher);
+  }
+
+  #revisionBefore(position: number, fallback: number): number {
+    const at = position > 0 ? this.view.at(position - 1) : 0;
+    return at === 0 ? fallback : Math.max(fallback, this.view.revisionOf(at));
+  }
+
+  #expireSynced(): void {
+    for (const group of this.#groups.values()) {
+      group.clearPending();
+      this.#expireGroup(group);
+    }
+    this.#touched.length = 0;
+    this.#cursor = this.view.head;
+  }
+
+  #expireGroup(group: Group): void {
+    for (const watcher of [...group.synced]) this.#expire(watcher);
+  }
+
+  // Watchers with a cursor of their own.
+
+  #drained(watcher: Watcher): void {
+    if (!watcher.blocked) return;
+    watcher.blocked = false;
+    this.#blocked.delete(watcher);
+    this.#runnable.add(watcher);
+    if (!this.#passing) this.#step(watcher);
+    this.#schedule();
+  }
+
+  #catchUp(): void {
+    if (this.#runnable.size === 0) return;
+    const bytesBefore = this.counts.bytes;
+    for (const watcher of [...this.#runnable]) {
+      if (!this.#runnable.has(watcher)) continue;
+      this.#step(watcher);
+      // Who had its turn goes to the back of the queue.
+      if (this.#runnable.delete(watcher)) this.#runnable.add(watcher);
+      if (this.counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
+    }
+  }
+
+  /** One slice for one watcher that is not blocked. */
+  #step(watcher: Watcher): void {
+    if (watcher.state === watcherStates.initial) this.#stepInitial(watcher);
+    else if (watcher.position < this.#cursor) {
+      if (watcher.group.whole) this.#stepWhole(watcher);
+      else this.#stepFiltered(watcher);
+    }
+    if (watcher.state === watcherStates.lagging && !watcher.blocked && watcher.position === this.#cursor) {
+      this.#runnable.delete(watcher);
+      watcher.state = watcherStates.synced;
+      this.#syncedCount += 1;
+      watcher.group.join(watcher);
+    }
+  }
+
+  #stepWhole(watcher: Watcher): void {
+    const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
+    const run = this.view.run(watcher.position, end, limits.sliceBytesMax);
+    if (run === undefined) return this.#expire(watcher);
+    for (let position = watcher.position; position < run.next; position += 1) {
+      const at = this.view.at(position);
+      if (at !== 0 && this.view.typeOf(at) !== recordTypes.move) this.counts.events += 1;
+    }
+    watcher.position = run.next;
+    if (run.bytes !== undefined) this.#send(watcher, run.bytes);
+  }
+
+  #stepFiltered(watcher: Watcher): void {
+    const { view } = this;
+    const { group } = watcher;
+    const { gather } = this.#around;
+    const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
+    gather.reset();
+    let position = watcher.position;
+    for (; position < end && gather.length < limits.sliceBytesMax; position += 1) {
+      const at = view.at(position);
+      if (at === 0) return this.#expire(watcher);
+      const form = group.formOf(view, at);
+      if (form === eventForms.unknown) return this.#expire(watcher);
+      if (form !== eventForms.none) gather.addEvent(view, at, form, group.representation.transform);
+    }
+    watcher.position = position;
+    this.counts.events += gather.count;
+    if (gather.length > 0) this.#send(watcher, gather.bytes());
+  }
+
+  #stepInitial(watcher: Watcher): void {
+    const { view } = this;
+    const { gather } = this.#around;
+    // Nothing new since the start: the state now is the state then.
+    const revision = view.head === watcher.position ? 0 : watcher.startRevision;
+    if (revision !== 0 && revision <= view.floor) return this.#expire(watcher);
+    gather.reset();
+    const done = this.#gatherInitial(watcher, revision);
+    this.counts.initEvents += gather.count;
+    if (done) {
+      if (watcher.initialEnd !== undefined) gather.addBytes(watcher.initialEnd.at(watcher.startRevision));
+      watcher.state = watcherStates.lagging;
+    }
+    if (gather.length > 0) this.#send(watcher, gather.bytes());
+  }
+
+  #gatherInitial(watcher: Watcher, revision: number): boolean {
+    const { view } = this;
+    const { gather } = this.#around;
+    const { match, namespace, representation, selector } = watcher.group;
+    const name = selector.fields.find(({ field, operator }) => field === "metadata.name" && operator === "=");
+    if (name !== undefined && (namespace !== "" || !this.#namespaced)) {
+      const at = revision === 0 ? view.get(namespace, name.value) : view.getAt(namespace, name.value, revision);
+      if (at !== 0 && (match === undefined || match(view.selectionSource(at), view.selectionAt(at)))) {
+        gather.addInitial(view, at, representation.transform);
+      }
+      return true;
+    }
+    let examined = 0;
+    let done = true;
+    view.scan(namespace, watcher.after, revision, (at: Location, key: string) => {
+      if (match === undefined || match(view.selectionSource(at), view.selectionAt(at))) {
+        gather.addInitial(view, at, representation.transform);
+      }
+      examined += 1;
+      if (gather.length < limits.sliceBytesMax && examined < limits.initialRecordsMax) return true;
+      watcher.after = key;
+      done = false;
+      return false;
+    });
+    return done;
+  }
+
+  #send(watcher: Watcher, bytes: Uint8Array): void {
+    assert(!watcher.blocked, "A write to a watcher whose peer is behind");
+    this.counts.bytes += bytes.length;
+    const ready = watcher.sink.write(bytes);
+    if (ready || watcher.state === watcherStates.ended) return;
+    if (watcher.state === watcherStates.synced) {
+      this.#syncedCount -= 1;
+      watcher.group.leave(watcher);
+      this.#lag(watcher);
+    } else {
+      watcher.revision = this.#revisionBefore(watcher.position, watcher.revision);
+      this.#block(watcher);
+    }
+  }
+
+  /** Ends a watcher with 410: the log does not hold what it has to get next. */
+  #expire(watcher: Watcher): void {
+    if (watcher.state === watcherStates.ended) return;
+    this.counts.expired += 1;
+    const revision = this.#revisionBefore(watcher.position, watcher.revision);
+    this.#remove(watcher);
+    const event = expiredEvent(revision, this.view.floor);
+    this.counts.bytes += event.length;
+    watcher.sink.write(event);
+    watcher.sink.end();
+  }
+
+  #remove(watcher: Watcher): void {
+    const { group } = watcher;
+    if (watcher.state === watcherStates.synced) {
+      this.#syncedCount -= 1;
+      group.leave(watcher);
+    }
+    watcher.state = watcherStates.ended;
+    watcher.blocked = false;
+    this.#runnable.delete(watcher);
+    this.#blocked.delete(watcher);
+    this.#waiting.delete(watcher);
+    this.counts.watchers -= 1;
+    group.members -= 1;
+    if (group.members === 0) {
+      this.#groups.delete(group.key);
+      if (!this.#whole.delete(group)) this.#filtered.remove(group);
+      this.counts.groups -= 1;
+    }
+    this.#around.ended(watcher);
+  }
+}

@@ -1,0 +1,111 @@
+// Builds what is written to watchers when it is not a slice of the log: the frames a filter lets through, one after
+// the other in one buffer, with the type rewritten where a selector was entered or left.
+// @hot
+//
+//   as stored     {"type":"MODIFIED","object":{…}}\n      copied
+//   entered       {"type":"ADDED","object":{…}}\n         the object as it is now
+//   left          {"type":"DELETED","object":{…}}\n       the object as it last matched, at the new resource version
+import { assert } from "../base/assert.ts";
+import { limits } from "../config/limits.ts";
+import { type Location, type LogView, recordTypes } from "./view.ts";
+
+/** How a record appears to one group. */
+export const eventForms = { none: 0, stored: 1, entered: 2, left: 3, unknown: 4 } as const;
+
+/** Another form of objects than the stored bytes: another version of the kind, or a reduced object. */
+export type Transform = (object: Uint8Array) => Uint8Array;
+
+const encoder = new TextEncoder();
+const addedHead = encoder.encode('{"type":"ADDED","object":');
+const modifiedHead = encoder.encode('{"type":"MODIFIED","object":');
+const deletedHead = encoder.encode('{"type":"DELETED","object":');
+const tail = encoder.encode("}\n");
+
+/** Frames of one write. Owned by one thread and reused: what bytes() returns is valid until the next reset(). */
+export class Gather {
+  #buffer = new Uint8Array(limits.sliceBytesMax);
+  /** Bytes gathered. */
+  length = 0;
+  /** Events gathered. */
+  count = 0;
+
+  /** Starts over. A buffer that had to grow for a huge object is given back. */
+  reset(): void {
+    this.length = 0;
+    this.count = 0;
+    if (this.#buffer.length > limits.sliceBytesMax) this.#buffer = new Uint8Array(limits.sliceBytesMax);
+  }
+
+  /** What was gathered. */
+  bytes(): Uint8Array<ArrayBuffer> {
+    return this.#buffer.subarray(0, this.length);
+  }
+
+  /** Adds a record in one of the eventForms. */
+  addEvent(view: LogView, at: Location, form: number, transform: Transform | undefined): void {
+    if (form === eventForms.left) this.#addLeft(view, at, transform);
+    else if (transform === undefined && form === eventForms.stored) this.addBytes(view.frame(at));
+    else {
+      const head = form === eventForms.entered ? addedHead : headOf(view.typeOf(at));
+      this.#addFrame(head, view.object(at), transform);
+    }
+    this.count += 1;
+  }
+
+  /** Adds a live record as the synthetic ADDED of an initial state. */
+  addInitial(view: LogView, at: Location, transform: Transform | undefined): void {
+    this.#addFrame(addedHead, view.object(at), transform);
+    this.count += 1;
+  }
+
+  /** Adds bytes as they are: not an event of the log. */
+  addBytes(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  #addFrame(head: Uint8Array, object: Uint8Array, transform: Transform | undefined): void {
+    const shown = transform === undefined ? object : transform(object);
+    this.#reserve(head.length + shown.length + tail.length);
+    this.addBytes(head);
+    this.addBytes(shown);
+    this.addBytes(tail);
+  }
+
+  /** The state before `at`, with the resource version of `at`: what the reference sends when a selector is left. */
+  #addLeft(view: LogView, at: Location, transform: Transform | undefined): void {
+    const previous = view.previousOf(at);
+    assert(previous !== 0, "A record left a selector without a state before it");
+    const object = view.object(previous);
+    const digitsAt = view.versionAt(previous);
+    const digitsEnd = digitsAt + String(view.revisionOf(previous)).length;
+    const digits = encoder.encode(String(view.revisionOf(at)));
+    if (transform !== undefined) {
+      const spliced = new Uint8Array(object.length - (digitsEnd - digitsAt) + digits.length);
+      spliced.set(object.subarray(0, digitsAt), 0);
+      spliced.set(digits, digitsAt);
+      spliced.set(object.subarray(digitsEnd), digitsAt + digits.length);
+      this.#addFrame(deletedHead, spliced, transform);
+      return;
+    }
+    this.addBytes(deletedHead);
+    this.addBytes(object.subarray(0, digitsAt));
+    this.addBytes(digits);
+    this.addBytes(object.subarray(digitsEnd));
+    this.addBytes(tail);
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.length + bytes;
+    if (needed <= this.#buffer.length) return;
+    const larger = new Uint8Array(Math.max(needed, this.#buffer.length * 2));
+    larger.set(this.#buffer.subarray(0, this.length));
+    this.#buffer = larger;
+  }
+}
+
+function headOf(type: number): Uint8Array {
+  if (type === recordTypes.create) return addedHead;
+  return type === recordTypes.delete ? deletedHead : modifiedHead;
+}

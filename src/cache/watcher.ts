@@ -1,0 +1,72 @@
+// One watch: where its bytes go and how far it is. In step with its group it has no position of its own and costs an
+// entry in a list; behind, it has a cursor and nothing else: what it still has to get stays in the log.
+// @hot
+//
+//   initial ──► lagging ◄──► synced          initial: the state it starts from is being written
+//      waiting ──┘  │           │            waiting: starts at a revision that is not there yet
+//                   └──► ended ◄┘            lagging: has a cursor of its own; blocked while its peer is behind
+import type { BookmarkText } from "./bookmark.ts";
+import type { Group } from "./group.ts";
+
+/** Where a watch writes: what http's AnswerStream offers, and no more. */
+export interface Sink {
+  /** Sends a chunk that is not kept. False: the peer is behind; nothing is written before `drained` was called. */
+  write(chunk: Uint8Array): boolean;
+  /** Registers the one callback for "writable again". Called outside write(). */
+  onDrain(drained: () => void): void;
+  /** Ends the answer. */
+  end(): void;
+  /** Cuts the connection. */
+  abort(): void;
+}
+
+/** States of a watcher. */
+export const watcherStates = { initial: 0, waiting: 1, lagging: 2, synced: 3, ended: 4 } as const;
+
+/** What a watch begins with. */
+export type WatchStart =
+  /** The state now, as synthetic ADDED events, then changes. */
+  | { readonly from: "state" }
+  /** Changes from now on. */
+  | { readonly from: "now" }
+  /** Changes above a revision, which may lie in the future. */
+  | { readonly from: "revision"; readonly revision: number };
+
+/** One watch of one front thread. */
+export class Watcher {
+  readonly group: Group;
+  readonly sink: Sink;
+  /** The client asked for bookmarks. */
+  readonly bookmarks: boolean;
+  /** Written between the initial state and the first change; undefined: nothing. */
+  readonly initialEnd: BookmarkText | undefined;
+  /** One of watcherStates. */
+  state: number = watcherStates.lagging;
+  /** The sink said false and was not drained since. */
+  blocked = false;
+  /** Where in the log it goes on, unless synced. */
+  position = 0;
+  /** Index in its group's list of synced watchers, -1 otherwise. */
+  slot = -1;
+  /** Newest revision the client is known to have. */
+  revision = 0;
+  /** Revision of its start: bookmarks tell only of later ones. */
+  startRevision = 0;
+  /** Key the initial state goes on after. */
+  after = "";
+  /** Milliseconds of the monotonic clock: when it ends, when a bookmark is due, since when it is blocked. */
+  deadline = 0;
+  bookmarkAt = 0;
+  blockedAt = 0;
+  /** Bytes its log had delivered when it was blocked. */
+  blockedBytes = 0;
+  /** The tick it is listed under. */
+  dueTick = 0;
+
+  constructor(group: Group, sink: Sink, bookmarks: boolean, initialEnd: BookmarkText | undefined) {
+    this.group = group;
+    this.sink = sink;
+    this.bookmarks = bookmarks;
+    this.initialEnd = initialEnd;
+  }
+}

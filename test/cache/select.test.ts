@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import t from "tap";
+import { matchesFields, matchesLabels } from "../../src/api/selector.ts";
+import { compileTables, indexKindCount, indexTerms, RecordTerms } from "../../src/cache/select.ts";
+import { encodeSelection, selectionSource } from "../../src/cache/selection.ts";
+import { selectorOf } from "../support/fakefront.ts";
+
+const words = fc.constantFrom("", "a", "b", "web", "5", "12", "x.y");
+const keys = fc.constantFrom("a", "b", "n", "app.example/tier");
+const labelTexts = fc.oneof(
+  fc.tuple(keys, fc.constantFrom("=", "==", "!="), words).map((parts) => parts.join("")),
+  fc
+    .tuple(keys, fc.constantFrom("in", "notin"), fc.array(words, { minLength: 1, maxLength: 3 }))
+    .map(([key, operator, values]) => `${key} ${operator} (${values.join(",")})`),
+  keys,
+  keys.map((key) => `!${key}`),
+  fc.tuple(keys, fc.constantFrom(">", "<"), fc.integer({ min: 0, max: 20 })).map((parts) => parts.join("")),
+);
+const fieldTexts = fc
+  .tuple(
+    fc.constantFrom("spec.nodeName", "metadata.name", "metadata.namespace", "absent"),
+    fc.constantFrom("=", "!="),
+    words,
+  )
+  .map((parts) => parts.join(""));
+
+t.test("compileTables() agrees with the selectors' meaning, and indexTerms() never hides a match", (t) => {
+  const property = fc.property(
+    fc.array(labelTexts, { maxLength: 3 }),
+    fc.array(fieldTexts, { maxLength: 2 }),
+    fc.constantFrom("", "a", "b"),
+    fc.record({
+      namespace: fc.constantFrom("a", "b", "web"),
+      name: fc.constantFrom("a", "b", "web", "12"),
+      labels: fc.dictionary(keys, words),
+      node: words,
+    }),
+    (labelParts, fieldParts, namespace, object) => {
+      const selector = selectorOf(labelParts.join(","), fieldParts.join(","));
+      const labels = new Map(Object.entries(object.labels));
+      const table = encodeSelection(object.namespace, object.name, labels, [["spec.nodeName", object.node]]);
+      const source = selectionSource(table);
+      const fields = new Map([
+        ["spec.nodeName", object.node],
+        ["metadata.name", object.name],
+        ["metadata.namespace", object.namespace],
+      ]);
+      const inside = namespace === "" || namespace === object.namespace;
+      const expected = inside && matchesLabels(selector.labels, labels) && matchesFields(selector.fields, fields);
+      const match = compileTables(namespace, selector);
+      t.equal(match === undefined || match(source, 0), expected);
+      const terms = indexTerms(namespace, selector, 16);
+      if (!expected || terms === undefined) return;
+      const used = new Array<number>(indexKindCount).fill(0);
+      used[terms.kind] = 1;
+      const record = new RecordTerms();
+      record.read(source, 0, used, false);
+      t.ok(
+        terms.keys.some((key) => record.keys.subarray(0, record.count).includes(key)),
+        "a matching record leads to the group",
+      );
+    },
+  );
+  fc.assert(property, { numRuns: 500 });
+  t.end();
+});
+
+t.test("compileTables() of nothing matches everything", (t) => {
+  t.equal(compileTables("", selectorOf("", "")), undefined);
+  t.end();
+});
+
+t.test("indexTerms() lists a group under what its selector requires", (t) => {
+  const cases: readonly (readonly [
+    namespace: string,
+    labels: string,
+    fields: string,
+    kind: number | undefined,
+    count: number,
+  ])[] = [
+    ["", "", "", undefined, 0],
+    ["a", "", "", 0, 1],
+    ["", "", "metadata.name=x", 1, 1],
+    ["a", "app=b", "metadata.name=x", 4, 1],
+    ["", "", "spec.nodeName=n1", 2, 1],
+    ["a", "", "spec.nodeName=n1", 5, 1],
+    ["", "app=b", "", 3, 1],
+    ["", "app in (a,b,c)", "", 3, 3],
+    ["a", "app=b", "", 6, 1],
+    ["", "app!=b", "", undefined, 0],
+    ["", "app", "", undefined, 0],
+    ["", "", "spec.nodeName=", undefined, 0],
+    ["", "", "metadata.namespace=a", 0, 1],
+    ["", "", "metadata.namespace=a,metadata.name=x", 4, 1],
+  ];
+  for (const [namespace, labels, fields, kind, count] of cases) {
+    const terms = indexTerms(namespace, selectorOf(labels, fields), 16);
+    t.equal(terms?.kind, kind, `${namespace}|${labels}|${fields}`);
+    t.equal(terms?.keys.length ?? 0, count);
+  }
+  t.end();
+});

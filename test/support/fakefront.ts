@@ -1,0 +1,100 @@
+// A fan-out in the hands of a test: time stands still until it is moved, and turns of the loop are taken by hand.
+import {
+  type FieldRequirement,
+  type LabelRequirement,
+  parseFieldSelector,
+  parseLabelSelector,
+  type Selector,
+} from "../../src/api/selector.ts";
+import type { Clock } from "../../src/base/clock.ts";
+import { BookmarkText } from "../../src/cache/bookmark.ts";
+import { Fanout } from "../../src/cache/fanout.ts";
+import type { Transform } from "../../src/cache/gather.ts";
+import type { Representation } from "../../src/cache/group.ts";
+import type { WatchStart } from "../../src/cache/watcher.ts";
+import type { FakeLog } from "./fakelog.ts";
+import { FakeSink } from "./fakesink.ts";
+
+/** What a test's watch asks for. */
+export interface FakeWatch {
+  readonly namespace?: string;
+  readonly labels?: string;
+  readonly fields?: string;
+  readonly start?: WatchStart;
+  readonly bookmarks?: boolean;
+  readonly initialEnd?: boolean;
+  readonly timeoutMs?: number;
+  readonly accepts?: number;
+  readonly transform?: Transform;
+}
+
+const before = '{"kind":"Thing","metadata":{"name":"","resourceVersion":"';
+const bookmark = new BookmarkText(Buffer.from(`${before}"}}`), before.length);
+const initialEnd = new BookmarkText(Buffer.from(`${before}","annotations":{"end":"true"}}}`), before.length);
+const stored: Representation = { key: "json", transform: undefined, bookmark };
+
+/** One front over one fake log. */
+export class FakeFront {
+  readonly log: FakeLog;
+  readonly fanout: Fanout;
+  /** Milliseconds. */
+  time = 1_000_000;
+  readonly #work: (() => void)[] = [];
+
+  constructor(log: FakeLog) {
+    this.log = log;
+    const clock: Clock = { now: () => this.time, monotonic: () => this.time };
+    this.fanout = new Fanout({ clock, random: () => 0.5, defer: (work) => void this.#work.push(work) });
+  }
+
+  /** Opens a watch; by default of everything, from now on. */
+  watch(wishes: FakeWatch = {}): FakeSink & { gone: () => void } {
+    const sink = new FakeSink();
+    if (wishes.accepts !== undefined) sink.accepts = wishes.accepts;
+    const { transform } = wishes;
+    const gone = this.fanout.watch({
+      view: this.log,
+      namespaced: true,
+      namespace: wishes.namespace ?? "",
+      selector: selectorOf(wishes.labels ?? "", wishes.fields ?? ""),
+      representation: transform === undefined ? stored : { key: "other", transform, bookmark },
+      start: wishes.start ?? { from: "now" },
+      bookmarks: wishes.bookmarks ?? false,
+      initialEnd: wishes.initialEnd === true ? initialEnd : undefined,
+      timeoutMs: wishes.timeoutMs,
+      sink,
+    });
+    return Object.assign(sink, { gone });
+  }
+
+  /** Takes turns until nothing is left to do, at most `max`; returns how many there were. */
+  run(max = 100_000): number {
+    let turns = 0;
+    for (; turns < max && this.#work.length > 0; turns += 1) for (const work of this.#work.splice(0)) work();
+    return turns;
+  }
+
+  /** Tells of what was written and runs. */
+  news(): void {
+    this.log.news();
+    this.run();
+  }
+
+  /** Moves time on in ticks. */
+  pass(ms: number): void {
+    for (const end = this.time + ms; this.time < end; ) {
+      this.time += 100;
+      this.fanout.tick();
+      this.run();
+    }
+  }
+}
+
+/** Both selectors parsed; throws on what is malformed. */
+export function selectorOf(labelText: string, fieldText: string): Selector {
+  const labels = parseLabelSelector(labelText);
+  const fields = parseFieldSelector(fieldText);
+  if ("error" in labels) throw new Error(labels.error);
+  if ("error" in fields) throw new Error(fields.error);
+  return { labels: labels as readonly LabelRequirement[], fields: fields as readonly FieldRequirement[] };
+}
