@@ -9,12 +9,13 @@
 // A pass moves the cursor over at most limits.passRecordsMax records and writes at most one slice to each synced
 // watcher; then those who lag get a slice each, up to the cursor, where they join. What is left waits for the next
 // turn of the loop. There is no timer: while a pass runs, the next batch gathers by itself.
+
+import type { Selector } from "../api/selector.ts";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { expiredEvent } from "./bookmark.ts";
-import { eventForms, Gather } from "./gather.ts";
+import { eventForms, type Gather } from "./gather.ts";
 import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
-import type { Selector } from "../api/selector.ts";
 import { type Location, type LogView, recordTypes } from "./view.ts";
 import { type Watcher, watcherStates } from "./watcher.ts";
 

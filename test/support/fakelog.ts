@@ -122,7 +122,7 @@ export class FakeLog implements LogView {
   }
 
   hold(): Hold {
-    return { release: () => undefined };
+    return { expired: false, release: () => undefined };
   }
 
   typeOf(at: Location): number {
