@@ -25,10 +25,10 @@ export interface Cycle {
   readonly lifeMs?: number;
   /** `<name>:<n>` for ORCH_FAILPOINT. */
   readonly failpoint?: string;
-  /** Instead of SIGKILL: how the victim's life ends. It must be dead afterwards. */
-  readonly end?: (pid: number) => Promise<void>;
+  /** What happens before SIGKILL; the victim may end by itself then. */
+  readonly cut?: () => Promise<void>;
   /** What happens between the death and the next open. */
-  readonly between?: () => Promise<void>;
+  readonly between?: () => void;
 }
 
 /** What a cycle found. */
@@ -65,7 +65,8 @@ export async function readTruth(path: string): Promise<Truth> {
 export async function runCycle(cycle: Cycle, before: Truth): Promise<{ result: Result; truth: Truth }> {
   const history = join(cycle.notes, `history-${cycle.seed}`);
   const child = spawn(process.execPath, [victim, cycle.store, history, String(cycle.seed), cycle.compact ? "1" : "0"], {
-    stdio: ["ignore", "pipe", "inherit"],
+    // A cut disk makes LMDB complain.
+    stdio: ["ignore", "pipe", cycle.cut === undefined ? "inherit" : "ignore"],
     env: { ...process.env, ORCH_FAILPOINT: cycle.failpoint ?? "" },
   });
   const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
@@ -74,12 +75,12 @@ export async function runCycle(cycle: Cycle, before: Truth): Promise<{ result: R
   if (first !== "ready" && cycle.failpoint === undefined) throw new Error(`The victim ended by itself: ${first}`);
   if (cycle.lifeMs !== undefined) {
     await new Promise((resolve) => setTimeout(resolve, cycle.lifeMs));
-    if (cycle.end === undefined) child.kill("SIGKILL");
-    else await cycle.end(child.pid as number);
+    await cycle.cut?.();
+    child.kill("SIGKILL");
   }
-  const [, signal] = await exited;
-  if (signal !== "SIGKILL") throw new Error(`The victim ended with ${signal ?? "an exit code"}`);
-  await cycle.between?.();
+  const [code, signal] = await exited;
+  if (signal !== "SIGKILL" && cycle.cut === undefined) throw new Error(`The victim ended with ${signal ?? code}`);
+  cycle.between?.();
   const start = performance.now();
   const truth = await readTruth(cycle.store);
   const openMs = performance.now() - start;

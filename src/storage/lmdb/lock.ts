@@ -1,37 +1,53 @@
 // One process owns a store. LMDB itself would let several in; the shared log in memory would not notice their writes.
-// The lock is a file with the owner's process id and start time, so that a killed owner's lock is recognised.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+// The lock is a file that names its owner so well that a dead owner's file is recognised, whatever became of its id.
+import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { StoreError } from "../store.ts";
 
-/** When a process was started, in ticks since boot; undefined: there is no such process, "?" where /proc is missing. */
-function startOf(pid: number): string | undefined {
+/** A process: its id, when it started in ticks since boot, and which boot that was. Undefined: there is none. */
+function describe(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
     // The command's name, in parentheses, may hold blanks; the start is the 22nd field, the 20th after it.
-    return text.slice(text.lastIndexOf(")") + 2).split(" ")[19];
+    const start = text.slice(text.lastIndexOf(")") + 2).split(" ")[19];
+    return `${pid} ${start} ${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()}`;
   } catch {
-    try {
-      process.kill(pid, 0);
-      return process.platform === "linux" ? undefined : "?";
-    } catch {
-      return undefined;
-    }
+    if (process.platform === "linux") return undefined;
   }
+  try {
+    process.kill(pid, 0);
+    return `${pid}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The process a lock file names; undefined: it is gone, or the file is empty, as a power cut may leave it. */
+function ownerOf(path: string): number | undefined {
+  const text = readFileSync(path, "latin1");
+  const pid = Number.parseInt(text, 10);
+  return Number.isSafeInteger(pid) && pid > 0 && describe(pid) === text ? pid : undefined;
 }
 
 /** Takes the lock file at `path`. Returns how to give it back. Throws StoreError "locked" when a process holds it. */
 export function takeLock(path: string): () => void {
-  const mine = `${process.pid} ${startOf(process.pid) ?? "?"}`;
-  for (let attempt = 0; ; attempt++) {
-    try {
-      writeFileSync(path, mine, { flag: "wx", mode: 0o600 });
-      return () => rmSync(path, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, describe(process.pid) ?? `${process.pid}`, { mode: 0o600 });
+  try {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        // Unlike creating and then writing, this never shows an empty file.
+        linkSync(draft, path);
+        return () => rmSync(path, { force: true });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+      const owner = ownerOf(path);
+      if (owner !== undefined || attempt > 0) {
+        throw new StoreError("locked", `The store is in use by process ${owner ?? "unknown"}: ${path}`);
+      }
+      rmSync(path, { force: true });
     }
-    const [pid, start] = readFileSync(path, "utf8").split(" ");
-    if (startOf(Number(pid)) === start || attempt > 0)
-      throw new StoreError("locked", `The store is in use by process ${pid}: ${path}`);
-    rmSync(path, { force: true });
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
