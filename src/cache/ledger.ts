@@ -1,7 +1,7 @@
 // What the store thread knows about the records of one log beyond the records themselves: which are live, when and at
 // which revision the others died, and what leaving a segment would cost. Retention decides from it.
 //
-//   closed segment ──► live share < 50 % a window after it closed, or the log is over its limit
+//   closed segment ──► live share < 50 % a window after it closed (< 25 % at any time once the log is half full)
 //        │                 └─► evacuate: live records (and their keys) move to the open segment
 //        └─► no live record left, and every death a window ago (or over the limit) ──► retire: the floor rises to the
 //            newest revision the log had when the segment closed, or the newest that ended a record in it
@@ -175,10 +175,17 @@ export class LedgerLog {
     }
   }
 
-  /** The next segment to empty or retire because of its age; undefined when none is due. */
-  due(nowMs: number, historyMs: number): LedgerSegment | undefined {
+  /**
+   * The next segment to empty or retire before its log is over its limit; undefined when none is due.
+   * A log on the way to its limit empties segments early: records that go on dying in old segments would let each
+   * retirement raise the floor almost to now, and leave next to no history within the limit.
+   */
+  due(nowMs: number, historyMs: number, historyBytes: number): LedgerSegment | undefined {
+    const filling = this.deadBytes * 2 > historyBytes;
     for (const segment of this.segments) {
-      if (!segment.closed || nowMs - segment.closedMs < historyMs) continue;
+      if (!segment.closed) continue;
+      if (filling && segment.liveCount > 0 && segment.liveBytes * 4 < segment.usedBytes) return segment;
+      if (nowMs - segment.closedMs < historyMs) continue;
       if (segment.liveCount > 0 ? segment.liveBytes * 2 < segment.usedBytes : isRetirable(segment, nowMs, historyMs)) {
         return segment;
       }

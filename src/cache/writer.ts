@@ -2,7 +2,8 @@
 // logs within their window. Nothing here waits: what fronts still use is recycled when they release it.
 // @hot
 //
-//   Store.commit() ──► append(record) … ──► publish(revision) ──► acknowledge ──► tend() while it returns true
+//   Store.commit() ──► accept(records) = append(record) …, publish(revision) ──► acknowledge
+//                      start(): tend() in turns of its own while it has work, and every second
 //
 // A record enters its log after its commit, never before; a change is acknowledged after its publication.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
@@ -98,6 +99,8 @@ export class LogWriter {
   #floor = 0;
   #working: Work | undefined;
   #lookMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #tending = false;
 
   constructor(options: LogWriterOptions) {
     this.#words = ControlWords.allocate();
@@ -138,6 +141,26 @@ export class LogWriter {
       while (this.#overLimit(record.prefix) && this.tend());
     });
     this.publish(store.revision);
+  }
+
+  /** Enters and publishes a committed batch, in order: what a store loop calls before it acknowledges. */
+  accept(records: readonly Record[]): void {
+    for (const record of records) this.append(record);
+    this.publish(this.#revision);
+    if (this.#timer !== undefined) this.#tendSoon();
+  }
+
+  /** Keeps the logs within their window from now on. Does not keep the thread alive. */
+  start(): void {
+    this.#timer = setInterval(() => this.#tendSoon(), tendEveryMs);
+    this.#timer.unref();
+  }
+
+  /** Stops that, and leaves the fronts. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const front of this.#fronts) front.port.close();
   }
 
   /** Enters one committed change. Fronts may see it from now on; it counts as published with publish(). */
@@ -193,7 +216,7 @@ export class LogWriter {
 
   /**
    * Does a bounded piece of what keeps the logs within their window. True: more is left; call again soon, after what
-   * waits. Call it after each batch and at least every second.
+   * waits. start() sees to it.
    */
   tend(): boolean {
     for (const front of this.#fronts) this.#receive(front);
@@ -249,6 +272,16 @@ export class LogWriter {
     return { logs, frontCount: this.#fronts.size, usedBytes: this.#pool.usedBytes, freeBytes: this.#pool.freeBytes };
   }
 
+  /** Batches that wait for the disk go between the pieces. */
+  #tendSoon(): void {
+    if (this.#tending) return;
+    this.#tending = true;
+    setImmediate(() => {
+      this.#tending = false;
+      if (this.#timer !== undefined && this.tend()) this.#tendSoon();
+    });
+  }
+
   #addLog(prefix: string): LedgerLog {
     const index = this.#logList.length;
     assert(index < limits.logCountMax, `There are more than ${limits.logCountMax} logs`);
@@ -283,7 +316,7 @@ export class LogWriter {
       open.closed = true;
       open.closedMs = this.#clock.monotonic();
       open.open.close(next.segment.number);
-      if (log.deadBytes > this.#historyBytes) this.#lookMs = 0;
+      if (log.deadBytes * 2 > this.#historyBytes) this.#lookMs = 0;
     }
     return next;
   }
@@ -297,7 +330,7 @@ export class LogWriter {
     for (const log of this.#logList) {
       const cheapest = log.deadBytes > this.#historyBytes ? log.cheapest() : undefined;
       if (cheapest !== undefined) return { log, segment: cheapest, pressed: true };
-      const segment = log.due(nowMs, this.#historyMs);
+      const segment = log.due(nowMs, this.#historyMs, this.#historyBytes);
       if (segment !== undefined) return { log, segment, pressed: false };
     }
     return undefined;

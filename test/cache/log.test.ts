@@ -123,3 +123,23 @@ for (const traffic of traffics) {
     t.comment(JSON.stringify(stats));
   });
 }
+
+t.test("LogWriter keeps a good part of its byte limit as history while old records go on dying", (t) => {
+  const random = randomSource(seed);
+  const historyBytes = 24e6;
+  const writer = new LogWriter({ prefixes: [prefix], clock: new TestClock(), historyBytes, historyMs: 1e12 });
+  const source = new RecordSource();
+  const shares: number[] = [];
+  for (let i = 0; i < 40_000; i++) {
+    writer.append(source.next("", `pod-${Math.floor(random() * 1000)}`, false, 4000));
+    writer.publish(source.revision);
+    while (writer.tend());
+    if (i > 20_000 && i % 1000 === 0) {
+      const [log] = writer.stats().logs;
+      if (log !== undefined) shares.push(((log.head - log.floor) * 4300) / historyBytes);
+    }
+  }
+  const least = Math.min(...shares);
+  t.ok(least > 0.4, `at least 0.4 of the limit, found ${least}`);
+  t.end();
+});
