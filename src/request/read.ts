@@ -83,7 +83,7 @@ export async function readList(
     case "exact": {
       const reached = await waitForRevision(view, plan.revision, input.aborted);
       if (isStatus(reached)) return badRequest(tooLarge(plan.revision, view.drain()).message);
-      if (plan.revision <= view.floor)
+      if (plan.revision < view.floor)
         return refuse("Expired", "The resourceVersion for the provided list is too old.");
       version = exact = plan.revision;
       break;
@@ -96,7 +96,7 @@ export async function readList(
       if (namespace !== "") after = `${namespace}/${after}`;
       remaining = token.remaining;
       if (token.revision > version) return badRequest(tooLarge(token.revision, version).message);
-      if (token.revision > 0 && token.revision <= view.floor) return expired(identity, of, token.start);
+      if (token.revision > 0 && token.revision < view.floor) return expired(identity, of, token.start);
       if (token.revision > 0) version = exact = token.revision;
     }
   }
@@ -207,6 +207,8 @@ export async function sendList(
       if (gather.done) break;
       // A turn of the loop per chunk: other requests are served while a long list is written.
       await (ready ? new Promise<void>((resolve) => setImmediate(resolve)) : writable.wait());
+      // The slices are gone: a reader this slow gets an incomplete answer it can see.
+      if (hold.expired) return stream.abort();
     }
     if (!aborted) stream.end();
   } finally {
