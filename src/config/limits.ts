@@ -15,6 +15,8 @@ export const limits = {
   bodyDiscardBytesMax: 16 * MiB,
   /** JSON and YAML nesting (reference: 10,000). */
   depthMax: 10_000,
+  /** Typed messages within one another; only schemas of custom resources nest at will, and they use the thread's stack. */
+  messageDepthMax: 500,
   /** JSON patch operations (reference: 10,000, 413 beyond). */
   patchOperationsMax: 10_000,
   /** Bytes a JSON patch may copy (reference: the body limit). */

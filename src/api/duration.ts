@@ -1,0 +1,59 @@
+// Durations as Go's time package reads and writes them: `1h30m`, `1.5s`, `300ms`.
+
+const units = new Map([
+  ["ns", 1n],
+  ["us", 1000n],
+  ["µs", 1000n],
+  ["μs", 1000n],
+  ["ms", 1_000_000n],
+  ["s", 1_000_000_000n],
+  ["m", 60_000_000_000n],
+  ["h", 3_600_000_000_000n],
+]);
+
+const durationMax = (1n << 63n) - 1n;
+
+/** Nanoseconds; undefined when the text is no duration or exceeds an int64. */
+export function parseDuration(text: string): bigint | undefined {
+  const match = /^([+-]?)((?:(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text);
+  if (match === null) return undefined;
+  let sum = 0n;
+  for (const [, whole = "", fraction = "", unit = ""] of text.matchAll(/(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g)) {
+    const scale = units.get(unit) ?? 0n;
+    sum += BigInt(whole === "" ? "0" : whole) * scale;
+    if (fraction !== "") sum += (BigInt(fraction) * scale) / 10n ** BigInt(fraction.length);
+  }
+  if (sum > durationMax) return undefined;
+  return match[1] === "-" ? -sum : sum;
+}
+
+/** Go's text of a duration in nanoseconds: `1h30m0s`, `1.5s`, `300ms`, `0s`. */
+export function formatDuration(nanos: bigint): string {
+  if (nanos === 0n) return "0s";
+  const sign = nanos < 0n ? "-" : "";
+  const value = nanos < 0n ? -nanos : nanos;
+  if (value < 1_000_000_000n) {
+    const [unit, scale] = value < 1000n ? ["ns", 1n] : value < 1_000_000n ? ["µs", 1000n] : ["ms", 1_000_000n];
+    return `${sign}${decimal(value, scale as bigint)}${unit as string}`;
+  }
+  const minutes = value / 60_000_000_000n;
+  const seconds = `${decimal(value % 60_000_000_000n, 1_000_000_000n)}s`;
+  if (minutes === 0n) return sign + seconds;
+  if (minutes < 60n) return `${sign}${minutes}m${seconds}`;
+  return `${sign}${minutes / 60n}h${minutes % 60n}m${seconds}`;
+}
+
+/** Go's text of what a client sent; undefined when it is no duration. */
+export function canonicalDuration(text: string): string | undefined {
+  const nanos = parseDuration(text);
+  return nanos === undefined ? undefined : formatDuration(nanos);
+}
+
+function decimal(value: bigint, scale: bigint): string {
+  const rest = value % scale;
+  if (rest === 0n) return String(value / scale);
+  const digits = String(rest)
+    .padStart(String(scale).length - 1, "0")
+    .replace(/0+$/, "");
+  return `${value / scale}.${digits}`;
+}
