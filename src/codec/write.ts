@@ -1,10 +1,13 @@
 // JSON text of strings and of generic documents, as Go's encoder writes them. @hot.
 import { NumberText, type Value } from "../api/value.ts";
 
-/** Characters Go escapes: quotes, backslash, controls, and for HTML's sake `<`, `>`, `&`, U+2028, U+2029. */
-const special = /["\\<>&\u0000-\u001f\u2028\u2029\ud800-\udfff]/;
+/**
+ * Characters Go escapes: quotes, backslash, controls (everything before space), and for HTML's sake `<`, `>`, `&`,
+ * U+2028 and U+2029. Surrogates without their other half cannot be written at all.
+ */
+const special = /["\\<>&\u2028\u2029\ud800-\udfff]|[^ -\uffff]/;
 const specials =
-  /["\\<>&\u0000-\u001f\u2028\u2029]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+  /["\\<>&\u2028\u2029]|[^ -\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /** Strings up to this length are looked through in JavaScript, longer ones by the pattern. */
 const shortMax = 48;
