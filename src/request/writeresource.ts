@@ -1,9 +1,177 @@
-// From a changing request to the write path and back to an answer.
+// From a changing request to the write path and back to an answer: formats, options and bodies are read here, in the
+// order the reference reads them, and nothing below knows of HTTP.
+import { type Admission, admissionPlugins } from "../admission/table.ts";
+import { isStatus, refuse, type Status } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
+import { limits } from "../config/limits.ts";
+import { strategyOf } from "../kinds/table.ts";
+import { readBody } from "./body.ts";
+import type { Server } from "./context.ts";
+import { deleteItems, deleteObject } from "./delete.ts";
 import type { Call } from "./handle.ts";
-import { methodNotAllowed } from "./info.ts";
-import { sendStatus } from "./respond.ts";
+import { unknownResource } from "./info.ts";
+import { parseListOptions, validateListOptions } from "./listoptions.ts";
+import { negotiatePatch, readPatch } from "./merge.ts";
+import { isObjectSubresource } from "./metadata.ts";
+import { acceptsGzip, negotiateBody } from "./negotiate.ts";
+import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options.ts";
+import { storeOf, type WriteRequest, type Writers, type Written } from "./persist.ts";
+import { readList, sendList } from "./read.ts";
+import { sendJson, sendStatus } from "./respond.ts";
+import { parseSelectors } from "./selectors.ts";
+import type { Headers } from "./transport.ts";
+import { createObject, patchObject, updateObject } from "./write.ts";
+
+const admissions = new WeakMap<Server, Admission>();
+
+/** What the write path needs of a front's server; its plugins are made once. */
+export function writersOf(server: Server): Writers {
+  let admission = admissions.get(server);
+  if (admission === undefined) {
+    const prefix = server.scheme.find("", "v1", "namespaces")?.prefix;
+    assert(prefix !== undefined, "Namespaces are stored");
+    admission = admissionPlugins(server.views, prefix, server.identity.spell);
+    admissions.set(server, admission);
+  }
+  const { scheme, views, store, clock } = server;
+  return { scheme, views, store, clock, admission };
+}
 
 /** Serves create, update, patch, delete and deletecollection. */
 export async function writeResource(call: Call): Promise<void> {
-  sendStatus(call.reply, methodNotAllowed);
+  const { reply, accepted } = call;
+  const done = isServed(call) ? await dispatch(call) : unknownResource;
+  if (done === undefined) return;
+  if (isStatus(done)) return sendStatus(reply, done, accepted);
+  sendJson(reply, done.code, done.body, accepted, done.warnings.map(warning));
+}
+
+/** Kinds that are never stored, and subresources of another shape, come with their own issues. */
+function isServed({ info, server }: Call): boolean {
+  if (info.resource.stored === undefined) return false;
+  if (info.subresource === undefined) return true;
+  if (info.verb !== "update" && info.verb !== "patch") return false;
+  return isObjectSubresource(strategyOf(info.resource, server.identity), info.subresource.name);
+}
+
+/** An answer to send; undefined: it was sent, or nobody waits for it. */
+function dispatch(call: Call): Promise<Written | Status | undefined> {
+  switch (call.info.verb) {
+    case "create":
+      return create(call);
+    case "update":
+      return update(call);
+    case "patch":
+      return patch(call);
+    case "delete":
+      return deleteOne(call);
+    default:
+      return deleteCollection(call);
+  }
+}
+
+async function create(call: Call): Promise<Written | Status | undefined> {
+  const { server, types, exchange, info } = call;
+  const format = negotiateBody(exchange.header("content-type"), types);
+  if (typeof format !== "string") return format;
+  const bytes = await readBytes(call);
+  if (bytes === undefined || isStatus(bytes)) return bytes;
+  const request = requestOf(call, "CreateOptions");
+  if (isStatus(request)) return request;
+  const body = readBody(server.scheme, info.resource, bytes, format);
+  return isStatus(body) ? body : createObject(writersOf(server), { ...request, name: "" }, body);
+}
+
+async function update(call: Call): Promise<Written | Status | undefined> {
+  const { server, types, exchange, info } = call;
+  const bytes = await readBytes(call);
+  if (bytes === undefined || isStatus(bytes)) return bytes;
+  const request = requestOf(call, "UpdateOptions");
+  if (isStatus(request)) return request;
+  const format = negotiateBody(exchange.header("content-type"), types);
+  if (typeof format !== "string") return format;
+  const body = readBody(server.scheme, info.resource, bytes, format);
+  return isStatus(body) ? body : updateObject(writersOf(server), request, body);
+}
+
+async function patch(call: Call): Promise<Written | Status | undefined> {
+  const type = negotiatePatch(call.exchange.header("content-type"));
+  if (isStatus(type)) return type;
+  const bytes = await readBytes(call);
+  if (bytes === undefined || isStatus(bytes)) return bytes;
+  const request = requestOf(call, "PatchOptions");
+  if (isStatus(request)) return request;
+  const parsed = readPatch(type, bytes);
+  return isStatus(parsed) ? parsed : patchObject(writersOf(call.server), request, parsed);
+}
+
+async function deleteOne(call: Call): Promise<Written | Status | undefined> {
+  const options = await deleteOptions(call);
+  if (options === undefined || isStatus(options)) return options;
+  const dryRun = (options.dryRun ?? []).length > 0;
+  return deleteObject(writersOf(call.server), { ...plainRequest(call), dryRun }, options);
+}
+
+/** The list is taken first and answered last: what is in it was deleted, or is being deleted. */
+async function deleteCollection(call: Call): Promise<Status | undefined> {
+  const { info, server, reply, exchange, accepted } = call;
+  const options = await deleteOptions(call);
+  if (options === undefined || isStatus(options)) return options;
+  const listOptions = parseListOptions(info.query);
+  if (isStatus(listOptions)) return listOptions;
+  const invalid = validateListOptions(listOptions, server.identity);
+  if (invalid !== undefined) return invalid;
+  const strategy = strategyOf(info.resource, server.identity);
+  const selector = parseSelectors(listOptions.labelSelector, listOptions.fieldSelector, info.resource, strategy);
+  if (isStatus(selector)) return selector;
+  const { view } = storeOf(writersOf(server), info.resource);
+  const { resource, namespace } = info;
+  const input = { resource, namespace, view, identity: server.identity, aborted: () => exchange.aborted };
+  const list = await readList(input, listOptions, selector);
+  if (isStatus(list)) return list;
+  const hold = list.view.hold();
+  try {
+    const dryRun = (options.dryRun ?? []).length > 0;
+    const request = { ...plainRequest(call), dryRun };
+    const refused = await deleteItems(writersOf(server), request, list.view, list.items, options);
+    if (refused !== undefined) return refused;
+    await sendList(reply, input, list, accepted, acceptsGzip(exchange.header("accept-encoding")));
+    return undefined;
+  } finally {
+    hold.release();
+  }
+}
+
+async function deleteOptions(call: Call): Promise<ReturnType<typeof readDeleteOptions> | undefined> {
+  const { exchange, types, info, server } = call;
+  const bytes = await readBytes(call);
+  if (bytes === undefined || isStatus(bytes)) return bytes;
+  if (bytes.length === 0) return readDeleteOptions(undefined, info.query, server.identity);
+  const format = negotiateBody(exchange.header("content-type"), types);
+  if (typeof format !== "string") return format;
+  return readDeleteOptions({ bytes, format }, info.query, server.identity);
+}
+
+/** The body; undefined when the client went away. */
+async function readBytes(call: Call): Promise<Uint8Array | Status | undefined> {
+  const bytes = await call.exchange.body(limits.bodyBytesMax);
+  if (bytes === "aborted") return undefined;
+  if (bytes !== "too-large") return bytes;
+  return refuse("RequestEntityTooLarge", `Request entity too large: limit is ${limits.bodyBytesMax}`);
+}
+
+function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
+  const options = readWriteOptions(kind, call.info.query, call.server.identity);
+  return isStatus(options) ? options : { ...plainRequest(call), dryRun: options.dryRun };
+}
+
+function plainRequest({ info, user, deadline }: Call): WriteRequest {
+  const { resource, subresource, namespace, name } = info;
+  return { resource, subresource: subresource?.name ?? "", namespace, name, user, dryRun: false, deadline };
+}
+
+/** RFC 7234 warn-text: a quoted string, without what a header cannot hold. */
+function warning(text: string): Headers[number] {
+  const safe = text.replace(/[^\x20-\x7e]/g, " ").replace(/["\\]/g, "\\$&");
+  return ["Warning", `299 - "${safe}"`];
 }
