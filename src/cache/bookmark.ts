@@ -1,7 +1,8 @@
 // What is written to watchers besides events: bookmarks ("all changes up to this resource version were sent") and the
 // ERROR that ends a watch whose place in the log is gone. Both go through the stream of the events, after them.
-import { statusJson } from "../api/statusjson.ts";
+
 import { refuse } from "../api/status.ts";
+import { statusJson } from "../api/statusjson.ts";
 
 const encoder = new TextEncoder();
 

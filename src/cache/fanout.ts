@@ -28,6 +28,8 @@ export interface WatchRequest {
   /** Milliseconds the watch lives; undefined: 30 to 60 minutes, at random. */
   readonly timeoutMs: number | undefined;
   readonly sink: Sink;
+  /** Called once when the watch is over, whoever ended it; maybe before watch() returns. */
+  readonly ended?: () => void;
 }
 
 /** What a Fanout takes from outside. */
@@ -100,7 +102,7 @@ export class Fanout {
   watch(request: WatchRequest): () => void {
     const log = this.#log(request.view, request.namespaced);
     const group = log.group(request.namespace, request.selector, request.representation);
-    const watcher = new Watcher(group, request.sink, request.bookmarks, request.initialEnd);
+    const watcher = new Watcher(group, request.sink, request.bookmarks, request.initialEnd, request.ended);
     const now = this.#clock.monotonic();
     const life = request.timeoutMs ?? limits.watchMsMin * (1 + this.#random());
     watcher.deadline = now + Math.max(life, 0);
@@ -204,6 +206,7 @@ export class Fanout {
     const due = this.#due.get(watcher.dueTick);
     due?.delete(watcher);
     if (due?.size === 0) this.#due.delete(watcher.dueTick);
+    watcher.ended?.();
     if (log.counts.watchers > 0) return;
     log.close();
     this.#logs.delete(log.view);

@@ -453,7 +453,7 @@ export class LogWatchers {
     const { gather } = this.#around;
     // Nothing new since the start: the state now is the state then.
     const revision = view.head === watcher.position ? 0 : watcher.startRevision;
-    if (revision !== 0 && revision <= view.floor) return this.#expire(watcher);
+    if (revision !== 0 && revision < view.floor) return this.#expire(watcher);
     gather.reset();
     const done = this.#gatherInitial(watcher, revision);
     this.counts.initEvents += gather.count;

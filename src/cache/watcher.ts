@@ -62,11 +62,20 @@ export class Watcher {
   blockedBytes = 0;
   /** The tick it is listed under. */
   dueTick = 0;
+  /** Called once when the watch is over, whoever ended it. */
+  readonly ended: (() => void) | undefined;
 
-  constructor(group: Group, sink: Sink, bookmarks: boolean, initialEnd: BookmarkText | undefined) {
+  constructor(
+    group: Group,
+    sink: Sink,
+    bookmarks: boolean,
+    initialEnd: BookmarkText | undefined,
+    ended: (() => void) | undefined,
+  ) {
     this.group = group;
     this.sink = sink;
     this.bookmarks = bookmarks;
     this.initialEnd = initialEnd;
+    this.ended = ended;
   }
 }

@@ -3,6 +3,7 @@ import type { Identity } from "../api/identity.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { User } from "../api/user.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Fanout } from "../cache/fanout.ts";
 import type { Views } from "../cache/view.ts";
 import type { Observer } from "../observe/requests.ts";
 import type { StoreClient } from "../storage/client.ts";
@@ -20,6 +21,8 @@ export interface Server {
   readonly identity: Identity;
   readonly scheme: Scheme;
   readonly views: Views;
+  /** The watches of this front. */
+  readonly fanout: Fanout;
   readonly store: StoreClient;
   readonly clock: Clock;
   readonly observer: Observer;

@@ -1,9 +1,57 @@
-// From a watch request to the fan-out.
+// From a watch request to the fan-out: options, selectors and format as for lists, then watch.ts.
+import { isStatus, refuse, type Status } from "../api/status.ts";
+import { strategyOf } from "../kinds/table.ts";
 import type { Call } from "./handle.ts";
-import { methodNotAllowed } from "./info.ts";
-import { sendStatus } from "./respond.ts";
+import { viewOf } from "./handle.ts";
+import { parseListOptions, validateListOptions } from "./listoptions.ts";
+import { headersOf, sendStatus } from "./respond.ts";
+import { parseSelectors } from "./selectors.ts";
+import { pinName, serveWatch } from "./watch.ts";
 
-/** Serves a watch. */
+/** Serves a watch; resolves when it is over. */
 export async function watchResource(call: Call): Promise<void> {
-  sendStatus(call.reply, methodNotAllowed);
+  const refused = await start(call);
+  if (refused !== undefined) sendStatus(call.reply, refused, call.accepted);
+}
+
+async function start(call: Call): Promise<Status | undefined> {
+  const { accepted, exchange, info, reply, server, types } = call;
+  const { resource } = info;
+  const options = parseListOptions(info.query);
+  if (isStatus(options)) return options;
+  const invalid = validateListOptions({ ...options, watch: true }, server.identity);
+  if (invalid !== undefined) return invalid;
+  const parsed = parseSelectors(
+    options.labelSelector,
+    options.fieldSelector,
+    resource,
+    strategyOf(resource, server.identity),
+  );
+  if (isStatus(parsed)) return parsed;
+  const selector = info.name === "" ? parsed : pinName(parsed, info.name);
+  if (isStatus(selector)) return selector;
+  if (accepted.format !== "json") {
+    const offered = `application/json;stream=watch, ${types.protobuf};stream=watch`;
+    return refuse("NotAcceptable", `only the following media types are accepted: ${offered}`);
+  }
+  return new Promise<Status | undefined>((resolve, reject) => {
+    serveWatch({
+      fanout: server.fanout,
+      view: viewOf(server, resource),
+      resource,
+      identity: server.identity,
+      namespace: info.namespace,
+      selector,
+      options,
+      aborted: () => exchange.aborted,
+      open: () => {
+        reply.answered(200, -1);
+        return exchange.stream(200, headersOf(reply, "application/json"));
+      },
+      onAbort: (gone) => exchange.onAbort(gone),
+      ended: () => resolve(undefined),
+    }).then((refused) => {
+      if (refused !== undefined) resolve(refused);
+    }, reject);
+  });
 }

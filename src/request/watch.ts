@@ -1,0 +1,152 @@
+// A watch request becomes a watcher: the document's table of start points, the later releases' watch-list form, and
+// what a kind's bookmarks look like. From here on the fan-out of the front owns the answer.
+import type { Identity } from "../api/identity.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
+import type { Selector } from "../api/selector.ts";
+import { badRequest, isStatus, refuse, type Status } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
+import { BookmarkText } from "../cache/bookmark.ts";
+import type { Fanout } from "../cache/fanout.ts";
+import type { Representation } from "../cache/group.ts";
+import type { LogView } from "../cache/view.ts";
+import type { WatchStart } from "../cache/watcher.ts";
+import { decode, encodeForStore, Fault } from "../codec/json.ts";
+import { limits } from "../config/limits.ts";
+import { waitForRevision } from "./freshness.ts";
+import { type ListOptions, parseRevision } from "./listoptions.ts";
+import { represent } from "./represent.ts";
+import { pinnedName } from "./selectors.ts";
+import type { AnswerStream } from "./transport.ts";
+
+/** What a watch needs to know. */
+export interface WatchInput {
+  readonly fanout: Fanout;
+  readonly view: LogView;
+  /** The resource at the version asked for. */
+  readonly resource: Resource;
+  readonly identity: Identity;
+  /** Empty: all namespaces, or a cluster-scoped resource. */
+  readonly namespace: string;
+  readonly selector: Selector;
+  /** Options that validateListOptions let through. */
+  readonly options: ListOptions;
+  readonly aborted: () => boolean;
+  /** Sends the headers of the answer. Called once, unless the watch is refused. */
+  readonly open: () => AnswerStream;
+  /** Calls `gone` when the client goes away, at once when it already has. */
+  readonly onAbort: (gone: () => void) => void;
+  /** Called once when the watch is over; not when it is refused. */
+  readonly ended: () => void;
+}
+
+/** Where a watch begins. */
+export interface WatchPlan {
+  readonly start: WatchStart;
+  /** Wait for this revision first; 0: start at once. */
+  readonly notBefore: number;
+  /** A bookmark says where the initial state ends. */
+  readonly marksInitialEnd: boolean;
+}
+
+/**
+ * The document's watch table: unset and "0" start with the state, anything else with the changes after it. With
+ * sendInitialEvents (API server releases from 1.27 on) the client says itself whether it wants the state. 400 for what
+ * is no resource version (the reference answers 500 with the same text).
+ */
+export function planWatch(options: ListOptions): WatchPlan | Status {
+  const { resourceVersion, sendInitialEvents: initial } = options;
+  const revision = resourceVersion === "" ? 0 : parseRevision(resourceVersion);
+  if (typeof revision === "string") return badRequest(revision);
+  const plan = { notBefore: 0, marksInitialEnd: false };
+  if (initial === true) {
+    return { start: { from: "state" }, notBefore: revision, marksInitialEnd: options.allowWatchBookmarks };
+  }
+  if (revision > 0) return { ...plan, start: { from: "revision", revision } };
+  return { ...plan, start: { from: initial === false ? "now" : "state" } };
+}
+
+/**
+ * Starts a watch: answers 200 and leaves the stream to the fan-out. A Status was not answered yet: 400 for a resource
+ * version that is none, 504 for one that does not come (watch-list only), 429 when the front has limits.watchersMax
+ * watchers. A version that is gone is answered in the stream, as the reference does: an ERROR event, then the end.
+ */
+export async function serveWatch(input: WatchInput): Promise<Status | undefined> {
+  const { fanout, options, resource, view } = input;
+  const plan = planWatch(options);
+  if (isStatus(plan)) return plan;
+  if (fanout.watcherCount >= limits.watchersMax) {
+    return refuse("TooManyRequests", "too many watches, please try again later", { retryAfterSeconds: 1 });
+  }
+  if (plan.notBefore > 0) {
+    const reached = await waitForRevision(view, plan.notBefore, input.aborted);
+    if (isStatus(reached)) return reached;
+  }
+  const forms = watchForms(resource, input.identity);
+  const gone = fanout.watch({
+    view,
+    namespaced: resource.namespaced,
+    namespace: input.namespace,
+    selector: input.selector,
+    representation: forms.representation,
+    start: plan.start,
+    bookmarks: options.allowWatchBookmarks,
+    initialEnd: plan.marksInitialEnd ? forms.initialEnd : undefined,
+    timeoutMs: timeoutMs(options),
+    sink: input.open(),
+    ended: input.ended,
+  });
+  input.onAbort(gone);
+  return undefined;
+}
+
+/** The selector of a legacy watch of one object: the name joins the field selector. 400 when the two disagree. */
+export function pinName(selector: Selector, name: string): Selector | Status {
+  const pinned = pinnedName(selector);
+  if (pinned !== undefined && pinned !== name) {
+    return badRequest("fieldSelector metadata.name doesn't match requested name");
+  }
+  if (pinned !== undefined) return selector;
+  return { ...selector, fields: [...selector.fields, { field: "metadata.name", operator: "=", value: name }] };
+}
+
+/** Zero counts as unset; below zero ends at once. */
+function timeoutMs({ timeoutSeconds }: ListOptions): number | undefined {
+  return timeoutSeconds === undefined || timeoutSeconds === 0 ? undefined : timeoutSeconds * 1000;
+}
+
+/** How a resource's events and bookmarks look; one per resource and version, so that watchers share groups. */
+interface WatchForms {
+  readonly representation: Representation;
+  readonly initialEnd: BookmarkText;
+}
+
+const formsOf = new WeakMap<Resource, WatchForms>();
+
+function watchForms(resource: Resource, identity: Identity): WatchForms {
+  const known = formsOf.get(resource);
+  if (known !== undefined) return known;
+  const isStored = resource.stored === undefined || resource.stored === resource;
+  const forms: WatchForms = {
+    representation: {
+      key: isStored ? "json" : `json ${resource.apiVersion}`,
+      transform: isStored ? undefined : (object) => represent(resource, identity, object),
+      bookmark: bookmarkText(resource, undefined),
+    },
+    initialEnd: bookmarkText(resource, new Map([[identity.spell("k8s.io/initial-events-end"), "true"]])),
+  };
+  formsOf.set(resource, forms);
+  return forms;
+}
+
+/** A bookmark's object: of the kind, empty but for the resource version. */
+function bookmarkText(resource: Resource, annotations: Map<string, string> | undefined): BookmarkText {
+  const object = decode<ApiObject>(resource.message, new Map());
+  assert(!(object instanceof Fault), `An empty ${resource.kind} does not decode`);
+  object.kind = resource.kind;
+  object.apiVersion = resource.apiVersion;
+  object.metadata ??= {};
+  if (annotations !== undefined) object.metadata.annotations = annotations;
+  const { body, versionAt } = encodeForStore(resource.message, object);
+  return new BookmarkText(body, versionAt);
+}
