@@ -1,39 +1,24 @@
 // The request path, top to bottom: resolve, authenticate, authorize, negotiate, then one of read, watch and write.
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { randomFillSync } from "node:crypto";
-import type { Resource } from "../api/scheme.ts";
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
-import type { User } from "../api/user.ts";
 import { AssertionFailure, assert } from "../base/assert.ts";
-import type { LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
 import type { RequestKind, RequestRecord } from "../observe/requests.ts";
+import { type Call, readInput } from "./call.ts";
 import type { Server } from "./context.ts";
 import { type RequestInfo, type ResourceInfo, resolve } from "./info.ts";
 import { parseListOptions, validateListOptions } from "./listoptions.ts";
-import { type Accepted, acceptsGzip, type MediaTypes, mediaTypes, negotiateAccept } from "./negotiate.ts";
+import { acceptsGzip, type MediaTypes, mediaTypes, negotiateAccept } from "./negotiate.ts";
 import { servePage } from "./pages.ts";
 import { first, type Query } from "./query.ts";
-import { type ReadInput, readList, readObject, sendList } from "./read.ts";
+import { readList, readObject, sendList } from "./read.ts";
 import { type Reply, sendJson, sendStatus } from "./respond.ts";
 import { parseSelectors, pinnedName } from "./selectors.ts";
 import type { Exchange, Handler } from "./transport.ts";
 import { watchResource } from "./watchresource.ts";
 import { writeResource } from "./writeresource.ts";
-
-/** One request on its way; each stage takes what it needs from here. */
-export interface Call {
-  readonly server: Server;
-  readonly types: MediaTypes;
-  readonly exchange: Exchange;
-  readonly reply: Reply;
-  readonly info: ResourceInfo;
-  readonly user: User;
-  readonly accepted: Accepted;
-  /** Clock.monotonic() by which the request must be answered. */
-  readonly deadline: number;
-}
 
 const unauthorized = refuse("Unauthorized", "Unauthorized");
 
@@ -126,24 +111,6 @@ async function list(call: Call): Promise<void> {
   const answered = await readList(input, options, selector);
   if (isStatus(answered)) return sendStatus(reply, answered, call.accepted);
   await sendList(reply, input, answered, call.accepted, acceptsGzip(call.exchange.header("accept-encoding")));
-}
-
-/** What a read stage needs of a call. */
-export function readInput(call: Call): ReadInput {
-  const { info, server, exchange } = call;
-  return {
-    resource: info.resource,
-    identity: server.identity,
-    view: viewOf(server, info.resource),
-    namespace: info.namespace,
-    aborted: () => exchange.aborted,
-  };
-}
-
-/** The log of a stored resource. */
-export function viewOf(server: Server, resource: Resource): LogView {
-  assert(resource.prefix !== undefined, `${resource.resource} is not stored`);
-  return server.views.log(resource.prefix);
 }
 
 /** Curl and browsers get indented JSON unless they say otherwise, as on the reference. */

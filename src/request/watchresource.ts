@@ -1,8 +1,7 @@
 // From a watch request to the fan-out: options, selectors and format as for lists, then watch.ts.
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import { strategyOf } from "../kinds/table.ts";
-import type { Call } from "./handle.ts";
-import { viewOf } from "./handle.ts";
+import { type Call, viewOf } from "./call.ts";
 import { parseListOptions, validateListOptions } from "./listoptions.ts";
 import { headersOf, sendStatus } from "./respond.ts";
 import { parseSelectors } from "./selectors.ts";

@@ -1,0 +1,42 @@
+// One request on its way, as the stages after negotiation get it.
+import type { Resource } from "../api/scheme.ts";
+import type { User } from "../api/user.ts";
+import { assert } from "../base/assert.ts";
+import type { LogView } from "../cache/view.ts";
+import type { Server } from "./context.ts";
+import type { ResourceInfo } from "./info.ts";
+import type { Accepted, MediaTypes } from "./negotiate.ts";
+import type { ReadInput } from "./read.ts";
+import type { Reply } from "./respond.ts";
+import type { Exchange } from "./transport.ts";
+
+/** One request on its way; each stage takes what it needs from here. */
+export interface Call {
+  readonly server: Server;
+  readonly types: MediaTypes;
+  readonly exchange: Exchange;
+  readonly reply: Reply;
+  readonly info: ResourceInfo;
+  readonly user: User;
+  readonly accepted: Accepted;
+  /** Clock.monotonic() by which the request must be answered. */
+  readonly deadline: number;
+}
+
+/** What a read stage needs of a call. */
+export function readInput(call: Call): ReadInput {
+  const { info, server, exchange } = call;
+  return {
+    resource: info.resource,
+    identity: server.identity,
+    view: viewOf(server, info.resource),
+    namespace: info.namespace,
+    aborted: () => exchange.aborted,
+  };
+}
+
+/** The log of a stored resource. */
+export function viewOf(server: Server, resource: Resource): LogView {
+  assert(resource.prefix !== undefined, `${resource.resource} is not stored`);
+  return server.views.log(resource.prefix);
+}
