@@ -1,0 +1,168 @@
+// Services, endpoints and endpoint slices. Cluster addresses and node ports are not allocated yet: what a client gives
+// is kept, what it leaves out stays empty.
+import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Service } from "../api/gen/core_v1.ts";
+import type { Endpoint, EndpointSlice } from "../api/gen/discovery_v1.ts";
+import { compareBytes } from "../api/gotext.ts";
+import type { Identity } from "../api/identity.ts";
+import type { Resource } from "../api/scheme.ts";
+import { parseAddress } from "./address.ts";
+import { countUp, differs, fieldOf, strategyFor } from "./generic.ts";
+import type { Strategy } from "./strategy.ts";
+import { validateEndpoints, validateEndpointsUpdate } from "./validation/endpoints.ts";
+import { equalStrings } from "./validation/equal.ts";
+import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from "./validation/service.ts";
+
+/** Services. */
+export function serviceStrategy(resource: Resource): Strategy<Service> {
+  return strategyFor<Service>(resource, {
+    nameFormat: "dns1035-label",
+    allowCreateOnUpdate: true,
+    returnsDeletedObject: true,
+    prepareForCreate(_context, service) {
+      syncClusterIps(service);
+    },
+    prepareForUpdate(_context, service, old) {
+      keepAllocated(service, old);
+      syncClusterIps(service);
+      if (service.spec.type !== "LoadBalancer") service.status = { ...service.status, loadBalancer: {} };
+    },
+    validate: validateService,
+    validateUpdate: validateServiceUpdate,
+    validateStatus: validateServiceStatusUpdate,
+  });
+}
+
+/** A headless service, or one whose address the client chose, says so in both fields. */
+function syncClusterIps({ spec }: Service): void {
+  if (spec.type === "ExternalName") return;
+  if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
+  else if (!spec.clusterIP && spec.clusterIPs?.length) spec.clusterIP = spec.clusterIPs[0];
+}
+
+/** What a replacement leaves out keeps its value while the type still has a use for it. */
+function keepAllocated({ spec }: Service, { spec: old }: Service): void {
+  if (spec.type === "ExternalName" || old.type === "ExternalName") return;
+  if (!spec.clusterIP && !spec.clusterIPs?.length) {
+    spec.clusterIP = old.clusterIP;
+    spec.clusterIPs = old.clusterIPs;
+  }
+  spec.ipFamilies ??= old.ipFamilies;
+  spec.ipFamilyPolicy ??= old.ipFamilyPolicy;
+  if (spec.type === "NodePort" || spec.type === "LoadBalancer") {
+    for (const port of spec.ports ?? []) {
+      port.nodePort ||= old.ports?.find((p) => p.port === port.port && p.protocol === port.protocol)?.nodePort;
+    }
+  }
+  if (spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local") {
+    spec.healthCheckNodePort ||= old.healthCheckNodePort;
+  }
+}
+
+/** Endpoints: kept in one canonical form however they are written. */
+export function endpointsStrategy(resource: Resource): Strategy<Endpoints> {
+  const repack = (endpoints: Endpoints) => {
+    if (endpoints.subsets !== undefined) endpoints.subsets = repackSubsets(endpoints.subsets);
+  };
+  return strategyFor<Endpoints>(resource, {
+    allowCreateOnUpdate: true,
+    prepareForCreate: (_context, endpoints) => repack(endpoints),
+    prepareForUpdate: (_context, endpoints) => repack(endpoints),
+    validate: validateEndpoints,
+    validateUpdate: validateEndpointsUpdate,
+  });
+}
+
+interface Member {
+  readonly address: EndpointAddress;
+  ready: boolean;
+}
+
+/** Groups the ports that share exactly the same addresses into one subset each, and sorts; not ready trumps ready. */
+function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
+  const byPort = new Map<string, { port: EndpointPort | undefined; members: Map<string, Member> }>();
+  const seen = new Map<string, EndpointAddress>();
+  for (const subset of subsets) {
+    for (const port of subset.ports?.length ? subset.ports : [undefined]) {
+      const key = port === undefined ? "" : [port.name, port.port, port.protocol, port.appProtocol].join("\n");
+      const entry = byPort.get(key) ?? { port, members: new Map<string, Member>() };
+      byPort.set(key, entry);
+      const join = (address: EndpointAddress, ready: boolean) => {
+        const id = `${address.ip}\n${address.targetRef?.uid ?? ""}`;
+        if (!seen.has(id)) seen.set(id, address);
+        const member = entry.members.get(id) ?? { address: seen.get(id) ?? address, ready };
+        entry.members.set(id, member);
+        if (!ready) member.ready = false;
+      };
+      for (const address of subset.addresses ?? []) join(address, true);
+      for (const address of subset.notReadyAddresses ?? []) join(address, false);
+    }
+  }
+  const packed = new Map<string, { subset: EndpointSubset; ports: EndpointPort[] }>();
+  for (const { port, members } of byPort.values()) {
+    const sorted = [...members.values()].sort((a, b) => compareAddresses(a.address, b.address));
+    const key = sorted.map((m) => `${m.address.ip} ${m.address.targetRef?.uid ?? ""} ${m.ready}`).join("\n");
+    const entry = packed.get(key) ?? { subset: subsetOf(sorted), ports: [] };
+    packed.set(key, entry);
+    if (port !== undefined) entry.ports.push(port);
+  }
+  return [...packed.entries()]
+    .sort(([a], [b]) => compareBytes(a, b))
+    .map(([, { subset, ports }]) => ({ ...subset, ports: ports.length > 0 ? ports.sort(comparePorts) : undefined }));
+}
+
+function subsetOf(members: readonly Member[]): EndpointSubset {
+  const some = (ready: boolean) => {
+    const addresses = members.filter((member) => member.ready === ready).map((member) => member.address);
+    return addresses.length > 0 ? addresses : undefined;
+  };
+  return { addresses: some(true), notReadyAddresses: some(false) };
+}
+
+function compareAddresses(a: EndpointAddress, b: EndpointAddress): number {
+  const [left, right] = [parseAddress(a.ip), parseAddress(b.ip)];
+  const order = left && right ? Buffer.compare(left, right) : compareBytes(a.ip, b.ip);
+  return order || compareBytes(a.targetRef?.uid ?? "", b.targetRef?.uid ?? "");
+}
+
+function comparePorts(a: EndpointPort, b: EndpointPort): number {
+  return (
+    compareBytes(a.name ?? "", b.name ?? "") || a.port - b.port || compareBytes(a.protocol ?? "", b.protocol ?? "")
+  );
+}
+
+/** Endpoint slices: changes of labels count too; the current version has no room for the topology of the old one. */
+export function endpointSliceStrategy(resource: Resource, identity: Identity): Strategy<EndpointSlice> {
+  const endpoints = fieldOf(resource, "endpoints");
+  const content = ["addressType", "endpoints", "ports"].map((name) => fieldOf(resource, name));
+  const hostname = identity.spell("kubernetes.io/hostname");
+  const dropsTopology = resource.version === "v1";
+  return strategyFor<EndpointSlice>(resource, {
+    prepareForCreate(_context, slice) {
+      slice.metadata.generation = 1;
+      for (const endpoint of slice.endpoints ?? []) {
+        endpoint.hints = undefined;
+        if (dropsTopology) endpoint.deprecatedTopology = undefined;
+      }
+    },
+    prepareForUpdate(_context, slice, old) {
+      const changed = content.some((field) => differs(field, slice, old));
+      if (changed || !equalStrings(slice.metadata.labels, old.metadata.labels)) countUp(slice, old);
+      // Gate TopologyAwareHints is off.
+      if (!old.endpoints?.some((endpoint) => endpoint.hints !== undefined)) {
+        for (const endpoint of slice.endpoints ?? []) endpoint.hints = undefined;
+      }
+      if (dropsTopology && differs(endpoints, slice, old)) dropTopology(slice, old, hostname);
+    },
+  });
+}
+
+/** A client that reads and writes back what the old version stored must not lose the nodes' names with the topology. */
+function dropTopology(slice: EndpointSlice, old: EndpointSlice, hostname: string): void {
+  const nodeOf = (endpoint: Endpoint) => endpoint.deprecatedTopology?.get(hostname);
+  const known = new Set(old.endpoints?.map(nodeOf));
+  for (const endpoint of slice.endpoints ?? []) {
+    const node = nodeOf(endpoint);
+    if (endpoint.nodeName === undefined && node && known.has(node)) endpoint.nodeName = node;
+    endpoint.deprecatedTopology = undefined;
+  }
+}

@@ -1,0 +1,104 @@
+// Persistent volumes and claims, and the storage group.
+import type { PersistentVolume, PersistentVolumeClaim, TypedLocalObjectReference } from "../api/gen/core_v1.ts";
+import type { CSIDriver, CSINode, StorageClass, VolumeAttachment } from "../api/gen/storage_v1.ts";
+import type { CSIStorageCapacity } from "../api/gen/storage_v1beta1.ts";
+import type { Identity } from "../api/identity.ts";
+import type { Resource } from "../api/scheme.ts";
+import { countUp, strategyFor } from "./generic.ts";
+import type { Strategy } from "./strategy.ts";
+import { equal } from "./validation/equal.ts";
+import {
+  validatePersistentVolume,
+  validatePersistentVolumeClaim,
+  validatePersistentVolumeClaimStatusUpdate,
+  validatePersistentVolumeClaimUpdate,
+  validatePersistentVolumeStatusUpdate,
+  validatePersistentVolumeUpdate,
+} from "./validation/persistent.ts";
+
+/** Persistent volumes. */
+export function persistentVolumeStrategy(resource: Resource): Strategy<PersistentVolume> {
+  return strategyFor<PersistentVolume>(resource, {
+    returnsDeletedObject: true,
+    prepareForCreate(_context, volume) {
+      volume.status = { phase: "Pending" };
+    },
+    validate: validatePersistentVolume,
+    validateUpdate: validatePersistentVolumeUpdate,
+    validateStatus: validatePersistentVolumeStatusUpdate,
+  });
+}
+
+/** Claims. */
+export function persistentVolumeClaimStrategy(resource: Resource, identity: Identity): Strategy<PersistentVolumeClaim> {
+  const snapshots = identity.spell("snapshot.storage.k8s.io");
+  const clones = (source: TypedLocalObjectReference | undefined) => {
+    if (source?.kind === "PersistentVolumeClaim") return !source.apiGroup;
+    return source?.kind === "VolumeSnapshot" && source.apiGroup === snapshots;
+  };
+  // Gate AnyVolumeDataSource is off: volumes are filled from claims and snapshots only.
+  const drop = ({ spec }: PersistentVolumeClaim, old: PersistentVolumeClaim | undefined) => {
+    if (old?.spec.dataSourceRef === undefined) spec.dataSourceRef = undefined;
+    if (old?.spec.dataSource === undefined && !clones(spec.dataSource)) spec.dataSource = undefined;
+  };
+  return strategyFor<PersistentVolumeClaim>(resource, {
+    returnsDeletedObject: true,
+    prepareForCreate(_context, claim) {
+      claim.status = { phase: "Pending" };
+      drop(claim, undefined);
+    },
+    prepareForUpdate: (_context, claim, old) => drop(claim, old),
+    // Gate RecoverVolumeExpansionFailure is off.
+    prepareForStatus(_context, { status }, old) {
+      if (old.status.allocatedResources === undefined) status.allocatedResources = undefined;
+      if (old.status.resizeStatus === undefined) status.resizeStatus = undefined;
+    },
+    validate: validatePersistentVolumeClaim,
+    validateUpdate: validatePersistentVolumeClaimUpdate,
+    validateStatus: validatePersistentVolumeClaimStatusUpdate,
+  });
+}
+
+/** Storage classes. */
+export function storageClassStrategy(resource: Resource): Strategy<StorageClass> {
+  return strategyFor<StorageClass>(resource, {
+    returnsDeletedObject: true,
+  });
+}
+
+/** Volume attachments. */
+export function volumeAttachmentStrategy(resource: Resource): Strategy<VolumeAttachment> {
+  return strategyFor<VolumeAttachment>(resource, {
+    allowUnconditionalUpdate: false,
+    returnsDeletedObject: true,
+    keepsMetaOnStatus: true,
+  });
+}
+
+/** CSI drivers: only what may change after creation is counted. */
+export function csiDriverStrategy(resource: Resource): Strategy<CSIDriver> {
+  return strategyFor<CSIDriver>(resource, {
+    allowUnconditionalUpdate: false,
+    returnsDeletedObject: true,
+    prepareForUpdate(_context, driver, old) {
+      const { tokenRequests, requiresRepublish } = old.spec;
+      const before = { ...driver.spec, tokenRequests, requiresRepublish };
+      if (!equal("storage/v1.CSIDriverSpec", driver.spec, before)) countUp(driver, old);
+    },
+  });
+}
+
+/** CSI nodes. */
+export function csiNodeStrategy(resource: Resource): Strategy<CSINode> {
+  return strategyFor<CSINode>(resource, {
+    allowUnconditionalUpdate: false,
+    returnsDeletedObject: true,
+  });
+}
+
+/** CSI storage capacities. */
+export function csiStorageCapacityStrategy(resource: Resource): Strategy<CSIStorageCapacity> {
+  return strategyFor<CSIStorageCapacity>(resource, {
+    allowUnconditionalUpdate: false,
+  });
+}
