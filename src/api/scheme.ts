@@ -1,6 +1,11 @@
 // What is served: every resource at every version, spelled in one identity. Built once at start from gen/ and
 // looked up per request; after listen it does not change (custom resources will get their own registry beside it).
+import { createHash } from "node:crypto";
+import { assert } from "../base/assert.ts";
+import type { GroupVersionData, KindData, KindName } from "./descriptor.ts";
+import { groupVersionData, kindData } from "./gen/kinds.ts";
 import type { Identity } from "./identity.ts";
+import { messageOf, messages } from "./messages.ts";
 import type { Message } from "./schema.ts";
 
 /** A subresource as discovery shows it. */
@@ -76,6 +81,146 @@ export interface Scheme {
 /** What may be switched on and off when a scheme is built. */
 export interface SchemeOptions {
   readonly identity: Identity;
-  /** `--runtime-config`: `group/version`, `group/version/resource` or `api/all|beta|alpha` to on or off. */
+  /**
+   * `--runtime-config`: `group/version`, `group/version/resource` or `api/all|ga|beta|alpha` to on or off; the core
+   * group is `v1`, `api/v1` or `v1/resource`. The narrower rule wins.
+   */
   readonly runtimeConfig?: ReadonlyMap<string, boolean>;
+}
+
+/** Builds what is served: proto/'s kinds in the identity's names, without what the options switch off. */
+export function createScheme(options: SchemeOptions): Scheme {
+  const config = options.runtimeConfig ?? new Map<string, boolean>();
+  const all = makeResources(options.identity, kindData);
+  const served = all.filter((resource) => isServed(config, resource));
+  const resources = served.toSorted((a, b) => compareText(a.resource, b.resource));
+  const groups = makeGroups(options.identity, resources);
+  const byResource = new Map(resources.map((r) => [key(r.group, r.version, r.resource), r]));
+  const byKind = new Map(resources.map((r) => [key(r.group, r.version, r.kind), r]));
+  const byVersion = new Map<string, Resource[]>();
+  for (const resource of resources) {
+    const of = byVersion.get(resource.apiVersion);
+    if (of === undefined) byVersion.set(resource.apiVersion, [resource]);
+    else of.push(resource);
+  }
+  return {
+    identity: options.identity,
+    groups,
+    resources,
+    find: (group, version, resource) => byResource.get(key(group, version, resource)),
+    findKind: (group, version, kind) => byKind.get(key(group, version, kind)),
+    groupVersion: (group, version) => byVersion.get(apiVersionOf(group, version)),
+  };
+}
+
+/** `v1` or `apps/v1`. */
+export function apiVersionOf(group: string, version: string): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** None of the three holds a slash, so no two triples share a key. */
+function key(group: string, version: string, name: string): string {
+  return `${group}/${version}/${name}`;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+type Draft = { -readonly [K in keyof Resource]: Resource[K] };
+
+/** Every kind of proto/, served or not: what is stored may be a version that is not served. */
+function makeResources(identity: Identity, data: readonly KindData[]): Draft[] {
+  const drafts = data.map((kind) => makeResource(identity, kind));
+  const byKind = new Map(drafts.map((draft) => [key(draft.group, draft.version, draft.kind), draft]));
+  for (const [index, draft] of drafts.entries()) {
+    const storedAs = data[index]?.storedAs;
+    if (storedAs === undefined) continue;
+    // Custom resource definitions are stored here in the one version there is.
+    draft.stored = byKind.get(key(identity.spell(storedAs.group), storedAs.version, storedAs.kind)) ?? draft;
+  }
+  return drafts;
+}
+
+function makeResource(identity: Identity, kind: KindData): Draft {
+  const group = identity.spell(kind.group);
+  return {
+    group,
+    version: kind.version,
+    apiVersion: apiVersionOf(group, kind.version),
+    kind: kind.kind,
+    listKind: kind.listKind,
+    resource: kind.resource,
+    singular: kind.kind.toLowerCase(),
+    namespaced: kind.namespaced,
+    shortNames: kind.shortNames,
+    categories: kind.categories,
+    verbs: kind.verbs,
+    virtual: kind.virtual,
+    computed: kind.computed,
+    servedByDefault: kind.servedByDefault,
+    subresources: kind.subresources.map((sub) => ({
+      name: sub.name,
+      kind: sub.kind,
+      group: identity.spell(sub.group),
+      version: sub.version,
+      verbs: sub.verbs,
+      message: messageOfKind(sub),
+    })),
+    storageVersionHash: kind.storedAs === undefined ? "" : storageVersionHash(identity, kind.storedAs),
+    introducedIn: kind.introducedIn,
+    deprecatedIn: kind.deprecatedIn,
+    removedIn: kind.removedIn,
+    replacement: kind.replacement && { ...kind.replacement, group: identity.spell(kind.replacement.group) },
+    message: messageOf(kind.message),
+    stored: undefined,
+    prefix: kind.prefix === undefined ? undefined : identity.spell(kind.prefix),
+  };
+}
+
+/** Where the messages of a group version are: `core/v1` of `/v1`. */
+const messagePrefixes = new Map(
+  kindData.map((kind) => [`${kind.group}/${kind.version}`, kind.message.slice(0, kind.message.lastIndexOf("."))]),
+);
+
+function messageOfKind(of: KindName): Message | undefined {
+  return messages.get(`${messagePrefixes.get(`${of.group}/${of.version}`)}.${of.kind}`);
+}
+
+/** Tells clients that the stored version changed; the reference's recipe, over the names of the identity. */
+function storageVersionHash(identity: Identity, of: KindName): string {
+  const name = `${identity.spell(of.group)}/${of.version}/${of.kind}`;
+  return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
+}
+
+function isServed(config: ReadonlyMap<string, boolean>, resource: Resource): boolean {
+  const { group, version } = resource;
+  const names = group === "" ? [version, `api/${version}`] : [`${group}/${version}`];
+  const stability = /alpha/.test(version) ? "alpha" : /beta/.test(version) ? "beta" : "ga";
+  const rules = [...names.map((name) => `${name}/${resource.resource}`), ...names, `api/${stability}`, "api/all"];
+  for (const rule of rules) {
+    const on = config.get(rule);
+    if (on !== undefined) return on;
+  }
+  return resource.servedByDefault;
+}
+
+function makeGroups(identity: Identity, resources: readonly Resource[]): Group[] {
+  const served = new Set(resources.map((resource) => resource.apiVersion));
+  const byGroup = new Map<string, GroupVersionData[]>();
+  for (const of of groupVersionData) {
+    const group = identity.spell(of.group);
+    if (served.has(apiVersionOf(group, of.version))) byGroup.set(group, [...(byGroup.get(group) ?? []), of]);
+  }
+  const groups = [...byGroup].map(([group, versions]): Group => {
+    const order = versions.toSorted((a, b) => (b.versionPriority ?? 0) - (a.versionPriority ?? 0));
+    const names = order.map((of) => of.version);
+    const preferredVersion = order.find((of) => of.preferred)?.version ?? names[0];
+    assert(preferredVersion !== undefined, "A served group has a version");
+    // Groups without a priority come first: the aggregator's own.
+    return { group, priority: order[0]?.groupPriority ?? Number.POSITIVE_INFINITY, versions: names, preferredVersion };
+  });
+  return groups.toSorted((a, b) =>
+    a.priority === b.priority ? compareText(a.group, b.group) : b.priority - a.priority,
+  );
 }
