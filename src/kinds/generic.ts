@@ -103,10 +103,11 @@ function optional<T extends ApiObject>(rules: Rules<T>): Partial<Strategy<T>> {
   };
 }
 
-/** Puts back all metadata but managedFields, and the version the write is conditional on. */
-export function keepMeta(object: ApiObject, old: ApiObject): void {
-  const { managedFields, resourceVersion } = object.metadata;
-  object.metadata = { ...old.metadata, managedFields, resourceVersion };
+/** Puts back all metadata but managedFields, and the version the write is conditional on; the same object stays in use. */
+export function keepMeta({ metadata }: ApiObject, old: ApiObject): void {
+  const { managedFields, resourceVersion } = metadata;
+  for (const key of Object.keys(metadata) as (keyof typeof metadata)[]) delete metadata[key];
+  Object.assign(metadata, old.metadata, { managedFields, resourceVersion });
 }
 
 /** One more than the stored generation. */

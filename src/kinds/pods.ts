@@ -2,7 +2,7 @@
 import type { Container, Pod, PodSpec, PodTemplate, SeccompProfile } from "../api/gen/core_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
-import { countUp, differs, fieldOf, strategyFor } from "./generic.ts";
+import { countUp, differs, fieldOf, keepMeta, strategyFor } from "./generic.ts";
 import { settlePodFields } from "./podfields.ts";
 import type { Strategy, UpdateStrategy } from "./strategy.ts";
 import { billionths } from "./validation/amounts.ts";
@@ -103,8 +103,7 @@ function gracePeriod(pod: Pod, requested: number | undefined): number {
 const ephemeralContainers: UpdateStrategy<Pod> = {
   prepare(_context, pod, old) {
     const containers = pod.spec.ephemeralContainers;
-    const { managedFields, resourceVersion } = pod.metadata;
-    pod.metadata = { ...old.metadata, managedFields, resourceVersion };
+    keepMeta(pod, old);
     pod.spec = { ...old.spec, ephemeralContainers: containers };
     pod.status = old.status;
   },

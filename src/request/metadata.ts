@@ -80,8 +80,7 @@ export function prepareUpdate(
   part.prepare(context, object, old);
   restoreSystemFields(meta, old.metadata, context.now);
   const common = validateMetaUpdate(meta, old.metadata, resource.namespaced, context.identity);
-  // The reference checks metadata before and within the kind's own rules; a fault there is listed twice.
-  const errors: FieldError[] = [...common, ...common, ...part.validate(context, object, old)];
+  const errors: FieldError[] = [...common, ...part.validate(context, object, old)];
   return errors.length === 0 ? undefined : invalidObject(resource.group, resource.kind, name, errors);
 }
 

@@ -83,8 +83,7 @@ export async function readList(
     case "exact": {
       const reached = await waitForRevision(view, plan.revision, input.aborted);
       if (isStatus(reached)) return badRequest(tooLarge(plan.revision, view.drain()).message);
-      if (plan.revision < view.floor)
-        return refuse("Expired", "The resourceVersion for the provided list is too old.");
+      if (plan.revision < view.floor) return refuse("Expired", "The resourceVersion for the provided list is too old.");
       version = exact = plan.revision;
       break;
     }
