@@ -1,0 +1,143 @@
+// The record of one request: its id, what its answer carries besides its own, and the one report at its end.
+import { randomFillSync } from "node:crypto";
+import { isStatus, type Status } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
+import type { RequestKind, RequestRecord } from "../observe/requests.ts";
+import type { Server } from "./context.ts";
+import type { RequestInfo, ResourceInfo } from "./info.ts";
+import type { Exchange } from "./transport.ts";
+
+/** Keeps the record of one request and reports it once. */
+export class Book {
+  readonly id = nextId();
+  user = "";
+  done = false;
+  readonly headers: (readonly [string, string])[];
+  readonly #server: Server;
+  readonly #exchange: Exchange;
+  readonly #info: RequestInfo | Status;
+  readonly #startedMs: number;
+  readonly #kind: RequestKind;
+  #code = 0;
+  #bytes = 0;
+  #closed = false;
+
+  constructor(server: Server, exchange: Exchange, info: RequestInfo | Status) {
+    this.#server = server;
+    this.#exchange = exchange;
+    this.#info = info;
+    this.#startedMs = server.clock.monotonic();
+    this.headers = [["Audit-Id", this.id]];
+    const warning = deprecation(info);
+    if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
+    this.#kind = kindOf(exchange.method, info);
+    server.observer.started(this.#kind);
+  }
+
+  /** Told by the answering stage just before bytes leave. */
+  answered(code: number, bytes: number): void {
+    assert(!this.done, "A request is answered twice");
+    this.done = true;
+    this.#code = code;
+    this.#bytes = bytes;
+  }
+
+  /** The client went away before the answer. */
+  gone(): void {
+    if (!this.done) this.#code = 499;
+    this.done = true;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#server.observer.finished(this.#kind, this.#record());
+    const info = this.#info;
+    if (isStatus(info) || !info.isResource || info.resource.deprecatedIn === undefined || this.#code >= 400) return;
+    const { group, version, resource, removedIn } = info.resource;
+    this.#server.observer.deprecated(group, version, resource, info.subresource?.name ?? "", removedIn ?? "");
+  }
+
+  #record(): RequestRecord {
+    const info = this.#info;
+    const exchange = this.#exchange;
+    const resource = isStatus(info) || !info.isResource ? undefined : info;
+    return {
+      id: this.id,
+      user: this.user,
+      method: exchange.method,
+      verb: resource === undefined ? knownMethod(exchange.method) : metricVerb(resource),
+      path: exchange.path,
+      group: resource?.resource.group ?? "",
+      version: resource?.resource.version ?? "",
+      resource: resource?.resource.resource ?? "",
+      subresource: resource?.subresource?.name ?? "",
+      scope:
+        resource === undefined
+          ? ""
+          : resource.name !== ""
+            ? "resource"
+            : resource.namespace !== ""
+              ? "namespace"
+              : "cluster",
+      dryRun: resource?.query.has("dryRun") ?? false,
+      code: this.#code,
+      bytes: this.#bytes,
+      durationMs: this.#server.clock.monotonic() - this.#startedMs,
+      agent: exchange.header("user-agent") ?? "",
+      remote: exchange.remote,
+    };
+  }
+}
+
+function kindOf(method: string, info: RequestInfo | Status): RequestKind {
+  if (!isStatus(info) && info.isResource && info.verb === "watch") return "long";
+  return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
+}
+
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Methods as a metric label: what nobody defined is one value. */
+function knownMethod(method: string): string {
+  return methods.has(method) ? method : "other";
+}
+
+function metricVerb(info: ResourceInfo): string {
+  switch (info.verb) {
+    case "create":
+      return "POST";
+    case "update":
+      return "PUT";
+    default:
+      return info.verb.toUpperCase();
+  }
+}
+
+/** The text of the Warning header for a deprecated version. */
+function deprecation(info: RequestInfo | Status): string | undefined {
+  if (isStatus(info) || !info.isResource || info.resource.deprecatedIn === undefined) return undefined;
+  const { apiVersion, kind, deprecatedIn, removedIn, replacement } = info.resource;
+  const gone = removedIn === undefined ? "" : `, unavailable in v${removedIn}+`;
+  const use =
+    replacement === undefined
+      ? ""
+      : `; use ${replacement.group === "" ? "" : `${replacement.group}/`}${replacement.version} ${replacement.kind}`;
+  return `${apiVersion} ${kind} is deprecated in v${deprecatedIn}+${gone}${use}`;
+}
+
+const pool = new Uint8Array(16 * 256);
+let poolAt = pool.length;
+
+/** A random UUID for Audit-Id; randomness is drawn for 256 at a time. */
+function nextId(): string {
+  if (poolAt === pool.length) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  const bytes = Buffer.from(pool.buffer, poolAt, 16);
+  poolAt += 16;
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

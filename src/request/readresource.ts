@@ -1,0 +1,69 @@
+// From a GET to the log and back: of one object, of a collection, and of what is computed rather than stored.
+import { isStatus, type Status } from "../api/status.ts";
+import { strategyOf } from "../kinds/table.ts";
+import { type Call, readInput } from "./call.ts";
+import { listComponents, readComponent } from "./computed.ts";
+import type { Server } from "./context.ts";
+import { unknownResource } from "./info.ts";
+import { parseListOptions, validateListOptions } from "./listoptions.ts";
+import { isObjectSubresource } from "./metadata.ts";
+import { acceptsGzip } from "./negotiate.ts";
+import { first } from "./query.ts";
+import { readList, readObject, sendList } from "./read.ts";
+import { sendJson, sendStatus } from "./respond.ts";
+import { parseSelectors } from "./selectors.ts";
+
+const encoder = new TextEncoder();
+
+/** Serves a GET of one object or object-shaped subresource. */
+export async function readOne(call: Call): Promise<void> {
+  const { reply, accepted } = call;
+  const found = await find(call);
+  if (isStatus(found)) return sendStatus(reply, found, accepted);
+  sendJson(reply, 200, found, accepted);
+}
+
+async function find(call: Call): Promise<Uint8Array | Status> {
+  const { info, server } = call;
+  const { resource, subresource, name } = info;
+  if (resource.computed) {
+    const component = readComponent(resource, name, storageFault(server));
+    return isStatus(component) ? component : encoder.encode(component);
+  }
+  // A subresource of another shape than its object comes with its own issue.
+  if (subresource !== undefined && !isObjectSubresource(strategyOf(resource, server.identity), subresource.name)) {
+    return unknownResource;
+  }
+  return readObject(readInput(call), name, first(info.query, "resourceVersion") ?? "");
+}
+
+/** Serves a list. */
+export async function readAll(call: Call): Promise<void> {
+  const refused = await list(call);
+  if (refused !== undefined) sendStatus(call.reply, refused, call.accepted);
+}
+
+async function list(call: Call): Promise<Status | undefined> {
+  const { info, reply, server, accepted } = call;
+  if (info.resource.computed) {
+    sendJson(reply, 200, encoder.encode(listComponents(info.resource, storageFault(server))), accepted);
+    return undefined;
+  }
+  const options = parseListOptions(info.query);
+  if (isStatus(options)) return options;
+  const invalid = validateListOptions(options, server.identity);
+  if (invalid !== undefined) return invalid;
+  const strategy = strategyOf(info.resource, server.identity);
+  const selector = parseSelectors(options.labelSelector, options.fieldSelector, info.resource, strategy);
+  if (isStatus(selector)) return selector;
+  const input = readInput(call);
+  const found = await readList(input, options, selector);
+  if (isStatus(found)) return found;
+  await sendList(reply, input, found, accepted, acceptsGzip(call.exchange.header("accept-encoding")));
+  return undefined;
+}
+
+/** What the health check of the store says; undefined: it is well. */
+function storageFault(server: Server): string | undefined {
+  return server.health("/livez/etcd", false, [])?.code === 200 ? undefined : "the store does not answer";
+}
