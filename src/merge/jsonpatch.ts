@@ -121,6 +121,13 @@ class Edit {
   }
 
   #replace(operation: ValueMap): string | undefined {
+    if (operation.get("path") === "") {
+      // The whole document; a value that is none changes nothing.
+      const value = operation.get("value");
+      if (value === undefined) return "Replace operation has no value";
+      if (isContainer(value)) this.root = value;
+      return undefined;
+    }
     const place = this.#place(operation, "path");
     if (typeof place === "string") return place;
     const value = operation.get("value") ?? null;
@@ -162,6 +169,9 @@ class Edit {
   }
 
   #test(operation: ValueMap): string | undefined {
+    if (operation.get("path") === "") {
+      return sameValue(this.root, operation.get("value") ?? null) ? undefined : "Testing the document failed";
+    }
     const place = this.#place(operation, "path");
     if (typeof place === "string") return place;
     const value = read(place);
