@@ -3,7 +3,19 @@
 // Two options of the library lose acknowledged writes at a power cut and are therefore never used: overlapping sync
 // (the default) shows a commit before it is on disk, and a transaction whose callback returns something may still be
 // open when the next one is acknowledged. Every callback here returns nothing.
-import { mkdirSync, statfsSync, statSync, truncateSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { assert } from "../../base/assert.ts";
@@ -95,7 +107,24 @@ export function openLmdb(options: LmdbOptions): Store {
   }
 }
 
+/**
+ * LMDB crashes on a file that is not its own. A file of zeros is what a power cut leaves of one just created: it goes.
+ */
+function checkFile(file: string): void {
+  if (!existsSync(file)) return;
+  const head = Buffer.alloc(2 * pageBytes);
+  const fd = openSync(file, "r");
+  const length = readSync(fd, head, 0, head.length, 0);
+  closeSync(fd);
+  // Page header, then the magic number and version of the data format.
+  if (length === 0 || (head.readUInt32LE(24) === 0xbeefc0de && head.readUInt32LE(28) === 2)) return;
+  const untouched = head.every((byte) => byte === 0) && statSync(file).size <= head.length;
+  if (!untouched) throw new StoreError("corrupt", `${file} is not an LMDB file`);
+  rmSync(file);
+}
+
 function openFile(file: string, bytesMax: number): RootDatabase<Buffer, Buffer> {
+  checkFile(file);
   const root = open<Buffer, Buffer>({
     path: file,
     // Durable before visible: see the head of this file; test/crash checks the order and cuts the power.
@@ -164,6 +193,7 @@ class LmdbStore implements Store {
     const skew = options.clock.now() - options.clock.monotonic();
     this.#now = () => Math.round(options.clock.monotonic() + skew);
     if (known === undefined) this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
+    this.#checkWitness();
     for (const key of this.#times.getKeys())
       this.#samples.push([decodeNumberKey(key), decodeTime(key, this.#get(this.#times, key))]);
   }
@@ -215,13 +245,23 @@ class LmdbStore implements Store {
   }
 
   replay(take: (record: Record) => void): void {
+    try {
+      this.#replay(take);
+    } catch (error) {
+      // LMDB's own finds have negative codes: a page that is not there, a page of another type.
+      const code = (error as { code?: unknown }).code;
+      throw typeof code === "number" && code < 0 ? damaged((error as Error).message) : error;
+    }
+  }
+
+  #replay(take: (record: Record) => void): void {
     let heads = 0;
     let sum = 0;
     let last = 0;
     for (const key of this.#keys(this.#log)) {
       const record = decodeRecord(decodeNumberKey(key), this.#get(this.#log, key));
       const { revision, previous } = record;
-      assert(revision > last, `Revision ${revision} after ${last}`);
+      if (revision <= last || revision > this.revision) throw damaged(`revision ${revision} after ${last}`);
       last = revision;
       heads++;
       sum = (sum + pairSum(record.key, revision)) | 0;
@@ -276,8 +316,33 @@ class LmdbStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#writeWitness();
     await this.#root.close();
     this.#unlock();
+  }
+
+  /**
+   * The witness is a file with a revision the store once had. LMDB keeps the last two states and takes the newest that
+   * looks right: when the newest one is damaged, the one before it would pass for the whole truth.
+   */
+  #checkWitness(): void {
+    let text = "";
+    try {
+      text = readFileSync(join(this.#path, "revision"), "latin1");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+    // Cut short by a power cut it is smaller or empty, never larger.
+    const known = Number(text);
+    if (known > this.revision) throw damaged(`it is at revision ${this.revision} and was at ${known} before`);
+  }
+
+  #writeWitness(): void {
+    try {
+      writeFileSync(join(this.#path, "revision"), String(this.revision), { mode: 0o600 });
+    } catch {
+      // On a full disk the check is missing at the next start, nothing else.
+    }
   }
 
   /** Why a change cannot be made; undefined when it can. */
@@ -354,8 +419,7 @@ class LmdbStore implements Store {
 
   #get(db: Bytes, key: Buffer): Buffer {
     const value = db.getBinary(key);
-    if (value === undefined)
-      throw new StoreError("corrupt", `The store is damaged: entry ${key.toString("hex")} is gone`);
+    if (value === undefined) throw damaged(`entry ${key.toString("hex")} is gone`);
     return Buffer.from(value.buffer, value.byteOffset, value.length);
   }
 
@@ -415,8 +479,7 @@ class LmdbStore implements Store {
       left = (left - pairSum(text, mod)) | 0;
       entries++;
     }
-    if (entries !== heads || left !== 0)
-      throw new StoreError("corrupt", `The store is damaged: ${heads} keys in the log, ${entries} in the index`);
+    if (entries !== heads || left !== 0) throw damaged(`${heads} keys in the log, ${entries} in the index`);
   }
 
   #sampleDue(now: number): boolean {
@@ -444,6 +507,10 @@ class LmdbStore implements Store {
       if (next !== undefined && next[1] <= floor) this.#delete(this.#times, encodeNumberKey(time));
     });
   }
+}
+
+function damaged(what: string): StoreError {
+  return new StoreError("corrupt", `The store is damaged: ${what}`);
 }
 
 function lastTransaction(root: RootDatabase<Buffer, Buffer>): number {
