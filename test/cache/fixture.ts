@@ -37,7 +37,7 @@ export class RecordSource {
     if (type === changeTypes.delete) this.#live.delete(key);
     else this.#live.set(key, { revision: this.revision, createRevision });
     const head = `{"kind":"Pod","metadata":{"namespace":"${namespace}","name":"${name}","resourceVersion":"`;
-    const text = `${head}"},"pad":"${"x".repeat(padBytes)}"}`;
+    const text = `${head}"},"pad":"${padOf(this.revision, padBytes)}"}`;
     return {
       revision: this.revision,
       createRevision,
@@ -50,6 +50,14 @@ export class RecordSource {
       versionAt: Buffer.byteLength(head),
     };
   }
+}
+
+/** Text that only this revision has, so that a reader of recycled memory is found out. */
+function padOf(revision: number, bytes: number): string {
+  return String(revision)
+    .padStart(10, "0")
+    .repeat(Math.ceil(bytes / 10))
+    .slice(0, bytes);
 }
 
 /** The object's JSON as readers must see it. */
@@ -157,9 +165,9 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for a condition, at most ten seconds. */
+/** Waits for a condition, at most thirty seconds. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 30_000;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`Still waiting for ${what}`);
     await turn();
