@@ -9,7 +9,6 @@ import { type Credentials, checkFiles, keepCredentials, writeClientConfig } from
 import { BootFault, die, exitNow, mending, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
 import { Fronts, StoreThread } from "./boot/threads.ts";
-import { ControlWords } from "./cache/words.ts";
 import { type Config, type FrontName, readConfig } from "./config/config.ts";
 import { helpText, isFlagFault, parseFlags } from "./config/flags.ts";
 import { limits } from "./config/limits.ts";
@@ -33,9 +32,8 @@ async function main(): Promise<void> {
   if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
   const listeners = planListeners(config, port);
 
-  const control = ControlWords.allocate().buffer;
-  const store = new StoreThread(storeScript, { config, control });
-  await store.opened();
+  const store = new StoreThread(storeScript, { config });
+  const control = await store.opened();
   // The data directory is ours from here on.
   const credentials = await keepCredentials(config, identities[config.identity], fileTokens, systemClock);
   const serverAddress = addressOf(config.bindAddress, port);

@@ -25,7 +25,7 @@ export interface FrontData {
   readonly tokens: readonly TokenUser[];
   /** `host:port` clients are told to use. */
   readonly serverAddress: string;
-  /** Words shared with the store thread: cache/words.ts. */
+  /** LogWriter.control, for openViews(). */
   readonly control: SharedArrayBuffer;
   /** To the store's loop: commits. */
   readonly storePort: MessagePort;
@@ -36,7 +36,6 @@ export interface FrontData {
 /** Worker data of the store thread. */
 export interface StoreData {
   readonly config: Config;
-  readonly control: SharedArrayBuffer;
 }
 
 /** Main to a front. */
@@ -74,7 +73,7 @@ export type ToStore =
 /** The store thread to main. */
 export type FromStore =
   /** The store is open and its logs are filled. */
-  | { readonly kind: "opened"; readonly revision: number }
+  | { readonly kind: "opened"; readonly revision: number; readonly control: SharedArrayBuffer }
   /** It cannot be opened, and why in one line for the operator. */
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] };

@@ -1,8 +1,21 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
-import type { FamilySnapshot } from "../observe/metrics.ts";
-import type { Handler } from "../request/transport.ts";
+import { identities } from "../api/identity.ts";
+import { createScheme } from "../api/scheme.ts";
 import { createAuthenticator } from "../authn/tokens.ts";
+import { systemClock } from "../base/clock.ts";
+import { Fanout } from "../cache/fanout.ts";
+import { type OpenViews, openViews } from "../cache/views.ts";
+import { answerHealth, createChecks } from "../observe/health.ts";
+import { createLog } from "../observe/log.ts";
+import { exposition, type FamilySnapshot, Registry } from "../observe/metrics.ts";
+import { createObserver } from "../observe/requests.ts";
+import type { Page, Server } from "../request/context.ts";
+import { createHandler } from "../request/handle.ts";
+import type { Handler } from "../request/transport.ts";
+import { PortClient } from "../storage/port.ts";
+import { countLoop } from "./count.ts";
 import type { FrontData } from "./messages.ts";
+import { versionDocument } from "./version.ts";
 
 /** One front's server, as the thread that runs it sees it. */
 export interface FrontServer {
@@ -19,24 +32,93 @@ export interface FrontServer {
 }
 
 /** Opens everything. `gather` asks main for the metrics of every thread. */
-export async function openServer(data: FrontData, _gather: (id: number) => void): Promise<FrontServer> {
-  const authenticate = createAuthenticator(data.tokens);
-  let down = false;
-  return Promise.resolve({
-    handle: (exchange) => {
-      if (authenticate(exchange.headers) === undefined) exchange.send(401, [], "Unauthorized\n");
-      else if (exchange.path === "/readyz") exchange.send(down ? 500 : 200, [], down ? "shutting down" : "ok");
-      else exchange.send(404, [], "Not built yet\n");
-    },
-    shutdown: () => {
-      down = true;
-    },
-    endWatches: () => Promise.resolve(),
-    families: () => [],
-    gathered: () => {},
-    close: () => {
-      data.logPort.close();
-      data.storePort.close();
-    },
-  });
+export async function openServer(data: FrontData, gather: (id: number) => void): Promise<FrontServer> {
+  const views = await openViews({ control: data.control, port: data.logPort });
+  return new OpenServer(data, views, gather);
+}
+
+class OpenServer implements FrontServer {
+  readonly handle: Handler;
+  readonly #data: FrontData;
+  readonly #views: OpenViews;
+  readonly #fanout = new Fanout();
+  readonly #registry = new Registry();
+  readonly #gather: (id: number) => void;
+  /** Scrapes that wait for the other threads, by number. */
+  readonly #scrapes = new Map<number, (text: string) => void>();
+  #scrape = 0;
+  #shuttingDown = false;
+
+  constructor(data: FrontData, views: OpenViews, gather: (id: number) => void) {
+    this.#data = data;
+    this.#views = views;
+    this.#gather = gather;
+    countLoop(this.#registry, `front-${data.index}`);
+    this.#fanout.start();
+    this.handle = createHandler(this.#server());
+  }
+
+  #server(): Server {
+    const { config, index, serverAddress, storePort, tokens } = this.#data;
+    const identity = identities[config.identity];
+    const log = createLog(config.logLevel, `front-${index}`);
+    return {
+      identity,
+      scheme: createScheme({ identity, runtimeConfig: config.runtimeConfig }),
+      views: this.#views,
+      fanout: this.#fanout,
+      store: new PortClient(storePort),
+      clock: systemClock,
+      observer: createObserver(this.#registry, log),
+      authenticate: createAuthenticator(tokens),
+      serverAddress,
+      health: this.#health(),
+      metrics: () => this.#metrics(),
+      version: versionDocument(),
+    };
+  }
+
+  #health(): Server["health"] {
+    const checks = createChecks({
+      storage: () => undefined,
+      synced: () => true,
+      bootstrapped: () => true,
+      shuttingDown: () => this.#shuttingDown,
+    });
+    return (path, verbose, exclude): Page | undefined => {
+      const answer = answerHealth(checks, path, verbose, exclude);
+      return answer === undefined ? undefined : { ...answer, contentType: "text/plain; charset=utf-8" };
+    };
+  }
+
+  #metrics(): Promise<string> {
+    const id = ++this.#scrape;
+    return new Promise((resolve) => {
+      this.#scrapes.set(id, resolve);
+      this.#gather(id);
+    });
+  }
+
+  gathered(id: number, snapshots: readonly (readonly FamilySnapshot[])[]): void {
+    this.#scrapes.get(id)?.(exposition(snapshots));
+    this.#scrapes.delete(id);
+  }
+
+  families(): FamilySnapshot[] {
+    return this.#registry.snapshot();
+  }
+
+  shutdown(): void {
+    this.#shuttingDown = true;
+  }
+
+  endWatches(perSecond: number): Promise<void> {
+    return this.#fanout.closeAll(perSecond);
+  }
+
+  close(): void {
+    this.#fanout.stop();
+    this.#views.close();
+    this.#data.storePort.close();
+  }
 }

@@ -1,39 +1,94 @@
 // The body of the store thread: it opens the durable log, fills the shared logs from it, and serves the fronts' ports.
 import type { MessagePort } from "node:worker_threads";
 import { join } from "node:path";
+import { identities } from "../api/identity.ts";
+import { createScheme } from "../api/scheme.ts";
 import { systemClock } from "../base/clock.ts";
+import { LogWriter } from "../cache/writer.ts";
+import { Registry } from "../observe/metrics.ts";
 import { serveStore, type StoreLoop } from "../storage/serve.ts";
-import { type Store, StoreError } from "../storage/store.ts";
+import { type Record, type Store, StoreError } from "../storage/store.ts";
 import { engines } from "../storage/table.ts";
+import { countStore } from "./count.ts";
 import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
+
+/** How often the logs are looked after when nothing is written, in milliseconds. */
+const tendMs = 500;
 
 /** Runs the store on this thread. */
 export function startStore(data: StoreData, main: MessagePort): void {
   const tell = (message: FromStore): void => main.postMessage(message);
-  let loop: StoreLoop;
+  let thread: StoreLogs;
   try {
-    const store = open(data);
-    loop = serveStore({ store, publish: () => {} });
-    tell({ kind: "opened", revision: store.revision });
+    thread = new StoreLogs(open(data), prefixesOf(data));
   } catch (error) {
     tell({ kind: "failed", message: describe(data, error) });
     main.close();
     return;
   }
+  const { writer, loop, registry } = thread;
+  tell({ kind: "opened", revision: thread.store.revision, control: writer.control });
   main.on("message", (message: ToStore) => {
     switch (message.kind) {
       case "front":
+        writer.connect(message.logPort);
         loop.add(message.storePort);
         return;
       case "collect":
-        tell({ kind: "collected", id: message.id, families: [] });
+        tell({ kind: "collected", id: message.id, families: registry.snapshot() });
         return;
       case "close":
-        void loop.stop().then(() => main.close());
+        void thread.stop().then(() => main.close());
         return;
     }
   });
+}
+
+/** The durable log and the shared logs behind one loop. */
+class StoreLogs {
+  readonly store: Store;
+  readonly writer: LogWriter;
+  readonly loop: StoreLoop;
+  readonly registry = new Registry();
+  readonly #timer: NodeJS.Timeout;
+  #tending = false;
+
+  constructor(store: Store, prefixes: readonly string[]) {
+    this.store = store;
+    this.writer = new LogWriter({ prefixes });
+    this.writer.load(store);
+    const observe = countStore(this.registry, store, this.writer);
+    this.loop = serveStore({ store, publish: (records) => this.#publish(records), observe });
+    this.#timer = setInterval(() => this.#tend(), tendMs);
+  }
+
+  #publish(records: readonly Record[]): void {
+    for (const record of records) this.writer.append(record);
+    this.writer.publish(this.store.revision);
+    this.#tend();
+  }
+
+  /** One bounded piece per turn, so that changes wait for no more than that. */
+  #tend(): void {
+    if (this.#tending) return;
+    this.#tending = true;
+    setImmediate(() => {
+      this.#tending = false;
+      if (this.writer.tend()) this.#tend();
+    });
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.loop.stop();
+  }
+}
+
+/** Logs that exist from the start: one for each kind that is served, so that fronts need not wait for a first change. */
+function prefixesOf(data: StoreData): string[] {
+  const scheme = createScheme({ identity: identities[data.config.identity], runtimeConfig: data.config.runtimeConfig });
+  return [...new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])))];
 }
 
 function open(data: StoreData): Store {

@@ -18,8 +18,8 @@ export class StoreThread {
     this.#worker = new Worker(script, { workerData: data, name: "store" });
   }
 
-  /** Resolves when the store is open. Rejects with BootFault when it cannot be. */
-  opened(): Promise<void> {
+  /** Resolves with LogWriter.control when the store is open. Rejects with BootFault when it cannot be. */
+  opened(): Promise<SharedArrayBuffer> {
     return new Promise((resolve, reject) => {
       let open = false;
       this.#worker.on("message", (message: FromStore) => {
@@ -27,7 +27,7 @@ export class StoreThread {
         else if (message.kind === "failed") reject(new BootFault(message.message));
         else {
           open = true;
-          resolve();
+          resolve(message.control);
         }
       });
       this.#worker.on("error", (error) => {

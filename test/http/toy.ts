@@ -8,6 +8,13 @@ export class Toy {
   readonly seen: string[] = [];
   readonly streams: AnswerStream[] = [];
   aborts = 0;
+  #held: (() => void)[] = [];
+
+  /** Lets the answers to /held go. */
+  release(): void {
+    for (const go of this.#held) go();
+    this.#held = [];
+  }
 
   readonly handle = (exchange: Exchange): void => {
     this.seen.push(`${exchange.method} ${exchange.path}`);
@@ -35,6 +42,10 @@ export class Toy {
       case "/late":
         await new Promise((resolve) => setTimeout(resolve, 30));
         exchange.send(200, json, "late");
+        return;
+      case "/held":
+        await new Promise<void>((resolve) => this.#held.push(resolve));
+        exchange.send(200, json, "held");
         return;
       case "/inject":
         exchange.send(
@@ -74,6 +85,7 @@ export interface Target {
 export class Wire {
   readonly socket: Socket;
   received = "";
+  bytes = 0;
   closed = false;
   #wake: (() => void)[] = [];
 
@@ -81,6 +93,7 @@ export class Wire {
     this.socket = socket;
     socket.on("data", (chunk: Buffer) => {
       this.received += chunk.toString("latin1");
+      this.bytes += chunk.length;
       this.#changed();
     });
     socket.on("error", () => {});

@@ -1,0 +1,88 @@
+// Metrics of the threads themselves: the store thread's commits and logs, a front's watchers and loop, the process.
+// Names follow the reference where it measures the same thing (ANCHORS 3.2).
+import { readdirSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { LogWriter } from "../cache/writer.ts";
+import type { Registry } from "../observe/metrics.ts";
+import type { BatchSeen } from "../storage/serve.ts";
+import type { Store } from "../storage/store.ts";
+
+const commitSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
+const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000];
+
+/** Counts the store thread's work into `registry`. Returns what the loop reports commits to. */
+export function countStore(registry: Registry, store: Store, writer: LogWriter): (batch: BatchSeen) => void {
+  const seconds = registry.histogram("orch_store_commit_seconds", "Seconds of a transaction, to its end on the disk.", commitSeconds);
+  const sizes = registry.histogram("orch_store_batch_changes", "Changes of a transaction.", batchSizes);
+  const changes = registry.counter("orch_store_changes_total", "Changes asked for, by what became of them.", "outcome");
+  const revision = registry.gauge("orch_store_revision", "Newest committed revision.");
+  const floor = registry.gauge("orch_store_floor_revision", "Revision up to which history is compacted.");
+  const objects = registry.gauge("apiserver_storage_objects", "Stored objects by resource.", "resource");
+  const bytes = registry.gauge("orch_log_bytes", "Shared memory of a log's segments.", "resource");
+  const age = registry.gauge("orch_log_oldest_seconds", "Age of the oldest event that can be watched.", "resource");
+  const segments = registry.gauge("orch_log_segments", "Segments of a log.", "resource");
+  const pool = registry.gauge("orch_log_pool_bytes", "Shared memory of all logs, by use.", "use");
+  countLoop(registry, "store");
+  registry.onCollect(() => {
+    revision.set("", store.revision);
+    floor.set("", store.floor);
+    const { logs, usedBytes, freeBytes } = writer.stats();
+    pool.set("used", usedBytes);
+    pool.set("free", freeBytes);
+    for (const log of logs) {
+      const resource = log.prefix.slice("/registry/".length);
+      objects.set(resource, log.liveCount);
+      bytes.set(resource, log.capacityBytes);
+      segments.set(resource, log.segmentCount);
+      age.set(resource, log.oldestAgeMs / 1000);
+    }
+  });
+  return (batch) => {
+    seconds.observe("", batch.commitMs / 1000);
+    sizes.observe("", batch.changes);
+    changes.add("committed", batch.records);
+    changes.add("refused", batch.changes - batch.records);
+  };
+}
+
+/** Counts how late this thread's event loop runs. */
+export function countLoop(registry: Registry, thread: string): void {
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  const lag = registry.gauge("orch_event_loop_lag_seconds", "Lag of a thread's event loop since the last scrape.", "thread", "quantile");
+  const busy = registry.gauge("orch_event_loop_utilization", "Share of its time a thread is busy, since the last scrape.", "thread");
+  let before = performance.eventLoopUtilization();
+  registry.onCollect(() => {
+    for (const quantile of [50, 99]) lag.set(`${thread}\0${quantile / 100}`, delay.percentile(quantile) / 1e9);
+    delay.reset();
+    const now = performance.eventLoopUtilization();
+    busy.set(thread, performance.eventLoopUtilization(now, before).utilization);
+    before = now;
+  });
+}
+
+/** Counts the process as a whole, by the names Prometheus clients share. */
+export function countProcess(registry: Registry): void {
+  const cpu = registry.counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.");
+  const resident = registry.gauge("process_resident_memory_bytes", "Resident memory size in bytes.");
+  const started = registry.gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.");
+  const files = registry.gauge("process_open_fds", "Number of open file descriptors.");
+  const heap = registry.gauge("orch_heap_bytes", "Heap of the main thread.");
+  started.set("", Date.now() / 1000 - process.uptime());
+  countLoop(registry, "main");
+  registry.onCollect(() => {
+    const { user, system } = process.cpuUsage();
+    cpu.set("", (user + system) / 1e6);
+    resident.set("", process.memoryUsage.rss());
+    heap.set("", process.memoryUsage().heapUsed);
+    files.set("", openFiles());
+  });
+}
+
+function openFiles(): number {
+  try {
+    return readdirSync("/proc/self/fd").length;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,152 @@
+// What attackers and broken clients send (ATTACKS H01 to H04): refused with 400 and a close, and nothing smuggled
+// behind it is ever run.
+import t, { type Test } from "tap";
+import { limits } from "../../src/config/limits.ts";
+import { type FrontUnderTest, fronts, Stand } from "./fronts.ts";
+import { codes, type Wire } from "./toy.ts";
+
+const host = "Host: localhost\r\n";
+const probe = `GET /probe HTTP/1.1\r\n${host}\r\n`;
+
+/** What a malformed request gets: a code and a close; "close" alone where the parser below gives no answer. */
+interface Case {
+  readonly name: string;
+  readonly bytes: string;
+  /** Default 400. */
+  readonly node?: readonly (number | "close")[];
+  readonly uws?: readonly (number | "close")[];
+}
+
+function body(fields: string, content: string): string {
+  return `POST /echo HTTP/1.1\r\n${host}${fields}\r\n${content}`;
+}
+
+const chunked = "Transfer-Encoding: chunked\r\n";
+
+/** Parsers that give up without a word leave it to the idle timer: the connection is closed, late. */
+const silent = ["close"] as const;
+
+const cases: readonly Case[] = [
+  { name: "two equal lengths", bytes: body("Content-Length: 4\r\nContent-Length: 4\r\n", "abcd") },
+  { name: "two different lengths", bytes: body(`Content-Length: 4\r\nContent-Length: 0\r\n`, "abcd") },
+  { name: "a list of lengths", bytes: body("Content-Length: 4, 4\r\n", "abcd") },
+  { name: "a signed length", bytes: body("Content-Length: +4\r\n", "abcd") },
+  { name: "a negative length", bytes: body("Content-Length: -4\r\n", "abcd") },
+  { name: "a length of 20 digits", bytes: body(`Content-Length: ${"1".repeat(20)}\r\n`, "abcd") },
+  { name: "a length of letters", bytes: body("Content-Length: four\r\n", "abcd") },
+  { name: "length and chunked", bytes: body(`Content-Length: 4\r\n${chunked}`, "0\r\n\r\n") },
+  { name: "chunked and length", bytes: body(`${chunked}Content-Length: 4\r\n`, "0\r\n\r\n") },
+  { name: "gzip, chunked", bytes: body("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n") },
+  { name: "chunked, gzip", bytes: body("Transfer-Encoding: chunked, gzip\r\n", "0\r\n\r\n") },
+  { name: "identity", bytes: body("Transfer-Encoding: identity\r\n", "") },
+  { name: "Chunked", bytes: body("Transfer-Encoding: Chunked\r\n", "0\r\n\r\n") },
+  { name: "xchunked", bytes: body("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n") },
+  { name: "two codings", bytes: body(`${chunked}${chunked}`, "0\r\n\r\n") },
+  { name: "a tab before chunked", bytes: body("Transfer-Encoding: \x0bchunked\r\n", "0\r\n\r\n"), uws: [400, "close"] },
+  { name: "a chunk size that is none", bytes: body(chunked, "xyz\r\nabc\r\n0\r\n\r\n"), uws: [400, 505, "close"] },
+  { name: "a signed chunk size", bytes: body(chunked, "+3\r\nabc\r\n0\r\n\r\n"), uws: [400, 505, "close"] },
+  { name: "a huge chunk size", bytes: body(chunked, `${"f".repeat(20)}\r\nabc\r\n0\r\n\r\n`), uws: [400, 505, 413, "close"], node: [400, 413] },
+  { name: "a chunk longer than said", bytes: body(chunked, "3\r\nabcd\r\n0\r\n\r\n"), uws: [400, 505, "close"] },
+  { name: "two hosts", bytes: `GET /a HTTP/1.1\r\n${host}${host}\r\n` },
+  { name: "no host", bytes: "GET /a HTTP/1.1\r\nX: 1\r\n\r\n" },
+  { name: "a malformed host", bytes: "GET /a HTTP/1.1\r\nHost: a/b\r\n\r\n" },
+  { name: "a folded header", bytes: `GET /a HTTP/1.1\r\n${host}X: a\r\n b\r\n\r\n`, uws: silent },
+  { name: "a blank before the colon", bytes: `GET /a HTTP/1.1\r\n${host}X : a\r\n\r\n`, uws: silent },
+  { name: "an empty name", bytes: `GET /a HTTP/1.1\r\n${host}: a\r\n\r\n`, uws: [400, "close"] },
+  { name: "a zero byte in a value", bytes: `GET /a HTTP/1.1\r\n${host}X: a\0b\r\n\r\n`, uws: silent },
+  { name: "a zero byte in a name", bytes: `GET /a HTTP/1.1\r\n${host}X\0: a\r\n\r\n`, uws: silent },
+  { name: "a bare CR in a value", bytes: `GET /a HTTP/1.1\r\n${host}X: a\rb\r\n\r\n`, uws: silent },
+  { name: "a bare LF after a header", bytes: `GET /a HTTP/1.1\r\n${host}X: a\n\r\n`, uws: silent },
+  { name: "bare LFs all over", bytes: "GET /a HTTP/1.1\nHost: a\n\n", uws: [505, 400, "close"] },
+  { name: "a fragment", bytes: `GET /a#b HTTP/1.1\r\n${host}\r\n` },
+  { name: "a control byte in the path", bytes: `GET /a\x01b HTTP/1.1\r\n${host}\r\n`, uws: [505, 400] },
+  { name: "DEL in the path", bytes: `GET /a\x7fb HTTP/1.1\r\n${host}\r\n` },
+  { name: "no path", bytes: `GET HTTP/1.1\r\n${host}\r\n`, uws: [505, 400] },
+  { name: "HTTP/0.9", bytes: "GET /a\r\n\r\n", uws: [505, 400] },
+  { name: "HTTP/3.7", bytes: `GET /a HTTP/3.7\r\n${host}\r\n`, uws: [505, 400], node: [400, 505] },
+  { name: "HTTP/2 in clear", bytes: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", uws: [505, 400], node: [400, 505] },
+  { name: "an unknown expectation", bytes: `GET /a HTTP/1.1\r\n${host}Expect: more\r\n\r\n`, node: [417], uws: [417] },
+  { name: "garbage", bytes: "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", uws: [505, 400, "close"] },
+];
+
+/** How long a parser that says nothing may keep a connection: the build's timer ticks in steps of four seconds. */
+const silentMsMax = 16_000;
+
+async function refused(t: Test, stand: Stand, front: FrontUnderTest, { name, bytes, node, uws }: Case): Promise<void> {
+  const expected = (front.name === "node" ? node : uws) ?? [400];
+  const wire = await stand.wire();
+  wire.send(bytes + probe);
+  const closed = await wire.until((w) => w.closed, silentMsMax);
+  const [code = "close", ...more] = codes(wire.received);
+  t.ok(closed, `${name}: closed`);
+  t.ok(expected.includes(code), `${name}: ${code} is one of ${expected.join(", ")}`);
+  t.same(more, [], `${name}: one answer at most`);
+}
+
+for (const front of fronts) {
+  const name = `${front.name}${front.secure ? " over TLS" : ""}`;
+  t.test(`${name} refuses malformed requests and runs nothing behind them`, { timeout: 60_000 }, async (t) => {
+    const stand = await Stand.open(front);
+    t.teardown(() => stand.close());
+    await Promise.all(cases.map((c) => refused(t, stand, front, c)));
+    t.notOk(stand.toy.seen.includes("GET /probe"), "no smuggled request was run");
+    const alive = await stand.ask(probe, (w) => w.received.endsWith("/probe"));
+    t.same(codes(alive.received), [200], "others are served");
+  });
+
+  t.test(`${name} takes requests in any two pieces`, { timeout: 60_000 }, async (t) => {
+    const stand = await Stand.open(front);
+    t.teardown(() => stand.close());
+    const content = `{"kind":"Probe"}`;
+    const line = "POST /echo?a=b HTTP/1.1\r\n";
+    const request = `${line}${host}Content-Length: ${content.length}\r\n\r\n${content}`;
+    const chunks = `${line}${host}${chunked}\r\n6\r\n{"kind\r\na\r\n":"Probe"}\r\n0\r\n\r\n`;
+    for (const bytes of [request, chunks]) {
+      const wires = await Promise.all(Array.from({ length: bytes.length - 1 }, () => stand.wire()));
+      await Promise.all(wires.map((wire, i) => inTwo(wire, bytes, i + 1)));
+      wires.forEach((wire, i) => {
+        const [code] = codes(wire.received);
+        // The uWS build knows no request line in two reads; see the head of uws.ts.
+        const expected = front.name === "uws" && i + 1 < line.length ? 505 : 200;
+        if (code !== expected) t.equal(code, expected, `split at ${i + 1} of ${JSON.stringify(bytes)}`);
+        else if (code === 200 && !wire.received.endsWith(content)) t.fail(`split at ${i + 1}: ${wire.received}`);
+      });
+      t.pass(`${wires.length} splits`);
+    }
+  });
+
+  t.test(`${name} closes clients that say nothing or stop in a head`, { timeout: 60_000 }, async (t) => {
+    const stand = await Stand.open(front);
+    t.teardown(() => stand.close());
+    const starts = ["", "GET", `GET /a HTTP/1.1\r\n`, `GET /a HTTP/1.1\r\n${host}X: `];
+    const wires: Wire[] = [];
+    for (let i = 0; i < 40; i++) {
+      const wire = await stand.wire();
+      wire.send(starts[i % starts.length] as string);
+      wires.push(wire);
+    }
+    const dripping = await stand.wire();
+    const drip = setInterval(() => dripping.send("x"), 500);
+    dripping.send(`GET /a HTTP/1.1\r\n${host}X: `);
+    const before = performance.now();
+    const alive = await stand.ask(probe, (w) => w.received.endsWith("/probe"));
+    t.same(codes(alive.received), [200], "others are served");
+    t.ok(performance.now() - before < 1_000, "at once");
+    const msMax = limits.headMsMax + 8_000;
+    // A silent connection without a first byte is idle, not slow: Node closes it after its idle time at the latest.
+    const closing = wires.filter((_, i) => front.name === "uws" || i % starts.length !== 0);
+    const closed = await Promise.all(closing.map((wire) => wire.until((w) => w.closed, msMax)));
+    t.ok(closed.every(Boolean), `${closing.length} closed in time`);
+    if (front.name === "node") t.ok(await dripping.until((w) => w.closed, msMax), "a dripping head too");
+    clearInterval(drip);
+    t.ok(stand.listener.pending <= 0, "nothing is kept for them");
+  });
+}
+
+/** Sends in two writes with a turn of the loop between, so that they are two reads. */
+async function inTwo(wire: Wire, bytes: string, at: number): Promise<void> {
+  wire.send(bytes.slice(0, at));
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  wire.send(bytes.slice(at));
+  await wire.until((w) => w.closed || /\r\n\r\n[^]*}$/.test(w.received));
+}
