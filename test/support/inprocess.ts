@@ -1,0 +1,182 @@
+// The whole request path in this thread: handler, write path, real codec, kinds and logs, over a store in memory.
+// Requests are made without sockets; commits are seen at once and can be made to fail or to lose a race.
+import { MessageChannel } from "node:worker_threads";
+import { type IdentityName, identities } from "../../src/api/identity.ts";
+import { createScheme, type Scheme } from "../../src/api/scheme.ts";
+import type { User } from "../../src/api/user.ts";
+import type { Clock } from "../../src/base/clock.ts";
+import { Fanout } from "../../src/cache/fanout.ts";
+import { type OpenViews, openViews } from "../../src/cache/views.ts";
+import { LogWriter } from "../../src/cache/writer.ts";
+import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
+import type { Server } from "../../src/request/context.ts";
+import { createHandler } from "../../src/request/handle.ts";
+import type { Writers } from "../../src/request/persist.ts";
+import type { Exchange, Handler, Headers } from "../../src/request/transport.ts";
+import { writersOf } from "../../src/request/writeresource.ts";
+import type { Outcome, StoreClient } from "../../src/storage/client.ts";
+import { type Change, changeTypes } from "../../src/storage/store.ts";
+
+/** An answer; `json` is undefined when the body is none. */
+export interface Answer {
+  readonly code: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into any answer
+  readonly json: any;
+}
+
+/** A store in memory that publishes to the shared logs as the real one does. */
+export class MemoryStore implements StoreClient {
+  revision = 0;
+  /** Changes made, oldest first. */
+  readonly changes: Change[] = [];
+  /** Asked before each commit; an answer other than undefined is the outcome. It may commit something else first. */
+  before: ((change: Change) => Outcome | undefined) | undefined;
+  readonly #writer: LogWriter;
+  readonly #keys = new Map<string, { revision: number; createRevision: number; last: number }>();
+
+  constructor(writer: LogWriter) {
+    this.#writer = writer;
+  }
+
+  async commit(change: Change): Promise<Outcome> {
+    const refused = this.before?.(change);
+    return refused ?? this.apply(change);
+  }
+
+  /** Commits without asking anybody. */
+  apply(change: Change): Outcome {
+    const known = this.#keys.get(change.key);
+    const actual = known?.revision ?? 0;
+    if (actual !== change.expected) return { actual };
+    const revision = ++this.revision;
+    const gone = change.type === changeTypes.delete;
+    const createRevision = actual === 0 ? revision : (known?.createRevision ?? revision);
+    this.#writer.accept([{ ...change, revision, createRevision, previous: known?.last ?? 0 }]);
+    this.#keys.set(change.key, { revision: gone ? 0 : revision, createRevision, last: revision });
+    this.changes.push(change);
+    return { revision };
+  }
+}
+
+const user: User = { name: "admin", uid: "", groups: ["system:masters"], extra: new Map() };
+
+/** A server without sockets. */
+export class InProcess {
+  readonly scheme: Scheme;
+  readonly store: MemoryStore;
+  readonly writers: Writers;
+  /** The wall clock, in milliseconds; the monotonic one runs by itself. */
+  nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
+  readonly faults: unknown[] = [];
+  readonly #handler: Handler;
+  readonly #views: OpenViews;
+  readonly #writer: LogWriter;
+
+  constructor(identity: IdentityName, writer: LogWriter, views: OpenViews) {
+    this.#writer = writer;
+    this.#views = views;
+    this.scheme = createScheme({ identity: identities[identity] });
+    this.store = new MemoryStore(writer);
+    const clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() };
+    const server: Server = {
+      identity: identities[identity],
+      scheme: this.scheme,
+      views,
+      fanout: new Fanout({ clock }),
+      store: this.store,
+      clock,
+      observer: {
+        started: () => undefined,
+        finished: () => undefined,
+        deprecated: () => undefined,
+        authenticated: () => undefined,
+        fault: (_id, error) => void this.faults.push(error),
+      },
+      authenticate: () => user,
+      serverAddress: "127.0.0.1:6443",
+      health: () => undefined,
+      metrics: () => Promise.resolve(""),
+      version: "{}",
+    };
+    this.writers = writersOf(server);
+    this.#handler = createHandler(server);
+  }
+
+  /** Sends one request; an object as body is sent as JSON, a text as it is. */
+  call(method: string, target: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const [path = "", query = ""] = target.split("?");
+    const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
+    const all: [string, string][] = Object.entries({
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    });
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      const done = (code: number, sent: Headers): void => {
+        const answer = Buffer.concat(chunks).toString();
+        resolve({ code, headers: sent, text: answer, json: parse(answer) });
+      };
+      const exchange: Exchange = {
+        method,
+        path,
+        query,
+        remote: "127.0.0.1:1",
+        header: (name) => all.find(([key]) => key === name)?.[1],
+        headers: all,
+        certificate: undefined,
+        body: (bytesMax) => Promise.resolve(text.length > bytesMax ? "too-large" : Buffer.from(text)),
+        aborted: false,
+        onAbort: () => undefined,
+        send: (code, sent, answer) => {
+          chunks.push(Buffer.from(answer));
+          done(code, sent);
+        },
+        stream: (code, sent) => ({
+          write: (chunk) => chunks.push(Buffer.from(chunk)) > 0,
+          onDrain: () => undefined,
+          end: () => done(code, sent),
+          abort: () => done(0, sent),
+        }),
+      };
+      this.#handler(exchange);
+    });
+  }
+
+  close(): void {
+    this.#views.close();
+    this.#writer.stop();
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Starts one, with the system's namespaces. */
+export async function openInProcess(identity: IdentityName = "kubernetes"): Promise<InProcess> {
+  const scheme = createScheme({ identity: identities[identity] });
+  const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
+  const writer = new LogWriter({ prefixes: [...prefixes] });
+  const { port1, port2 } = new MessageChannel();
+  writer.connect(port1);
+  const views = await openViews({ control: writer.control, port: port2 });
+  const server = new InProcess(identity, writer, views);
+  await bootstrapNamespaces(server.writers);
+  return server;
+}
+
+/** Waits for a condition, at most `limitMs`. */
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 5000): Promise<boolean> {
+  const end = performance.now() + limitMs;
+  while (performance.now() < end) {
+    if (await condition()) return true;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return false;
+}
