@@ -12,6 +12,7 @@ import { createObserver } from "../observe/requests.ts";
 import type { Page, Server } from "../request/context.ts";
 import { createHandler } from "../request/handle.ts";
 import type { Handler } from "../request/transport.ts";
+import { registerWatchMetrics } from "../request/watchmetrics.ts";
 import { PortClient } from "../storage/port.ts";
 import { countLoop } from "./count.ts";
 import type { FrontData } from "./messages.ts";
@@ -62,9 +63,11 @@ class OpenServer implements FrontServer {
     const { config, index, serverAddress, storePort, tokens } = this.#data;
     const identity = identities[config.identity];
     const log = createLog(config.logLevel, `front-${index}`);
+    const scheme = createScheme({ identity, runtimeConfig: config.runtimeConfig });
+    registerWatchMetrics(this.#registry, this.#fanout, scheme);
     return {
       identity,
-      scheme: createScheme({ identity, runtimeConfig: config.runtimeConfig }),
+      scheme,
       views: this.#views,
       fanout: this.#fanout,
       store: new PortClient(storePort),
