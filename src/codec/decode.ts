@@ -41,22 +41,6 @@ export function zeroOf<T extends object>(message: Message): T {
   return zero(planOf(message)) as T;
 }
 
-/** Kind and apiVersion of a document, read as the reference does before it knows the type. */
-export function readTypeMeta(value: Value): { readonly kind: string; readonly apiVersion: string } | Fault {
-  const struct =
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-  if (value === null) return { kind: "", apiVersion: "" };
-  if (!(value instanceof Map))
-    return new Fault(`json: cannot unmarshal ${kindOf(value)} into Go value of type ${struct}`);
-  for (const name of ["apiVersion", "kind"]) {
-    const text = value.get(name) ?? "";
-    if (typeof text !== "string") {
-      return new Fault(`json: cannot unmarshal ${kindOf(text)} into Go struct field .${name} of type string`);
-    }
-  }
-  return { kind: String(value.get("kind") ?? ""), apiVersion: String(value.get("apiVersion") ?? "") };
-}
-
 function zero(plan: Plan): Target {
   const object: Target = {};
   for (const slot of plan.present) object[slot.json] = zeroValue(slot);

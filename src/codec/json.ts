@@ -6,7 +6,7 @@ import { encode } from "./encode.ts";
 import { Fault } from "./fault.ts";
 import { parseText } from "./scan.ts";
 
-export { decode, readTypeMeta, zeroOf } from "./decode.ts";
+export { decode, zeroOf } from "./decode.ts";
 export { encode, encodeForStore } from "./encode.ts";
 export { Fault, isFault } from "./fault.ts";
 export { parseJson, parseText } from "./scan.ts";

@@ -63,6 +63,8 @@ class Reader {
   at = 0;
   /** The container just opened was empty, and its end has been read. */
   empty = false;
+  /** A number was not written as an integer. */
+  fractions = false;
   fault: Fault | undefined = undefined;
 
   constructor(text: string) {
@@ -75,6 +77,13 @@ export function parseText(text: string): Value | Fault {
   const reader = new Reader(text);
   const value = readDocument(reader);
   return reader.fault ?? value;
+}
+
+/** The document if it is JSON and all of its numbers are integers; undefined otherwise. */
+export function parseIntegersOnly(text: string): Value | undefined {
+  const reader = new Reader(text);
+  const value = readDocument(reader);
+  return reader.fault === undefined && !reader.fractions ? value : undefined;
 }
 
 /** What the reader is inside of: the container, and the key its next value belongs to. */
@@ -310,7 +319,10 @@ function readNumber(reader: Reader, lead: number): Value {
     while (code >= 48 && code <= 57) code = text.charCodeAt((at += 1));
   }
   reader.at = at;
-  if (at !== end) return new NumberText(text.substring(start, at));
+  if (at !== end) {
+    reader.fractions = true;
+    return new NumberText(text.substring(start, at));
+  }
   if (Number.isSafeInteger(value)) return negative ? -value : value;
   // A megabyte of digits is a number to JSON, and to nobody else: its text is enough for the error it leads to.
   if (end - start > integerDigitsMax) return new NumberText(text.substring(start, at));
