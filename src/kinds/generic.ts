@@ -5,9 +5,9 @@ import type { ApiObject } from "../api/object.ts";
 import type { Field } from "../api/schema.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
+import { zeroOf } from "../codec/json.ts";
 import type { NameFormat, Strategy, StrategyContext, UpdateStrategy } from "./strategy.ts";
 import { equal } from "./validation/equal.ts";
-import { zeroOf } from "./zero.ts";
 
 /** What a kind says about itself; everything has the common answer when left out. */
 export interface Rules<T extends ApiObject> {
