@@ -3,10 +3,11 @@ import { identities } from "../api/identity.ts";
 import { createScheme } from "../api/scheme.ts";
 import { createAuthenticator } from "../authn/tokens.ts";
 import { systemClock } from "../base/clock.ts";
+import { limits } from "../config/limits.ts";
 import { Fanout } from "../cache/fanout.ts";
 import { type OpenViews, openViews } from "../cache/views.ts";
 import { answerHealth, createChecks } from "../observe/health.ts";
-import { createLog } from "../observe/log.ts";
+import { createLog, type Logger } from "../observe/log.ts";
 import { exposition, type FamilySnapshot, Registry } from "../observe/metrics.ts";
 import { createObserver } from "../observe/requests.ts";
 import type { Page, Server } from "../request/context.ts";
@@ -14,6 +15,7 @@ import { createHandler } from "../request/handle.ts";
 import type { Handler } from "../request/transport.ts";
 import { registerWatchMetrics } from "../request/watchmetrics.ts";
 import { PortClient } from "../storage/port.ts";
+import { Controllers } from "./controllers.ts";
 import { countLoop } from "./count.ts";
 import type { FrontData } from "./messages.ts";
 import { versionDocument } from "./version.ts";
@@ -35,11 +37,16 @@ export interface FrontServer {
 /** Opens everything. `gather` asks main for the metrics of every thread. */
 export async function openServer(data: FrontData, gather: (id: number) => void): Promise<FrontServer> {
   const views = await openViews({ control: data.control, port: data.logPort });
-  return new OpenServer(data, views, gather);
+  const server = new OpenServer(data, views, gather);
+  // Usually done before anybody can ask; a store that takes no writes still serves reads, and /readyz says no.
+  await Promise.race([server.started, new Promise((resolve) => setTimeout(resolve, limits.bootstrapMsMax).unref())]);
+  return server;
 }
 
 class OpenServer implements FrontServer {
   readonly handle: Handler;
+  /** What the server starts with exists. A bug on the way ends the thread as an unhandled rejection. */
+  readonly started: Promise<void> = Promise.resolve();
   readonly #data: FrontData;
   readonly #views: OpenViews;
   readonly #fanout = new Fanout();
@@ -47,6 +54,10 @@ class OpenServer implements FrontServer {
   readonly #gather: (id: number) => void;
   /** Scrapes that wait for the other threads, by number. */
   readonly #scrapes = new Map<number, (text: string) => void>();
+  readonly #log: Logger;
+  readonly #namespaces: string | undefined;
+  #controllers: Controllers | undefined;
+  #bootstrapped = false;
   #scrape = 0;
   #shuttingDown = false;
 
@@ -54,25 +65,30 @@ class OpenServer implements FrontServer {
     this.#data = data;
     this.#views = views;
     this.#gather = gather;
+    this.#log = createLog(data.config.logLevel, `front-${data.index}`);
     countLoop(this.#registry, `front-${data.index}`);
     this.#fanout.start();
-    this.handle = createHandler(this.#server());
+    const server = this.#open();
+    this.handle = createHandler(server);
+    registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
+    this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
+    if (data.index === 0) {
+      this.#controllers = new Controllers(server, this.#log);
+      this.started = this.#controllers.start();
+    }
   }
 
-  #server(): Server {
-    const { config, index, serverAddress, storePort, tokens } = this.#data;
+  #open(): Server {
+    const { config, serverAddress, storePort, tokens } = this.#data;
     const identity = identities[config.identity];
-    const log = createLog(config.logLevel, `front-${index}`);
-    const scheme = createScheme({ identity, runtimeConfig: config.runtimeConfig });
-    registerWatchMetrics(this.#registry, this.#fanout, scheme);
     return {
       identity,
-      scheme,
+      scheme: createScheme({ identity, runtimeConfig: config.runtimeConfig }),
       views: this.#views,
       fanout: this.#fanout,
       store: new PortClient(storePort),
       clock: systemClock,
-      observer: createObserver(this.#registry, log),
+      observer: createObserver(this.#registry, this.#log),
       authenticate: createAuthenticator(tokens),
       serverAddress,
       health: this.#health(),
@@ -85,13 +101,23 @@ class OpenServer implements FrontServer {
     const checks = createChecks({
       storage: () => undefined,
       synced: () => true,
-      bootstrapped: () => true,
+      bootstrapped: () => this.#isBootstrapped(),
       shuttingDown: () => this.#shuttingDown,
     });
     return (path, verbose, exclude): Page | undefined => {
       const answer = answerHealth(checks, path, verbose, exclude);
       return answer === undefined ? undefined : { ...answer, contentType: "text/plain; charset=utf-8" };
     };
+  }
+
+  /** The last namespace of the start is there: looked up, because another front may have made it. */
+  #isBootstrapped(): boolean {
+    if (this.#bootstrapped || this.#namespaces === undefined) return true;
+    const view = this.#views.log(this.#namespaces);
+    view.drain();
+    const { identity } = this.#data.config;
+    this.#bootstrapped = view.get("", identities[identity].spell("kube-node-lease")) !== 0;
+    return this.#bootstrapped;
   }
 
   #metrics(): Promise<string> {
@@ -120,6 +146,7 @@ class OpenServer implements FrontServer {
   }
 
   close(): void {
+    this.#controllers?.stop();
     this.#fanout.stop();
     this.#views.close();
     this.#data.storePort.close();

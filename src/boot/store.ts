@@ -7,14 +7,11 @@ import { systemClock } from "../base/clock.ts";
 import { LogWriter } from "../cache/writer.ts";
 import { Registry } from "../observe/metrics.ts";
 import { serveStore, type StoreLoop } from "../storage/serve.ts";
-import { type Record, type Store, StoreError } from "../storage/store.ts";
+import { type Store, StoreError } from "../storage/store.ts";
 import { engines } from "../storage/table.ts";
 import { countStore } from "./count.ts";
 import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
-
-/** How often the logs are looked after when nothing is written, in milliseconds. */
-const tendMs = 500;
 
 /** Runs the store on this thread. */
 export function startStore(data: StoreData, main: MessagePort): void {
@@ -51,36 +48,18 @@ class StoreLogs {
   readonly writer: LogWriter;
   readonly loop: StoreLoop;
   readonly registry = new Registry();
-  readonly #timer: NodeJS.Timeout;
-  #tending = false;
 
   constructor(store: Store, prefixes: readonly string[]) {
     this.store = store;
     this.writer = new LogWriter({ prefixes });
     this.writer.load(store);
+    this.writer.start();
     const observe = countStore(this.registry, store, this.writer);
-    this.loop = serveStore({ store, publish: (records) => this.#publish(records), observe });
-    this.#timer = setInterval(() => this.#tend(), tendMs);
-  }
-
-  #publish(records: readonly Record[]): void {
-    for (const record of records) this.writer.append(record);
-    this.writer.publish(this.store.revision);
-    this.#tend();
-  }
-
-  /** One bounded piece per turn, so that changes wait for no more than that. */
-  #tend(): void {
-    if (this.#tending) return;
-    this.#tending = true;
-    setImmediate(() => {
-      this.#tending = false;
-      if (this.writer.tend()) this.#tend();
-    });
+    this.loop = serveStore({ store, publish: (records) => this.writer.accept(records), observe });
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.writer.stop();
     await this.loop.stop();
   }
 }

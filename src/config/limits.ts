@@ -67,6 +67,8 @@ export const limits = {
   streamsEndedPerSecond: 2_000,
   /** Requests under way get this long to finish when the server goes down (reference: 60 s). */
   drainMsMax: 60_000,
+  /** A front listens after this also when the namespaces of the start could not be created. */
+  bootstrapMsMax: 3_000,
   /** Pause between looks whether the server is ready. */
   readyLookMs: 20,
   /** A thread that was told to end has ended by then. */

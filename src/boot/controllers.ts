@@ -1,0 +1,43 @@
+// What the server does on its own behalf, on its first front: the namespaces it starts with, and the removal of those
+// that were deleted.
+import { isStatus } from "../api/status.ts";
+import { bootstrapNamespaces } from "../controllers/bootstrap.ts";
+import { NamespaceController } from "../controllers/namespace.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Server } from "../request/context.ts";
+import { writersOf } from "../request/writeresource.ts";
+
+/** Pause before a start that was refused is tried again, in milliseconds. */
+const retryMs = 1000;
+
+/** The running controllers. */
+export class Controllers {
+  readonly #namespaces: NamespaceController;
+  readonly #server: Server;
+  readonly #log: Logger;
+  #stopped = false;
+
+  constructor(server: Server, log: Logger) {
+    this.#server = server;
+    this.#log = log;
+    this.#namespaces = new NamespaceController(writersOf(server), (message, cause) => {
+      log.warn(isStatus(cause) ? { status: cause.message } : { err: cause }, message);
+    });
+  }
+
+  /** Resolves when the namespaces of the start exist. */
+  async start(): Promise<void> {
+    this.#namespaces.start();
+    while (!this.#stopped) {
+      const refused = await bootstrapNamespaces(writersOf(this.#server));
+      if (refused === undefined) return;
+      this.#log.warn({ status: refused.message }, "The namespaces of the start cannot be created");
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#namespaces.stop();
+  }
+}
