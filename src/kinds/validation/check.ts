@@ -23,6 +23,21 @@ export function empty(value: string | undefined): value is undefined | "" {
   return value === undefined || value === "";
 }
 
+/** Calls `check` with every item of a list and its path. */
+export function eachItem<T>(
+  list: readonly T[] | undefined,
+  path: string,
+  check: (item: T, path: string, index: number) => void,
+): void {
+  if (list === undefined) return;
+  for (const [index, item] of list.entries()) check(item, `${path}[${index}]`, index);
+}
+
+/** Adds all of `more`; a loop, since an object can have more faults than a call can have arguments. */
+export function addAll(out: Errors, more: readonly FieldError[]): void {
+  for (const error of more) out.push(error);
+}
+
 /** Adds one Invalid per fault. */
 export function faults(out: Errors, path: string, value: unknown, messages: readonly string[]): void {
   for (const message of messages) out.push(invalid(path, value, message));

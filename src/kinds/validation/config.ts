@@ -4,7 +4,7 @@ import type { ConfigMap, Secret } from "../../api/gen/core_v1.ts";
 import { Fault, parseJson } from "../../codec/json.ts";
 import { bytesOf, isConfigMapKey } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { type Errors, empty, faults } from "./check.ts";
+import { addAll, type Errors, empty, faults } from "./check.ts";
 import { checkImmutableScalar } from "./equal.ts";
 import { namesOf } from "./names.ts";
 
@@ -37,7 +37,7 @@ export function validateConfigMapUpdate(object: ConfigMap, old: ConfigMap, conte
     if (!sameBag(object.data, old.data)) out.push(forbiddenField("data", frozen));
     if (!sameBag(object.binaryData, old.binaryData)) out.push(forbiddenField("binaryData", frozen));
   }
-  out.push(...validateConfigMap(object, context));
+  addAll(out, validateConfigMap(object, context));
   return out;
 }
 
@@ -62,7 +62,7 @@ export function validateSecretUpdate(object: Secret, old: Secret, context: Strat
     if (object.immutable !== true) out.push(forbiddenField("immutable", frozen));
     if (!sameBag(object.data, old.data)) out.push(forbiddenField("data", frozen));
   }
-  out.push(...validateSecret(object, context));
+  addAll(out, validateSecret(object, context));
   return out;
 }
 

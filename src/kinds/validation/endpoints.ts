@@ -10,6 +10,7 @@ import {
   checkQualifiedName,
   checkSubdomain,
   type Errors,
+  eachItem,
   empty,
   faults,
   portProtocols,
@@ -18,15 +19,14 @@ import {
 /** Rules of new endpoints. */
 export function validateEndpoints(object: Endpoints, _context: StrategyContext): FieldError[] {
   const out: Errors = [];
-  object.subsets?.forEach((subset, i) => {
-    const path = `subsets[${i}]`;
+  eachItem(object.subsets, "subsets", (subset, path) => {
     const ports = subset.ports ?? [];
     if ((subset.addresses?.length ?? 0) + (subset.notReadyAddresses?.length ?? 0) === 0) {
       out.push(required(path, "must specify `addresses` or `notReadyAddresses`"));
     }
-    subset.addresses?.forEach((address, j) => checkAddress(out, `${path}.addresses[${j}]`, address));
-    subset.notReadyAddresses?.forEach((address, j) => checkAddress(out, `${path}.notReadyAddresses[${j}]`, address));
-    ports.forEach((port, j) => checkEndpointPort(out, `${path}.ports[${j}]`, port, ports.length > 1));
+    eachItem(subset.addresses, `${path}.addresses`, (address, at) => checkAddress(out, at, address));
+    eachItem(subset.notReadyAddresses, `${path}.notReadyAddresses`, (address, at) => checkAddress(out, at, address));
+    eachItem(ports, `${path}.ports`, (port, at) => checkEndpointPort(out, at, port, ports.length > 1));
   });
   return out;
 }

@@ -1,6 +1,6 @@
 // Equality of two values of one message type as the reference's semantic comparison sees it: an absent and an empty
 // list or map are the same, quantities compare by amount, and what is not a pointer equals its zero when absent.
-import { invalid } from "../../api/fielderror.ts";
+import { invalid, quoteBad } from "../../api/fielderror.ts";
 import { messageOf } from "../../api/messages.ts";
 import { type Field, type Message, RawJson } from "../../api/schema.ts";
 import { immutableMessage } from "../formats.ts";
@@ -37,6 +37,53 @@ export function equalStrings(
   if ((a?.size ?? 0) !== (b?.size ?? 0)) return false;
   if (a !== undefined) for (const [key, value] of a) if (b?.get(key) !== value) return false;
   return true;
+}
+
+const changeLinesMax = 10;
+
+/**
+ * What changed between two values of a message type, for people: one line per field, `path: old → new`, the first ten.
+ * Stands where the reference prints a diff of its structs.
+ */
+export function changeText(type: string, path: string, old: object, now: object): string {
+  const lines: string[] = [];
+  collectChanges(lines, messageOf(type), path, old, now);
+  const more = lines.length > changeLinesMax ? [`… and ${lines.length - changeLinesMax} more`] : [];
+  return [...lines.slice(0, changeLinesMax), ...more].map((line) => `  ${line}\n`).join("");
+}
+
+function collectChanges(lines: string[], message: Message, path: string, old: object, now: object): void {
+  for (const [name, field] of message.byJson) {
+    const before = (old as Record<string, unknown>)[name];
+    const after = (now as Record<string, unknown>)[name];
+    if (equalFields(field, before, after)) continue;
+    const at = `${path}.${name}`;
+    const inner = field.cardinality === "map" ? undefined : field.message;
+    const items = inner === undefined ? undefined : itemPairs(before, after, at);
+    if (inner === undefined || items === undefined) lines.push(`${at}: ${printed(before)} → ${printed(after)}`);
+    else for (const [a, b, itemAt] of items) collectChanges(lines, inner, itemAt, a, b);
+  }
+}
+
+/** The messages of two fields side by side with their paths; undefined when they do not pair up. */
+function itemPairs(old: unknown, now: unknown, path: string): [object, object, string][] | undefined {
+  if (Array.isArray(old) && Array.isArray(now)) {
+    if (old.length !== now.length) return undefined;
+    return old.map((item: object, i) => [item, now[i] as object, `${path}[${i}]`]);
+  }
+  return isMessage(old) && isMessage(now) ? [[old, now, path]] : undefined;
+}
+
+function isMessage(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const printedMax = 100;
+
+function printed(value: unknown): string {
+  if (value === undefined) return "unset";
+  const text = quoteBad(value);
+  return text.length > printedMax ? `${text.slice(0, printedMax)}…` : text;
 }
 
 function equalMessages(message: Message, a: object | undefined, b: object | undefined): boolean {

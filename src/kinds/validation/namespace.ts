@@ -3,7 +3,7 @@ import { type FieldError, invalid } from "../../api/fielderror.ts";
 import type { Namespace } from "../../api/gen/core_v1.ts";
 import { isQualifiedName } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { type Errors, faults } from "./check.ts";
+import { type Errors, eachItem, faults } from "./check.ts";
 import { namesOf } from "./names.ts";
 
 /** Rules of a new namespace. */
@@ -38,7 +38,7 @@ export function validateNamespaceFinalizeUpdate(
   context: StrategyContext,
 ): FieldError[] {
   const out: Errors = [];
-  object.spec.finalizers?.forEach((finalizer, i) => checkFinalizer(out, `spec.finalizers[${i}]`, finalizer, context));
+  eachItem(object.spec.finalizers, "spec.finalizers", (name, path) => checkFinalizer(out, path, name, context));
   return out;
 }
 

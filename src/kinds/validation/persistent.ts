@@ -1,53 +1,330 @@
-// PersistentVolume and PersistentVolumeClaim.
-import type { FieldError } from "../../api/fielderror.ts";
+// PersistentVolume and PersistentVolumeClaim: one source, an amount of storage, and a spec that hardly changes.
+import { type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type * as core from "../../api/gen/core_v1.ts";
+import { GoText } from "../../api/gotext.ts";
+import { isDns1123Label } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
+import { checkNodeSelector } from "./affinity.ts";
+import { compareAmounts, goQuantity, isPositiveAmount } from "./amounts.ts";
+import { addAll, checkLabel1123, checkSubdomain, type Errors, empty, faults } from "./check.ts";
+import { checkAccessModes, checkClaimSpec, hasSingleMode, notPositive, volumeModes } from "./claim.ts";
+import { changeText, checkImmutable, checkImmutableScalar, equal } from "./equal.ts";
 
-/** Rules of a new PersistentVolume. */
-export function validatePersistentVolume(_object: core.PersistentVolume, _context: StrategyContext): FieldError[] {
-  return [];
+import { type Names, namesOf } from "./names.ts";
+import { checkBasicAmount } from "./resources.ts";
+import * as source from "./sources.ts";
+
+const reclaimPolicies = ["Delete", "Recycle", "Retain"];
+
+type SourceField = keyof core.PersistentVolumeSource;
+
+interface Circumstances {
+  readonly name: string;
+  readonly names: Names;
+  readonly placed: boolean;
 }
 
-/** Rules of a changed PersistentVolume. */
+interface SourceKind {
+  readonly field: SourceField;
+  /** How errors call it when it is one too many; undefined: never refused for that. */
+  readonly surplus: string | undefined;
+  readonly check: (out: Errors, path: string, spec: core.PersistentVolumeSpec, known: Circumstances) => void;
+}
+
+function kind<K extends SourceField>(
+  field: K,
+  check: (out: Errors, path: string, value: NonNullable<core.PersistentVolumeSource[K]>, known: Circumstances) => void,
+  surplus: string | undefined = field,
+  own: string = field,
+): SourceKind {
+  return {
+    field,
+    surplus,
+    check: (out, path, spec, known) => {
+      const value = (spec as core.PersistentVolumeSource)[field];
+      if (value !== undefined)
+        check(out, `${path}.${own}`, value as NonNullable<core.PersistentVolumeSource[K]>, known);
+    },
+  };
+}
+
+/** In the reference's order, which decides which of two is the one too many. */
+const sources: readonly SourceKind[] = [
+  kind("hostPath", source.checkHostPath),
+  kind(
+    "gcePersistentDisk",
+    (out, path, disk) => source.checkDisk(out, path, "pdName", disk.pdName, disk.partition),
+    "gcePersistentDisk",
+    "persistentDisk",
+  ),
+  kind("awsElasticBlockStore", (out, path, disk) =>
+    source.checkDisk(out, path, "volumeID", disk.volumeID, disk.partition),
+  ),
+  kind("glusterfs", (out, path, volume) => {
+    source.checkGlusterfs(out, path, volume);
+    const space = volume.endpointsNamespace;
+    const why = "if the endpointnamespace is set, it must be a valid namespace name";
+    if (space !== undefined) {
+      faults(out, `${path}.endpointsNamespace`, space, space === "" ? [why] : isDns1123Label(space));
+    }
+  }),
+  kind("flocker", source.checkFlocker),
+  kind("nfs", source.checkNfs),
+  kind("rbd", source.checkRbd),
+  kind("quobyte", source.checkQuobyte),
+  kind("cephfs", source.checkCephFs, "cephFS"),
+  kind("iscsi", (out, path, iscsi, known) => source.checkIscsi(out, path, iscsi, known.name)),
+  kind("cinder", (out, path, volume) => source.checkCinder(out, path, volume, true)),
+  kind("fc", source.checkFc),
+  {
+    ...kind("flexVolume", (out, path, flex, known) => source.checkFlex(out, path, flex, known.names)),
+    surplus: undefined,
+  },
+  kind("azureFile", (out, path, file) => {
+    source.checkAzureFile(out, path, file);
+    if (file.secretNamespace === "") out.push(required(`${path}.secretNamespace`));
+  }),
+  kind("vsphereVolume", (out, path, disk) => source.checkPresent(out, `${path}.volumePath`, disk.volumePath)),
+  kind("photonPersistentDisk", (out, path, disk) => source.checkPresent(out, `${path}.pdID`, disk.pdID)),
+  kind("portworxVolume", (out, path, disk) => source.checkPresent(out, `${path}.volumeID`, disk.volumeID)),
+  kind("azureDisk", source.checkAzureDisk),
+  kind("scaleIO", source.checkScaleIo),
+  kind("local", (out, path, local, known) => {
+    if (local.path === "") out.push(required(`${path}.path`));
+    else if (local.path.split("/").includes(".."))
+      out.push(invalid(`${path}.path`, local.path, "must not contain '..'"));
+    if (!known.placed) out.push(required("spec.nodeAffinity", "Local volume requires node affinity"));
+  }),
+  kind("storageos", (out, path, volume) => source.checkStorageOs(out, path, volume, true)),
+  kind("csi", checkCsiVolume),
+];
+
+function checkCsiVolume(out: Errors, path: string, csi: core.CSIPersistentVolumeSource): void {
+  source.checkDriverName(out, `${path}.driver`, csi.driver);
+  source.checkPresent(out, `${path}.volumeHandle`, csi.volumeHandle);
+  for (const field of ["controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef"] as const) {
+    const ref = csi[field];
+    if (ref === undefined) continue;
+    for (const part of ["name", "namespace"] as const) {
+      const value = ref[part];
+      if (empty(value)) out.push(required(`${path}.${field}.${part}`));
+      else checkLabel1123(out, `${path}.${field}.${part}`, value);
+    }
+  }
+}
+
+/** Rules of a new volume. */
+export function validatePersistentVolume(object: core.PersistentVolume, context: StrategyContext): FieldError[] {
+  const out: Errors = [];
+  const names = namesOf(context.identity);
+  checkVolumeSpec(out, object, names, false);
+  checkMountOptions(out, object, names);
+  return out;
+}
+
+/** Rules of a changed volume: its source stays. The reference checks the new spec twice. */
 export function validatePersistentVolumeUpdate(
-  _object: core.PersistentVolume,
-  _old: core.PersistentVolume,
-  _context: StrategyContext,
+  object: core.PersistentVolume,
+  old: core.PersistentVolume,
+  context: StrategyContext,
 ): FieldError[] {
-  return [];
+  const out: Errors = [];
+  const names = namesOf(context.identity);
+  const keepsSingle = hasSingleMode(old.spec.accessModes);
+  checkVolumeSpec(out, object, names, keepsSingle);
+  const again = [...out];
+  checkMountOptions(out, object, names);
+  addAll(out, again);
+  checkSourceChange(out, object.spec, old.spec);
+  // These two paths have no spec in front: so the reference.
+  checkImmutableScalar(out, "volumeMode", object.spec.volumeMode, old.spec.volumeMode);
+  if (old.spec.nodeAffinity !== undefined) {
+    const type = "core/v1.VolumeNodeAffinity";
+    checkImmutable(out, "nodeAffinity", type, object.spec.nodeAffinity, old.spec.nodeAffinity);
+  }
+  return out;
 }
 
-/** Rules of a changed status of a PersistentVolume. */
+/** Rules of a changed status of a volume. */
 export function validatePersistentVolumeStatusUpdate(
-  _object: core.PersistentVolume,
+  object: core.PersistentVolume,
   _old: core.PersistentVolume,
   _context: StrategyContext,
 ): FieldError[] {
-  return [];
+  return empty(object.metadata.resourceVersion) ? [required("resourceVersion")] : [];
 }
 
-/** Rules of a new PersistentVolumeClaim. */
+function checkVolumeSpec(
+  out: Errors,
+  { metadata, spec }: core.PersistentVolume,
+  names: Names,
+  keepsSingle: boolean,
+): void {
+  if ((spec.accessModes?.length ?? 0) === 0) out.push(required("spec.accessModes"));
+  checkAccessModes(out, "spec.accessModes", spec.accessModes, keepsSingle);
+  checkCapacity(out, "spec.capacity", spec.capacity);
+  const policy = spec.persistentVolumeReclaimPolicy;
+  const policyPath = "spec.persistentVolumeReclaimPolicy";
+  if (!empty(policy) && !reclaimPolicies.includes(policy)) out.push(notSupported(policyPath, policy, reclaimPolicies));
+  const affinity = spec.nodeAffinity;
+  if (affinity !== undefined) {
+    const path = "spec.nodeAffinity.required";
+    if (affinity.required === undefined) out.push(required(path, "must specify required node constraints"));
+    else checkNodeSelector(out, path, affinity.required);
+  }
+  checkSources(out, "spec", spec, { name: metadata.name ?? "", names, placed: affinity !== undefined });
+  if (spec.hostPath !== undefined && policy === "Recycle" && isRoot(spec.hostPath.path)) {
+    out.push(forbiddenField(policyPath, "may not be 'recycle' for a hostPath mount of '/'"));
+  }
+  if (!empty(spec.storageClassName)) checkSubdomain(out, "spec.storageClassName", spec.storageClassName);
+  if (spec.volumeMode !== undefined && !volumeModes.some((mode) => mode === spec.volumeMode)) {
+    out.push(notSupported("spec.volumeMode", spec.volumeMode, volumeModes));
+  }
+}
+
+/** A path that is the root whatever it is written like. */
+function isRoot(path: string): boolean {
+  if (!path.startsWith("/")) return false;
+  let depth = 0;
+  for (const part of path.split("/")) {
+    if (part === "..") depth = Math.max(0, depth - 1);
+    else if (part !== "" && part !== ".") depth += 1;
+  }
+  return depth === 0;
+}
+
+function checkCapacity(out: Errors, path: string, capacity: ReadonlyMap<string, string> | undefined): void {
+  if ((capacity?.size ?? 0) === 0) out.push(required(path));
+  if (capacity?.has("storage") !== true || capacity.size > 1) {
+    out.push(notSupported(path, goResources(capacity), ["storage"]));
+  }
+  for (const [name, amount] of capacity ?? []) {
+    checkBasicAmount(out, `${path}[${name}]`, amount);
+    if (!isPositiveAmount(amount)) out.push(invalid(`${path}[${name}]`, amount, notPositive));
+  }
+}
+
+function goResources(resources: ReadonlyMap<string, string> | undefined): GoText {
+  if (resources === undefined) return new GoText("core.ResourceList(nil)");
+  const entries = [...resources].sort(([a], [b]) => (a < b ? -1 : 1));
+  const texts = entries.map(([name, amount]) => `${JSON.stringify(name)}:${goQuantity(amount).text}`);
+  return new GoText(`core.ResourceList{${texts.join(", ")}}`);
+}
+
+function checkSources(out: Errors, path: string, spec: core.PersistentVolumeSpec, known: Circumstances): void {
+  let count = 0;
+  for (const { field, surplus, check } of sources) {
+    if (spec[field] === undefined) continue;
+    count += 1;
+    if (count > 1 && surplus !== undefined) {
+      out.push(forbiddenField(`${path}.${surplus}`, "may not specify more than 1 volume type"));
+    } else check(out, path, spec, known);
+  }
+  if (count === 0) out.push(required(path, "must specify a volume type"));
+}
+
+const mountable: readonly SourceField[] = [
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "glusterfs",
+  "nfs",
+  "rbd",
+  "quobyte",
+  "iscsi",
+  "cinder",
+  "cephfs",
+  "azureFile",
+  "vsphereVolume",
+  "azureDisk",
+  "photonPersistentDisk",
+];
+
+/** The annotation with mount options works for some sources only. */
+function checkMountOptions(out: Errors, { metadata, spec }: core.PersistentVolume, names: Names): void {
+  if (metadata.annotations?.has(names.mountOptions) !== true) return;
+  if (mountable.some((field) => spec[field] !== undefined)) return;
+  const why = "may not specify mount options for this volume type";
+  out.push(forbiddenField(`metadata.annotations.${names.mountOptions}`, why));
+}
+
+/** A secret for growing the volume may be named later. */
+function checkSourceChange(out: Errors, spec: core.PersistentVolumeSpec, old: core.PersistentVolumeSpec): void {
+  const type = "core/v1.PersistentVolumeSource";
+  const csi = spec.csi;
+  const added = old.csi !== undefined && old.csi.controllerExpandSecretRef === undefined;
+  const kept = added && csi !== undefined ? { ...spec, csi: { ...csi, controllerExpandSecretRef: undefined } } : spec;
+  if (equal(type, kept, old)) return;
+  const why = "spec.persistentvolumesource is immutable after creation";
+  const text = changeText(type, "spec", old, kept);
+  out.push(forbiddenField("spec.persistentvolumesource", `${why}\n${text}`));
+}
+
+/** Rules of a new claim. */
 export function validatePersistentVolumeClaim(
-  _object: core.PersistentVolumeClaim,
+  object: core.PersistentVolumeClaim,
   _context: StrategyContext,
 ): FieldError[] {
-  return [];
+  const out: Errors = [];
+  checkClaimSpec(out, "spec", object.spec, false);
+  return out;
 }
 
-/** Rules of a changed PersistentVolumeClaim. */
+/** Rules of a changed claim: it may grow once bound. The reference checks the new spec twice. */
 export function validatePersistentVolumeClaimUpdate(
-  _object: core.PersistentVolumeClaim,
-  _old: core.PersistentVolumeClaim,
-  _context: StrategyContext,
+  object: core.PersistentVolumeClaim,
+  old: core.PersistentVolumeClaim,
+  context: StrategyContext,
 ): FieldError[] {
-  return [];
+  const out: Errors = [];
+  const names = namesOf(context.identity);
+  checkClaimSpec(out, "spec", object.spec, hasSingleMode(old.spec.accessModes));
+  addAll(out, [...out]);
+  let now = object.spec;
+  let before = old.spec;
+  if (empty(before.volumeName)) before = { ...before, volumeName: now.volumeName };
+  const noted = annotationOf(object, names.betaStorageClass);
+  const notedBefore = annotationOf(old, names.betaStorageClass);
+  if (movesClass(object, old, names)) now = { ...now, storageClassName: undefined };
+  else checkImmutableScalar(out, `metadata.annotations.${names.betaStorageClass}`, noted ?? "", notedBefore ?? "");
+  const size = object.spec.resources.requests?.get("storage") ?? "0";
+  const sizeBefore = old.spec.resources.requests?.get("storage") ?? "0";
+  if (object.status.phase === "Bound" && now.resources.requests !== undefined) {
+    const requests = new Map(now.resources.requests).set("storage", sizeBefore);
+    now = { ...now, resources: { ...now.resources, requests } };
+  }
+  const type = "core/v1.PersistentVolumeClaimSpec";
+  if (!equal(type, now, before)) {
+    const why = "spec is immutable after creation except resources.requests for bound claims";
+    out.push(forbiddenField("spec", `${why}\n${changeText(type, "spec", before, now)}`));
+  }
+  if (compareAmounts(size, sizeBefore) < 0) {
+    out.push(forbiddenField("spec.resources.requests.storage", "field can not be less than previous value"));
+  }
+  checkImmutableScalar(out, "volumeMode", object.spec.volumeMode, old.spec.volumeMode);
+  return out;
 }
 
-/** Rules of a changed status of a PersistentVolumeClaim. */
+/** Rules of a changed status of a claim. */
 export function validatePersistentVolumeClaimStatusUpdate(
-  _object: core.PersistentVolumeClaim,
+  object: core.PersistentVolumeClaim,
   _old: core.PersistentVolumeClaim,
   _context: StrategyContext,
 ): FieldError[] {
-  return [];
+  const out: Errors = [];
+  if (empty(object.metadata.resourceVersion)) out.push(required("resourceVersion"));
+  if ((object.spec.accessModes?.length ?? 0) === 0) out.push(required("Spec.accessModes"));
+  for (const [name, amount] of object.status.capacity ?? []) checkBasicAmount(out, `status.capacity[${name}]`, amount);
+  return out;
+}
+
+function annotationOf(object: core.PersistentVolumeClaim, key: string): string | undefined {
+  return object.metadata.annotations?.get(key);
+}
+
+/** The class moves from the annotation that came before the field into the field. */
+function movesClass(object: core.PersistentVolumeClaim, old: core.PersistentVolumeClaim, names: Names): boolean {
+  const noted = annotationOf(object, names.betaStorageClass);
+  const notedBefore = annotationOf(old, names.betaStorageClass);
+  if (notedBefore === undefined || old.spec.storageClassName !== undefined) return false;
+  return object.spec.storageClassName === notedBefore && (noted === undefined || noted === notedBefore);
 }

@@ -1,41 +1,299 @@
-// ResourceQuota and LimitRange.
-import type { FieldError } from "../../api/fielderror.ts";
-import type * as core from "../../api/gen/core_v1.ts";
+// ResourceQuota and LimitRange: which resources they name, which scopes fit them, and how bounds relate.
+import { duplicate, type FieldError, forbiddenField, invalid, required } from "../../api/fielderror.ts";
+import type { LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec } from "../../api/gen/core_v1.ts";
+import type { GoText } from "../../api/gotext.ts";
+import { immutableMessage, isQualifiedName } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
+import { compareAmounts, goQuantity, wholeUnits } from "./amounts.ts";
+import { type Errors, eachItem, faults } from "./check.ts";
+import { goStringList } from "./gostruct.ts";
+import { type Names, namesOf } from "./names.ts";
+import {
+  checkContainerResourceName,
+  checkQuotaResourceName,
+  checkResourceAmount,
+  checkResourceName,
+  isQuotaResource,
+  mayOvercommit,
+  type ResourceList,
+} from "./resources.ts";
 
-/** Rules of a new ResourceQuota. */
-export function validateResourceQuota(_object: core.ResourceQuota, _context: StrategyContext): FieldError[] {
-  return [];
+const exclusiveScopes = [
+  ["BestEffort", "NotBestEffort"],
+  ["Terminating", "NotTerminating"],
+] as const;
+const scopesWithoutValues = new Set([
+  "BestEffort",
+  "NotBestEffort",
+  "Terminating",
+  "NotTerminating",
+  "CrossNamespacePodAffinity",
+]);
+const scopes = new Set([...scopesWithoutValues, "PriorityClass"]);
+/** What quotas of pods can be narrowed by scopes for; best-effort pods only by their count. */
+const scopedResources = new Set([
+  "pods",
+  "cpu",
+  "memory",
+  "requests.cpu",
+  "requests.memory",
+  "limits.cpu",
+  "limits.memory",
+]);
+
+/** Rules of a new quota. */
+export function validateResourceQuota(object: ResourceQuota, context: StrategyContext): FieldError[] {
+  const out: Errors = [];
+  const names = namesOf(context.identity);
+  checkQuotaSpec(out, object.spec, names);
+  checkQuotaStatus(out, object, names);
+  return out;
 }
 
-/** Rules of a changed ResourceQuota. */
+/** Rules of a changed quota: its scopes stay. The reference reports what is wrong with the new spec twice. */
 export function validateResourceQuotaUpdate(
-  _object: core.ResourceQuota,
-  _old: core.ResourceQuota,
-  _context: StrategyContext,
+  object: ResourceQuota,
+  old: ResourceQuota,
+  context: StrategyContext,
 ): FieldError[] {
-  return [];
+  const out = validateResourceQuota(object, context);
+  checkQuotaSpec(out, object.spec, namesOf(context.identity));
+  const [now, before] = [new Set(object.spec.scopes), new Set(old.spec.scopes)];
+  if (now.size !== before.size || [...now].some((scope) => !before.has(scope))) {
+    out.push(invalid("spec.scopes", goScopes(object.spec.scopes), immutableMessage));
+  }
+  return out;
 }
 
-/** Rules of a changed status of a ResourceQuota. */
+/** Rules of a changed status of a quota. */
 export function validateResourceQuotaStatusUpdate(
-  _object: core.ResourceQuota,
-  _old: core.ResourceQuota,
-  _context: StrategyContext,
+  object: ResourceQuota,
+  _old: ResourceQuota,
+  context: StrategyContext,
 ): FieldError[] {
-  return [];
+  const out: Errors = [];
+  checkQuotaStatus(out, object, namesOf(context.identity));
+  return out;
 }
 
-/** Rules of a new LimitRange. */
-export function validateLimitRange(_object: core.LimitRange, _context: StrategyContext): FieldError[] {
-  return [];
+function checkQuotaStatus(out: Errors, object: ResourceQuota, names: Names): void {
+  checkQuotaAmounts(out, "status.hard", object.status.hard, names);
+  checkQuotaAmounts(out, "status.used", object.status.used, names);
 }
 
-/** Rules of a changed LimitRange. */
-export function validateLimitRangeUpdate(
-  _object: core.LimitRange,
-  _old: core.LimitRange,
-  _context: StrategyContext,
-): FieldError[] {
-  return [];
+function checkQuotaAmounts(out: Errors, path: string, amounts: ResourceList | undefined, names: Names): void {
+  for (const [name, amount] of amounts ?? []) {
+    const at = `${path}[${name}]`;
+    checkQuotaResourceName(out, at, name);
+    checkResourceAmount(out, at, name, amount, names);
+  }
+}
+
+function checkQuotaSpec(out: Errors, spec: ResourceQuotaSpec, names: Names): void {
+  checkQuotaAmounts(out, "spec.hard", spec.hard, names);
+  checkScopes(out, spec);
+  checkScopeSelector(out, spec);
+}
+
+function goScopes(list: readonly string[] | undefined): GoText {
+  return goStringList(list, "[]core.ResourceQuotaScope");
+}
+
+/** Limited resources a scope does not fit, by name. */
+function unfitResources(spec: ResourceQuotaSpec, scope: string): string[] {
+  if (!scopes.has(scope)) return [];
+  return [...(spec.hard?.keys() ?? [])].sort().filter((name) => {
+    if (!isQuotaResource(name)) return false;
+    return scope === "BestEffort" ? name !== "pods" : !scopedResources.has(name);
+  });
+}
+
+function checkScopes(out: Errors, spec: ResourceQuotaSpec): void {
+  const shown = goScopes(spec.scopes);
+  for (const scope of spec.scopes ?? []) {
+    if (!scopes.has(scope)) out.push(invalid("spec.scopes", shown, "unsupported scope"));
+    for (const _name of unfitResources(spec, scope)) {
+      out.push(invalid("spec.scopes", shown, "unsupported scope applied to resource"));
+    }
+  }
+  checkExclusive(out, "spec.scopes", spec.scopes ?? [], shown);
+}
+
+function checkExclusive(out: Errors, path: string, found: readonly string[], shown: GoText): void {
+  for (const pair of exclusiveScopes) {
+    if (pair.every((scope) => found.includes(scope))) out.push(invalid(path, shown, "conflicting scopes"));
+  }
+}
+
+function checkScopeSelector(out: Errors, spec: ResourceQuotaSpec): void {
+  const requirements = spec.scopeSelector?.matchExpressions;
+  if (requirements === undefined) return;
+  const path = "spec.scopeSelector.matchExpressions";
+  for (const { scopeName, operator, values = [] } of requirements) {
+    if (!scopes.has(scopeName)) out.push(invalid(`${path}.scopeName`, scopeName, "unsupported scope"));
+    for (const _name of unfitResources(spec, scopeName)) {
+      out.push(invalid(path, spec.scopeSelector, "unsupported scope applied to resource"));
+    }
+    if (scopesWithoutValues.has(scopeName) && operator !== "Exists") {
+      out.push(invalid(`${path}.operator`, operator, existsOnly));
+    }
+    checkScopeOperator(out, path, operator, values);
+  }
+  checkExclusive(
+    out,
+    path,
+    requirements.map((requirement) => requirement.scopeName),
+    goScopes(spec.scopes),
+  );
+}
+
+const existsOnly =
+  "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, " +
+  "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+
+function checkScopeOperator(out: Errors, path: string, operator: string, values: readonly string[]): void {
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      if (values.length === 0) {
+        out.push(
+          required(
+            `${path}.values`,
+            "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+          ),
+        );
+      }
+      break;
+    case "Exists":
+    case "DoesNotExist":
+      if (values.length > 0) {
+        const why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+        out.push(invalid(`${path}.values`, goStringList(values), why));
+      }
+      break;
+    default:
+      out.push(invalid(`${path}.operator`, operator, "not a valid selector operator"));
+  }
+}
+
+/** Rules of a new limit range. */
+export function validateLimitRange(object: LimitRange, context: StrategyContext): FieldError[] {
+  const out: Errors = [];
+  const names = namesOf(context.identity);
+  const types = new Set<string>();
+  eachItem(object.spec.limits, "spec.limits", (limit, path) => {
+    checkLimitType(out, `${path}.type`, limit.type);
+    if (types.has(limit.type)) out.push(duplicate(`${path}.type`, limit.type));
+    types.add(limit.type);
+    checkLimit(out, path, limit, names);
+  });
+  return out;
+}
+
+/** Rules of a changed limit range. */
+export function validateLimitRangeUpdate(object: LimitRange, _old: LimitRange, context: StrategyContext): FieldError[] {
+  return validateLimitRange(object, context);
+}
+
+function checkLimitType(out: Errors, path: string, type: string): void {
+  const wrong = isQualifiedName(type);
+  faults(out, path, type, wrong);
+  if (wrong.length > 0 || type.includes("/")) return;
+  if (type !== "Pod" && type !== "Container" && type !== "PersistentVolumeClaim") {
+    out.push(invalid(path, type, "must be a standard limit type or fully qualified"));
+  }
+}
+
+function checkLimit(out: Errors, path: string, limit: LimitRangeItem, names: Names): void {
+  const resources = new Set<string>();
+  const collect = (field: "max" | "min" | "default" | "defaultRequest" | "maxLimitRequestRatio"): void => {
+    for (const name of limit[field]?.keys() ?? []) {
+      checkLimitResource(out, `${path}.${field}[${name}]`, limit.type, name, names);
+      resources.add(name);
+    }
+  };
+  collect("max");
+  collect("min");
+  const ofPod = limit.type === "Pod";
+  if (ofPod) {
+    const why = "may not be specified when `type` is 'Pod'";
+    if ((limit.default?.size ?? 0) > 0) out.push(forbiddenField(`${path}.default`, why));
+    if ((limit.defaultRequest?.size ?? 0) > 0) out.push(forbiddenField(`${path}.defaultRequest`, why));
+  } else {
+    collect("default");
+    collect("defaultRequest");
+  }
+  if (
+    limit.type === "PersistentVolumeClaim" &&
+    limit.min?.has("storage") !== true &&
+    limit.max?.has("storage") !== true
+  ) {
+    out.push(
+      required(`${path}.limits`, "either minimum or maximum storage value is required, but neither was provided"),
+    );
+  }
+  collect("maxLimitRequestRatio");
+  for (const name of resources) checkBounds(out, path, limit, name, ofPod, names);
+}
+
+function checkLimitResource(out: Errors, path: string, type: string, name: string, names: Names): void {
+  if (type === "Pod" || type === "Container") checkContainerResourceName(out, path, name, names);
+  else checkResourceName(out, path, name);
+}
+
+/** How the bounds of one resource relate. The values two of the errors show are not those at fault: so the reference. */
+function checkBounds(
+  out: Errors,
+  path: string,
+  limit: LimitRangeItem,
+  name: string,
+  ofPod: boolean,
+  names: Names,
+): void {
+  const min = limit.min?.get(name);
+  const max = limit.max?.get(name);
+  const usual = ofPod ? undefined : limit.default?.get(name);
+  const usualRequest = ofPod ? undefined : limit.defaultRequest?.get(name);
+  const wrong = (field: string, shown: string, why: string): void => {
+    out.push(invalid(`${path}.${field}[${name}]`, goQuantity(shown), why));
+  };
+  const above = (a: string | undefined, b: string | undefined): a is string =>
+    a !== undefined && b !== undefined && compareAmounts(a, b) > 0;
+  if (above(min, max)) wrong("min", min, `min value ${min} is greater than max value ${max}`);
+  if (usualRequest !== undefined) {
+    if (above(min, usualRequest)) {
+      wrong("defaultRequest", usualRequest, `min value ${min} is greater than default request value ${usualRequest}`);
+    }
+    if (above(usualRequest, max)) {
+      wrong("defaultRequest", usualRequest, `default request value ${usualRequest} is greater than max value ${max}`);
+    }
+    if (above(usualRequest, usual)) {
+      const why = `default request value ${usualRequest} is greater than default limit value ${usual}`;
+      wrong("defaultRequest", usualRequest, why);
+    }
+  }
+  if (above(min, usual)) wrong("default", min, `min value ${min} is greater than default value ${usual}`);
+  if (max !== undefined && above(usual, max)) {
+    wrong("default", max, `default value ${usual} is greater than max value ${max}`);
+  }
+  const ratio = limit.maxLimitRequestRatio?.get(name);
+  if (ratio !== undefined) {
+    const fault = ratioFault(ratio, min, max);
+    if (compareAmounts(ratio, "1") < 0) wrong("maxLimitRequestRatio", ratio, `ratio ${ratio} is less than 1`);
+    if (fault !== undefined) wrong("maxLimitRequestRatio", ratio, fault);
+  }
+  if (usual !== undefined && usualRequest !== undefined && !mayOvercommit(name, names)) {
+    if (compareAmounts(usual, usualRequest) !== 0) {
+      const why = `default value ${usual} must equal to defaultRequest value ${usualRequest} in ${name}`;
+      wrong("defaultRequest", usualRequest, why);
+    }
+  }
+}
+
+function ratioFault(ratio: string, min: string | undefined, max: string | undefined): string | undefined {
+  if (min === undefined || max === undefined) return undefined;
+  const thousandths = (text: string): number => Number(wholeUnits(text, 1_000_000n));
+  const bound = thousandths(max) / thousandths(min);
+  if (!(thousandths(ratio) / 1000 > bound)) return undefined;
+  return `ratio ${ratio} is greater than max/min = ${bound.toFixed(6)}`;
 }

@@ -2,14 +2,14 @@
 import { forbiddenField, invalid, required } from "../../api/fielderror.ts";
 import type * as meta from "../../api/gen/meta_v1.ts";
 import { isLabelValue, isQualifiedName } from "../formats.ts";
-import { checkLabels, checkQualifiedName, type Errors } from "./check.ts";
+import { checkLabels, checkQualifiedName, type Errors, eachItem } from "./check.ts";
 
 /** Rules of a label selector; an absent one is fine here. */
 export function checkLabelSelector(out: Errors, path: string, selector: meta.LabelSelector | undefined): void {
   if (selector === undefined) return;
   checkLabels(out, `${path}.matchLabels`, selector.matchLabels);
-  selector.matchExpressions?.forEach((requirement, i) => {
-    checkRequirement(out, `${path}.matchExpressions[${i}]`, requirement);
+  eachItem(selector.matchExpressions, `${path}.matchExpressions`, (requirement, at) => {
+    checkRequirement(out, at, requirement);
   });
 }
 
