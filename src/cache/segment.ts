@@ -24,6 +24,7 @@
 // `order` is the log's newest revision when the entry was written: the revision itself for events, so that order never
 // decreases along a log even where records of old revisions are moved forward.
 import { assert } from "../base/assert.ts";
+import { copyBytes } from "../base/copy.ts";
 import { keyEnd, keyStart, type SelectionSource } from "./selection.ts";
 import { type Location, recordTypes } from "./view.ts";
 
@@ -222,7 +223,7 @@ export class OpenSegment {
     const frameAt = this.dataBytes;
     const frameBytes = this.#writeFrame(entry);
     const selectionAt = this.selectionStart - aligned(entry.selection.length);
-    this.segment.bytes.set(entry.selection, selectionAt);
+    copyBytes(this.segment.bytes, selectionAt, entry.selection);
     const word = index * entryWords;
     const words = this.segment.words;
     words[word + 1] = frameAt;
@@ -250,12 +251,13 @@ export class OpenSegment {
     const frameAt = source.frameAt(index);
     const frameBytes = source.frameBytes(index);
     const data = this.segment.data;
-    data.set(source.data.subarray(frameAt, frameAt + frameBytes), this.dataBytes);
+    copyBytes(data, this.dataBytes, source.data.subarray(frameAt, frameAt + frameBytes));
     data.set(addedPrefix, this.dataBytes);
     const selectionBytes = source.selectionBytes(index);
     const selectionFrom = source.selectionAt(index);
     const selectionAt = this.selectionStart - aligned(selectionBytes);
-    this.segment.bytes.set(source.bytes.subarray(selectionFrom, selectionFrom + selectionBytes), selectionAt);
+    const table = source.bytes.subarray(selectionFrom, selectionFrom + selectionBytes);
+    copyBytes(this.segment.bytes, selectionAt, table);
     const word = here * entryWords;
     const words = this.segment.words;
     words[word + 1] = this.dataBytes;
@@ -292,7 +294,7 @@ export class OpenSegment {
     at += framePrefixBytes;
     // The body goes in behind room for the digits, then its head moves down to make the gap: no temporary views.
     const digits = digitsOf(entry.revision);
-    data.set(body, at + digits);
+    copyBytes(data, at + digits, body);
     data.copyWithin(at, at + digits, at + digits + versionAt);
     writeDigits(data, at + versionAt, digits, entry.revision);
     at += digits + body.length;

@@ -111,11 +111,10 @@ export function selectionSource(table: Uint8Array): SelectionSource {
 /** Bytes of the key in a table that stands alone, at any alignment; -1 when these bytes cannot be a table. */
 export function keyBytesOf(table: Uint8Array): number {
   if (table.byteLength < headerBytes || table.byteLength % 4 !== 0) return -1;
-  const view = new DataView(table.buffer, table.byteOffset, table.byteLength);
-  if (view.getInt32(28, true) !== layout) return -1;
-  const textStart = headerBytes + (view.getInt32(0, true) + view.getInt32(4, true)) * entryBytes;
-  const nameEnd = view.getInt32(20, true);
-  const total = view.getInt32(24, true);
+  if (wordAt(table, 28) !== layout) return -1;
+  const textStart = headerBytes + (wordAt(table, 0) + wordAt(table, 4)) * entryBytes;
+  const nameEnd = wordAt(table, 20);
+  const total = wordAt(table, 24);
   return textStart <= nameEnd && nameEnd <= total && total <= table.byteLength ? nameEnd - textStart : -1;
 }
 
@@ -288,6 +287,10 @@ function same(source: SelectionSource, from: number, end: number, bytes: Uint8Ar
 function text(source: SelectionSource, from: number, end: number): string {
   const bytes = source.bytes;
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("utf8");
+}
+
+function wordAt(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);
 }
 
 function word(source: SelectionSource, index: number): number {
