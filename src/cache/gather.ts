@@ -6,6 +6,7 @@
 //   entered       {"type":"ADDED","object":{…}}\n         the object as it is now
 //   left          {"type":"DELETED","object":{…}}\n       the object as it last matched, at the new resource version
 import { assert } from "../base/assert.ts";
+import { copyBytes } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import { type Location, type LogView, recordTypes } from "./view.ts";
 
@@ -61,8 +62,7 @@ export class Gather {
   /** Adds bytes as they are: not an event of the log. */
   addBytes(bytes: Uint8Array): void {
     this.#reserve(bytes.length);
-    this.#buffer.set(bytes, this.length);
-    this.length += bytes.length;
+    this.length = copyBytes(this.#buffer, this.length, bytes);
   }
 
   #addFrame(head: Uint8Array, object: Uint8Array, transform: Transform | undefined): void {

@@ -5,6 +5,7 @@ import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Selector } from "../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../api/status.ts";
+import { copyBytes } from "../base/copy.ts";
 import { compileSelector } from "../cache/select.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
@@ -291,7 +292,6 @@ class Gather {
     let used = at;
     if (this.#index > 0) target[used++] = 0x2c;
     target[used++] = 0x7b;
-    target.set(bytes.subarray(this.#skip), used);
-    return used + bytes.length - this.#skip;
+    return copyBytes(target, used, bytes.subarray(this.#skip));
   }
 }
