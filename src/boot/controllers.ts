@@ -12,14 +12,17 @@ const retryMs = 1000;
 
 /** The running controllers. */
 export class Controllers {
-  readonly #namespaces: NamespaceController;
+  /** Undefined: not to be run. */
+  readonly #namespaces: NamespaceController | undefined;
   readonly #server: Server;
   readonly #log: Logger;
   #stopped = false;
 
-  constructor(server: Server, log: Logger) {
+  /** `running` names those to run; the namespaces of the start are made in any case. */
+  constructor(server: Server, log: Logger, running: readonly string[]) {
     this.#server = server;
     this.#log = log;
+    if (!running.includes("namespace")) return;
     this.#namespaces = new NamespaceController(writersOf(server), (message, cause) => {
       log.warn(isStatus(cause) ? { status: cause.message } : { err: cause }, message);
     });
@@ -27,7 +30,7 @@ export class Controllers {
 
   /** Resolves when the namespaces of the start exist. */
   async start(): Promise<void> {
-    this.#namespaces.start();
+    this.#namespaces?.start();
     while (!this.#stopped) {
       const refused = await bootstrapNamespaces(writersOf(this.#server));
       if (refused === undefined) return;
@@ -38,6 +41,6 @@ export class Controllers {
 
   stop(): void {
     this.#stopped = true;
-    this.#namespaces.stop();
+    this.#namespaces?.stop();
   }
 }

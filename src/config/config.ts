@@ -26,10 +26,15 @@ export interface Config {
   readonly eventTtlMs: number;
   readonly identity: IdentityName;
   readonly runtimeConfig: ReadonlyMap<string, boolean>;
+  /** Names of the controllers to run. */
+  readonly controllers: readonly string[];
   /** Empty: none. */
   readonly tokenAuthFile: string;
   readonly logLevel: string;
 }
+
+/** Every controller, by name. */
+export const controllerNames = ["namespace"] as const;
 
 /** Reads parsed flags. Returns the one line to print when they contradict each other. */
 export function readConfig(values: FlagValues): Config | string {
@@ -42,7 +47,10 @@ export function readConfig(values: FlagValues): Config | string {
   }
   if (text("fanout-port") !== "0" && text("front") !== "node") return "--fanout-port needs --front=node";
   if (text("data-dir") === "") return "--data-dir must not be empty";
+  const controllers = readControllers(text("controllers"));
+  if (typeof controllers === "string") return controllers;
   return {
+    controllers,
     bindAddress: text("bind-address"),
     securePort: Number(text("secure-port")),
     tlsCertFile: text("tls-cert-file"),
@@ -60,4 +68,20 @@ export function readConfig(values: FlagValues): Config | string {
     tokenAuthFile: text("token-auth-file"),
     logLevel,
   };
+}
+
+/** The controllers a list like `*,-name` asks for (reference: controller manager's --controllers). A text says what is wrong. */
+function readControllers(list: string): string[] | string {
+  const running = new Set<string>();
+  for (const item of list.split(",").map((part) => part.trim())) {
+    const off = item.startsWith("-");
+    const name = off ? item.slice(1) : item;
+    if (item === "") continue;
+    if (item === "*") for (const every of controllerNames) running.add(every);
+    else if (!controllerNames.some((known) => known === name)) {
+      return `--controllers: there is no controller ${JSON.stringify(name)}; there are: ${controllerNames.join(", ")}`;
+    } else if (off) running.delete(name);
+    else running.add(name);
+  }
+  return [...running];
 }

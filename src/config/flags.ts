@@ -82,6 +82,10 @@ export const flags = [
     help: "Names the API is spoken in; kubernetes serves existing clients unchanged. A data directory keeps its identity.",
   },
   {
+    name: "controllers", group: "API", type: "string", default: "*",
+    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace.",
+  },
+  {
     name: "runtime-config", group: "API", type: "map", default: "",
     help: "API groups, versions and resources to switch on or off: key[=true|false], comma-separated.",
   },
