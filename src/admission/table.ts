@@ -6,6 +6,8 @@ import type { Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Views } from "../cache/view.ts";
 import { lifecycle } from "./lifecycle.ts";
+import { nodeTaint } from "./nodetaint.ts";
+import { storageProtection } from "./storageprotection.ts";
 
 /** What is about to happen. */
 export interface Attributes {
@@ -37,7 +39,7 @@ export type Admission = readonly AdmissionPlugin[];
 
 /** Builds the plugins. `namespacePrefix` is the log namespaces are in; `spell` is the identity's. */
 export function admissionPlugins(views: Views, namespacePrefix: string, spell: (name: string) => string): Admission {
-  return [lifecycle(views.log(namespacePrefix), spell)];
+  return [lifecycle(views.log(namespacePrefix), spell), nodeTaint(spell), storageProtection(spell)];
 }
 
 /** Runs the mutating half in order; the first refusal ends it. */

@@ -24,11 +24,17 @@ import {
 /** Namespaces: held by a finalizer in their spec until their contents are gone. */
 export function namespaceStrategy(resource: Resource, identity: Identity): Strategy<Namespace> {
   const finalizer = identity.spell("kubernetes");
+  const nameLabel = identity.spell("kubernetes.io/metadata.name");
   return strategyFor<Namespace>(resource, {
     nameFormat: "dns1123-label",
     returnsDeletedObject: true,
     prepareForCreate(_context, namespace) {
       namespace.status = { phase: "Active" };
+      // Defaults set it for a name that was given; a generated one is known only now.
+      namespace.metadata.labels = (namespace.metadata.labels ?? new Map()).set(
+        nameLabel,
+        namespace.metadata.name ?? "",
+      );
       const finalizers = namespace.spec.finalizers ?? [];
       namespace.spec.finalizers = finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
     },

@@ -8,6 +8,7 @@ import type { Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { kindGroup } from "./metadata.ts";
 import {
   type Current,
   changed,
@@ -130,7 +131,7 @@ function checkPreconditions(
     if (resourceVersion === undefined || resourceVersion === recorded) return undefined;
     return conflict(resource, name, short("ResourceVersion", resourceVersion, recorded));
   }
-  const kind = { group: resource.group, resource: resource.kind };
+  const kind = { group: kindGroup(resource), resource: resource.kind };
   if (uid !== undefined && uid !== meta.uid) {
     const why = `the UID in the precondition (${uid}) does not match the UID in record (${meta.uid}). The object might have been deleted and then recreated`;
     return conflict(kind, name, why);

@@ -4,6 +4,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { type FieldError, invalidObject } from "../api/fielderror.ts";
 import { quote } from "../api/gotext.ts";
 import type { ApiObject, ObjectMeta, OwnerReference } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../api/status.ts";
 import { validateMeta, validateMetaUpdate } from "../kinds/meta.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../kinds/strategy.ts";
@@ -48,7 +49,7 @@ export function prepareCreate(
     ...validateMeta(meta, resource.namespaced, strategy.nameFormat, context.identity),
     ...strategy.validate(context, object),
   ];
-  if (errors.length > 0) return invalidObject(resource.group, resource.kind, meta.name ?? "", errors);
+  if (errors.length > 0) return invalidObject(kindGroup(resource), resource.kind, meta.name ?? "", errors);
   const version = request.name === "" ? parseVersion(meta.resourceVersion) : 0n;
   // 500 on the reference. A PUT that creates ignores the version.
   if (typeof version === "string" || version > 0n) {
@@ -81,7 +82,13 @@ export function prepareUpdate(
   restoreSystemFields(meta, old.metadata, context.now);
   const common = validateMetaUpdate(meta, old.metadata, resource.namespaced, context.identity);
   const errors: FieldError[] = [...common, ...part.validate(context, object, old)];
-  return errors.length === 0 ? undefined : invalidObject(resource.group, resource.kind, name, errors);
+  return errors.length === 0 ? undefined : invalidObject(kindGroup(resource), resource.kind, name, errors);
+}
+
+/** The group a kind is in where messages name the kind: two kinds kept the one they came from (reference). */
+export function kindGroup({ group, resource }: Resource): string {
+  const moved = group.startsWith("networking.") && (resource === "ingresses" || resource === "networkpolicies");
+  return moved ? "extensions" : group;
 }
 
 /** The rules of the part of an object a request writes. */

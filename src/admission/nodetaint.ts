@@ -1,0 +1,21 @@
+// TaintNodesByCondition: a new node takes no pods before somebody found it ready.
+import type { Node } from "../api/gen/core_v1.ts";
+import type { AdmissionPlugin } from "./table.ts";
+
+/** Builds the plugin. */
+export function nodeTaint(spell: (name: string) => string): AdmissionPlugin {
+  const key = spell("node.kubernetes.io/not-ready");
+  const effect = "NoSchedule";
+  return {
+    plugin: "TaintNodesByCondition",
+    mutate({ operation, resource, subresource, object }) {
+      if (operation !== "create" || subresource !== "") return undefined;
+      if (resource.group !== "" || resource.resource !== "nodes") return undefined;
+      const { spec } = object as Node;
+      const taints = spec.taints ?? [];
+      if (!taints.some((taint) => taint.key === key && taint.effect === effect))
+        spec.taints = [...taints, { key, effect }];
+      return undefined;
+    },
+  };
+}
