@@ -36,52 +36,50 @@ export function encodeForStore(message: Message, object: object): { body: Uint8A
 const metadataKey = '"metadata":';
 const versionGap = '"resourceVersion":""';
 
-/** `stored`: metadata.resourceVersion is written, and empty. */
+/** `stored`: the object is an API object, whose metadata.resourceVersion is written, and empty. */
 function writeMessage(plan: Plan, object: Source, stored: boolean): string {
   let text = "{";
   for (const slot of plan.slots) {
     const value = object[slot.json];
-    if (stored && slot.json === "metadata") {
-      text += `${separator(text)}${metadataKey}${writeStoredMeta(slotPlan(slot), (value ?? nothing) as Source)}`;
-      continue;
-    }
-    if (value === undefined) {
-      if (slot.always) text += separator(text) + slot.jsonKey + writeAbsent(slot);
-      continue;
-    }
-    if (slot.cardinality === "one") {
-      if (slot.dropsZero && (value === "" || value === 0 || value === false) && slot.shape <= shapes.bytes) continue;
-      text += separator(text) + slot.jsonKey + writeOne(slot, value);
-    } else if (slot.cardinality === "list") {
-      const list = value as readonly unknown[];
-      if (list.length > 0) text += separator(text) + slot.jsonKey + writeList(slot, list);
-      else if (slot.always) text += `${separator(text)}${slot.jsonKey}${slot.emptyIsNull ? "null" : "[]"}`;
-    } else {
-      const map = value as ReadonlyMap<string, unknown>;
-      if (map.size > 0) text += separator(text) + slot.jsonKey + writeMap(slot, map);
-      else if (slot.always) text += `${separator(text)}${slot.jsonKey}${slot.emptyIsNull ? "null" : "{}"}`;
-    }
+    const field =
+      stored && slot.json === "metadata"
+        ? metadataKey + writeStoredMeta(slotPlan(slot), (value ?? nothing) as Source)
+        : writeField(slot, value);
+    if (field !== "") text += separator(text) + field;
   }
   return `${text}}`;
-}
-
-/** A comma, but for the first field. */
-function separator(text: string): string {
-  return text.length === 1 ? "" : ",";
 }
 
 /** metadata with an empty resourceVersion in its place. */
 function writeStoredMeta(plan: Plan, meta: Source): string {
   let text = "{";
   for (const slot of plan.slots) {
-    if (slot.json === "resourceVersion") {
-      text += separator(text) + versionGap;
-      continue;
-    }
-    const part = writeMessage({ ...plan, slots: [slot] }, meta, false);
-    if (part !== "{}") text += separator(text) + part.slice(1, -1);
+    const field = slot.json === "resourceVersion" ? versionGap : writeField(slot, meta[slot.json]);
+    if (field !== "") text += separator(text) + field;
   }
   return `${text}}`;
+}
+
+/** Key and value, or nothing where the field is left out. */
+function writeField(slot: Slot, value: unknown): string {
+  if (value === undefined) return slot.always ? slot.jsonKey + writeAbsent(slot) : "";
+  if (slot.cardinality === "one") {
+    const zero = value === "" || value === 0 || value === false;
+    return zero && slot.dropsZero && slot.shape <= shapes.bytes ? "" : slot.jsonKey + writeOne(slot, value);
+  }
+  if (slot.cardinality === "list") {
+    const list = value as readonly unknown[];
+    if (list.length > 0) return slot.jsonKey + writeList(slot, list);
+    return slot.always ? slot.jsonKey + (slot.emptyIsNull ? "null" : "[]") : "";
+  }
+  const map = value as ReadonlyMap<string, unknown>;
+  if (map.size > 0) return slot.jsonKey + writeMap(slot, map);
+  return slot.always ? slot.jsonKey + (slot.emptyIsNull ? "null" : "{}") : "";
+}
+
+/** A comma, but for the first field. */
+function separator(text: string): string {
+  return text.length === 1 ? "" : ",";
 }
 
 /** A field that is always written and is not there: the zero of its type. */
