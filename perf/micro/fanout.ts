@@ -56,13 +56,11 @@ class Bench {
   readonly writer = new LogWriter({ prefixes: [prefix], historyBytes: 16 * 1024 * 1024 });
   revision = 0;
   readonly #last = new Map<string, { revision: number; createRevision: number }>();
-  readonly #body: Buffer;
-  readonly #versionAt: number;
+  readonly #head = '{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"';
+  readonly #tail: string;
 
   constructor() {
-    const head = '{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"';
-    this.#versionAt = head.length;
-    this.#body = Buffer.from(`${head}"},"spec":{"pad":"${"p".repeat(bodyBytes - head.length - 40)}"}}`);
+    this.#tail = `"},"spec":{"pad":"${"p".repeat(bodyBytes - this.#head.length - 40)}"}}`;
   }
 
   next(): Record {
@@ -91,8 +89,8 @@ class Bench {
       prefix,
       key,
       selection: encodeSelection(namespace, name, labels, fields),
-      body: this.#body,
-      versionAt: this.#versionAt,
+      body: Buffer.from(`${this.#head}${this.revision}${this.#tail}`),
+      versionAt: this.#head.length,
     };
   }
 

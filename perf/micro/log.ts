@@ -25,7 +25,7 @@ function recordOf(revision: number, number: number, type: ChangeType, bodyBytes:
   const name = `web-6d4cf56db6-${String(number).padStart(5, "0")}`;
   const head = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${name}","namespace":"ns-${number % 50}","resourceVersion":"`;
   const tail = '"},"spec":{"x":"';
-  const body = Buffer.from(`${head}${tail}${"x".repeat(bodyBytes - head.length - tail.length - 3)}"}}`);
+  const body = Buffer.from(`${head}${revision}${tail}${"x".repeat(bodyBytes - head.length - tail.length - 3)}"}}`);
   const fields = [["spec.nodeName", `node-${number % 100}`] as const, ["status.phase", "Running"] as const];
   return {
     revision,

@@ -46,7 +46,6 @@ const entryDoubles = entryBytes / 8;
 
 const newline = 0x0a;
 const closingBrace = 0x7d;
-const zeroDigit = 0x30;
 
 function framePrefix(type: string): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(`{"type":"${type}",${" ".repeat("MODIFIED".length - type.length)}"object":`);
@@ -84,7 +83,7 @@ export interface Entry {
   previousSegment: number;
   previousIndex: number;
   selection: Uint8Array;
-  /** The object's JSON without the digits of its version. */
+  /** The object's JSON, the digits of its version included. */
   body: Uint8Array;
   versionAt: number;
 }
@@ -287,26 +286,22 @@ export class OpenSegment {
   }
 
   #writeFrame(entry: Entry): number {
-    const { body, versionAt } = entry;
+    const { body } = entry;
     const data = this.segment.data;
     let at = this.dataBytes;
     data.set(framePrefixOf(entry.type), at);
     at += framePrefixBytes;
-    // The body goes in behind room for the digits, then its head moves down to make the gap: no temporary views.
-    const digits = digitsOf(entry.revision);
-    copyBytes(data, at + digits, body);
-    data.copyWithin(at, at + digits, at + digits + versionAt);
-    writeDigits(data, at + versionAt, digits, entry.revision);
-    at += digits + body.length;
+    copyBytes(data, at, body);
+    at += body.length;
     data[at] = closingBrace;
     data[at + 1] = newline;
     return at + 2 - this.dataBytes;
   }
 }
 
-/** Bytes of the frame of a body without version digits, at a revision. */
-export function bytesOfFrame(bodyBytes: number, revision: number): number {
-  return frameExtraBytes + bodyBytes + digitsOf(revision);
+/** Bytes of the frame of a body. */
+export function bytesOfFrame(bodyBytes: number): number {
+  return frameExtraBytes + bodyBytes;
 }
 
 /** Bytes of meta that records and their tables take, the closing entry included. */
@@ -317,19 +312,4 @@ export function bytesOfMeta(count: number, selectionBytes: number): number {
 /** Selection tables start at multiples of 4. */
 function aligned(bytes: number): number {
   return (bytes + 3) & ~3;
-}
-
-function digitsOf(revision: number): number {
-  let digits = 1;
-  for (let rest = revision; rest >= 10; rest = Math.floor(rest / 10)) digits++;
-  return digits;
-}
-
-function writeDigits(target: Uint8Array, at: number, digits: number, revision: number): void {
-  let rest = revision;
-  for (let i = at + digits - 1; i >= at; i--) {
-    const quotient = Math.floor(rest / 10);
-    target[i] = zeroDigit + rest - quotient * 10;
-    rest = quotient;
-  }
 }

@@ -196,7 +196,7 @@ export class LogWriter {
     entry.selection = record.selection;
     entry.body = record.body;
     entry.versionAt = record.versionAt;
-    const frameBytes = bytesOfFrame(record.body.length, record.revision);
+    const frameBytes = bytesOfFrame(record.body.length);
     const segment = this.#room(log, frameBytes, record.selection.length);
     const index = segment.open.append(entry);
     this.#revision = record.revision;

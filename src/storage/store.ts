@@ -46,6 +46,7 @@ export interface Record {
   readonly prefix: string;
   readonly key: string;
   readonly selection: Uint8Array;
+  /** The object's JSON with the revision's digits in it, at `versionAt`. */
   readonly body: Uint8Array;
   readonly versionAt: number;
 }

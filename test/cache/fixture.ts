@@ -37,7 +37,7 @@ export class RecordSource {
     if (type === changeTypes.delete) this.#live.delete(key);
     else this.#live.set(key, { revision: this.revision, createRevision });
     const head = `{"kind":"Pod","metadata":{"namespace":"${namespace}","name":"${name}","resourceVersion":"`;
-    const text = `${head}"},"pad":"${padOf(this.revision, padBytes)}"}`;
+    const text = `${head}${this.revision}"},"pad":"${padOf(this.revision, padBytes)}"}`;
     return {
       revision: this.revision,
       createRevision,
@@ -62,9 +62,7 @@ function padOf(revision: number, bytes: number): string {
 
 /** The object's JSON as readers must see it. */
 export function objectOf(record: Record): string {
-  const body = Buffer.from(record.body);
-  const head = body.toString("utf8", 0, record.versionAt);
-  return `${head}${record.revision}${body.toString("utf8", record.versionAt)}`;
+  return Buffer.from(record.body).toString();
 }
 
 const eventNames: { readonly [type: number]: string } = {

@@ -88,15 +88,16 @@ class Expected {
       const key = record.key.slice(prefix.length + 1);
       const { createRevision, type } = record;
       // Bodies are made again when they are looked at: all of them would not fit.
-      const head = Buffer.from(record.body.subarray(0, record.versionAt)).toString();
-      const padBytes = record.body.length - record.versionAt - '"},"pad":""}'.length;
+      const headBytes = record.versionAt + String(record.revision).length;
+      const head = Buffer.from(record.body.subarray(0, headBytes)).toString();
+      const padBytes = record.body.length - headBytes - '"},"pad":""}'.length;
       const object = () => {
         const pad = String(record.revision)
           .padStart(10, "0")
           .repeat(Math.ceil(padBytes / 10))
           .slice(0, padBytes);
         const body = Buffer.from(`${head}"},"pad":"${pad}"}`);
-        return objectOf({ ...record, body, versionAt: Buffer.byteLength(head) });
+        return objectOf({ ...record, body });
       };
       const version: Version = { revision: record.revision, createRevision, type, object };
       const versions = this.versions.get(key);
