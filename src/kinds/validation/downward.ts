@@ -1,7 +1,7 @@
 // References from a pod to its own fields and resources: in environment variables and in downward API volumes.
 import { invalid, notSupported, required } from "../../api/fielderror.ts";
 import type { ObjectFieldSelector, ResourceFieldSelector } from "../../api/gen/core_v1.ts";
-import { billionths } from "./amounts.ts";
+import { compareAmounts } from "./amounts.ts";
 import { checkQualifiedName, type Errors, empty } from "./check.ts";
 
 /** Fields an environment variable may show, sorted as messages list them. */
@@ -96,7 +96,7 @@ export function checkResourceFieldRef(out: Errors, path: string, ref: ResourceFi
 }
 
 function checkDivisor(out: Errors, path: string, resource: string, divisor: string): void {
-  if (billionths(divisor) === 0n) return;
+  if (compareAmounts(divisor, "0") === 0) return;
   const wrong = (allowed: readonly string[], what: string): void => {
     if (allowed.includes(divisor)) return;
     const list = allowed === cpuDivisors ? "1m and 1" : byteDivisors.join(", ");

@@ -4,7 +4,7 @@ import type { LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec } fro
 import type { GoText } from "../../api/gotext.ts";
 import { immutableMessage, isQualifiedName } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { compareAmounts, goQuantity, wholeUnits } from "./amounts.ts";
+import { compareAmounts, goQuantity, thousandths } from "./amounts.ts";
 import { type Errors, eachItem, faults } from "./check.ts";
 import { goStringList } from "./gostruct.ts";
 import { type Names, namesOf } from "./names.ts";
@@ -292,8 +292,7 @@ function checkBounds(
 
 function ratioFault(ratio: string, min: string | undefined, max: string | undefined): string | undefined {
   if (min === undefined || max === undefined) return undefined;
-  const thousandths = (text: string): number => Number(wholeUnits(text, 1_000_000n));
-  const bound = thousandths(max) / thousandths(min);
-  if (!(thousandths(ratio) / 1000 > bound)) return undefined;
+  const bound = Number(thousandths(max)) / Number(thousandths(min));
+  if (!(Number(thousandths(ratio)) / 1000 > bound)) return undefined;
   return `ratio ${ratio} is greater than max/min = ${bound.toFixed(6)}`;
 }

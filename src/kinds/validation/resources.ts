@@ -3,7 +3,14 @@
 import { type FieldError, forbiddenField, invalid, required } from "../../api/fielderror.ts";
 import type { ResourceRequirements } from "../../api/gen/core_v1.ts";
 import { isQualifiedName, nonNegativeMessage } from "../formats.ts";
-import { billionths, compareAmounts, goQuantity, isNegativeAmount, isWholeAmount, wholeUnits } from "./amounts.ts";
+import {
+  compareAmounts,
+  goQuantity,
+  isNegativeAmount,
+  isPositiveAmount,
+  isWholeAmount,
+  wholeUnits,
+} from "./amounts.ts";
 import { type Errors, faults } from "./check.ts";
 import type { Names } from "./names.ts";
 
@@ -171,6 +178,6 @@ function checkPages(out: Errors, path: string, name: string, amount: string, ind
 /** True when huge pages of an amount fill their pages, whose size is in the name. */
 export function isDivisible(name: string, amount: string): boolean {
   const size = name.slice(hugePrefix.length);
-  if (billionths(size) <= 0n || !isWholeAmount(size)) return false;
+  if (!isPositiveAmount(size) || !isWholeAmount(size)) return false;
   return wholeUnits(amount) % wholeUnits(size) === 0n;
 }

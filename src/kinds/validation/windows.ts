@@ -7,7 +7,6 @@ const field = "runAsUserName";
 /** What is wrong with the name of a Windows user. */
 export function windowsUserFaults(name: string): string[] {
   if (name === "") return [`${field} cannot be an empty string`];
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
   if (/[\u0000-\u001f\u007f]/.test(name)) return [`${field} cannot contain control characters`];
   const parts = name.split("\\");
   if (parts.length > 2) return [`${field} cannot contain more than one backslash`];
