@@ -27,7 +27,9 @@ async function main(): Promise<void> {
   const config = readCommandLine(process.argv.slice(2));
   const log = createLog(config.logLevel, "main");
   const fileTokens = checkFiles(config);
-  mending(`cannot make the data directory ${config.dataDir}`, () => mkdirSync(config.dataDir, { recursive: true, mode: 0o700 }));
+  mending(`cannot make the data directory ${config.dataDir}`, () =>
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 }),
+  );
   const port = await claimPort(config.bindAddress, config.securePort);
   if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
   const listeners = planListeners(config, port);
@@ -61,7 +63,9 @@ function readCommandLine(args: readonly string[]): Config {
     process.exit(0);
   }
   if (values.get("version") === "true") {
-    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+      version: string;
+    };
     process.stdout.write(`orch ${version}\n`);
     process.exit(0);
   }
@@ -74,7 +78,9 @@ function readCommandLine(args: readonly string[]): Config {
 function claimPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once("error", (error) => reject(new BootFault(`cannot listen on ${addressOf(host, port, false)}: ${reasonOf(error)}`)));
+    probe.once("error", (error) =>
+      reject(new BootFault(`cannot listen on ${addressOf(host, port, false)}: ${reasonOf(error)}`)),
+    );
     probe.listen({ host, port, exclusive: true }, () => {
       const { port: found } = probe.address() as { port: number };
       probe.close(() => resolve(found));
@@ -94,7 +100,8 @@ function planListeners(config: Config, port: number): ListenerPlan[] {
   const reusePort = front === "node" && config.frontWorkers > 1 && (major > 22 || (major === 22 && minor >= 12));
   const listeners: ListenerPlan[] = [{ front, port, fd: undefined, reusePort }];
   if (config.fanoutPort !== 0) {
-    if (!uwsLoads()) throw new BootFault(`--fanout-port needs the uws front, which Node ${process.version} cannot load`);
+    if (!uwsLoads())
+      throw new BootFault(`--fanout-port needs the uws front, which Node ${process.version} cannot load`);
     listeners.push({ front: "uws", port: config.fanoutPort, fd: undefined, reusePort: true });
   }
   return listeners;

@@ -36,7 +36,8 @@ export function parseTokens(csv: string): TokenUser[] | string {
   if (typeof rows === "string") return rows;
   for (const { line, fields } of rows) {
     const [token = "", name = "", uid = "", groups = ""] = fields;
-    if (fields.length < 3) return `line ${line} must have at least 3 columns (token, user name, user uid), found ${fields.length}`;
+    if (fields.length < 3)
+      return `line ${line} must have at least 3 columns (token, user name, user uid), found ${fields.length}`;
     if (token === "") continue;
     const hash = hashToken(token);
     users.set(hash, { hash, name, uid, groups: groups === "" ? [] : groups.split(",").map((group) => group.trim()) });

@@ -12,7 +12,11 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000];
 
 /** Counts the store thread's work into `registry`. Returns what the loop reports commits to. */
 export function countStore(registry: Registry, store: Store, writer: LogWriter): (batch: BatchSeen) => void {
-  const seconds = registry.histogram("orch_store_commit_seconds", "Seconds of a transaction, to its end on the disk.", commitSeconds);
+  const seconds = registry.histogram(
+    "orch_store_commit_seconds",
+    "Seconds of a transaction, to its end on the disk.",
+    commitSeconds,
+  );
   const sizes = registry.histogram("orch_store_batch_changes", "Changes of a transaction.", batchSizes);
   const changes = registry.counter("orch_store_changes_total", "Changes asked for, by what became of them.", "outcome");
   const revision = registry.gauge("orch_store_revision", "Newest committed revision.");
@@ -49,8 +53,17 @@ export function countStore(registry: Registry, store: Store, writer: LogWriter):
 export function countLoop(registry: Registry, thread: string): void {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
-  const lag = registry.gauge("orch_event_loop_lag_seconds", "Lag of a thread's event loop since the last scrape.", "thread", "quantile");
-  const busy = registry.gauge("orch_event_loop_utilization", "Share of its time a thread is busy, since the last scrape.", "thread");
+  const lag = registry.gauge(
+    "orch_event_loop_lag_seconds",
+    "Lag of a thread's event loop since the last scrape.",
+    "thread",
+    "quantile",
+  );
+  const busy = registry.gauge(
+    "orch_event_loop_utilization",
+    "Share of its time a thread is busy, since the last scrape.",
+    "thread",
+  );
   let before = performance.eventLoopUtilization();
   registry.onCollect(() => {
     for (const quantile of [50, 99]) lag.set(`${thread}\0${quantile / 100}`, delay.percentile(quantile) / 1e9);
@@ -65,7 +78,10 @@ export function countLoop(registry: Registry, thread: string): void {
 export function countProcess(registry: Registry): void {
   const cpu = registry.counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.");
   const resident = registry.gauge("process_resident_memory_bytes", "Resident memory size in bytes.");
-  const started = registry.gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.");
+  const started = registry.gauge(
+    "process_start_time_seconds",
+    "Start time of the process since unix epoch in seconds.",
+  );
   const files = registry.gauge("process_open_fds", "Number of open file descriptors.");
   const heap = registry.gauge("orch_heap_bytes", "Heap of the main thread.");
   started.set("", Date.now() / 1000 - process.uptime());

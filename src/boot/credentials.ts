@@ -25,16 +25,22 @@ export interface Credentials {
 export function checkFiles(config: Config): TokenUser[] {
   if (config.tlsCertFile !== "") checkPair(config.tlsCertFile, config.tlsPrivateKeyFile);
   if (config.tokenAuthFile === "") return [];
-  const csv = mending(`cannot read --token-auth-file ${config.tokenAuthFile}`, () => readFileSync(config.tokenAuthFile, "utf8"));
+  const csv = mending(`cannot read --token-auth-file ${config.tokenAuthFile}`, () =>
+    readFileSync(config.tokenAuthFile, "utf8"),
+  );
   const tokens = parseTokens(csv);
   if (typeof tokens === "string") throw new BootFault(`--token-auth-file ${config.tokenAuthFile}: ${tokens}`);
   return tokens;
 }
 
 function checkPair(certFile: string, keyFile: string): void {
-  const certificate = mending(`cannot read --tls-cert-file ${certFile}`, () => new X509Certificate(readFileSync(certFile)));
+  const certificate = mending(
+    `cannot read --tls-cert-file ${certFile}`,
+    () => new X509Certificate(readFileSync(certFile)),
+  );
   const key = mending(`cannot read --tls-private-key-file ${keyFile}`, () => createPrivateKey(readFileSync(keyFile)));
-  if (!certificate.checkPrivateKey(key)) throw new BootFault(`the key in ${keyFile} does not belong to the certificate in ${certFile}`);
+  if (!certificate.checkPrivateKey(key))
+    throw new BootFault(`the key in ${keyFile} does not belong to the certificate in ${certFile}`);
 }
 
 /** Makes or finds everything, in a data directory that is ours alone. Throws BootFault. */
@@ -44,7 +50,9 @@ export async function keepCredentials(
   fileTokens: readonly TokenUser[],
   clock: Clock,
 ): Promise<Credentials> {
-  const adminToken = mending(`cannot keep a token in ${config.dataDir}`, () => keepAdminToken(join(config.dataDir, "admin.token")));
+  const adminToken = mending(`cannot keep a token in ${config.dataDir}`, () =>
+    keepAdminToken(join(config.dataDir, "admin.token")),
+  );
   const administrator: TokenUser = { hash: hashToken(adminToken), name: "admin", uid: "admin", groups: [mastersGroup] };
   const tokens = [administrator, ...fileTokens];
   if (config.tlsCertFile !== "") {

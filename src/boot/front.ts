@@ -1,11 +1,11 @@
 // The body of a front thread: it opens what the server answers from, then its listeners, and does what main tells it.
 // A bug ends the thread, but not before its listeners are closed: an open one would take the whole process along.
 import type { MessagePort } from "node:worker_threads";
-import type { ListenOptions, Listener } from "../http/listener.ts";
+import type { Listener, ListenOptions } from "../http/listener.ts";
 import { listenNode } from "../http/node.ts";
 import { listenUws } from "../http/uws.ts";
-import type { FrontData, FromFront, ListenerPlan, ToFront } from "./messages.ts";
-import { openServer, type FrontServer } from "./server.ts";
+import type { FromFront, FrontData, ListenerPlan, ToFront } from "./messages.ts";
+import { type FrontServer, openServer } from "./server.ts";
 
 /** How often a draining front looks whether it is done, in milliseconds. */
 const drainLookMs = 20;

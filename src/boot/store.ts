@@ -1,12 +1,13 @@
 // The body of the store thread: it opens the durable log, fills the shared logs from it, and serves the fronts' ports.
-import type { MessagePort } from "node:worker_threads";
+
 import { join } from "node:path";
+import type { MessagePort } from "node:worker_threads";
 import { identities } from "../api/identity.ts";
 import { createScheme } from "../api/scheme.ts";
 import { systemClock } from "../base/clock.ts";
 import { LogWriter } from "../cache/writer.ts";
 import { Registry } from "../observe/metrics.ts";
-import { serveStore, type StoreLoop } from "../storage/serve.ts";
+import { type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
 import { engines } from "../storage/table.ts";
 import { countStore } from "./count.ts";

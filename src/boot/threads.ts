@@ -3,10 +3,10 @@
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
+import type { Logger } from "../observe/log.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import { BootFault, die } from "./fault.ts";
 import type { FromFront, FromStore, FrontData, ListenerPlan, StoreData, ToFront, ToStore } from "./messages.ts";
-import type { Logger } from "../observe/log.ts";
 
 /** The store thread. */
 export class StoreThread {
@@ -118,10 +118,14 @@ export class Fronts {
     store.connect(storeThere, logThere);
     const shared = this.#threads.get(0)?.fd;
     const listeners = this.#options.listeners.map((plan, i) =>
-      i === 0 && index > 0 && plan.front === "node" && !plan.reusePort ? { ...plan, fd: shared } : plan
+      i === 0 && index > 0 && plan.front === "node" && !plan.reusePort ? { ...plan, fd: shared } : plan,
     );
     const frontData: FrontData = { ...data, config, index, listeners, storePort: storeHere, logPort: logHere };
-    const worker = new Worker(script, { workerData: frontData, transferList: [storeHere, logHere], name: `front-${index}` });
+    const worker = new Worker(script, {
+      workerData: frontData,
+      transferList: [storeHere, logHere],
+      name: `front-${index}`,
+    });
     const thread: FrontThread = {
       index,
       worker,
@@ -173,7 +177,8 @@ export class Fronts {
     this.#options.log.error({ front: thread.index, crash: thread.crash ?? "its thread ended" }, "A front crashed");
     const now = performance.now();
     this.#restarts = [...this.#restarts.filter((at) => now - at < 60_000), now];
-    if (this.#restarts.length > limits.frontRestartsPerMinuteMax) die(`front ${thread.index} crashes again and again`, 2);
+    if (this.#restarts.length > limits.frontRestartsPerMinuteMax)
+      die(`front ${thread.index} crashes again and again`, 2);
     this.#restart(thread).catch((error: Error) => die(error.message, 2));
   }
 
@@ -189,7 +194,9 @@ export class Fronts {
   }
 
   collect(): Promise<readonly FamilySnapshot[]>[] {
-    return [...this.#threads.values()].map((thread) => thread.scrapes.ask((id) => tell(thread, { kind: "collect", id })));
+    return [...this.#threads.values()].map((thread) =>
+      thread.scrapes.ask((id) => tell(thread, { kind: "collect", id })),
+    );
   }
 
   /** From now on /readyz says no. */
@@ -202,12 +209,13 @@ export class Fronts {
   async drain(msMax: number): Promise<void> {
     const threads = [...this.#threads.values()];
     const streamsPerSecond = Math.ceil(limits.streamsEndedPerSecond / Math.max(1, threads.length));
-    const done = threads.map((thread) =>
-      new Promise<void>((resolve) => {
-        thread.drained = resolve;
-        thread.worker.once("exit", () => resolve());
-        tell(thread, { kind: "drain", streamsPerSecond });
-      })
+    const done = threads.map(
+      (thread) =>
+        new Promise<void>((resolve) => {
+          thread.drained = resolve;
+          thread.worker.once("exit", () => resolve());
+          tell(thread, { kind: "drain", streamsPerSecond });
+        }),
     );
     await within(Promise.all(done), msMax);
     const ended = threads.map((thread) => new Promise<void>((resolve) => thread.worker.once("exit", () => resolve())));

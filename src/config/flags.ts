@@ -29,77 +29,149 @@ const fronts = Math.max(1, availableParallelism() - 1);
 /** All flags, in the order of --help. */
 export const flags = [
   {
-    name: "bind-address", group: "Serving", type: "string", default: "127.0.0.1",
+    name: "bind-address",
+    group: "Serving",
+    type: "string",
+    default: "127.0.0.1",
     help: "IP address to listen on; 0.0.0.0 or :: for all interfaces.",
   },
   {
-    name: "secure-port", group: "Serving", type: "int", default: "6443", min: 0, max: 65_535,
+    name: "secure-port",
+    group: "Serving",
+    type: "int",
+    default: "6443",
+    min: 0,
+    max: 65_535,
     help: "Port for HTTPS; 0 picks a free one.",
   },
   {
-    name: "tls-cert-file", group: "Serving", type: "string", default: "",
+    name: "tls-cert-file",
+    group: "Serving",
+    type: "string",
+    default: "",
     help: "PEM file of the serving certificate, with its intermediates; without it one is made in the data directory.",
   },
   {
-    name: "tls-private-key-file", group: "Serving", type: "string", default: "",
+    name: "tls-private-key-file",
+    group: "Serving",
+    type: "string",
+    default: "",
     help: "PEM file of the private key that belongs to --tls-cert-file.",
   },
   {
-    name: "front", group: "Serving", type: "string", default: "auto", choices: ["auto", "uws", "node"],
+    name: "front",
+    group: "Serving",
+    type: "string",
+    default: "auto",
+    choices: ["auto", "uws", "node"],
     help: "HTTP implementation: uws is the fast one; node takes request lines beyond 1 KiB; auto is uws where it loads.",
   },
   {
-    name: "front-workers", group: "Serving", type: "int", default: String(fronts), min: 1, max: 64,
+    name: "front-workers",
+    group: "Serving",
+    type: "int",
+    default: String(fronts),
+    min: 1,
+    max: 64,
     help: "Threads that serve requests; default: cores less one.",
   },
   {
-    name: "fanout-port", group: "Serving", type: "int", default: "0", min: 0, max: 65_535,
+    name: "fanout-port",
+    group: "Serving",
+    type: "int",
+    default: "0",
+    min: 0,
+    max: 65_535,
     help: "Additional port served by uws beside --front=node, for watchers; 0 is off.",
   },
   {
-    name: "request-timeout", group: "Serving", type: "duration", default: formatDuration(limits.requestMsMax),
-    min: 1, max: 3_600_000,
+    name: "request-timeout",
+    group: "Serving",
+    type: "duration",
+    default: formatDuration(limits.requestMsMax),
+    min: 1,
+    max: 3_600_000,
     help: "Time after which a request that is not a watch is given up.",
   },
   {
-    name: "min-request-timeout", group: "Serving", type: "int", default: "1800", min: 0, max: 86_400,
+    name: "min-request-timeout",
+    group: "Serving",
+    type: "int",
+    default: "1800",
+    min: 0,
+    max: 86_400,
     help: "Seconds a watch without timeoutSeconds lasts at least; it ends at random before twice that.",
   },
   {
-    name: "shutdown-delay-duration", group: "Serving", type: "duration", default: "0s", min: 0, max: 3_600_000,
+    name: "shutdown-delay-duration",
+    group: "Serving",
+    type: "duration",
+    default: "0s",
+    min: 0,
+    max: 3_600_000,
     help: "After SIGTERM, how long /readyz says no while requests are still taken.",
   },
   {
-    name: "data-dir", group: "Storage", type: "string", default: ".orch",
+    name: "data-dir",
+    group: "Storage",
+    type: "string",
+    default: ".orch",
     help: "Directory of the embedded store, certificates and the administrator's configuration.",
   },
   {
-    name: "event-ttl", group: "Storage", type: "duration", default: "1h0m0s", min: 1, max: 31_536_000_000,
+    name: "event-ttl",
+    group: "Storage",
+    type: "duration",
+    default: "1h0m0s",
+    min: 1,
+    max: 31_536_000_000,
     help: "How long events are kept.",
   },
   {
-    name: "identity", group: "API", type: "string", default: "orch", choices: ["orch", "kubernetes"],
+    name: "identity",
+    group: "API",
+    type: "string",
+    default: "orch",
+    choices: ["orch", "kubernetes"],
     help: "Names the API is spoken in; kubernetes serves existing clients unchanged. A data directory keeps its identity.",
   },
   {
-    name: "controllers", group: "API", type: "string", default: "*",
+    name: "controllers",
+    group: "API",
+    type: "string",
+    default: "*",
     help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace.",
   },
   {
-    name: "runtime-config", group: "API", type: "map", default: "",
+    name: "runtime-config",
+    group: "API",
+    type: "map",
+    default: "",
     help: "API groups, versions and resources to switch on or off: key[=true|false], comma-separated.",
   },
   {
-    name: "token-auth-file", group: "Authentication", type: "string", default: "",
-    help: "CSV file of static tokens: token,user,uid,\"group1,group2\".",
+    name: "token-auth-file",
+    group: "Authentication",
+    type: "string",
+    default: "",
+    help: 'CSV file of static tokens: token,user,uid,"group1,group2".',
   },
   {
-    name: "log-level", group: "Logging", type: "string", default: "info",
+    name: "log-level",
+    group: "Logging",
+    type: "string",
+    default: "info",
     choices: ["fatal", "error", "warn", "info", "debug", "trace"],
     help: "Least severe lines to log.",
   },
   {
-    name: "v", group: "Logging", type: "int", default: "0", short: "v", min: 0, max: 10,
+    name: "v",
+    group: "Logging",
+    type: "int",
+    default: "0",
+    short: "v",
+    min: 0,
+    max: 10,
     help: "Verbosity by number: 3 logs every request, 6 and more everything.",
   },
   { name: "help", group: "Help", type: "bool", default: "false", short: "h", help: "Print the flags and exit." },
@@ -133,7 +205,8 @@ export function parseFlags(args: readonly string[], table: readonly Flag[] = fla
       if (value === undefined) return { fault: `flag needs an argument: --${flag.name}` };
     }
     const wrong = checkValue(flag, value);
-    if (wrong !== undefined) return { fault: `invalid argument ${JSON.stringify(value)} for "--${flag.name}" flag: ${wrong}` };
+    if (wrong !== undefined)
+      return { fault: `invalid argument ${JSON.stringify(value)} for "--${flag.name}" flag: ${wrong}` };
     const joins = flag.type === "map" && seen.has(flag.name);
     values.set(flag.name, joins ? `${values.get(flag.name) ?? ""},${value}` : value);
     seen.add(flag.name);
@@ -164,7 +237,8 @@ function checkValue(flag: Flag, value: string): string | undefined {
     case "map":
       return parseMap(value) === undefined ? "it must be key[=true|false], comma-separated" : undefined;
     case "string":
-      if (flag.choices !== undefined && !flag.choices.includes(value)) return `it must be one of ${flag.choices.join(", ")}`;
+      if (flag.choices !== undefined && !flag.choices.includes(value))
+        return `it must be one of ${flag.choices.join(", ")}`;
       return undefined;
   }
 }
@@ -215,7 +289,12 @@ export function helpText(table: readonly Flag[] = flags): string {
 }
 
 function helpLines(flag: Flag): string[] {
-  const names = flag.short === undefined ? `    --${flag.name}` : flag.short === flag.name ? `-${flag.name}, --${flag.name}` : `-${flag.short}, --${flag.name}`;
+  const names =
+    flag.short === undefined
+      ? `    --${flag.name}`
+      : flag.short === flag.name
+        ? `-${flag.name}, --${flag.name}`
+        : `-${flag.short}, --${flag.name}`;
   const takes = flag.type === "bool" ? "" : ` ${flag.choices?.join("|") ?? flag.type}`;
   const initial = flag.default === "" || flag.type === "bool" ? "" : ` (default ${flag.default})`;
   const lines = [`  ${names}${takes}`];

@@ -23,25 +23,25 @@ export async function listenNode(options: ListenOptions): Promise<Listener> {
   return front;
 }
 
-function serverOptions(): object {
+function serverOptions(headMsMax: number): object {
   return {
     maxHeaderSize: limits.headBytesMax,
-    headersTimeout: limits.headMsMax,
+    headersTimeout: headMsMax,
     requestTimeout: limits.requestMsMax,
     keepAliveTimeout: limits.idleMsMax,
-    connectionsCheckingInterval: 2_000,
+    connectionsCheckingInterval: headMsMax / 8,
     noDelay: true,
   };
 }
 
-function tlsOptions(files: TlsFiles): object {
+function tlsOptions(files: TlsFiles, headMsMax: number): object {
   return {
     cert: readFileSync(files.certFile),
     key: readFileSync(files.keyFile),
     minVersion: "TLSv1.2",
     // Clients of this API keep no sessions: a ticket is CPU for nothing, and carries an identity past a change of CA.
     secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
-    handshakeTimeout: limits.headMsMax,
+    handshakeTimeout: headMsMax,
     ...(files.clientCaFile === undefined
       ? {}
       : // A certificate that does not verify is no credential; the request may still carry a token.
@@ -66,16 +66,17 @@ class NodeFront implements Listener {
   constructor(options: ListenOptions) {
     this.#handle = options.handle;
     this.#shared = options.fd !== undefined;
-    this.#server =
-      options.tls === undefined
-        ? createHttp(serverOptions())
-        : createHttps({ ...serverOptions(), ...tlsOptions(options.tls) });
+    const { tls, headMsMax = limits.headMsMax } = options;
+    const common = serverOptions(headMsMax);
+    this.#server = tls === undefined ? createHttp(common) : createHttps({ ...common, ...tlsOptions(tls, headMsMax) });
     // 0 is no limit, where a number would cut headers off silently: the gate counts.
     this.#server.maxHeadersCount = 0;
     this.#server.on("connection", (socket) => {
       if (this.closing) socket.destroy();
     });
     this.#server.on("request", (req, res) => this.#accept(req, res));
+    // For the gate to refuse like any other malformed head.
+    this.#server.on("checkExpectation", (req, res) => this.#accept(req, res));
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => this.#malformed(error, socket));
   }
 

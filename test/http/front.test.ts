@@ -14,8 +14,14 @@ function bodyOf(received: string): string {
   return received.slice(received.indexOf("\r\n\r\n") + 4);
 }
 
-const answered = (count: number) => (wire: Wire): boolean => codes(wire.received).length >= count && wire.received.includes("\r\n\r\n");
-const ends = (text: string) => (wire: Wire): boolean => wire.received.endsWith(text);
+const answered =
+  (count: number) =>
+  (wire: Wire): boolean =>
+    codes(wire.received).length >= count && wire.received.includes("\r\n\r\n");
+const ends =
+  (text: string) =>
+  (wire: Wire): boolean =>
+    wire.received.endsWith(text);
 
 for (const front of fronts) {
   const name = `${front.name}${front.secure ? " over TLS" : ""}`;
@@ -34,11 +40,24 @@ for (const front of fronts) {
 async function requests(t: Test, stand: Stand): Promise<void> {
   const head = get("/describe?a=b%20c&d", "X-Twice: 1\r\nX-Twice:  2 \r\n");
   const wire = await stand.ask(head, (w) => w.received.endsWith("}"));
-  const seen = JSON.parse(bodyOf(wire.received)) as { method: string; path: string; query: string; headers: string[][]; remote: string };
+  const seen = JSON.parse(bodyOf(wire.received)) as {
+    method: string;
+    path: string;
+    query: string;
+    headers: string[][];
+    remote: string;
+  };
   t.equal(seen.method, "GET");
   t.equal(seen.path, "/describe");
   t.equal(seen.query, "a=b%20c&d", "the query is raw");
-  t.same(seen.headers.filter(([key]) => key === "x-twice"), [["x-twice", "1"], ["x-twice", "2"]], "duplicates are kept");
+  t.same(
+    seen.headers.filter(([key]) => key === "x-twice"),
+    [
+      ["x-twice", "1"],
+      ["x-twice", "2"],
+    ],
+    "duplicates are kept",
+  );
   t.equal(seen.remote, "127.0.0.1");
   const raw = await stand.ask(get("/%2e%2E//a%2Fb/"), ends("/"));
   t.ok(raw.received.endsWith("GET /%2e%2E//a%2Fb/"), "the path is raw");
@@ -52,7 +71,10 @@ async function requests(t: Test, stand: Stand): Promise<void> {
 async function bodies(t: Test, stand: Stand): Promise<void> {
   for (const size of [0, 1, 1000, 65_536, 3 * 1024 * 1024]) {
     const body = "0123456789abcdef".repeat(Math.ceil(size / 16)).slice(0, size);
-    const wire = await stand.ask(post("/echo", body), (w) => w.received.includes("\r\n\r\n") && bodyOf(w.received).length >= size);
+    const wire = await stand.ask(
+      post("/echo", body),
+      (w) => w.received.includes("\r\n\r\n") && bodyOf(w.received).length >= size,
+    );
     t.ok(bodyOf(wire.received) === body, `a body of ${size} bytes arrives`);
   }
   const chunked = `POST /echo HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n`;
@@ -79,13 +101,23 @@ async function answers(t: Test, stand: Stand): Promise<void> {
   t.same(codes(streamed.received), [200, 200], "a streamed HEAD too");
   const evil = await stand.ask(get("/inject"), ends("ok"));
   const fields = evil.received.slice(0, evil.received.indexOf("\r\n\r\n")).split("\r\n");
-  t.ok(fields.some((field) => field === "X-Evil: a%0D%0AX-Split: 1%0D%0A%0D%0AHTTP/1.1 200 OK"), "no value ends a header");
-  t.ok(fields.some((field) => field === 'Warning: 299 - "grÃ¼Ã\u009fe%00"'), "values are sent as UTF-8");
+  t.ok(
+    fields.some((field) => field === "X-Evil: a%0D%0AX-Split: 1%0D%0A%0D%0AHTTP/1.1 200 OK"),
+    "no value ends a header",
+  );
+  t.ok(
+    fields.some((field) => field === 'Warning: 299 - "grÃ¼Ã\u009fe%00"'),
+    "values are sent as UTF-8",
+  );
   const big = await stand.ask(get("/big"), (w) => bodyOf(w.received).length === 5_000_000);
   t.ok(bodyOf(big.received) === "0123456789".repeat(500_000), "a large answer is whole");
   t.match(big.received.slice(0, 500), /content-length: 5000000\r\n/i, "and has its length");
   const order = await stand.ask(["/1", "/2", "/3"].map((path) => get(path)).join(""), ends("GET /3"));
-  t.same([...order.received.matchAll(/GET (\/\d)/g)].map((match) => match[1]), ["/1", "/2", "/3"], "pipelined answers are in order");
+  t.same(
+    [...order.received.matchAll(/GET (\/\d)/g)].map((match) => match[1]),
+    ["/1", "/2", "/3"],
+    "pipelined answers are in order",
+  );
 }
 
 async function streams(t: Test, stand: Stand): Promise<void> {

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
+import { limits } from "../../src/config/limits.ts";
 import type { Listener, ListenOptions } from "../../src/http/listener.ts";
 import { listenNode } from "../../src/http/node.ts";
 import { listenUws } from "../../src/http/uws.ts";
@@ -37,9 +38,9 @@ export class Stand {
     this.#directory = directory;
   }
 
-  static async open(front: FrontUnderTest): Promise<Stand> {
+  static async open(front: FrontUnderTest, headMsMax: number = limits.headMsMax): Promise<Stand> {
     const toy = new Toy();
-    const options = { host: "127.0.0.1", port: 0, handle: toy.handle };
+    const options = { host: "127.0.0.1", port: 0, handle: toy.handle, headMsMax };
     if (!front.secure) return new Stand(toy, await front.listen({ ...options, tls: undefined }), undefined, undefined);
     const directory = mkdtempSync(join(tmpdir(), "orch-http-"));
     const files: ServingFiles = await keepServing(directory, ["localhost", "127.0.0.1"], systemClock);
