@@ -1,0 +1,164 @@
+import t, { type Test } from "tap";
+import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
+import { NamespaceController } from "../../src/controllers/namespace.ts";
+import type { Change } from "../../src/storage/store.ts";
+import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
+
+const merge = { "content-type": "application/merge-patch+json" };
+
+/** A server with the controller running; `reports` is what it complained about. */
+function scenario(name: string, check: (t: Test, server: InProcess, reports: string[]) => Promise<void>): void {
+  t.test(name, async (t) => {
+    const server = await openInProcess();
+    const reports: string[] = [];
+    const controller = new NamespaceController(server.writers, (message) => void reports.push(message));
+    controller.start();
+    try {
+      await check(t, server, reports);
+      t.strictSame(server.faults, []);
+    } finally {
+      controller.stop();
+      server.close();
+    }
+  });
+}
+
+async function gone(server: InProcess, path: string): Promise<boolean> {
+  return until(async () => (await server.call("GET", path)).code === 404);
+}
+
+t.test("bootstrapNamespaces() makes the system's namespaces and may run again", async (t) => {
+  const server = await openInProcess();
+  const list = async (): Promise<unknown> => (await server.call("GET", "/api/v1/namespaces")).json.items;
+  const before = (await list()) as { metadata: { name: string } }[];
+  const names = before.map(({ metadata }) => metadata.name);
+  t.strictSame(names, ["default", "kube-node-lease", "kube-public", "kube-system"]);
+  t.equal(await bootstrapNamespaces(server.writers), undefined);
+  t.strictSame(await list(), before);
+  server.close();
+});
+
+scenario("NamespaceController removes a namespace and everything in it, pods first", async (t, server, reports) => {
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  const base = "/api/v1/namespaces/n";
+  const spec = { containers: [{ name: "c", image: "i" }] };
+  for (let i = 0; i < 40; i++) await server.call("POST", `${base}/configmaps`, { metadata: { name: `m${i}` } });
+  await server.call("POST", `${base}/secrets`, { metadata: { name: "s" } });
+  await server.call("POST", `${base}/pods`, { metadata: { name: "p" }, spec });
+  await server.call("POST", `${base}/events`, {
+    metadata: { name: "e" },
+    involvedObject: { namespace: "n", kind: "Pod", name: "p" },
+  });
+  await server.call("POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "other" } });
+  await server.call("DELETE", base);
+  t.ok(await gone(server, base));
+  for (const resource of ["configmaps", "secrets", "pods", "events"]) {
+    t.strictSame((await server.call("GET", `${base}/${resource}`)).json.items, [], resource);
+  }
+  t.equal((await server.call("GET", "/api/v1/namespaces/default/configmaps/other")).code, 200);
+  const deleted = server.store.changes.filter(({ type }) => type === 3).map(({ prefix }) => prefix);
+  t.equal(deleted[0], "/registry/pods");
+  t.equal(deleted.at(-1), "/registry/namespaces");
+  t.strictSame(reports, []);
+  const again = await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  t.equal(again.code, 201, "the name is free");
+});
+
+scenario("NamespaceController waits for finalizers and says so in conditions", async (t, server, reports) => {
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  const base = "/api/v1/namespaces/n";
+  await server.call("POST", `${base}/configmaps`, { metadata: { name: "held", finalizers: ["x.example/y"] } });
+  await server.call("DELETE", base);
+  type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime?: string };
+  const conditions = async (): Promise<Condition[]> => (await server.call("GET", base)).json.status?.conditions ?? [];
+  t.ok(await until(async () => (await conditions()).length === 5));
+  const brief = (await conditions()).map(({ type, status, reason, message }) => [type, status, reason, message]);
+  t.strictSame(brief, [
+    ["NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered"],
+    [
+      "NamespaceDeletionGroupVersionParsingFailure",
+      "False",
+      "ParsedGroupVersions",
+      "All legacy kube types successfully parsed",
+    ],
+    [
+      "NamespaceDeletionContentFailure",
+      "False",
+      "ContentDeleted",
+      "All content successfully deleted, may be waiting on finalization",
+    ],
+    [
+      "NamespaceContentRemaining",
+      "True",
+      "SomeResourcesRemain",
+      "Some resources are remaining: configmaps. has 1 resource instances",
+    ],
+    [
+      "NamespaceFinalizersRemaining",
+      "True",
+      "SomeFinalizersRemain",
+      "Some content in the namespace has finalizers remaining: x.example/y in 1 resource instances",
+    ],
+  ]);
+  t.equal((await server.call("GET", `${base}/configmaps/held`)).json.metadata.deletionGracePeriodSeconds, 0);
+  await server.call("PATCH", `${base}/configmaps/held`, { metadata: { finalizers: null } }, merge);
+  t.ok(await gone(server, base));
+  t.strictSame(reports, []);
+});
+
+scenario("NamespaceController keeps the rest while a pod has grace", async (t, server) => {
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  const base = "/api/v1/namespaces/n";
+  const spec = { nodeName: "node", containers: [{ name: "c", image: "i" }] };
+  await server.call("POST", `${base}/pods`, { metadata: { name: "p" }, spec });
+  await server.call("POST", `${base}/configmaps`, { metadata: { name: "m" } });
+  await server.call("DELETE", base);
+  const marked = async (): Promise<boolean> =>
+    (await server.call("GET", `${base}/pods/p`)).json.metadata.deletionTimestamp !== undefined;
+  t.ok(await until(marked));
+  t.ok(await until(async () => (await server.call("GET", base)).json.status.conditions?.length === 5));
+  t.equal((await server.call("GET", `${base}/configmaps/m`)).code, 200);
+  await server.call("DELETE", `${base}/pods/p?gracePeriodSeconds=0`);
+  t.ok(await gone(server, base));
+});
+
+scenario("NamespaceController keeps a namespace that has finalizers of its own", async (t, server) => {
+  const base = "/api/v1/namespaces/n";
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n", finalizers: ["x.example/y"] } });
+  await server.call("DELETE", base);
+  const finalized = async (): Promise<boolean> => (await server.call("GET", base)).json.spec.finalizers === undefined;
+  t.ok(await until(finalized));
+  t.equal((await server.call("GET", base)).json.status.phase, "Terminating");
+  await server.call("PATCH", base, { metadata: { finalizers: null } }, merge);
+  t.ok(await gone(server, base));
+});
+
+scenario("NamespaceController reports what fails and tries again", async (t, server, reports) => {
+  const base = "/api/v1/namespaces/n";
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  await server.call("POST", `${base}/configmaps`, { metadata: { name: "m" } });
+  server.store.before = ({ type }) => (type === 3 ? { refused: "unavailable", message: "down" } : undefined);
+  await server.call("DELETE", base);
+  t.ok(await until(() => reports.length > 0));
+  t.match(reports[0], /Deleting the contents of namespace n failed/);
+  server.store.before = undefined;
+  t.ok(await gone(server, base));
+});
+
+scenario("NamespaceController removes what arrives after its namespace is gone", async (t, server) => {
+  const base = "/api/v1/namespaces/n";
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  let late: Change | undefined;
+  server.store.before = (change) => {
+    late = { ...change, selection: change.selection.slice(), body: change.body.slice() };
+    return { refused: "unavailable", message: "later" };
+  };
+  await server.call("POST", `${base}/configmaps`, { metadata: { name: "late" } });
+  server.store.before = undefined;
+  await server.call("DELETE", base);
+  t.ok(await gone(server, base));
+  if (late !== undefined) server.store.apply(late);
+  const list = async (): Promise<unknown[]> => (await server.call("GET", `${base}/configmaps`)).json.items;
+  t.equal((await list()).length, 1);
+  t.ok(await until(async () => (await list()).length === 0));
+});
