@@ -53,7 +53,10 @@ export class MemoryStore implements StoreClient {
     const revision = ++this.revision;
     const gone = change.type === changeTypes.delete;
     const createRevision = actual === 0 ? revision : (known?.createRevision ?? revision);
-    this.#writer.accept([{ ...change, revision, createRevision, previous: known?.last ?? 0 }]);
+    const text = Buffer.from(change.body);
+    const digits = Buffer.from(String(revision));
+    const body = Buffer.concat([text.subarray(0, change.versionAt), digits, text.subarray(change.versionAt)]);
+    this.#writer.accept([{ ...change, body, revision, createRevision, previous: known?.last ?? 0 }]);
     this.#keys.set(change.key, { revision: gone ? 0 : revision, createRevision, last: revision });
     this.changes.push(change);
     return { revision };
