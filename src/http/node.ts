@@ -31,6 +31,8 @@ function serverOptions(headMsMax: number): object {
     keepAliveTimeout: limits.idleMsMax,
     connectionsCheckingInterval: headMsMax / 8,
     noDelay: true,
+    // The gate asks for it: Node would answer and go on to the next pipelined request.
+    requireHostHeader: false,
   };
 }
 
