@@ -1,0 +1,119 @@
+// proto/ is the truth: what is committed under src/api/gen must be what it says, and it must hold what the facts hold.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import t from "tap";
+import { generate } from "../../scripts/generate.ts";
+import { parseProto } from "../../scripts/proto.ts";
+import { kindData } from "../../src/api/gen/kinds.ts";
+import { messageOf, messages } from "../../src/api/messages.ts";
+
+/** The project's folder: tests run from dist/test/api. */
+const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+
+t.test("generate() gives what is committed under src/api/gen", async (t) => {
+  const files = generate(join(root, "proto"));
+  const dir = join(root, "src/api/gen");
+  t.same(readdirSync(dir).sort(), [...files.keys()].sort());
+  for (const [name, text] of files) t.ok(readFileSync(join(dir, name), "utf8") === text, `${name} is fresh`);
+});
+
+const faults: readonly (readonly [text: string, error: RegExp])[] = [
+  ['syntax = "proto3";', /unexpected "proto3"/],
+  ["message A { optional string a = 0; }", /unexpected 0/],
+  ["message A { required string a = 1; }", /unexpected required/],
+  ["message A {", /ends too early/],
+  ["option (other.x) = true;", /unexpected other.x/],
+  ["message A { optional string a = 1 }", /unexpected }/],
+  ["message A { § }", /unexpected §/],
+];
+
+for (const [text, error] of faults) {
+  t.test(`parseProto() refuses ${text}`, async (t) => {
+    t.throws(() => parseProto("x.proto", text), error);
+  });
+}
+
+t.test("parseProto() keeps order, numbers and repeated options", async (t) => {
+  const file = parseProto(
+    "x.proto",
+    'syntax = "proto2"; package a.b; message M { option (orch.special) = "x"; // why\n' +
+      'map<string, N> m = 2 [(orch.patch_strategy) = "merge", (orch.patch_strategy) = "retainKeys"]; repeated c.D d = 1; }',
+  );
+  const [first, second] = file.messages[0]?.fields ?? [];
+  t.match(first, { label: "map", type: "a.b.N", name: "m", number: 2 });
+  t.same(first?.options.get("patch_strategy"), ["merge", "retainKeys"]);
+  t.match(second, { label: "repeated", type: "c.D", number: 1 });
+});
+
+t.test("messages links recursive types by reference", async (t) => {
+  const props = messageOf("apiextensions/v1.JSONSchemaProps");
+  t.equal(props.byJson.get("not")?.message, props);
+  t.equal(messageOf("core/v1.Volume").byJson.get("configMap")?.message, messageOf("core/v1.ConfigMapVolumeSource"));
+  t.equal(messages.get("__proto__"), undefined);
+});
+
+t.test("messages gives every field a number of its own", async (t) => {
+  for (const message of messages.values()) {
+    const numbers = message.fields.map((field) => field.number);
+    t.equal(new Set(numbers).size, numbers.length, message.name);
+  }
+});
+
+interface FactField {
+  json: string | null;
+  number?: number;
+  inline?: boolean;
+  omitempty?: boolean;
+  required?: boolean;
+  goPointer?: boolean;
+  listMapKeys?: string[];
+  patchMergeKey?: string;
+  enum?: string[];
+}
+
+interface FactMessage {
+  package: string;
+  name: string;
+  special?: string;
+  fields: FactField[];
+}
+
+const facts = join(root, "../shared/facts/messages.json");
+if (existsSync(facts)) {
+  t.test("messages holds every message and field of the facts", async (t) => {
+    const all = JSON.parse(readFileSync(facts, "utf8")) as FactMessage[];
+    for (const fact of all) {
+      const scalar = fact.special !== undefined && !fact.special.startsWith("JSONSchemaProps");
+      if (scalar || fact.package.startsWith("k8s.io.apimachinery.pkg.util")) continue;
+      const name = nameOf(fact);
+      const fields = messages.get(name)?.fields ?? [];
+      const want = fact.fields.map((f) => (f.inline === true ? "" : (f.json ?? "items")));
+      t.same(
+        fields.map((f) => f.json),
+        want,
+        name,
+      );
+      for (const [index, f] of fact.fields.entries()) {
+        const field = fields[index];
+        const where = `${name}.${f.json}`;
+        if (f.number !== undefined) t.equal(field?.number, f.number, `${where} number`);
+        if (f.omitempty !== undefined) t.equal(field?.omitEmpty, f.omitempty, `${where} omitempty`);
+        if (f.required !== undefined) t.equal(field?.required, f.required, `${where} required`);
+        if (f.goPointer !== undefined) t.equal(field?.pointer, f.goPointer, `${where} pointer`);
+        t.same(field?.listMapKeys, f.listMapKeys ?? [], `${where} keys`);
+        t.equal(field?.patchMergeKey, f.patchMergeKey, `${where} merge key`);
+        t.same(field?.enum, f.enum ?? [], `${where} enum`);
+      }
+    }
+    t.equal(kindData.length, 69);
+  });
+}
+
+function nameOf({ package: of, name }: FactMessage): string {
+  const version = of.slice(of.lastIndexOf(".") + 1);
+  if (of.startsWith("k8s.io.apimachinery.pkg.apis.meta.")) return `meta/${version}.${name}`;
+  if (of.startsWith("client.")) return `clientauthentication/${version}.${name}`;
+  if (of.startsWith("k8s.io.apimachinery") || of === "version") return `${version}.${name}`;
+  return `${of.split(".").at(-2)}/${version}.${name}`;
+}
