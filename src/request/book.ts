@@ -1,5 +1,6 @@
 // The record of one request: its id, what its answer carries besides its own, and the one report at its end.
 import { randomFillSync } from "node:crypto";
+import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import type { RequestKind, RequestRecord } from "../observe/requests.ts";
@@ -53,7 +54,7 @@ export class Book {
     this.#closed = true;
     this.#server.observer.finished(this.#kind, this.#record());
     const info = this.#info;
-    if (isStatus(info) || !info.isResource || info.resource.deprecatedIn === undefined || this.#code >= 400) return;
+    if (isStatus(info) || !info.isResource || !isDeprecated(info.resource) || this.#code >= 400) return;
     const { group, version, resource, removedIn } = info.resource;
     this.#server.observer.deprecated(group, version, resource, info.subresource?.name ?? "", removedIn ?? "");
   }
@@ -113,9 +114,17 @@ function metricVerb(info: ResourceInfo): string {
   }
 }
 
+/** The release whose behaviour is served: `1.<this>`. */
+const servedMinor = 23;
+
+/** Deprecated as of the release served; later deprecations are nobody's business yet. */
+function isDeprecated({ deprecatedIn }: Resource): boolean {
+  return deprecatedIn !== undefined && Number(deprecatedIn.split(".")[1]) <= servedMinor;
+}
+
 /** The text of the Warning header for a deprecated version. */
 function deprecation(info: RequestInfo | Status): string | undefined {
-  if (isStatus(info) || !info.isResource || info.resource.deprecatedIn === undefined) return undefined;
+  if (isStatus(info) || !info.isResource || !isDeprecated(info.resource)) return undefined;
   const { apiVersion, kind, deprecatedIn, removedIn, replacement } = info.resource;
   const gone = removedIn === undefined ? "" : `, unavailable in v${removedIn}+`;
   const use =

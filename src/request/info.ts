@@ -123,6 +123,8 @@ function verbOf(
   if (verb === undefined) return undefined;
   if (subresource !== undefined) return subresource.verbs.includes(verb) ? verb : undefined;
   if (!resource.verbs.includes(verb)) return undefined;
+  // A name is made with its object, in the collection.
+  if (verb === "create" && name !== "") return undefined;
   // Collections of all namespaces are read only.
   const needsNamespace = verb === "create" || verb === "deletecollection";
   return needsNamespace && resource.namespaced && namespace === "" ? undefined : verb;
