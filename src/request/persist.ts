@@ -151,16 +151,19 @@ export async function commitObject(
   const { resource, namespace, dryRun } = request;
   const { identity } = writers.scheme;
   const { stored, prefix } = storeOf(writers, resource);
-  if (dryRun && current === undefined) delete object.metadata.resourceVersion;
-  const dryAnswer = dryRun && current === undefined ? Buffer.from(encode(resource.message, object)) : undefined;
-  const answer = stored === resource ? undefined : encodeForStore(resource.message, object);
   const kept = stored === resource ? object : convert(object, resource, stored, identity);
   const fields = strategyOf(stored, identity).selectableFields?.(kept) ?? [];
   const selection = encodeSelection(namespace, name, kept.metadata.labels, fields);
   const { body, versionAt } = encodeForStore(stored.message, kept);
   if (body.length > limits.objectBytesMax) return objectTooLarge;
-  if (dryAnswer !== undefined) return { body: dryAnswer, versionAt: 0, revision: 0 };
-  const room = makeRoom(answer?.body ?? body, answer?.versionAt ?? versionAt);
+  // What a later read at this version will see, which is not always what was sent.
+  const seen = stored === resource ? kept : convert(decodeStored(stored, body), stored, resource, identity);
+  if (dryRun && current === undefined) {
+    delete seen.metadata.resourceVersion;
+    return { body: Buffer.from(encode(resource.message, seen)), versionAt: 0, revision: 0 };
+  }
+  const answer = stored === resource ? { body, versionAt } : encodeForStore(resource.message, seen);
+  const room = makeRoom(answer.body, answer.versionAt);
   if (current !== undefined && (dryRun || isSame(current, body, versionAt))) {
     return fillRoom(room, current.revision);
   }
