@@ -132,6 +132,9 @@ export class StoreLoop {
     const outcomes = this.#ask(batch);
     const commitMs = performance.now() - start;
     assert(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
+    // On a full disk history goes first: it only serves watches across a restart, the logs in memory keep theirs.
+    if (outcomes.some((outcome) => "refused" in outcome && outcome.refused === "full"))
+      this.#compactTo = this.#store.revision;
     const records = outcomes.filter((outcome): outcome is Record => "revision" in outcome);
     if (records.length > 0) this.#options.publish(records);
     failpoint("after-publish");

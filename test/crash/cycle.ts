@@ -21,10 +21,12 @@ export interface Cycle {
   readonly notes: string;
   readonly seed: number;
   readonly compact: boolean;
-  /** Milliseconds of life after the first write; undefined: until the failpoint ends it. */
+  /** Milliseconds of life after the first write; undefined: it ends by itself, by a failpoint or a failing disk. */
   readonly lifeMs?: number;
   /** `<name>:<n>` for ORCH_FAILPOINT. */
   readonly failpoint?: string;
+  /** A command to run it under, with its arguments. */
+  readonly under?: readonly string[];
   /** What happens before SIGKILL; the victim may end by itself then. */
   readonly cut?: () => Promise<void>;
   /** What happens between the death and the next open. */
@@ -38,6 +40,8 @@ export interface Result {
   /** Asked and not answered when the end came. */
   readonly inDoubt: number;
   readonly openMs: number;
+  /** The victim's exit code; null when a signal ended it. */
+  readonly code: number | null;
 }
 
 /** The history a victim wrote; the last line may be cut short. */
@@ -64,22 +68,28 @@ export async function readTruth(path: string): Promise<Truth> {
 /** Runs a cycle on a store whose earlier records, made by earlier cycles, were right: `before` is what it held then. */
 export async function runCycle(cycle: Cycle, before: Truth): Promise<{ result: Result; truth: Truth }> {
   const history = join(cycle.notes, `history-${cycle.seed}`);
-  const child = spawn(process.execPath, [victim, cycle.store, history, String(cycle.seed), cycle.compact ? "1" : "0"], {
-    // A cut disk makes LMDB complain.
-    stdio: ["ignore", "pipe", cycle.cut === undefined ? "inherit" : "ignore"],
+  const [command, ...args] = [
+    ...(cycle.under ?? []),
+    process.execPath,
+    ...[victim, cycle.store, history, String(cycle.seed), cycle.compact ? "1" : "0"],
+  ] as [string, ...string[]];
+  const child = spawn(command, args, {
+    // A failing disk makes LMDB complain.
+    stdio: ["ignore", "pipe", cycle.cut === undefined && cycle.under === undefined ? "inherit" : "ignore"],
     env: { ...process.env, ORCH_FAILPOINT: cycle.failpoint ?? "" },
   });
   const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
-  const ready = once(child.stdout, "data").then(() => "ready" as const);
-  const first = await Promise.race([ready, exited]);
-  if (first !== "ready" && cycle.failpoint === undefined) throw new Error(`The victim ended by itself: ${first}`);
   if (cycle.lifeMs !== undefined) {
+    const ready = once(child.stdout, "data").then(() => "ready" as const);
+    const first = await Promise.race([ready, exited]);
+    if (first !== "ready") throw new Error(`The victim ended by itself: ${first}`);
     await new Promise((resolve) => setTimeout(resolve, cycle.lifeMs));
     await cycle.cut?.();
     child.kill("SIGKILL");
-  }
+  } else child.stdout.resume();
   const [code, signal] = await exited;
-  if (signal !== "SIGKILL" && cycle.cut === undefined) throw new Error(`The victim ended with ${signal ?? code}`);
+  const byItself = cycle.cut !== undefined || cycle.under !== undefined;
+  if (signal !== "SIGKILL" && !byItself) throw new Error(`The victim ended with ${signal ?? code}`);
   cycle.between?.();
   const start = performance.now();
   const truth = await readTruth(cycle.store);
@@ -90,7 +100,7 @@ export async function runCycle(cycle: Cycle, before: Truth): Promise<{ result: R
   for (const { t } of lines) if (t === "ask" || t === "ack" || t === "no") counts[t]++;
   const violations = [...check(truth, [...known(before), ...lines]), ...kept(before, truth)];
   return {
-    result: { violations, acknowledged: counts.ack, inDoubt: counts.ask - counts.ack - counts.no, openMs },
+    result: { violations, acknowledged: counts.ack, inDoubt: counts.ask - counts.ack - counts.no, openMs, code },
     truth,
   };
 }

@@ -3,21 +3,9 @@
 // Two options of the library lose acknowledged writes at a power cut and are therefore never used: overlapping sync
 // (the default) shows a commit before it is on disk, and a transaction whose callback returns something may still be
 // open when the next one is acknowledged. Every callback here returns nothing.
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Database, open, type RootDatabase } from "lmdb";
+import type { Database, RootDatabase } from "lmdb";
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { crc32 } from "../../base/crc32.ts";
@@ -32,6 +20,17 @@ import {
   type Store,
   StoreError,
 } from "../store.ts";
+import {
+  bytesOf,
+  checkWitness,
+  DiskRoom,
+  damaged,
+  fileOf,
+  openFile,
+  pageBytes,
+  type Room,
+  writeWitness,
+} from "./file.ts";
 import { takeLock } from "./lock.ts";
 import {
   type Current,
@@ -66,13 +65,12 @@ type Bytes = Database<Buffer, Buffer>;
 type Sample = readonly [timeMs: number, revision: number];
 
 const metaKey = Buffer.from("store");
-const pageBytes = 4096;
 /** A time sample per this much time with changes. */
 const sampleMs = 10_000;
 /** Keys fetched at once by a scan; no read transaction lives longer. */
 const scanKeysMax = 1000;
-/** A write that fails with less than this free on the disk failed because the disk is full. */
-const fullBytes = 16 * 1024 * 1024;
+/** What a change or a compacted record costs besides its own bytes: copies of pages of the trees. */
+const changeBytesMax = 8 * pageBytes;
 
 /** What a record takes on disk, roughly: small ones lie in the tree, others in pages of their own. */
 function footprint(bytes: number): number {
@@ -93,53 +91,18 @@ export function openLmdb(options: LmdbOptions): Store {
   const unlock = takeLock(join(options.path, "owner"));
   let root: RootDatabase<Buffer, Buffer> | undefined;
   try {
-    root = openFile(join(options.path, "data.mdb"), options.mapBytesMax ?? limits.storeBytesMax);
+    root = openFile(fileOf(options.path), options.mapBytesMax ?? limits.storeBytesMax);
     return new LmdbStore(options, root, unlock);
   } catch (error) {
     void root?.close();
     unlock();
-    if (error instanceof StoreError || (error as NodeJS.ErrnoException).code === "ENOSPC") throw error;
+    if (error instanceof StoreError) throw error;
     throw new StoreError(
       "corrupt",
       `The store at ${options.path} cannot be opened: ${(error as Error).message}`,
       error,
     );
   }
-}
-
-/**
- * LMDB crashes on a file that is not its own. A file of zeros is what a power cut leaves of one just created: it goes.
- */
-function checkFile(file: string): void {
-  if (!existsSync(file)) return;
-  const head = Buffer.alloc(2 * pageBytes);
-  const fd = openSync(file, "r");
-  const length = readSync(fd, head, 0, head.length, 0);
-  closeSync(fd);
-  // Page header, then the magic number and version of the data format.
-  if (length === 0 || (head.readUInt32LE(24) === 0xbeefc0de && head.readUInt32LE(28) === 2)) return;
-  const untouched = head.every((byte) => byte === 0) && statSync(file).size <= head.length;
-  if (!untouched) throw new StoreError("corrupt", `${file} is not an LMDB file`);
-  rmSync(file);
-}
-
-function openFile(file: string, bytesMax: number): RootDatabase<Buffer, Buffer> {
-  checkFile(file);
-  const root = open<Buffer, Buffer>({
-    path: file,
-    // Durable before visible: see the head of this file; test/crash checks the order and cuts the power.
-    overlappingSync: false,
-    maxDbs: 4,
-    encoding: "binary",
-    keyEncoding: "binary",
-    // Address space only; the library maps more when the file outgrows it.
-    mapSize: bytesMax,
-  });
-  // Reading past the end of a truncated file would be a fatal signal; zeros are found out.
-  const { lastPageNumber, pageSize } = root.getStats() as { lastPageNumber: number; pageSize: number };
-  const bytes = (lastPageNumber + 1) * pageSize;
-  if (statSync(file).size < bytes) truncateSync(file, bytes);
-  return root;
 }
 
 class LmdbStore implements Store {
@@ -155,6 +118,7 @@ class LmdbStore implements Store {
   readonly #current: Bytes;
   readonly #times: Bytes;
   readonly #meta: Bytes;
+  readonly #room: DiskRoom;
   readonly #samples: Sample[] = [];
   readonly #key = Buffer.allocUnsafe(8);
   #bytes: number;
@@ -178,6 +142,7 @@ class LmdbStore implements Store {
     this.#times = database("times");
     this.#meta = database("meta");
     this.#transaction = lastTransaction(root);
+    this.#room = new DiskRoom(fileOf(options.path), root, [this.#log, this.#current, this.#times, this.#meta]);
     const known = this.#meta.getBinary(metaKey);
     const meta = known === undefined ? newMeta(options.identity) : decodeMeta(Buffer.from(known));
     if (meta.identity !== options.identity) {
@@ -193,7 +158,7 @@ class LmdbStore implements Store {
     const skew = options.clock.now() - options.clock.monotonic();
     this.#now = () => Math.round(options.clock.monotonic() + skew);
     if (known === undefined) this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
-    this.#checkWitness();
+    checkWitness(options.path, this.revision);
     for (const key of this.#times.getKeys())
       this.#samples.push([decodeNumberKey(key), decodeTime(key, this.#get(this.#times, key))]);
   }
@@ -210,13 +175,15 @@ class LmdbStore implements Store {
     const now = this.#now();
     const sample = this.#sampleDue(now);
     if (changes.length === 0 && !sample) return outcomes;
+    const room = this.#room.make(arena.length + changes.length * changeBytesMax);
+    let taken = 0;
     failpoint("before-transaction");
     this.#write(() => {
       changes.forEach((change, i) => {
         const key = keys[i] as Buffer;
         const currentKey = encodeCurrentKey(key);
         const current = this.#currentOf(currentKey);
-        const refused = this.#check(change, key, current, bytes);
+        const refused = this.#check(change, key, current) ?? this.#checkRoom(change, key, bytes, taken, room);
         if (refused !== undefined) {
           outcomes.push(refused);
           return;
@@ -230,6 +197,7 @@ class LmdbStore implements Store {
           encodeCurrent(currentKey, place.revision, change.type === changeTypes.delete ? 0 : place.createRevision),
         );
         bytes += footprint(recordEnd - end);
+        taken += footprint(recordEnd - end) + changeBytesMax;
         revision = place.revision;
         end = recordEnd;
         outcomes.push(record);
@@ -292,6 +260,7 @@ class LmdbStore implements Store {
     if (target <= this.floor) return true;
     let floor = this.floor;
     let freed = 0;
+    this.#room.make(limits.compactRecordsMax * changeBytesMax);
     this.#write(() => {
       const keys = [...this.#log.getKeys({ start: encodeNumberKey(this.floor + 1), limit: limits.compactRecordsMax })];
       for (const key of keys) {
@@ -316,37 +285,13 @@ class LmdbStore implements Store {
   }
 
   async close(): Promise<void> {
-    this.#writeWitness();
+    writeWitness(this.#path, this.revision);
     await this.#root.close();
     this.#unlock();
   }
 
-  /**
-   * The witness is a file with a revision the store once had. LMDB keeps the last two states and takes the newest that
-   * looks right: when the newest one is damaged, the one before it would pass for the whole truth.
-   */
-  #checkWitness(): void {
-    let text = "";
-    try {
-      text = readFileSync(join(this.#path, "revision"), "latin1");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    }
-    // Cut short by a power cut it is smaller or empty, never larger.
-    const known = Number(text);
-    if (known > this.revision) throw damaged(`it is at revision ${this.revision} and was at ${known} before`);
-  }
-
-  #writeWitness(): void {
-    try {
-      writeFileSync(join(this.#path, "revision"), String(this.revision), { mode: 0o600 });
-    } catch {
-      // On a full disk the check is missing at the next start, nothing else.
-    }
-  }
-
   /** Why a change cannot be made; undefined when it can. */
-  #check(change: Change, key: Buffer, current: Current, bytes: number): Mismatch | Refusal | undefined {
+  #check(change: Change, key: Buffer, current: Current): Mismatch | Refusal | undefined {
     assert(
       (change.type === changeTypes.create) === (change.expected === 0),
       `Type ${change.type} expects ${change.expected}`,
@@ -364,20 +309,31 @@ class LmdbStore implements Store {
     }
     const actual = current.create === 0 ? 0 : current.mod;
     if (change.expected !== actual) return { actual };
-    if (grows && bytes + footprint(size) > this.#bytesMax) {
+    return undefined;
+  }
+
+  /** Whether a change is refused because `bytes` are stored or `taken` is written by this transaction already. */
+  #checkRoom(change: Change, key: Buffer, bytes: number, taken: number, room: Room): Refusal | undefined {
+    const grows = change.type !== changeTypes.delete;
+    const size = footprint(recordBytesMax(change, key.length));
+    if (grows && bytes + size > this.#bytesMax) {
       return { refused: "full", message: `The store holds ${bytes} of at most ${this.#bytesMax} bytes` };
+    }
+    if (taken + size + changeBytesMax > (grows ? room.grow : room.last)) {
+      return { refused: "full", message: `No space left on the disk of ${this.#path}` };
     }
     return undefined;
   }
 
-  /** Runs one durable transaction: when it returns, everything written in it is on the disk. */
+  /**
+   * Runs one durable transaction: when it returns, everything written in it is on the disk. The caller has made sure
+   * that the disk has room.
+   */
   #write(work: () => void): void {
     if (this.#failure !== undefined) throw this.#failure;
-    let begun = false;
     this.#dirty = false;
     try {
       this.#root.transactionSync(() => {
-        begun = true;
         const transaction = this.#root.getWriteTxnId();
         assert(
           transaction === this.#transaction + 1,
@@ -388,23 +344,10 @@ class LmdbStore implements Store {
       // LMDB gives the number of a transaction that wrote nothing to the next one.
       if (this.#dirty) this.#transaction++;
     } catch (error) {
-      throw this.#judge(error, begun);
+      // What reached the disk and what did not is unknown now, and asking again does not tell: only a restart does.
+      this.#failure = error;
+      throw error;
     }
-  }
-
-  /** A full disk can be waited out: nothing was committed. After anything else nothing is known. */
-  #judge(error: unknown, begun: boolean): unknown {
-    const code = (error as { code?: unknown }).code;
-    const diskFull =
-      code === 28 || code === "ENOSPC" || ((code === 5 || code === "EIO") && this.#freeBytes() < fullBytes);
-    if (begun && diskFull) return new StoreError("full", `No space left on the disk of ${this.#path}`, error);
-    this.#failure = error;
-    return error;
-  }
-
-  #freeBytes(): number {
-    const { bavail, bsize } = statfsSync(this.#path);
-    return bavail * bsize;
   }
 
   #put(db: Bytes, key: Buffer, value: Buffer): void {
@@ -509,16 +452,6 @@ class LmdbStore implements Store {
   }
 }
 
-function damaged(what: string): StoreError {
-  return new StoreError("corrupt", `The store is damaged: ${what}`);
-}
-
 function lastTransaction(root: RootDatabase<Buffer, Buffer>): number {
   return (root.getStats() as { lastTxnId: number }).lastTxnId;
-}
-
-/** Bytes of the pages of one database. */
-function bytesOf(db: Bytes): number {
-  const stats = db.getStats() as { treeBranchPageCount: number; treeLeafPageCount: number; overflowPages: number };
-  return (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages) * pageBytes;
 }

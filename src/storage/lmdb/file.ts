@@ -1,0 +1,192 @@
+// The file under the embedded engine: what is checked before LMDB reads it, and what must be true before LMDB writes it.
+// The library (lmdb 3.5.6) crashes on a file that is not its own, and overruns a buffer of its own when a write fails
+// for lack of space; so neither is let happen.
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { type Database, open, type RootDatabase } from "lmdb";
+import { StoreError } from "../store.ts";
+
+type Root = RootDatabase<Buffer, Buffer>;
+
+/** LMDB's page; it follows the machine's. */
+export const pageBytes = 4096;
+const MiB = 1024 * 1024;
+/** With this much free beyond what is needed nobody counts. */
+const plentyBytes = 64 * MiB;
+/** Of the room at the end of the file, what only deletes and compaction may take. */
+const lastBytes = 12 * MiB;
+/** The same when there are this many bytes of free pages inside the file, which LMDB takes first. */
+const lastBytesInside = 6 * MiB;
+const insideBytesMin = 16 * MiB;
+/** With less room than this nothing is tried. */
+const leastBytes = 3 * MiB;
+const zeros = Buffer.alloc(MiB);
+
+/** LMDB's file in a store's directory. */
+export function fileOf(path: string): string {
+  return join(path, "data.mdb");
+}
+
+/** The error for a store that is not what was written. */
+export function damaged(what: string): StoreError {
+  return new StoreError("corrupt", `The store is damaged: ${what}`);
+}
+
+/** Opens or creates the file. Throws StoreError "corrupt", or "full" when there is no room for a new one. */
+export function openFile(file: string, bytesMax: number): Root {
+  checkFile(file);
+  if (!existsSync(file) && freeBytes(file) < MiB) {
+    throw new StoreError("full", `No space left for a new store in ${dirname(file)}`);
+  }
+  const root = open<Buffer, Buffer>({
+    path: file,
+    // Durable before visible: see store.ts; test/crash checks the order and cuts the power.
+    overlappingSync: false,
+    maxDbs: 4,
+    encoding: "binary",
+    keyEncoding: "binary",
+    // Address space only; the library maps more when the file outgrows it.
+    mapSize: bytesMax,
+  });
+  // Reading past the end of a truncated file would be a fatal signal; zeros are found out.
+  const bytes = usedBytes(root);
+  if (statSync(file).size < bytes) truncateSync(file, bytes);
+  return root;
+}
+
+/** A file of zeros is what a power cut leaves of one just created: it goes. */
+function checkFile(file: string): void {
+  if (!existsSync(file)) return;
+  const head = Buffer.alloc(2 * pageBytes);
+  const fd = openSync(file, "r");
+  const length = readSync(fd, head, 0, head.length, 0);
+  closeSync(fd);
+  // Page header, then the magic number and version of the data format.
+  if (length === 0 || (head.readUInt32LE(24) === 0xbeefc0de && head.readUInt32LE(28) === 2)) return;
+  const untouched = head.every((byte) => byte === 0) && statSync(file).size <= head.length;
+  if (!untouched) throw new StoreError("corrupt", `${file} is not an LMDB file`);
+  rmSync(file);
+}
+
+function freeBytes(file: string): number {
+  const { bavail, bsize } = statfsSync(dirname(file));
+  return bavail * bsize;
+}
+
+/** Bytes up to the last page LMDB has ever used. */
+function usedBytes(root: Root): number {
+  const { lastPageNumber, pageSize } = root.getStats() as { lastPageNumber: number; pageSize: number };
+  return (lastPageNumber + 1) * pageSize;
+}
+
+/** Bytes of new pages a transaction may need at most. */
+export interface Room {
+  /** For changes that store more. */
+  readonly grow: number;
+  /** For deletes and compaction. */
+  readonly last: number;
+}
+
+const boundless: Room = { grow: Number.POSITIVE_INFINITY, last: Number.POSITIVE_INFINITY };
+
+/** Makes sure that LMDB's writes find room: plenty of free space, or blocks at the end of the file that are there. */
+export class DiskRoom {
+  readonly #file: string;
+  readonly #root: Root;
+  readonly #databases: readonly Database<Buffer, Buffer>[];
+
+  constructor(file: string, root: Root, databases: readonly Database<Buffer, Buffer>[]) {
+    this.#file = file;
+    this.#root = root;
+    this.#databases = databases;
+  }
+
+  /**
+   * The room there is for a transaction that would like `bytes`. On a nearly full disk the blocks are taken beforehand,
+   * so that LMDB may use them all. Throws StoreError "full" when nothing can be written any more.
+   */
+  make(bytes: number): Room {
+    if (freeBytes(this.#file) >= bytes + plentyBytes) return boundless;
+    const used = usedBytes(this.#root);
+    const stats = this.#root.getStats() as Stats & { root: Stats; free: Stats };
+    // Every transaction rewrites parts of the list of free pages.
+    const kept = 2 * pagesOf(stats.free) * pageBytes;
+    const size = this.#extend(used + kept + bytes + 2 * lastBytes);
+    const room = size - used - kept;
+    if (room < leastBytes) throw new StoreError("full", `No space left on the disk of ${this.#file}`);
+    const pages = [stats.root, stats.free, ...this.#databases.map((db) => db.getStats() as Stats)].reduce(
+      (sum, one) => sum + pagesOf(one),
+      2,
+    );
+    const inside = used - pages * pageBytes;
+    return { grow: room - (inside >= insideBytesMin ? lastBytesInside : lastBytes), last: room };
+  }
+
+  /** Writes zeros behind the file's end until it has `bytes` or the disk is full. Returns what it has. */
+  #extend(bytes: number): number {
+    const fd = openSync(this.#file, "r+");
+    let size = fstatSync(fd).size;
+    try {
+      while (size < bytes) size += writeSync(fd, zeros, 0, Math.min(zeros.length, bytes - size), size);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
+    } finally {
+      closeSync(fd);
+    }
+    return size;
+  }
+}
+
+interface Stats {
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+function pagesOf(stats: Stats): number {
+  return stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages;
+}
+
+/** Bytes of the pages of one database. */
+export function bytesOf(db: Database<Buffer, Buffer>): number {
+  return pagesOf(db.getStats() as Stats) * pageBytes;
+}
+
+/**
+ * The witness is a file with a revision the store once had. LMDB keeps the last two states and takes the newest that
+ * looks right: when the newest one is damaged, the one before it would pass for the whole truth.
+ */
+export function checkWitness(path: string, revision: number): void {
+  let text = "";
+  try {
+    text = readFileSync(join(path, "revision"), "latin1");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  // Cut short by a power cut it is smaller or empty, never larger.
+  const known = Number(text);
+  if (known > revision) throw damaged(`it is at revision ${revision} and was at ${known} before`);
+}
+
+/** Notes the revision of a store that is being closed. */
+export function writeWitness(path: string, revision: number): void {
+  try {
+    writeFileSync(join(path, "revision"), String(revision), { mode: 0o600 });
+  } catch {
+    // On a full disk the check is missing at the next start, nothing else.
+  }
+}

@@ -1,0 +1,165 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { systemClock } from "../../src/base/clock.ts";
+import { openLmdb } from "../../src/storage/lmdb/store.ts";
+import { change } from "../support/changes.ts";
+import type { Truth } from "./check.ts";
+import { runCycle } from "./cycle.ts";
+import { CutDisk, whyNoPowerCut } from "./power.ts";
+
+const root = mkdtempSync(join(tmpdir(), "orch-disk-"));
+t.teardown(() => rmSync(root, { recursive: true, force: true }));
+const notes = join(root, "notes");
+mkdirSync(notes);
+const empty: Truth = { revision: 0, floor: 0, facts: [] };
+const strace = spawnSync("strace", ["-V"]).status === 0;
+const whyNoDisk = whyNoPowerCut();
+
+/** Says aloud that a test could not be done here. */
+function cannot(name: string, why: string): void {
+  t.comment(`NOT TESTED: ${name}: ${why}`);
+  t.ok(true, `${name} cannot be tested here: ${why}`);
+}
+
+interface Order {
+  acknowledged: number;
+  commits: number;
+  wrong: string[];
+}
+
+/** Follows a trace: pages, then fdatasync, then the synced meta page, and only then a word to anybody. */
+function readOrder(trace: string): Order {
+  const data = new Set<string>();
+  const meta = new Set<string>();
+  const order: Order = { acknowledged: 0, commits: 0, wrong: [] };
+  let state: "durable" | "written" | "synced" = "durable";
+  for (const line of trace.split("\n")) {
+    const [, call = "", fd = "", rest = ""] = /^\d+ +(\w+)\((\w+)(.*)$/.exec(line) ?? [];
+    const opened = /data\.mdb".*= (\d+)$/.exec(rest)?.[1];
+    if (call === "openat" && opened !== undefined) {
+      data.delete(opened);
+      meta.delete(opened);
+      (rest.includes("O_DSYNC") ? meta : data).add(opened);
+    } else if (call === "fdatasync" && data.has(fd) && state === "written") state = "synced";
+    else if (call.startsWith("p") || call === "writev") {
+      if (data.has(fd)) state = "written";
+      if (!meta.has(fd)) continue;
+      if (state !== "synced") order.wrong.push(`meta page while ${state}: ${line}`);
+      state = "durable";
+      order.commits++;
+    } else if (/^, "\{\\"t\\":\\"(ack|event)/.test(rest)) {
+      if (state !== "durable") order.wrong.push(`told while ${state}: ${line}`);
+      order.acknowledged++;
+    }
+  }
+  return order;
+}
+
+if (!strace) cannot("the order of writes and acknowledgements", "no strace");
+else {
+  t.test("an acknowledgement never precedes the sync of its data", async (t) => {
+    const trace = join(root, "trace");
+    const calls = "trace=openat,fdatasync,pwrite64,pwritev,writev,write";
+    const under = ["strace", "-f", "-qq", "-s", "32", "-e", calls, "-e", "signal=none", "-o", trace];
+    const cycle = { store: join(root, "traced"), notes, seed: 1, compact: true, failpoint: "after-publish:40", under };
+    const { result } = await runCycle(cycle, empty);
+    t.same(result.violations, []);
+    const order = readOrder(readFileSync(trace, "latin1"));
+    t.same(order.wrong, []);
+    t.ok(order.commits >= 40, `${order.commits} commits`);
+    t.ok(order.acknowledged >= 400, `${order.acknowledged} times somebody was told`);
+  });
+
+  const faults = ["fdatasync:error=EIO", "pwrite64:error=EIO", "pwrite64:error=EINVAL", "writev:error=EIO"];
+  for (const [i, fault] of faults.entries()) {
+    t.test(`a store ends at the first ${fault} and acknowledges nothing after it`, async (t) => {
+      let truth = empty;
+      for (const when of [12, 30, 77]) {
+        const under = [
+          "strace",
+          "-f",
+          "-qq",
+          "-o",
+          "/dev/null",
+          "-e",
+          `trace=${fault.replace(/:.*/, "")}`,
+          "-e",
+          `inject=${fault}:when=${when}`,
+        ];
+        const cycle = { store: join(root, `fault-${i}`), notes, seed: when, compact: false, under };
+        const ran = await runCycle(cycle, truth);
+        truth = ran.truth;
+        t.same(ran.result.violations, [], `the ${when}th call`);
+        t.ok(ran.result.code !== 0, `exit code ${ran.result.code}`);
+      }
+    });
+  }
+}
+
+if (whyNoDisk !== undefined) cannot("a full disk", whyNoDisk);
+else {
+  t.test("a full disk refuses changes, lets one delete, and takes changes again when there is room", async (t) => {
+    const disk = new CutDisk(root, 128 * 1024 * 1024);
+    const ballast = join(disk.path, "ballast");
+    writeFileSync(ballast, Buffer.alloc(16 * 1024 * 1024));
+    const path = join(disk.path, "store");
+    let store = openLmdb({ path, identity: "orch", clock: systemClock });
+    t.teardown(async () => {
+      await store.close();
+      disk.dispose();
+    });
+    const live = new Map<string, number>();
+    let made = 0;
+    /** Creates objects of many sizes, ten at a time, until one is refused. */
+    const fill = (): string => {
+      for (let i = 0; i < 5000; i++) {
+        const names = Array.from({ length: 10 }, () => `k${made++}`);
+        const outcomes = store.commit(
+          names.map((name, n) =>
+            change("create", name, 0, "", n % 3 === 0 ? 100 : n % 3 === 1 ? 9000 : 60_000 + 1000 * n),
+          ),
+        );
+        for (const [n, outcome] of outcomes.entries()) {
+          if ("revision" in outcome) live.set(names[n] as string, outcome.revision);
+        }
+        const refused = outcomes.find((outcome) => "refused" in outcome);
+        if (refused !== undefined) return refused.refused;
+      }
+      return "never";
+    };
+    const remove = (names: readonly string[]): void => {
+      const outcomes = store.commit(names.map((name) => change("delete", name, live.get(name) as number)));
+      for (const [n, outcome] of outcomes.entries()) if ("revision" in outcome) live.delete(names[n] as string);
+      for (let done = false; !done; ) done = store.compact(store.revision);
+    };
+    const stored = (): Map<string, number> => {
+      const found = new Map<string, number>();
+      store.replay(({ key, prefix, revision, type }) => {
+        if (type === 3) found.delete(key.slice(prefix.length + 1));
+        else found.set(key.slice(prefix.length + 1), revision);
+      });
+      return found;
+    };
+    t.equal(fill(), "full");
+    t.same(stored(), live, "reads go on");
+    for (let round = 0; round < 5; round++) {
+      const before = live.size;
+      const names = [...live.keys()].filter((_, i) => i % 3 === round % 3);
+      while (names.length > 0) remove(names.splice(0, 20));
+      t.ok(live.size < before, `round ${round}: ${before - live.size} objects were deleted on the full disk`);
+      t.same(stored(), live);
+      t.equal(fill(), "full");
+      t.ok(live.size > 0.75 * before, `round ${round}: their room was used again, ${live.size} objects are there`);
+    }
+    const before = live.size;
+    rmSync(ballast);
+    t.equal(fill(), "full");
+    t.ok(live.size > before, `${live.size - before} more objects fit where the ballast was`);
+    await store.close();
+    store = openLmdb({ path, identity: "orch", clock: systemClock });
+    t.same(stored(), live);
+  });
+}
