@@ -94,6 +94,7 @@ export class LedgerLog {
   /** Wall time (ms) of the oldest event that can be watched; undefined when there is none. */
   get oldestTime(): number | undefined {
     for (const { segment, places } of this.segments) {
+      if (places.length === 0 || segment.order(places.length - 1) <= this.floor) continue;
       for (let index = 0; index < places.length; index++) {
         if (segment.order(index) > this.floor) return segment.time(index);
       }

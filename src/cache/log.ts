@@ -114,11 +114,10 @@ export class Log implements LogView {
     const committed = this.#words.committed;
     const doorbell = this.#words.doorbell(this.number);
     if (doorbell !== this.#doorbell) {
-      this.#doorbell = doorbell;
-      this.#takeIn();
+      if (this.#takeIn(committed)) this.#doorbell = doorbell;
+      this.floor = this.#words.floor(this.number);
     }
-    this.floor = this.#words.floor(this.number);
-    return Math.max(committed, this.#order);
+    return committed;
   }
 
   get(namespace: string, name: string): Location {
@@ -280,9 +279,10 @@ export class Log implements LogView {
   }
 
   /** A segment is on its way out. Its live records were moved on before this was sent. */
-  retire(number: number): void {
+  retire(number: number, urgent: boolean): void {
     const segment = this.#byNumber.get(number);
     assert(segment !== undefined, "A segment is retired that was never announced");
+    if (urgent) this.expire(Number.POSITIVE_INFINITY);
     this.#retired.push({ segment, holds: new Set(this.#holds) });
     this.#host.sweepLater(this);
   }
@@ -291,7 +291,7 @@ export class Log implements LogView {
   sweep(): void {
     if (this.#retired.length === 0) return;
     // The index must point to where records were moved before their old places go.
-    this.#takeIn();
+    this.#takeIn(this.#words.committed);
     this.floor = this.#words.floor(this.number);
     for (let i = this.#retired.length - 1; i >= 0; i--) {
       const retired = this.#retired[i];
@@ -341,14 +341,19 @@ export class Log implements LogView {
     return this.#retired.length;
   }
 
-  #takeIn(): void {
+  /**
+   * Takes in what is published up to a revision, so that all logs show the same one. False when there was more: a batch
+   * that is being written.
+   */
+  #takeIn(committed: number): boolean {
     for (;;) {
       const segment = this.#reading ?? this.#follow(0);
-      if (segment === undefined) return;
+      if (segment === undefined) return true;
       const index = this.#next;
       const type = segment.type(index);
-      if (type === 0) return;
+      if (type === 0) return true;
       if (type === continued) this.#follow(segment.next(index));
+      else if (segment.order(index) > committed) return false;
       else {
         this.#enter(segment, index, type);
         this.#next = index + 1;

@@ -36,6 +36,8 @@ export interface RetireMessage {
   readonly kind: "retire";
   readonly log: number;
   readonly number: number;
+  /** Too much waits for its release already: holds are to end now. */
+  readonly urgent: boolean;
 }
 
 /** Everything that existed when the front connected was announced. */

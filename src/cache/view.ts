@@ -63,7 +63,10 @@ export interface LogView {
   // Following the log in order, for watches: the entries of a log are numbered by position, moves included.
   /** Position after the newest entry taken in by drain(). */
   readonly head: number;
-  /** Position of the first event with a revision above `revision`; undefined when `revision` is below the floor. */
+  /**
+   * Position of the first event with a revision above `revision`; undefined when `revision` is below the floor.
+   * Wait until drain() returns `revision` before: what is not taken in yet cannot be told apart from what comes after.
+   */
   positionAfter(revision: number): number | undefined;
   /** The record at a position below head; 0 when it was recycled (the reader is too slow: 410). */
   at(position: number): Location;

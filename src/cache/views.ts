@@ -152,7 +152,7 @@ class FrontViews implements OpenViews {
     const log = this.#byNumber[message.log];
     assert(log !== undefined, "A segment is announced for no log");
     if (message.kind === "segment") log.announce(message);
-    else log.retire(message.number);
+    else log.retire(message.number, message.urgent);
   }
 
   #sweep(): void {

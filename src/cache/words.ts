@@ -9,7 +9,8 @@
 //
 // Why the order suffices: all of these are read and written with Atomics, which are sequentially consistent. The store
 // thread writes a record, its entry, the entry's type word, then the log's doorbell, then the committed revision, then
-// wake. Who reads the committed revision R and afterwards the doorbells and type words sees every record at or below R.
+// wake. Who reads the committed revision R and afterwards a log's doorbell and type words sees every record at or below
+// R, perhaps some above it, which wait for the next look. A floor is written before the doorbell that tells of it.
 import { endianness } from "node:os";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
@@ -67,16 +68,16 @@ export class ControlWords {
     return result.async ? result.value : undefined;
   }
 
-  /** Entries of a log ever published, modulo 2^32; it moves once per batch. Written by the store thread. */
+  /** Counts what happened to a log, modulo 2^32: a batch published, a floor moved. Written by the store thread. */
   doorbell(log: number): number {
     return Atomics.load(this.#words, ((1 + log) * slotBytes + doorbellByte) >> 2);
   }
 
-  setDoorbell(log: number, count: number): void {
-    Atomics.store(this.#words, ((1 + log) * slotBytes + doorbellByte) >> 2, count);
+  ringLog(log: number): void {
+    Atomics.add(this.#words, ((1 + log) * slotBytes + doorbellByte) >> 2, 1);
   }
 
-  /** Revision above which a log is complete. Written by the store thread; only grows. */
+  /** Revision from which on a log is complete. Written by the store thread; only grows. */
   floor(log: number): number {
     return Number(Atomics.load(this.#bigs, ((1 + log) * slotBytes + floorByte) >> 3));
   }

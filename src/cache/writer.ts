@@ -138,6 +138,8 @@ export class LogWriter {
     for (const log of this.#logList) this.#setFloor(log, store.floor);
     store.replay((record) => {
       this.append(record);
+      if (!this.#overLimit(record.prefix)) return;
+      this.publish(record.revision);
       while (this.#overLimit(record.prefix) && this.tend());
     });
     this.publish(store.revision);
@@ -296,12 +298,13 @@ export class LogWriter {
 
   #setFloor(log: LedgerLog, floor: number): void {
     log.floor = floor;
+    log.rang = false;
     this.#words.setFloor(log.index, floor);
   }
 
   #ring(log: LedgerLog): void {
     log.rang = true;
-    this.#words.setDoorbell(log.index, log.position | 0);
+    this.#words.ringLog(log.index);
   }
 
   /** The open segment, or a new one, with room for a record. Fronts know a segment before anything points to it. */
@@ -372,13 +375,21 @@ export class LogWriter {
   }
 
   #retire(log: LedgerLog, segment: LedgerSegment): void {
+    // A front that hears of this takes in the moves first, and it takes in nothing above the committed revision.
+    assert(log.order <= this.#words.committed, "A segment is retired in the middle of a batch");
     log.retire(segment);
     this.#words.setFloor(log.index, log.floor);
-    if (!log.rang) this.#ring(log);
+    this.#ring(log);
     const number = segment.segment.number;
     const releasing: Releasing = { segment, fronts: new Set(this.#fronts) };
-    this.#releasing.get(log)?.set(number, releasing);
-    for (const front of this.#fronts) post(front, { kind: "retire", log: log.index, number });
+    const waiting = this.#releasing.get(log);
+    assert(waiting !== undefined, "A log has no list of retired segments");
+    waiting.set(number, releasing);
+    let waitingBytes = 0;
+    for (const each of waiting.values()) waitingBytes += each.segment.usedBytes;
+    // What holds keep is bounded too: beyond the limit they end early.
+    const urgent = waitingBytes > this.#historyBytes;
+    for (const front of this.#fronts) post(front, { kind: "retire", log: log.index, number, urgent });
     this.#recycle(log, releasing);
     // Watches below the new floor are to end now, not with the next change.
     this.#words.ring();

@@ -127,7 +127,7 @@ class Reader {
   readonly view: LogView;
   readonly expected: Expected;
   readonly random: () => number;
-  readonly counts = { role: "reader", states: 0, events: 0, held: 0, recycled: 0, news: 0 };
+  readonly counts = { role: "reader", states: 0, events: 0, held: 0, expired: 0, recycled: 0, news: 0 };
   position: number | undefined;
   followed = 0;
   held: Held[] = [];
@@ -197,6 +197,10 @@ class Reader {
   release(): void {
     const held = this.held.shift();
     if (held === undefined) return;
+    if (held.hold.expired) {
+      this.counts.expired += 1;
+      return;
+    }
     for (const { bytes, text } of held.slices) if (Buffer.from(bytes).toString() !== text) fail("A held slice changed");
     held.hold.release();
     this.counts.held += held.slices.length;

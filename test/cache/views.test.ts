@@ -111,6 +111,41 @@ t.test("hold() expires when it lasts too long, and says so", async (t) => {
   hold.release();
 });
 
+t.test("hold() ends early when too much waits for it", async (t) => {
+  const { clock, writer, source, connect, fill } = setup({ historyBytes: 500_000, historyMs: 1e12 });
+  const view = (await connect()).log(prefix);
+  writer.accept([source.next("ns", "a", false, 100)]);
+  view.drain();
+  const hold = view.hold();
+  for (let i = 0; i < 20 && !hold.expired; i++) {
+    fill();
+    tendAll(writer);
+    await turn();
+  }
+  t.ok(hold.expired, "the hold ended");
+  t.equal(clock.ms, new TestClock().ms, "before its time");
+  await until(() => releasing(writer) === 0, "the release");
+});
+
+t.test("drain() shows nothing above the committed revision", async (t) => {
+  const { writer, source, connect } = setup({ prefixes: [prefix, "/registry/others"] });
+  const views = await connect();
+  const view = views.log(prefix);
+  writer.accept([source.next("ns", "a", false, 100)]);
+  t.equal(view.drain(), 1);
+  writer.append(source.next("ns", "b", false, 100));
+  writer.append({ ...source.next("ns", "c", false, 100), prefix: "/registry/others", key: "/registry/others/ns/c" });
+  t.equal(view.drain(), 1, "a batch that is being written");
+  t.equal(view.head, 1);
+  t.equal(view.get("ns", "b"), 0);
+  writer.publish(3);
+  t.equal(views.log("/registry/others").drain(), 3);
+  t.equal(view.drain(), 3);
+  t.equal(view.head, 2);
+  t.equal(view.positionAfter(1), 1);
+  t.equal(view.positionAfter(3), 2);
+});
+
 t.test("drain() in the middle of a turn does not take away what the turn has read", async (t) => {
   const { clock, writer, source, connect, fill } = setup();
   const view = (await connect()).log(prefix);
