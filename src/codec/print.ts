@@ -28,11 +28,11 @@ export function yamlText(value: Value): string {
   document.contents = yamlNode(value) as never;
   document.directives = undefined as never;
   return document.toString({
-    lineWidth: 0,
+    lineWidth: 80,
     indentSeq: false,
     minContentWidth: 0,
     defaultKeyType: "PLAIN",
-    singleQuote: false,
+    singleQuote: true,
   });
 }
 
@@ -52,7 +52,15 @@ function yamlNode(value: Value): YAMLMap | YAMLSeq | Scalar {
   }
   if (value instanceof NumberText) return new Scalar(Number(value.text));
   const scalar = new Scalar(value);
-  // Time stamps are strings here; plain they would read as YAML 1.1 timestamps.
-  if (typeof value === "string" && /^\d{4}-\d\d?-\d\d?/.test(value)) scalar.type = Scalar.QUOTE_DOUBLE;
+  // What would read as another type when plain goes between double quotes, as the reference's encoder writes it.
+  if (typeof value === "string" && isAmbiguous(value)) scalar.type = Scalar.QUOTE_DOUBLE;
   return scalar;
+}
+
+/** True when YAML 1.1 reads the plain text as something else than a string. */
+function isAmbiguous(text: string): boolean {
+  if (text === "" || text.length > 64) return text === "";
+  if (/^(~|null|true|false|yes|no|on|off|y|n|<<|=)$/i.test(text)) return true;
+  if (/^\d{4}-\d\d?-\d\d?/.test(text)) return true;
+  return /^[-+]?(\.?\d[\d_]*|\d[\d_]*\.[\d_]*|0b[01_]+|0o?[0-7_]+|0x[\da-f_]+|\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[\d_.]+e[-+]?\d+|\.inf|\.nan)$/i.test(text);
 }
