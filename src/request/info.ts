@@ -132,6 +132,7 @@ function verbOf(
 
 function wantedVerb(method: string, name: string, watch: boolean, legacyWatch: boolean): Verb | undefined {
   const one = name !== "";
+  if (legacyWatch && method !== "GET") return undefined;
   switch (method) {
     case "GET":
       // `?watch` on one object is a plain get on the reference; only the legacy path watches one object.

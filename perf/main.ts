@@ -1,0 +1,21 @@
+// `npm run perf -- <benchmark> [case…] [--server flag…]`: runs benchmarks against a server in a process of its own and
+// appends their results to perf/results.ndjson.
+import { fanout } from "./load/fanout.ts";
+
+type Benchmark = (only: readonly string[], args: readonly string[]) => Promise<void>;
+
+/** A new benchmark is a file in load/ and a line here. */
+const benchmarks: ReadonlyMap<string, Benchmark> = new Map([["fanout", fanout]]);
+
+const [name = "", ...rest] = process.argv.slice(2);
+const benchmark = benchmarks.get(name);
+if (benchmark === undefined) {
+  console.error(`perf: which benchmark? ${[...benchmarks.keys()].join(", ")}`);
+  process.exitCode = 1;
+} else {
+  const flags = rest.filter((arg) => arg.startsWith("--"));
+  await benchmark(
+    rest.filter((arg) => !arg.startsWith("--")),
+    flags,
+  );
+}
