@@ -45,7 +45,7 @@ export function deleteObject(
 
 /**
  * Deletes the objects at `items` of `view`, several at a time; what is gone meanwhile counts as deleted. Undefined when
- * all went well, else the first refusal in the order of the items. The caller holds the view.
+ * all went well, else the first refusal in the order of the items.
  */
 export async function deleteItems(
   writers: Writers,
@@ -55,13 +55,15 @@ export async function deleteItems(
   options: DeleteOptions,
 ): Promise<Status | undefined> {
   const { namespaced } = request.resource;
+  // Keys now: the hold on the records may end before the last delete.
+  const keys = items.map((at) => view.keyOf(at));
   let next = 0;
   let refusedAt = items.length;
   let refusal: Status | undefined;
   const work = async (): Promise<void> => {
     while (next < items.length && refusal === undefined) {
       const index = next++;
-      const [first = "", second = ""] = view.keyOf(items[index] as Location).split("/");
+      const [first = "", second = ""] = (keys[index] ?? "").split("/");
       const one = namespaced ? { ...request, namespace: first, name: second } : { ...request, name: first };
       const done = await deleteObject(writers, one, options);
       if (!isStatus(done) || done.success || done.reason === "NotFound" || index > refusedAt) continue;

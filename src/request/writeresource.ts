@@ -15,7 +15,7 @@ import { negotiatePatch, readPatch } from "./merge.ts";
 import { isObjectSubresource } from "./metadata.ts";
 import { acceptsGzip, negotiateBody } from "./negotiate.ts";
 import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options.ts";
-import { storeOf, type WriteRequest, type Writers, type Written } from "./persist.ts";
+import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { readList, sendList } from "./read.ts";
 import { sendJson, sendStatus } from "./respond.ts";
 import { parseSelectors } from "./selectors.ts";
@@ -135,6 +135,8 @@ async function deleteCollection(call: Call): Promise<Status | undefined> {
     const request = { ...plainRequest(call), dryRun };
     const refused = await deleteItems(writersOf(server), request, list.view, list.items, options);
     if (refused !== undefined) return refused;
+    // Deleted, but it took so long that what there was cannot be shown any more.
+    if (hold.expired) return timedOut;
     await sendList(reply, input, list, accepted, acceptsGzip(exchange.header("accept-encoding")));
     return undefined;
   } finally {
