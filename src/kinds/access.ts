@@ -7,6 +7,17 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { type Rules, strategyFor } from "./generic.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "./strategy.ts";
+import { validateSigningRequest, validateSigningRequestUpdate } from "./validation/certificates.ts";
+import { validatePodSecurityPolicy } from "./validation/policy.ts";
+import {
+  validateClusterRole,
+  validateClusterRoleBinding,
+  validateClusterRoleBindingUpdate,
+  validateRole,
+  validateRoleBinding,
+  validateRoleBindingUpdate,
+} from "./validation/rbac.ts";
+import { validatePriorityClass, validatePriorityClassUpdate } from "./validation/scheduling.ts";
 
 /** Names of roles and bindings hold colons, and a PUT creates them. */
 function named<T extends ApiObject>(rules: Rules<T>): Rules<T> {
@@ -15,32 +26,49 @@ function named<T extends ApiObject>(rules: Rules<T>): Rules<T> {
 
 /** Roles. */
 export function roleStrategy(resource: Resource): Strategy<Role> {
-  return strategyFor<Role>(resource, named({}));
+  return strategyFor<Role>(resource, named({ validate: validateRole, validateUpdate: validateRole }));
 }
 
 /** Cluster roles. */
 export function clusterRoleStrategy(resource: Resource): Strategy<ClusterRole> {
-  return strategyFor<ClusterRole>(resource, named({}));
+  return strategyFor<ClusterRole>(
+    resource,
+    named({ validate: validateClusterRole, validateUpdate: validateClusterRole }),
+  );
 }
 
 /** Role bindings. */
 export function roleBindingStrategy(resource: Resource): Strategy<RoleBinding> {
-  return strategyFor<RoleBinding>(resource, named({}));
+  return strategyFor<RoleBinding>(
+    resource,
+    named({ validate: validateRoleBinding, validateUpdate: validateRoleBindingUpdate }),
+  );
 }
 
 /** Cluster role bindings. */
 export function clusterRoleBindingStrategy(resource: Resource): Strategy<ClusterRoleBinding> {
-  return strategyFor<ClusterRoleBinding>(resource, named({}));
+  return strategyFor<ClusterRoleBinding>(
+    resource,
+    named({ validate: validateClusterRoleBinding, validateUpdate: validateClusterRoleBindingUpdate }),
+  );
 }
 
 /** Pod security policies. */
 export function podSecurityPolicyStrategy(resource: Resource): Strategy<PodSecurityPolicy> {
-  return strategyFor<PodSecurityPolicy>(resource, { returnsDeletedObject: true });
+  return strategyFor<PodSecurityPolicy>(resource, {
+    returnsDeletedObject: true,
+    validate: validatePodSecurityPolicy,
+    validateUpdate: validatePodSecurityPolicy,
+  });
 }
 
 /** Priority classes. */
 export function priorityClassStrategy(resource: Resource): Strategy<PriorityClass> {
-  return strategyFor<PriorityClass>(resource, { counts: [] });
+  return strategyFor<PriorityClass>(resource, {
+    counts: [],
+    validate: validatePriorityClass,
+    validateUpdate: validatePriorityClassUpdate,
+  });
 }
 
 /** Signing requests: who asks is what the server saw, and nobody approves or signs by the way. */
@@ -63,6 +91,9 @@ export function signingRequestStrategy(resource: Resource): Strategy<Certificate
       keepDecisions(request, old);
       fillTimes(context, request, old);
     },
+    validate: validateSigningRequest,
+    validateUpdate: (request, old) => validateSigningRequestUpdate(request, old, "request"),
+    validateStatus: (request, old) => validateSigningRequestUpdate(request, old, "status"),
     subresources: new Map([["approval", approval]]),
     selectableFields: ({ spec }) => [["spec.signerName", spec.signerName]],
     fieldLabels: ["spec.signerName"],
@@ -75,7 +106,7 @@ const approval: UpdateStrategy<CertificateSigningRequest> = {
     request.status = { ...old.status, conditions: request.status.conditions };
     fillTimes(context, request, old);
   },
-  validate: () => [],
+  validate: (_context, request, old) => validateSigningRequestUpdate(request, old, "approval"),
 };
 
 /** Decisions come in through the approval subresource; a status write that has as many of them leaves them as stored. */

@@ -3,54 +3,123 @@
 import type { MutatingWebhookConfiguration } from "../api/gen/admissionregistration_v1.ts";
 import type { CustomResourceDefinition } from "../api/gen/apiextensions_v1.ts";
 import type { APIService } from "../api/gen/apiregistration_v1.ts";
+import type { HorizontalPodAutoscaler as V1 } from "../api/gen/autoscaling_v1.ts";
 import type { HorizontalPodAutoscaler } from "../api/gen/autoscaling_v2.ts";
+import type { HorizontalPodAutoscaler as V2beta1 } from "../api/gen/autoscaling_v2beta1.ts";
 import type { Lease } from "../api/gen/coordination_v1.ts";
 import type { FlowSchema, PriorityLevelConfiguration } from "../api/gen/flowcontrol_v1beta2.ts";
 import type { Ingress, IngressClass, NetworkPolicy } from "../api/gen/networking_v1.ts";
 import type { RuntimeClass } from "../api/gen/node_v1.ts";
+import type { RuntimeClass as OldRuntimeClass } from "../api/gen/node_v1alpha1.ts";
 import type { PodDisruptionBudget } from "../api/gen/policy_v1.ts";
+import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
+import { autoscalerConversions } from "./conversions/autoscaling.ts";
+import { runtimeClassFromOld } from "./conversions/others.ts";
 import { strategyFor } from "./generic.ts";
 import type { Strategy } from "./strategy.ts";
+import { validateWebhooks } from "./validation/admissionregistration.ts";
+import { validateAutoscaler, validateAutoscalerStatus } from "./validation/autoscaling.ts";
+import { validateFlowSchema, validatePriorityLevel } from "./validation/flowcontrol.ts";
+import {
+  validateIngress,
+  validateIngressClass,
+  validateIngressClassUpdate,
+  validateIngressStatusUpdate,
+  validateIngressUpdate,
+  validateNetworkPolicy,
+} from "./validation/networking.ts";
+import { validateDisruptionBudget, validateDisruptionBudgetStatus } from "./validation/policy.ts";
+import {
+  validateApiService,
+  validateLease,
+  validateRuntimeClass,
+  validateRuntimeClassUpdate,
+} from "./validation/registration.ts";
 
 /** Ingresses. */
 export function ingressStrategy(resource: Resource): Strategy<Ingress> {
-  return strategyFor<Ingress>(resource, { counts: ["spec"] });
+  return strategyFor<Ingress>(resource, {
+    counts: ["spec"],
+    validate: validateIngress,
+    validateUpdate: validateIngressUpdate,
+    validateStatus: validateIngressStatusUpdate,
+  });
 }
 
 /** Ingress classes. */
 export function ingressClassStrategy(resource: Resource): Strategy<IngressClass> {
-  return strategyFor<IngressClass>(resource, { counts: ["spec"] });
+  return strategyFor<IngressClass>(resource, {
+    counts: ["spec"],
+    validate: validateIngressClass,
+    validateUpdate: validateIngressClassUpdate,
+  });
 }
 
 /** Network policies. */
 export function networkPolicyStrategy(resource: Resource): Strategy<NetworkPolicy> {
-  return strategyFor<NetworkPolicy>(resource, { counts: ["spec"] });
+  return strategyFor<NetworkPolicy>(resource, {
+    counts: ["spec"],
+    validate: validateNetworkPolicy,
+    validateUpdate: validateNetworkPolicy,
+  });
 }
 
 /** Disruption budgets. */
 export function disruptionBudgetStrategy(resource: Resource): Strategy<PodDisruptionBudget> {
-  return strategyFor<PodDisruptionBudget>(resource, { counts: ["spec"], allowUnconditionalUpdate: false });
+  return strategyFor<PodDisruptionBudget>(resource, {
+    counts: ["spec"],
+    allowUnconditionalUpdate: false,
+    validate: validateDisruptionBudget,
+    validateUpdate: validateDisruptionBudget,
+    validateStatus: validateDisruptionBudgetStatus,
+  });
 }
 
 /** Flow schemas. */
 export function flowSchemaStrategy(resource: Resource): Strategy<FlowSchema> {
-  return strategyFor<FlowSchema>(resource, { counts: ["spec"], keepsMetaOnStatus: true });
+  return strategyFor<FlowSchema>(resource, {
+    counts: ["spec"],
+    keepsMetaOnStatus: true,
+    validate: validateFlowSchema,
+    validateUpdate: validateFlowSchema,
+  });
 }
 
 /** Priority levels. */
 export function priorityLevelStrategy(resource: Resource): Strategy<PriorityLevelConfiguration> {
-  return strategyFor<PriorityLevelConfiguration>(resource, { counts: ["spec"], keepsMetaOnStatus: true });
+  return strategyFor<PriorityLevelConfiguration>(resource, {
+    counts: ["spec"],
+    keepsMetaOnStatus: true,
+    validate: validatePriorityLevel,
+    validateUpdate: validatePriorityLevel,
+  });
 }
 
-/** Runtime classes, in every version. */
-export function runtimeClassStrategy(resource: Resource): Strategy<RuntimeClass> {
-  return strategyFor<RuntimeClass>(resource, { allowCreateOnUpdate: true, allowUnconditionalUpdate: false });
+/** Runtime classes, in every version; rules are those of the shape without a spec. */
+export function runtimeClassStrategy(resource: Resource): Strategy<ApiObject> {
+  const flat = (object: ApiObject): RuntimeClass =>
+    "spec" in object ? runtimeClassFromOld(object as OldRuntimeClass) : (object as RuntimeClass);
+  return strategyFor<ApiObject>(resource, {
+    allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: false,
+    validate: (object) => validateRuntimeClass(flat(object)),
+    validateUpdate: (object, old) => validateRuntimeClassUpdate(flat(object), flat(old)),
+  });
 }
 
-/** Autoscalers, in every version: metrics of single containers are switched off (gate HPAContainerMetrics). */
-export function autoscalerStrategy(resource: Resource): Strategy<ApiObject> {
+/** Autoscalers, in every version; rules are those of v2. Metrics of single containers are switched off. */
+export function autoscalerStrategy(resource: Resource, identity: Identity): Strategy<ApiObject> {
+  const { fromV1, fromV2beta1 } = autoscalerConversions(identity);
+  const hub = (object: ApiObject): HorizontalPodAutoscaler => {
+    // A conversion uses up what it is given, and it takes annotations away.
+    const { annotations } = object.metadata;
+    const copy = { ...object, metadata: { ...object.metadata, annotations: annotations && new Map(annotations) } };
+    if (resource.version === "v1") return fromV1(copy as V1);
+    return resource.version === "v2beta1" ? fromV2beta1(copy as V2beta1) : (object as HorizontalPodAutoscaler);
+  };
+  // Gate HPAContainerMetrics is off.
   const drop = (object: ApiObject, old: ApiObject | undefined) => {
     const metricsOf = (of: ApiObject | undefined) => (of as HorizontalPodAutoscaler | undefined)?.spec.metrics ?? [];
     if (metricsOf(old).some((metric) => metric.containerResource !== undefined)) return;
@@ -59,17 +128,30 @@ export function autoscalerStrategy(resource: Resource): Strategy<ApiObject> {
   return strategyFor<ApiObject>(resource, {
     prepareForCreate: (_context, object) => drop(object, undefined),
     prepareForUpdate: (_context, object, old) => drop(object, old),
+    validate: (object) => validateAutoscaler(hub(object)),
+    validateUpdate: (object) => validateAutoscaler(hub(object)),
+    validateStatus: (object) => validateAutoscalerStatus(hub(object)),
   });
 }
 
 /** Leases: every renewal names the version it renews. */
 export function leaseStrategy(resource: Resource): Strategy<Lease> {
-  return strategyFor<Lease>(resource, { allowCreateOnUpdate: true, allowUnconditionalUpdate: false });
+  return strategyFor<Lease>(resource, {
+    allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: false,
+    validate: validateLease,
+    validateUpdate: validateLease,
+  });
 }
 
 /** Webhook configurations, mutating and validating. */
 export function webhookConfigurationStrategy(resource: Resource): Strategy<MutatingWebhookConfiguration> {
-  return strategyFor<MutatingWebhookConfiguration>(resource, { counts: ["webhooks"], allowUnconditionalUpdate: false });
+  return strategyFor<MutatingWebhookConfiguration>(resource, {
+    counts: ["webhooks"],
+    allowUnconditionalUpdate: false,
+    validate: validateWebhooks,
+    validateUpdate: validateWebhooks,
+  });
 }
 
 /** Definitions of custom resources: every version ever stored is remembered. */
@@ -108,5 +190,7 @@ export function apiServiceStrategy(resource: Resource): Strategy<APIService> {
       metadata.finalizers = old.metadata.finalizers;
       metadata.ownerReferences = old.metadata.ownerReferences;
     },
+    validate: validateApiService,
+    validateUpdate: validateApiService,
   });
 }

@@ -8,6 +8,7 @@ import type { Resource } from "../api/scheme.ts";
 import { parseAddress } from "./address.ts";
 import { countUp, differs, fieldOf, strategyFor } from "./generic.ts";
 import type { Strategy } from "./strategy.ts";
+import { validateEndpointSlice, validateEndpointSliceUpdate } from "./validation/discovery.ts";
 import { validateEndpoints, validateEndpointsUpdate } from "./validation/endpoints.ts";
 import { equalStrings } from "./validation/equal.ts";
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from "./validation/service.ts";
@@ -153,6 +154,8 @@ export function endpointSliceStrategy(resource: Resource, identity: Identity): S
       }
       if (dropsTopology && differs(endpoints, slice, old)) dropTopology(slice, old, hostname);
     },
+    validate: validateEndpointSlice,
+    validateUpdate: validateEndpointSliceUpdate,
   });
 }
 

@@ -15,6 +15,18 @@ import {
   validatePersistentVolumeStatusUpdate,
   validatePersistentVolumeUpdate,
 } from "./validation/persistent.ts";
+import {
+  validateCsiDriver,
+  validateCsiDriverUpdate,
+  validateCsiNode,
+  validateCsiNodeUpdate,
+  validateCsiStorageCapacity,
+  validateCsiStorageCapacityUpdate,
+  validateStorageClass,
+  validateStorageClassUpdate,
+  validateVolumeAttachment,
+  validateVolumeAttachmentUpdate,
+} from "./validation/storage.ts";
 
 /** Persistent volumes. */
 export function persistentVolumeStrategy(resource: Resource): Strategy<PersistentVolume> {
@@ -63,6 +75,8 @@ export function persistentVolumeClaimStrategy(resource: Resource, identity: Iden
 export function storageClassStrategy(resource: Resource): Strategy<StorageClass> {
   return strategyFor<StorageClass>(resource, {
     returnsDeletedObject: true,
+    validate: validateStorageClass,
+    validateUpdate: validateStorageClassUpdate,
   });
 }
 
@@ -72,6 +86,8 @@ export function volumeAttachmentStrategy(resource: Resource): Strategy<VolumeAtt
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
     keepsMetaOnStatus: true,
+    validate: validateVolumeAttachment,
+    validateUpdate: validateVolumeAttachmentUpdate,
   });
 }
 
@@ -85,6 +101,8 @@ export function csiDriverStrategy(resource: Resource): Strategy<CSIDriver> {
       const before = { ...driver.spec, tokenRequests, requiresRepublish };
       if (!equal("storage/v1.CSIDriverSpec", driver.spec, before)) countUp(driver, old);
     },
+    validate: validateCsiDriver,
+    validateUpdate: validateCsiDriverUpdate,
   });
 }
 
@@ -93,6 +111,8 @@ export function csiNodeStrategy(resource: Resource): Strategy<CSINode> {
   return strategyFor<CSINode>(resource, {
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
+    validate: validateCsiNode,
+    validateUpdate: validateCsiNodeUpdate,
   });
 }
 
@@ -100,5 +120,7 @@ export function csiNodeStrategy(resource: Resource): Strategy<CSINode> {
 export function csiStorageCapacityStrategy(resource: Resource): Strategy<CSIStorageCapacity> {
   return strategyFor<CSIStorageCapacity>(resource, {
     allowUnconditionalUpdate: false,
+    validate: validateCsiStorageCapacity,
+    validateUpdate: validateCsiStorageCapacityUpdate,
   });
 }

@@ -1,0 +1,186 @@
+// Flow schemas and priority levels.
+import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
+import type * as flowcontrol from "../../api/gen/flowcontrol_v1beta2.ts";
+import { isDns1123Label } from "../formats.ts";
+import { checkSubdomain, type Errors, empty, faults } from "./check.ts";
+
+const precedenceMax = 10_000;
+const queuesMax = 10_000_000;
+const entropyBitsMax = 60;
+const verbs = ["*", "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
+
+/** Rules of a flow schema, new or changed. */
+export function validateFlowSchema({ metadata, spec }: flowcontrol.FlowSchema): FieldError[] {
+  const out: Errors = [];
+  if (spec.matchingPrecedence <= 0) {
+    out.push(invalid("spec.matchingPrecedence", spec.matchingPrecedence, "must be a positive value"));
+  }
+  if (spec.matchingPrecedence > precedenceMax) {
+    const why = `must not be greater than ${precedenceMax}`;
+    out.push(invalid("spec.matchingPrecedence", spec.matchingPrecedence, why));
+  }
+  if (spec.matchingPrecedence === 1 && metadata.name !== "exempt") {
+    out.push(invalid("spec.matchingPrecedence", 1, "only the schema named 'exempt' may have matchingPrecedence 1"));
+  }
+  const methods = ["ByNamespace", "ByUser"];
+  const method = spec.distinguisherMethod?.type;
+  if (method !== undefined && !methods.includes(method)) {
+    out.push(notSupported("spec.distinguisherMethod.type", method, methods));
+  }
+  const level = spec.priorityLevelConfiguration.name;
+  if (empty(level)) out.push(required("spec.priorityLevelConfiguration.name", "must reference a priority level"));
+  else checkSubdomain(out, "spec.priorityLevelConfiguration.name", level);
+  spec.rules?.forEach((rule, i) => checkRules(out, at("spec.rules", i), rule));
+  return out;
+}
+
+function checkRules(out: Errors, path: string, rule: flowcontrol.PolicyRulesWithSubjects): void {
+  if (!rule.subjects?.length) out.push(required(`${path}.subjects`, "subjects must contain at least one value"));
+  rule.subjects?.forEach((subject, i) => checkSubject(out, at(`${path}.subjects`, i), subject));
+  if (!rule.resourceRules?.length && !rule.nonResourceRules?.length) {
+    out.push(required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"));
+  }
+  rule.resourceRules?.forEach((of, i) => checkResourceRule(out, at(`${path}.resourceRules`, i), of));
+  rule.nonResourceRules?.forEach((of, i) => checkUrlRule(out, at(`${path}.nonResourceRules`, i), of));
+}
+
+const members = [
+  ["ServiceAccount", "serviceAccount"],
+  ["User", "user"],
+  ["Group", "group"],
+] as const;
+
+function checkSubject(out: Errors, path: string, subject: flowcontrol.Subject): void {
+  const own = members.find(([kind]) => kind === subject.kind);
+  if (own === undefined) {
+    out.push(notSupported(`${path}.kind`, subject.kind, ["Group", "ServiceAccount", "User"]));
+    return;
+  }
+  for (const [kind, member] of members) {
+    if (kind !== subject.kind && subject[member] !== undefined) {
+      out.push(forbiddenField(`${path}.${member}`, `${member} is forbidden when subject kind is not '${kind}'`));
+    }
+  }
+  const member = own[1];
+  if (subject[member] === undefined) {
+    out.push(required(`${path}.${member}`, `${member} is required when subject kind is '${subject.kind}'`));
+    return;
+  }
+  const { serviceAccount } = subject;
+  if (member === "serviceAccount" && serviceAccount) {
+    if (serviceAccount.name === "") out.push(required(`${path}.serviceAccount.name`));
+    else if (serviceAccount.name !== "*") checkSubdomain(out, `${path}.serviceAccount.name`, serviceAccount.name);
+    if (serviceAccount.namespace === "")
+      out.push(required(`${path}.serviceAccount.namespace`, "must specify namespace for service account"));
+    else
+      faults(
+        out,
+        `${path}.serviceAccount.namespace`,
+        serviceAccount.namespace,
+        isDns1123Label(serviceAccount.namespace),
+      );
+  } else if (subject[member]?.name === "") out.push(required(`${path}.${member}.name`));
+}
+
+function checkList(out: Errors, path: string, list: readonly string[] | undefined, what: string): void {
+  if (!list?.length) out.push(required(path, `${what} must contain at least one value`));
+  else if (list.length > 1 && list.includes("*")) {
+    out.push(invalid(path, list, `if '*' is present, must not specify other ${what}`));
+  }
+}
+
+function checkVerbs(out: Errors, path: string, list: readonly string[] | undefined): void {
+  if (!list?.length) out.push(required(path, "verbs must contain at least one value"));
+  else if (list.includes("*")) {
+    if (list.length > 1) out.push(invalid(path, list, "if '*' is present, must not specify other verbs"));
+  } else if (!list.every((verb) => verbs.includes(verb))) out.push(notSupported(path, list, verbs));
+}
+
+function checkResourceRule(out: Errors, path: string, rule: flowcontrol.ResourcePolicyRule): void {
+  checkVerbs(out, `${path}.verbs`, rule.verbs);
+  checkList(out, `${path}.apiGroups`, rule.apiGroups, "api groups");
+  checkList(out, `${path}.resources`, rule.resources, "resources");
+  if (!rule.namespaces?.length && !rule.clusterScope) {
+    out.push(
+      required(`${path}.namespaces`, "resource rules that are not cluster scoped must supply at least one namespace"),
+    );
+  } else if (rule.namespaces && rule.namespaces.length > 1 && rule.namespaces.includes("*")) {
+    out.push(invalid(`${path}.namespaces`, rule.namespaces, "if '*' is present, must not specify other namespaces"));
+  } else {
+    for (const [i, namespace] of (rule.namespaces ?? []).entries()) {
+      if (namespace !== "*") faults(out, at(`${path}.namespaces`, i), namespace, isDns1123Label(namespace));
+    }
+  }
+}
+
+function checkUrlRule(out: Errors, path: string, rule: flowcontrol.NonResourcePolicyRule): void {
+  checkVerbs(out, `${path}.verbs`, rule.verbs);
+  checkList(out, `${path}.nonResourceURLs`, rule.nonResourceURLs, "non-resource URLs");
+  for (const [i, url] of (rule.nonResourceURLs ?? []).entries()) {
+    if (url !== "*") checkUrl(out, at(`${path}.nonResourceURLs`, i), url);
+  }
+}
+
+function checkUrl(out: Errors, path: string, url: string): void {
+  if (!url.startsWith("/")) out.push(invalid(path, url, "must start with slash"));
+  if (url.includes(" ")) out.push(invalid(path, url, "must not contain white-space"));
+  if (url.includes("//")) out.push(invalid(path, url, "must not contain double slash"));
+  const star = url.indexOf("*");
+  if (star >= 0 && (star !== url.length - 1 || !url.endsWith("/*"))) {
+    out.push(invalid(path, url, "wildcard can only do suffix matching"));
+  }
+}
+
+/** Rules of a priority level, new or changed. */
+export function validatePriorityLevel({ metadata, spec }: flowcontrol.PriorityLevelConfiguration): FieldError[] {
+  const out: Errors = [];
+  if ((metadata.name === "exempt") !== (spec.type === "Exempt")) {
+    out.push(invalid("spec.type", spec.type, "type must be 'Exempt' if and only if name is 'exempt'"));
+  }
+  if (spec.type === "Exempt") {
+    if (spec.limited) out.push(forbiddenField("spec.limited", "must be nil if the type is not Limited"));
+  } else if (spec.type === "Limited") {
+    if (spec.limited) checkLimited(out, "spec.limited", spec.limited);
+    else out.push(required("spec.limited", "must not be empty when type is Limited"));
+  } else out.push(notSupported("spec.type", spec.type, ["Exempt", "Limited"]));
+  return out;
+}
+
+function checkLimited(out: Errors, path: string, limited: flowcontrol.LimitedPriorityLevelConfiguration): void {
+  if (limited.assuredConcurrencyShares <= 0) {
+    out.push(invalid(`${path}.assuredConcurrencyShares`, limited.assuredConcurrencyShares, "must be positive"));
+  }
+  const { type, queuing } = limited.limitResponse;
+  const place = `${path}.limitResponse`;
+  if (type === "Reject") {
+    if (queuing)
+      out.push(forbiddenField(`${place}.queuing`, "must be nil if limited.limitResponse.type is not Limited"));
+  } else if (type === "Queue") {
+    if (queuing) checkQueuing(out, `${place}.queuing`, queuing);
+    else out.push(required(`${place}.queuing`, "must not be empty if limited.limitResponse.type is Limited"));
+  } else out.push(notSupported(`${place}.type`, type, ["Queue", "Reject"]));
+}
+
+function checkQueuing(out: Errors, path: string, queuing: flowcontrol.QueuingConfiguration): void {
+  const { queues, handSize, queueLengthLimit } = queuing;
+  if (queueLengthLimit <= 0) out.push(invalid(`${path}.queueLengthLimit`, queueLengthLimit, "must be positive"));
+  if (queues <= 0) out.push(invalid(`${path}.queues`, queues, "must be positive"));
+  else if (queues > queuesMax) {
+    out.push(invalid(`${path}.queues`, queues, `must not be greater than ${queuesMax}`));
+  }
+  if (handSize <= 0) out.push(invalid(`${path}.handSize`, handSize, "must be positive"));
+  else if (handSize > queues) {
+    const why = `should not be greater than queues (${queues})`;
+    out.push(invalid(`${path}.handSize`, handSize, why));
+  } else if (dealBits(queues, handSize) > entropyBitsMax) {
+    const why = `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${entropyBitsMax}`;
+    out.push(invalid(`${path}.handSize`, handSize, why));
+  }
+}
+
+/** Bits it takes to deal a hand of queues out of the deck. */
+function dealBits(queues: number, handSize: number): number {
+  let bits = 0;
+  for (let dealt = 0; dealt < handSize && bits <= entropyBitsMax; dealt++) bits += Math.log2(queues - dealt);
+  return Math.ceil(bits);
+}

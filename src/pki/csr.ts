@@ -1,0 +1,81 @@
+// Certificate signing requests (PKCS #10, RFC 2986): well-formed and signed by the key they ask for.
+//
+//   SEQUENCE { info: SEQUENCE { version, subject, publicKey, [0] attributes }, algorithm: SEQUENCE { OID … }, BIT STRING }
+import { createPublicKey, verify } from "node:crypto";
+import { nextPemBlock } from "./pem.ts";
+
+const requestType = "CERTIFICATE REQUEST";
+
+/** Signature algorithms by object identifier, as bytes in hexadecimal; null: the key says the digest (Ed25519). */
+const digests: ReadonlyMap<string, string | null> = new Map([
+  ["2a864886f70d010105", "sha1"],
+  ["2a864886f70d01010b", "sha256"],
+  ["2a864886f70d01010c", "sha384"],
+  ["2a864886f70d01010d", "sha512"],
+  ["2a8648ce3d0401", "sha1"],
+  ["2a8648ce3d040302", "sha256"],
+  ["2a8648ce3d040303", "sha384"],
+  ["2a8648ce3d040304", "sha512"],
+  ["2b6570", null],
+]);
+
+/** What is wrong with a request in PEM; undefined when it is well-formed and its signature holds. */
+export function faultOfSigningRequest(pem: Uint8Array): string | undefined {
+  const found = nextPemBlock(Buffer.from(pem).toString("latin1"));
+  if (found === undefined || found.block.type !== requestType) return `PEM block type must be ${requestType}`;
+  return faultOfRequest(found.block.bytes);
+}
+
+function faultOfRequest(der: Buffer): string | undefined {
+  const whole = readElement(der, 0);
+  if (whole === undefined || whole.tag !== 0x30) return "asn1: structure error: tags don't match";
+  if (whole.end !== der.length) return "asn1: syntax error: trailing data";
+  const info = readElement(der, whole.start);
+  const algorithm = info && readElement(der, info.end);
+  const signature = algorithm && readElement(der, algorithm.end);
+  if (info?.tag !== 0x30 || algorithm?.tag !== 0x30 || signature?.tag !== 0x03) return "asn1: structure error";
+  const version = readElement(der, info.start);
+  const subject = version && readElement(der, version.end);
+  const key = subject && readElement(der, subject.end);
+  const oid = readElement(der, algorithm.start);
+  if (version?.tag !== 0x02 || subject?.tag !== 0x30 || key?.tag !== 0x30 || oid?.tag !== 0x06) {
+    return "asn1: structure error";
+  }
+  const digest = digests.get(der.toString("hex", oid.start, oid.end));
+  if (digest === undefined) return "x509: cannot verify signature: algorithm unimplemented";
+  try {
+    const publicKey = createPublicKey({ key: der.subarray(key.at, key.end), format: "der", type: "spki" });
+    // The first byte of a bit string counts unused bits.
+    const sound = verify(
+      digest,
+      der.subarray(info.at, info.end),
+      publicKey,
+      der.subarray(signature.start + 1, signature.end),
+    );
+    return sound ? undefined : "x509: signature verification failed";
+  } catch {
+    return "x509: malformed public key";
+  }
+}
+
+interface Element {
+  readonly tag: number;
+  /** Offset of the element. */
+  readonly at: number;
+  /** Offset of its content. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The element at an offset; undefined when it does not fit. */
+function readElement(der: Buffer, at: number): Element | undefined {
+  const tag = der[at];
+  const first = der[at + 1];
+  if (tag === undefined || first === undefined) return undefined;
+  const count = first < 0x80 ? 0 : first & 0x7f;
+  if (count > 4 || first === 0x80) return undefined;
+  let length = count === 0 ? first : 0;
+  for (let index = 0; index < count; index++) length = length * 256 + (der[at + 2 + index] ?? Number.NaN);
+  const start = at + 2 + count;
+  return start + length <= der.length ? { tag, at, start, end: start + length } : undefined;
+}
