@@ -25,7 +25,7 @@ interface Step {
   readonly expect?: {
     readonly status: number;
     readonly json?: {
-      readonly details?: { readonly causes?: readonly { reason: string; message: string; field: string }[] };
+      readonly details?: { readonly causes?: readonly { reason: string; message?: string; field: string }[] };
     };
   };
 }
@@ -38,6 +38,9 @@ const elsewhere: readonly RegExp[] = [
   /provided (IP|port) is/,
   // Admission plugins.
   /must not be provided in pod spec/,
+  /admission-pods-defaults\.json 9 /,
+  // Options of the request.
+  /(fieldManager|dryRun|fieldValidation): /,
 ];
 
 function expand(text: string): string {
@@ -97,10 +100,12 @@ t.test("Creates have the faults the reference recorded, and no others", (t) => {
         continue;
       if (expect.status !== 201 && expect.status !== 422) continue;
       const recorded = (expect.json?.details?.causes ?? []).map(
-        ({ reason, field, message }) => `${reason.replace("FieldValue", "")} ${field}: ${plain(expand(message))}`,
+        ({ reason, field, message }) => `${reason.replace("FieldValue", "")} ${field}: ${plain(expand(message ?? ""))}`,
       );
-      const bare = expect.status === 422 && recorded.length === 0;
-      const text = `${path} ${recorded.join()}`;
+      // Causes the recording leaves out are not compared.
+      const causes = expect.json?.details?.causes ?? [];
+      const bare = expect.status === 422 && !causes.some((cause) => cause.message !== undefined);
+      const text = `${file} ${index} ${path} ${recorded.join()}`;
       if (bare || elsewhere.some((pattern) => pattern.test(text))) continue;
       const found = faultsOf(resource, body);
       if (found === undefined) continue;
