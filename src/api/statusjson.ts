@@ -20,7 +20,7 @@ function statusObject(status: Status): object {
     status: status.success ? "Success" : "Failure",
     ...(status.message === "" ? {} : { message: status.message }),
     ...(status.reason === "" ? {} : { reason: status.reason }),
-    ...(details === undefined
+    ...(details === undefined || details.continueToken !== undefined
       ? {}
       : {
           details: {

@@ -6,6 +6,7 @@ import { identities } from "../api/identity.ts";
 import { createScheme } from "../api/scheme.ts";
 import { systemClock } from "../base/clock.ts";
 import { LogWriter } from "../cache/writer.ts";
+import { limits } from "../config/limits.ts";
 import { Registry } from "../observe/metrics.ts";
 import { type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
@@ -73,7 +74,12 @@ function prefixesOf(data: StoreData): string[] {
 
 function open(data: StoreData): Store {
   const { dataDir, identity } = data.config;
-  return engines[0].open({ path: join(dataDir, "store"), identity, clock: systemClock });
+  return engines[0].open({
+    path: join(dataDir, "store"),
+    identity,
+    clock: systemClock,
+    firstRevision: limits.firstRevision,
+  });
 }
 
 /** Why the store cannot be opened, in one line. */

@@ -107,6 +107,11 @@ export const limits = {
   bookmarkMs: 60_000,
   /** Answers below this are not compressed (reference: 128 KiB). */
   gzipBytesMin: 128 * KiB,
+  /**
+   * A new store counts on from here. Small versions are what clients make up (0 and 1 mark "any" and "the beginning"):
+   * they are never a position in a history, so a watch from one gets 410 and not every event since the first start.
+   */
+  firstRevision: 100,
   /** Chunk a list is gathered into. */
   listChunkBytes: 1 * MiB,
   /** How long a hold may keep segments from being recycled. */

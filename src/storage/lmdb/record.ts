@@ -141,8 +141,8 @@ export function decodeMeta(bytes: Buffer): Meta {
 }
 
 /** A description of a store that holds nothing. */
-export function newMeta(identity: string): Meta {
-  return { format, identity, floor: 0, revision: 0 };
+export function newMeta(identity: string, revision = 0): Meta {
+  return { format, identity, floor: revision, revision };
 }
 
 /** An upper bound of the bytes encodeRecord() needs for a change. */

@@ -59,6 +59,8 @@ export interface LmdbOptions {
   readonly clock: Clock;
   /** Bytes of live and remembered records beyond which nothing but deletes is taken; default limits.storeBytesMax. */
   readonly mapBytesMax?: number;
+  /** Revision a new store begins after; its history has nothing at or below it. Default 0. */
+  readonly firstRevision?: number;
 }
 
 type Bytes = Database<Buffer, Buffer>;
@@ -144,7 +146,8 @@ class LmdbStore implements Store {
     this.#transaction = lastTransaction(root);
     this.#room = new DiskRoom(fileOf(options.path), root, [this.#log, this.#current, this.#times, this.#meta]);
     const known = this.#meta.getBinary(metaKey);
-    const meta = known === undefined ? newMeta(options.identity) : decodeMeta(Buffer.from(known));
+    const meta =
+      known === undefined ? newMeta(options.identity, options.firstRevision) : decodeMeta(Buffer.from(known));
     if (meta.identity !== options.identity) {
       throw new StoreError(
         "identity",
