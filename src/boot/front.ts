@@ -1,6 +1,7 @@
 // The body of a front thread: it opens what the server answers from, then its listeners, and does what main tells it.
 // A bug ends the thread, but not before its listeners are closed: an open one would take the whole process along.
 import type { MessagePort } from "node:worker_threads";
+import { limits } from "../config/limits.ts";
 import type { Listener, ListenOptions } from "../http/listener.ts";
 import { listenNode } from "../http/node.ts";
 import { listenUws } from "../http/uws.ts";
@@ -9,13 +10,18 @@ import { type FrontServer, openServer } from "./server.ts";
 
 /** How often a draining front looks whether it is done, in milliseconds. */
 const drainLookMs = 20;
+/** Time for the last message of a thread to leave. */
+const crashedMs = 20;
+
+/** How a front gets what it answers from. */
+type Open = typeof openServer;
 
 /** Runs a front on this thread. Resolves when its listeners are open. */
-export async function startFront(data: FrontData, main: MessagePort): Promise<void> {
+export async function startFront(data: FrontData, main: MessagePort, open: Open = openServer): Promise<void> {
   const front = new Front(main);
   process.on("uncaughtException", (error) => front.crash(error));
   try {
-    await front.open(data);
+    await front.open(data, open);
   } catch (error) {
     front.crash(error);
   }
@@ -25,16 +31,24 @@ class Front {
   readonly #main: MessagePort;
   readonly #listeners: Listener[] = [];
   #server: FrontServer | undefined;
+  #crashed = false;
+  /** It has a listener of the uWS build. */
+  #lingers = false;
+  /** Its first listener takes connections from a descriptor that siblings use. */
+  #shares = false;
 
   constructor(main: MessagePort) {
     this.#main = main;
   }
 
-  async open(data: FrontData): Promise<void> {
-    const server = await openServer(data, (id) => this.#tell({ kind: "gather", id }));
+  async open(data: FrontData, open: Open): Promise<void> {
+    const server = await open(data, (id) => this.#tell({ kind: "gather", id }));
     this.#server = server;
     this.#main.on("message", (message: ToFront) => this.#take(message));
+    const [first] = data.listeners;
+    this.#shares = first?.front === "node" && !first.reusePort && data.config.frontWorkers > 1;
     for (const plan of data.listeners) {
+      this.#lingers ||= plan.front === "uws";
       this.#listeners.push(await listen(plan, { host: data.config.bindAddress, tls: data.tls, handle: server.handle }));
     }
     const ports = this.#listeners.map((listener) => listener.port);
@@ -55,7 +69,7 @@ class Front {
         void this.#drain(message.streamsPerSecond);
         return;
       case "close":
-        this.#cut();
+        for (const listener of this.#listeners) listener.close();
         server.close();
         this.#main.close();
         return;
@@ -78,16 +92,24 @@ class Front {
     this.#tell({ kind: "drained" });
   }
 
-  #cut(): void {
-    for (const listener of this.#listeners) listener.close();
-  }
-
+  /** A bug: nothing more is answered here. Main starts another front as soon as it hears of it. */
   crash(error: unknown): void {
-    this.#cut();
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (this.#crashed) return;
+    this.#crashed = true;
+    for (const listener of this.#listeners) {
+      if (this.#shares) listener.cut();
+      else listener.close();
+    }
     this.#tell({ kind: "crashed", error: text });
-    // The message must leave, and the build's closed sockets be freed, before the loop ends.
-    setTimeout(() => process.exit(1), drainLookMs);
+    this.#server?.close();
+    if (this.#shares) {
+      // Its end would close the descriptor its siblings listen on; asleep, it costs memory until the process ends.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    }
+    // The uWS build cannot close connections that have no request, and an open one would take the process along with
+    // the thread. Its own timer closes them; until then a request on one of them is cut.
+    setTimeout(() => process.exit(1), this.#lingers ? limits.crashedFrontMs : crashedMs);
   }
 }
 

@@ -78,7 +78,6 @@ interface FrontThread {
   readonly index: number;
   readonly worker: Worker;
   readonly scrapes: Scrapes;
-  fd: number | undefined;
   drained: () => void;
   crash: string | undefined;
 }
@@ -92,6 +91,9 @@ export class Fronts {
   readonly #threads = new Map<number, FrontThread>();
   /** When fronts were started again, milliseconds of the monotonic clock. */
   #restarts: number[] = [];
+  #crashes = 0;
+  /** The descriptor fronts on Node's own server share, where they cannot open the port each for itself. */
+  #fd: number | undefined;
   #closing = false;
   #gather: Gather = () => Promise.resolve([]);
 
@@ -116,10 +118,7 @@ export class Fronts {
     const [storeHere, storeThere] = portPair();
     const [logHere, logThere] = portPair();
     store.connect(storeThere, logThere);
-    const shared = this.#threads.get(0)?.fd;
-    const listeners = this.#options.listeners.map((plan, i) =>
-      i === 0 && index > 0 && plan.front === "node" && !plan.reusePort ? { ...plan, fd: shared } : plan,
-    );
+    const listeners = this.#options.listeners.map((plan, i) => (i === 0 ? { ...plan, fd: this.#fd } : plan));
     const frontData: FrontData = { ...data, config, index, listeners, storePort: storeHere, logPort: logHere };
     const worker = new Worker(script, {
       workerData: frontData,
@@ -130,7 +129,6 @@ export class Fronts {
       index,
       worker,
       scrapes: new Scrapes(),
-      fd: undefined,
       drained: () => {},
       crash: undefined,
     };
@@ -140,8 +138,10 @@ export class Fronts {
       worker.on("message", (message: FromFront) => {
         if (message.kind === "listening") {
           open = true;
-          thread.fd = message.fd;
+          if (config.frontWorkers > 1 && this.#options.listeners[0]?.reusePort === false) this.#fd ??= message.fd;
           resolve();
+        } else if (message.kind === "crashed" && !open) {
+          reject(new BootFault(`a front cannot start: ${message.error.split("\n", 1)[0]}`));
         } else this.#take(thread, message);
       });
       worker.on("error", (error) => {
@@ -161,6 +161,8 @@ export class Fronts {
         return;
       case "crashed":
         thread.crash = message.error;
+        // One that has the port for itself is heard of again when it has ended; the others may linger.
+        if (this.#options.listeners[0]?.front === "uws" || this.#fd !== undefined) this.#ended(thread);
         return;
       case "collected":
         thread.scrapes.settle(message.id, message.families);
@@ -174,23 +176,15 @@ export class Fronts {
   #ended(thread: FrontThread): void {
     if (this.#closing || this.#threads.get(thread.index) !== thread) return;
     this.#threads.delete(thread.index);
+    // Asleep for ever: see Front.crash().
+    if (this.#fd !== undefined) thread.worker.unref();
     this.#options.log.error({ front: thread.index, crash: thread.crash ?? "its thread ended" }, "A front crashed");
     const now = performance.now();
     this.#restarts = [...this.#restarts.filter((at) => now - at < 60_000), now];
-    if (this.#restarts.length > limits.frontRestartsPerMinuteMax)
-      die(`front ${thread.index} crashes again and again`, 2);
-    this.#restart(thread).catch((error: Error) => die(error.message, 2));
-  }
-
-  async #restart(crashed: FrontThread): Promise<void> {
-    const [plan] = this.#options.listeners;
-    const sharesDescriptor = plan?.front === "node" && !plan.reusePort && this.#options.config.frontWorkers > 1;
-    if (!sharesDescriptor) return this.#startOne(crashed.index);
-    // The thread that ended closed the descriptor all of them listen on.
-    const others = [...this.#threads.values()];
-    this.#threads.clear();
-    await Promise.all(others.map(({ worker }) => worker.terminate()));
-    await this.start();
+    const tooMany =
+      this.#restarts.length > limits.frontRestartsPerMinuteMax || ++this.#crashes > limits.frontRestartsMax;
+    if (tooMany) die(`front ${thread.index} crashes again and again`, 2);
+    this.#startOne(thread.index).catch((error: Error) => die(error.message, 2));
   }
 
   collect(): Promise<readonly FamilySnapshot[]>[] {
@@ -218,9 +212,7 @@ export class Fronts {
         }),
     );
     await within(Promise.all(done), msMax);
-    const ended = threads.map((thread) => new Promise<void>((resolve) => thread.worker.once("exit", () => resolve())));
     for (const thread of threads) tell(thread, { kind: "close" });
-    await within(Promise.all(ended), limits.threadEndMsMax);
   }
 }
 

@@ -71,10 +71,12 @@ export const limits = {
   bootstrapMsMax: 3_000,
   /** Pause between looks whether the server is ready. */
   readyLookMs: 20,
-  /** A thread that was told to end has ended by then. */
-  threadEndMsMax: 2_000,
+  /** How long a crashed front lingers: the uWS build closes connections without a request after 10 to 12 s. */
+  crashedFrontMs: 20_000,
   /** Starts of crashed fronts in a minute; the process ends beyond. */
   frontRestartsPerMinuteMax: 10,
+  /** Starts of crashed fronts in the life of a process: what they leave behind adds up. */
+  frontRestartsMax: 50,
   /** A thread that has not sent its metrics by then is left out. */
   scrapeMsMax: 1_000,
   /** One pass of the fan-out, then the loop gets a turn. */

@@ -39,6 +39,8 @@ export interface Listener {
   stopAccepting(): void;
   /** Ends streamed answers in the order they were started, at most `perSecond`; resolves when none is left. */
   endStreams(perSecond: number): Promise<void>;
-  /** Cuts what is left. */
-  close(): Promise<void>;
+  /** Cuts every connection, now and from now on; the listening descriptor stays as it is. */
+  cut(): void;
+  /** stopAccepting() and cut(). */
+  close(): void;
 }

@@ -120,10 +120,14 @@ class NodeFront implements Listener {
     return endPaced(this.streams, perSecond);
   }
 
-  close(): Promise<void> {
-    this.stopAccepting();
+  cut(): void {
+    this.closing = true;
     this.#server.closeAllConnections();
-    return Promise.resolve();
+  }
+
+  close(): void {
+    this.stopAccepting();
+    this.cut();
   }
 
   #accept(req: IncomingMessage, res: ServerResponse): void {

@@ -44,6 +44,8 @@ class UwsFront implements Listener {
   port = 0;
   /** Answers close their connection: the front is on its way out. */
   closing = false;
+  /** Requests are cut. */
+  #closed = false;
   readonly exchanges = new Set<UwsExchange>();
   readonly streams = new OpenStreams();
   readonly #uws: Library;
@@ -97,14 +99,22 @@ class UwsFront implements Listener {
     return endPaced(this.streams, perSecond);
   }
 
-  close(): Promise<void> {
-    this.stopAccepting();
+  cut(): void {
+    this.#closed = true;
     for (const exchange of this.exchanges) exchange.cut();
-    return Promise.resolve();
+  }
+
+  close(): void {
+    this.stopAccepting();
+    this.cut();
   }
 
   /** Reads the request, which is valid only during this call, and hands it on. Must not throw or leave without hooks. */
   #accept(res: HttpResponse, req: HttpRequest): void {
+    if (this.#closed) {
+      res.close();
+      return;
+    }
     const headers: (readonly [string, string])[] = [];
     req.forEachHeader((name, value) => {
       headers.push([name, value]);

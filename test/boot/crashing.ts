@@ -1,0 +1,28 @@
+// A front thread whose handler has a bug: /crash throws, /crash-late throws after the handler returned.
+import { parentPort, workerData } from "node:worker_threads";
+import { startFront } from "../../src/boot/front.ts";
+import type { FrontData } from "../../src/boot/messages.ts";
+import type { FrontServer } from "../../src/boot/server.ts";
+import { Toy } from "../http/toy.ts";
+
+const toy = new Toy();
+const data = workerData as FrontData;
+
+const server: FrontServer = {
+  handle: (exchange) => {
+    if (exchange.path === "/crash") throw new Error("A bug");
+    if (exchange.path === "/crash-late") void Promise.reject(new Error("A late bug"));
+    if (exchange.path === "/which") exchange.send(200, [], `front ${data.index}`);
+    else toy.handle(exchange);
+  },
+  shutdown: () => {},
+  endWatches: () => Promise.resolve(),
+  families: () => [],
+  gathered: () => {},
+  close: () => {
+    data.logPort.close();
+    data.storePort.close();
+  },
+};
+
+if (parentPort !== null) await startFront(data, parentPort, () => Promise.resolve(server));

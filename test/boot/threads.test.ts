@@ -1,0 +1,102 @@
+// Fronts that crash are started again; what they had open is closed, and others hear nothing of it.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { systemClock } from "../../src/base/clock.ts";
+import { Fronts, type StoreThread } from "../../src/boot/threads.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { parseFlags } from "../../src/config/flags.ts";
+import { createLog } from "../../src/observe/log.ts";
+import { keepServing } from "../../src/pki/serving.ts";
+import { codes, type Target, Wire } from "../http/toy.ts";
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+
+/** Never connected to: these fronts have no store behind them. */
+const store = { connect: () => {} } as unknown as StoreThread;
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+async function start(
+  front: "uws" | "node",
+  workers: number,
+  directory: string,
+): Promise<{ fronts: Fronts; target: Target }> {
+  const values = parseFlags(["--front", front, "--front-workers", String(workers)]);
+  const config = "fault" in values ? undefined : readConfig(values);
+  if (config === undefined || typeof config === "string") throw new Error("The flags of the test are wrong");
+  const { caFile, ...tls } = await keepServing(directory, ["localhost", "127.0.0.1"], systemClock);
+  const port = await freePort();
+  const data = { config, tls, tokens: [], serverAddress: `127.0.0.1:${port}`, control: new SharedArrayBuffer(64) };
+  const fronts = new Fronts({
+    script: new URL("crashing.js", import.meta.url),
+    config,
+    store,
+    log: createLog("fatal", "test"),
+    data,
+    listeners: [{ front, port, fd: undefined, reusePort: false }],
+  });
+  await fronts.start();
+  return { fronts, target: { port, ca: readFileSync(caFile, "utf8") } };
+}
+
+/** Connects until somebody answers: a front that starts again needs a moment. */
+async function answered(target: Target, path: string): Promise<string> {
+  const end = performance.now() + 10_000;
+  while (performance.now() < end) {
+    const wire = await Wire.open(target).catch(() => undefined);
+    if (wire === undefined) continue;
+    wire.send(get(path));
+    await wire.until((w) => w.closed || w.received.includes("\r\n\r\n"), 2_000);
+    wire.cut();
+    if (codes(wire.received)[0] === 200) return wire.received;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return "";
+}
+
+const loads = Number(process.versions.node.split(".")[0]) <= 20;
+const cases = [
+  ...(loads
+    ? ([
+        ["uws", 1],
+        ["uws", 2],
+      ] as const)
+    : []),
+  ["node", 1],
+  ["node", 2],
+] as const;
+
+for (const [front, workers] of cases) {
+  t.test(`${workers} ${front} fronts are started again after a crash`, async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
+    t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+    const { fronts, target } = await start(front, workers, directory);
+    for (const path of ["/crash", "/crash-late"]) {
+      const idle = await Wire.open(target);
+      idle.send(get("/idle"));
+      t.ok(await idle.until((w) => w.received.endsWith("GET /idle")), "an idle connection is open");
+      const stream = await Wire.open(target);
+      stream.send(get("/stream"));
+      t.ok(await stream.until((w) => w.received.includes("\r\n\r\n")), "a stream is open");
+      const crash = await Wire.open(target);
+      crash.send(get(path));
+      await crash.until((w) => w.closed, 3_000);
+      t.match(await answered(target, "/which"), /front \d/, `${path}: served again`);
+      if (workers === 1) t.ok(await stream.until((w) => w.closed), "the stream was cut");
+      for (const wire of [idle, stream, crash]) wire.cut();
+    }
+    fronts.shutdown();
+    await fronts.drain(1_000);
+    await t.rejects(Wire.open(target), "and can be shut down");
+  });
+}
