@@ -45,13 +45,11 @@ class ReadSegment extends Segment {
 }
 
 class LogHold implements Hold {
-  readonly sinceMs: number;
   expired = false;
   readonly #log: Log;
 
-  constructor(log: Log, sinceMs: number) {
+  constructor(log: Log) {
     this.#log = log;
-    this.sinceMs = sinceMs;
   }
 
   release(): void {
@@ -59,9 +57,10 @@ class LogHold implements Hold {
   }
 }
 
-/** A retired segment and the holds that were there when this front heard of it. */
+/** A retired segment and the holds that keep it. */
 interface Retired {
   readonly segment: ReadSegment;
+  readonly sinceMs: number;
   readonly holds: Set<LogHold>;
 }
 
@@ -148,8 +147,10 @@ export class Log implements LogView {
   }
 
   hold(): Hold {
-    const hold = new LogHold(this, this.#host.now());
+    const hold = new LogHold(this);
     this.#holds.add(hold);
+    // Retired segments that are still here may hold what the caller read before: they stay too, but not for longer.
+    for (const { holds } of this.#retired) holds.add(hold);
     return hold;
   }
 
@@ -282,8 +283,8 @@ export class Log implements LogView {
   retire(number: number, urgent: boolean): void {
     const segment = this.#byNumber.get(number);
     assert(segment !== undefined, "A segment is retired that was never announced");
+    this.#retired.push({ segment, sinceMs: this.#host.now(), holds: new Set(this.#holds) });
     if (urgent) this.expire(Number.POSITIVE_INFINITY);
-    this.#retired.push({ segment, holds: new Set(this.#holds) });
     this.#host.sweepLater(this);
   }
 
@@ -301,12 +302,14 @@ export class Log implements LogView {
     }
   }
 
-  /** Ends holds that are older than allowed. */
-  expire(olderThanMs: number): void {
-    for (const hold of this.#holds) {
-      if (hold.sinceMs > olderThanMs) return;
-      hold.expired = true;
-      this.drop(hold);
+  /** Ends the holds of segments that were retired at or before a time. */
+  expire(retiredMs: number): void {
+    for (const { sinceMs, holds } of this.#retired) {
+      if (sinceMs > retiredMs) continue;
+      for (const hold of holds) {
+        hold.expired = true;
+        this.drop(hold);
+      }
     }
   }
 
@@ -320,7 +323,8 @@ export class Log implements LogView {
 
   /** Takes in what is there and tells those who follow, if there is anything new. */
   tell(): void {
-    this.drain();
+    // Most logs are silent most of the time: one load each.
+    if (this.#words.doorbell(this.number) !== this.#doorbell) this.drain();
     const head = this.head;
     if (head === this.#toldHead && this.floor === this.#toldFloor) return;
     this.#toldHead = head;

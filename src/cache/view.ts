@@ -33,7 +33,10 @@ export interface LogView {
    * good for this turn of the event loop; hold() first when they must live longer.
    */
   scan(namespace: string, after: string, revision: number, take: (at: Location, key: string) => boolean): void;
-  /** Keeps every record reachable now from being recycled until released, at most limits.holdMsMax. */
+  /**
+   * Keeps every record reachable now from being recycled until released; at most limits.holdMsMax from when the log
+   * wanted to, and less when too much waits.
+   */
   hold(): Hold;
 
   // Reading a record. The slices are views of shared memory.

@@ -16,7 +16,7 @@ export interface ViewsOptions {
   /** The other end went to LogWriter.connect(). */
   readonly port: MessagePort;
   readonly clock?: Clock;
-  /** How long holds may last, ms. */
+  /** How long holds may keep a retired segment, ms. */
   readonly holdMs?: number;
 }
 
@@ -164,8 +164,8 @@ class FrontViews implements OpenViews {
   }
 
   #look(): void {
-    const olderThanMs = this.now() - this.#holdMs;
-    for (const log of this.#byNumber) log.expire(olderThanMs);
+    const retiredMs = this.now() - this.#holdMs;
+    for (const log of this.#byNumber) log.expire(retiredMs);
     this.#tell();
   }
 

@@ -102,11 +102,18 @@ t.test("hold() expires when it lasts too long, and says so", async (t) => {
   clock.ms += 2000;
   tendAll(writer);
   t.ok(releasing(writer) > 0);
-  clock.ms += 2000;
-  await turn();
+  // The views look at their holds twice a second.
+  let looks = 0;
+  const timer = setInterval(() => looks++, 600);
+  t.teardown(() => clearInterval(timer));
+  for (let i = 0; i < 5; i++) await turn();
+  clock.ms += 4000;
+  const later = view.hold();
+  await until(() => looks > 0, "a look at the holds");
   t.notOk(hold.expired, "not before its time");
   clock.ms += 2000;
   await until(() => hold.expired, "the hold to expire");
+  t.ok(later.expired, "who came later cannot make it last longer");
   await until(() => releasing(writer) === 0, "the release");
   hold.release();
 });
@@ -187,6 +194,25 @@ t.test("at() and run() do not show moved records as events", async (t) => {
   t.equal(line.type, "ADDED", "as an initial event it reads ADDED");
   const types = new Set(eventsFrom(view, position).map(({ revision }) => revision));
   t.notOk(types.has(1), "it is no event");
+});
+
+t.test("hold() covers what its turn read before a segment was retired", async (t) => {
+  const { clock, writer, source, connect, fill } = setup();
+  const view = (await connect()).log(prefix);
+  const record = source.next("ns", "a", false, 100);
+  writer.accept([record]);
+  view.drain();
+  const at = view.get("ns", "a");
+  fill();
+  clock.ms += 2000;
+  tendAll(writer);
+  fill();
+  view.drain();
+  const hold = view.hold();
+  for (let i = 0; i < 10; i++) await turn();
+  t.equal(textOf(view.object(at)), objectOf(record));
+  hold.release();
+  await until(() => releasing(writer) === 0, "the release");
 });
 
 t.test("close() releases everything the front still had", async (t) => {
