@@ -30,8 +30,16 @@ const watch: readonly Line[] = [
   { t: "event", stream: "w", op: "delete", revision: 4, key: "x", token: "b" },
   { t: "bookmark", stream: "w", revision: 4 },
 ];
+const reads: readonly Line[] = [
+  { t: "look", id: 1, key: "x" },
+  { t: "got", id: 1, revision: 5, token: "d" },
+  { t: "look", id: 2, key: "z" },
+  { t: "got", id: 2, revision: 0, token: "" },
+];
+const all: Line = { t: "look", id: 9, key: "" };
 const list: Line = {
   t: "list",
+  id: 9,
   revision: 3,
   items: [
     ["x", 2, "b"],
@@ -40,9 +48,26 @@ const list: Line = {
 };
 
 t.test("check() finds nothing in a right history", async (t) => {
-  t.same(check(truth, [...asks, ...watch, list]), []);
+  t.same(
+    check(truth, [
+      ...asks,
+      ...watch,
+      ...reads,
+      all,
+      {
+        ...list,
+        revision: 5,
+        items: [
+          ["x", 5, "d"],
+          ["y", 3, "c"],
+        ],
+      },
+    ]),
+    [],
+  );
   t.same(
     check({ ...truth, floor: 4, facts: facts.filter(({ revision }) => revision === 3 || revision === 5) }, [
+      all,
       ...asks,
       ...watch,
       list,
@@ -138,18 +163,42 @@ const wrong: readonly (readonly [name: string, truth: Truth, lines: readonly Lin
     ],
     /^I2: w saw/,
   ],
+  ["a list of an old state", truth, [...asks, all, list], /^I5: list 9 is of 3 though 5/],
+  [
+    "a read of an old state",
+    truth,
+    [...asks, { t: "look", id: 1, key: "x" }, { t: "got", id: 1, revision: 2, token: "b" }],
+    /^I5: read 1 found x at 2 though 5/,
+  ],
+  [
+    "a read that misses an object",
+    truth,
+    [...asks, { t: "look", id: 1, key: "x" }, { t: "got", id: 1, revision: 0, token: "" }],
+    /^I5: read 1 found no x although it was there at 5/,
+  ],
+  [
+    "a read of what is gone",
+    { ...truth, facts: facts.slice(0, 4) },
+    [
+      { t: "look", id: 1, key: "x" },
+      { t: "got", id: 1, revision: 5, token: "d" },
+    ],
+    /^I2: read 1 found x at 5, which is gone/,
+  ],
   [
     "a list that lacks an item",
     truth,
-    [{ t: "list", revision: 3, items: [["x", 2, "b"]] }],
+    [all, { t: "list", id: 9, revision: 3, items: [["x", 2, "b"]] }],
     /^I5: list at 3 has 1 items/,
   ],
   [
     "a list with an old item",
     truth,
     [
+      all,
       {
         t: "list",
+        id: 9,
         revision: 3,
         items: [
           ["x", 1, "a"],

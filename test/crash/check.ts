@@ -16,6 +16,10 @@ export type Line =
   | { readonly t: "ack"; readonly id: number; readonly revision?: number }
   /** Refused for good: a conflict, a precondition. */
   | { readonly t: "no"; readonly id: number }
+  /** A read of one object, or of all when `key` is empty, begins; it must be as new as anything known now. */
+  | { readonly t: "look"; readonly id: number; readonly key: string }
+  /** Its answer; revision 0: there is none. */
+  | { readonly t: "got"; readonly id: number; readonly revision: number; readonly token: string }
   /** A watch begins: every event above `from`. */
   | { readonly t: "open"; readonly stream: string; readonly from: number }
   | {
@@ -27,9 +31,10 @@ export type Line =
       readonly token: string;
     }
   | { readonly t: "bookmark"; readonly stream: string; readonly revision: number }
-  /** A list that was exact at `revision`. */
+  /** The list a read of all found, exact at `revision`. */
   | {
       readonly t: "list";
+      readonly id: number;
       readonly revision: number;
       readonly items: readonly (readonly [key: string, revision: number, token: string])[];
     };
@@ -82,6 +87,9 @@ class History {
   readonly #refused = new Set<number>();
   readonly #acked: { ask: Ask; revision: number | undefined }[] = [];
   readonly #told = new Map<number, number>();
+  /** Newest revision known of each key. */
+  readonly #toldOf = new Map<string, number>();
+  readonly #looks = new Map<number, { readonly key: string; readonly after: number }>();
   readonly #streams = new Map<string, Stream>();
   #newestTold = 0;
 
@@ -118,6 +126,15 @@ class History {
       case "no":
         this.#open.delete(line.id);
         this.#refused.add(line.id);
+        break;
+      case "look":
+        this.#looks.set(line.id, {
+          key: line.key,
+          after: line.key === "" ? this.#newestTold : (this.#toldOf.get(line.key) ?? 0),
+        });
+        break;
+      case "got":
+        this.#got(line.id, line.revision, line.token);
         break;
       case "open":
         this.#streams.set(line.stream, { from: line.from, last: line.from });
@@ -169,7 +186,33 @@ class History {
     const after = this.#askAfter.get(id) as number;
     if (revision <= after)
       this.#bad.push(`I3: ask ${id} got revision ${revision} though ${after} was known when it began`);
+    this.#tell(ask.key, revision);
+  }
+
+  #tell(key: string, revision: number): void {
     this.#newestTold = Math.max(this.#newestTold, revision);
+    this.#toldOf.set(key, Math.max(this.#toldOf.get(key) ?? 0, revision));
+  }
+
+  /** I2 and I5: a read is of a state that stays, and not of one older than what was known when it began. */
+  #got(id: number, revision: number, token: string): void {
+    const { key, after } = this.#looks.get(id) as { key: string; after: number };
+    this.#looks.delete(id);
+    if (revision === 0) {
+      const facts = this.#byKey.get(key) ?? [];
+      const gone = facts.length === 0 || (facts[0] as Fact).op === "create";
+      const deleted =
+        facts.some((fact) => fact.op === "delete" && fact.revision >= after) || after <= this.#truth.floor;
+      if (!deleted && !(after === 0 && gone))
+        this.#bad.push(`I5: read ${id} found no ${key} although it was there at ${after}`);
+      return;
+    }
+    this.#tell(key, revision);
+    if (revision < after) this.#bad.push(`I5: read ${id} found ${key} at ${revision} though ${after} was known`);
+    const fact = this.#byRevision.get(revision);
+    if (fact === undefined && revision <= this.#truth.floor) return;
+    if (fact?.key !== key || fact.token !== token)
+      this.#bad.push(`I2: read ${id} found ${key} at ${revision}, which is gone`);
   }
 
   /** I1: an acknowledged change is there, or a later one took its place and compaction its record. */
@@ -223,7 +266,7 @@ class History {
   /** I2 and I4: what was seen stays, in order, and nothing is left out between two events. */
   #event(line: Extract<Line, { t: "event" }>): void {
     const { stream, revision } = line;
-    this.#newestTold = Math.max(this.#newestTold, revision);
+    this.#tell(line.key, revision);
     const state = this.#streams.get(stream);
     if (state !== undefined && revision <= state.last)
       this.#bad.push(`I4: ${stream} saw ${revision} after ${state.last}`);
@@ -256,7 +299,10 @@ class History {
   }
 
   /** I5: a list is the state at its revision. */
-  #list({ revision, items }: Extract<Line, { t: "list" }>): void {
+  #list({ id, revision, items }: Extract<Line, { t: "list" }>): void {
+    const { after } = this.#looks.get(id) as { after: number };
+    this.#looks.delete(id);
+    if (revision < after) this.#bad.push(`I5: list ${id} is of ${revision} though ${after} was known`);
     this.#newestTold = Math.max(this.#newestTold, revision);
     if (revision < this.#truth.floor) return;
     const state = new Map<string, Fact>();

@@ -51,11 +51,12 @@ export function readHistory(path: string): Line[] {
   return lines.map((line) => JSON.parse(line) as Line);
 }
 
-/** What a store holds. */
-export async function readTruth(path: string): Promise<Truth> {
+/** What a store holds below a prefix. */
+export async function readTruth(path: string, below = "/"): Promise<Truth> {
   const store = openLmdb({ path, identity: "orch", clock: systemClock });
   const facts: Fact[] = [];
   store.replay(({ revision, type, key, previous, createRevision, body }) => {
+    if (!key.startsWith(below)) return;
     const { version, value } = readBody(body);
     if (version !== String(revision)) throw new Error(`Body of ${key} at ${revision} has version ${version}`);
     facts.push({ revision, op: ops[type - 1] as Op, key, token: value, previous, createRevision });
