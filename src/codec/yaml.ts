@@ -1,235 +1,503 @@
-// YAML request bodies, as the reference reads them: the first document of YAML 1.1, turned into what JSON can say (keys
-// become strings, numbers lose their spelling). The yaml package finds the nodes; what a scalar means, aliases and merge
-// keys are decided here, because the reference's reader differs from every schema of the package, and to bound them.
+// YAML request bodies, as the reference reads them: the first document of YAML 1.1, turned into what JSON can say. The
+// yaml package needs 26 s for three megabytes of `a: a: a: …` and overflows its stack on brackets, so the reader is
+// ours: one pass, nesting on a stack of our own, aliases counted. A body that is JSON goes to the JSON reader.
 //
-// A body that is JSON, which is what most clients send under a YAML content type, is read by the JSON reader.
-import {
-  type Alias,
-  Composer,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  Parser,
-  Scalar,
-  type YAMLError,
-  type YAMLMap,
-} from "yaml";
-import { NumberText, type Value, type ValueMap } from "../api/value.ts";
+//   frames   root ─ block map ─ block list ─ flow list …      each waits for a key, a value or nothing
+//   tokens   move the top frame on, close frames (a smaller column, a bracket) or open new ones
+import { isUtf8 } from "node:buffer";
+import type { Value, ValueMap } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
 import { Fault } from "./fault.ts";
 import { parseIntegersOnly, textOf } from "./scan.ts";
+import { keyText, scalarValue } from "./yamlscalar.ts";
+import {
+  isBlankOrEnd,
+  isDocumentMark,
+  scanBlock,
+  scanName,
+  scanPlain,
+  scanQuoted,
+  skipToBreak,
+  skipToToken,
+  textFault,
+  YamlCursor,
+} from "./yamltext.ts";
+
+/** What a frame waits for. */
+type Waiting = "node" | "key" | "colon" | "nothing";
+
+/** A collection being read. */
+interface Frame {
+  readonly map: ValueMap | undefined;
+  readonly list: Value[] | undefined;
+  /** Column of a block collection; -1: a flow collection. */
+  readonly indent: number;
+  /** A block list as deep as the map whose value it is. */
+  readonly indentless: boolean;
+  /** `[a: b]`: a map of one pair, which ends with its value. */
+  readonly single: boolean;
+  readonly anchor: string | undefined;
+  waiting: Waiting;
+  key: string | undefined;
+  merges: boolean;
+}
+
+/** Anchor and tag in front of a node. */
+interface Properties {
+  anchor: string | undefined;
+  tag: string;
+  readonly line: number;
+  readonly column: number;
+  readonly keyAllowed: boolean;
+}
+
+class Reading {
+  readonly cursor: YamlCursor;
+  readonly frames: Frame[] = [];
+  /** Undefined while its node is being read. */
+  readonly anchors = new Map<string, Value | undefined>();
+  properties: Properties | undefined = undefined;
+  /** Properties of a collection that starts on the next line, kept while its first key has some of its own. */
+  outer: Properties | undefined = undefined;
+  aliased = 0;
+  root: Value = null;
+  done = false;
+
+  constructor(text: string) {
+    this.cursor = new YamlCursor(text);
+  }
+
+  get top(): Frame | undefined {
+    return this.frames[this.frames.length - 1];
+  }
+}
 
 /** Parses one YAML document. Aliases, depth and size are bounded. */
 export function parseYaml(bytes: Uint8Array): Value | Fault {
+  if (!isUtf8(bytes)) return new Fault("yaml: invalid leading UTF-8 octet");
   const text = textOf(bytes);
   // A fraction may be spelled in ways YAML reads as an integer (`1.0`); such documents go the long way.
   const json = /^\s*[{[]/.test(text) ? parseIntegersOnly(text) : undefined;
   if (json !== undefined) return json;
-  try {
-    return parseDocument(text);
-  } catch (error) {
-    if (error instanceof RangeError) return new Fault("yaml: exceeded max depth");
-    throw error;
+  // Everything but tab, line breaks and what is printable in Unicode.
+  if (/[^\t\n\r -~\u0085\u00a0-\ufffd]/.test(text)) return new Fault("yaml: control characters are not allowed");
+  return readDocument(new Reading(text));
+}
+
+function readDocument(reading: Reading): Value | Fault {
+  const { cursor } = reading;
+  if (cursor.text.charCodeAt(0) === 0xfeff) {
+    cursor.at = 1;
+    cursor.lineStart = 1;
+  }
+  startDocument(reading);
+  while (!reading.done && cursor.fault === undefined) {
+    skipToToken(cursor);
+    if (cursor.at >= cursor.text.length || isDocumentMark(cursor)) {
+      endDocument(reading);
+      break;
+    }
+    readToken(reading);
+  }
+  return cursor.fault ?? reading.root;
+}
+
+/** Directives and the first `---`. */
+function startDocument(reading: Reading): void {
+  const { cursor } = reading;
+  for (;;) {
+    skipToToken(cursor);
+    if (cursor.text.charAt(cursor.at) !== "%" || cursor.column !== 0) break;
+    skipToBreak(cursor);
+  }
+  if (isDocumentMark(cursor) && cursor.text.charAt(cursor.at) === "-") {
+    cursor.at += 3;
+    cursor.keyAllowed = false;
   }
 }
 
-/** What conversion keeps track of. */
-interface Conversion {
-  /** Anchors seen so far; a later one of the same name takes its place. Undefined while its node is being read. */
-  readonly anchors: Map<string, Node | undefined>;
-  /** Nodes made while following aliases. */
-  aliased: number;
-  aliasDepth: number;
-  depth: number;
-  fault: Fault | undefined;
+function endDocument(reading: Reading): void {
+  const { cursor } = reading;
+  // The end stands on a line of its own.
+  const line = cursor.column > 0 ? cursor.line + 1 : cursor.line;
+  const { top } = reading;
+  if (top !== undefined && top.indent < 0) return refuseNode(reading, top, line);
+  unroll(reading, -1);
+  if (!reading.done && reading.frames.length === 0) complete(reading, null);
 }
 
-function parseDocument(text: string): Value | Fault {
-  const composer = new Composer({
-    version: "1.1",
-    schema: "failsafe",
-    uniqueKeys: false,
-    prettyErrors: false,
-    strict: false,
-    stringKeys: false,
-    logLevel: "silent",
-  });
-  for (const document of composer.compose(new Parser().parse(text), true, text.length)) {
-    const error = document.errors[0];
-    if (error !== undefined) return new Fault(describe(text, error));
-    const conversion: Conversion = { anchors: new Map(), aliased: 0, aliasDepth: 0, depth: 0, fault: undefined };
-    const value = document.contents === null ? null : convert(conversion, document.contents as Node);
-    return conversion.fault ?? value;
+/** A fault of structure; the reference counts such lines from zero. */
+function fail(reading: Reading, message: string, line = reading.cursor.line): void {
+  reading.cursor.fault ??= new Fault(`yaml: ${line > 0 ? `line ${line}: ` : ""}${message}`);
+}
+
+/** What is missing where `frame` cannot go on. */
+function refuseNode(reading: Reading, frame: Frame, line?: number): void {
+  if (frame.indent >= 0) return fail(reading, `did not find expected ${frame.map ? "key" : "'-' indicator"}`, line);
+  if (frame.waiting === "node" || frame.waiting === "key")
+    return fail(reading, "did not find expected node content", line);
+  fail(reading, `did not find expected ',' or '${frame.map ? "}" : "]"}'`, line);
+}
+
+function readToken(reading: Reading): void {
+  const { cursor } = reading;
+  if (cursor.flow === 0) unroll(reading, cursor.column);
+  const sign = cursor.text.charAt(cursor.at);
+  const spaced = isBlankOrEnd(cursor.text.charCodeAt(cursor.at + 1));
+  switch (sign) {
+    case "-":
+      return spaced ? readEntry(reading) : readScalar(reading, sign);
+    case "?":
+      return spaced ? readExplicitKey(reading) : readScalar(reading, sign);
+    case ":":
+      return spaced || cursor.flow > 0 ? readColon(reading) : readScalar(reading, sign);
+    case "[":
+    case "{":
+      return openFlow(reading, sign);
+    case "]":
+    case "}":
+      return closeFlow(reading, sign);
+    case ",":
+      return readComma(reading);
+    case "&":
+    case "!":
+      return readProperty(reading, sign);
+    default:
+      return readScalar(reading, sign);
   }
+}
+
+/** Closes the block collections that are indented deeper than `column`. */
+function unroll(reading: Reading, column: number): void {
+  for (let { top } = reading; top !== undefined && top.indent > column; { top } = reading) close(reading);
+}
+
+function push(reading: Reading, frame: Pick<Frame, "map" | "list" | "indent" | "waiting"> & Partial<Frame>): void {
+  if (reading.frames.length >= limits.depthMax) return fail(reading, `exceeded max depth of ${limits.depthMax}`);
+  const properties = reading.outer ?? reading.properties;
+  const anchor = frame.anchor ?? properties?.anchor;
+  if (reading.outer !== undefined) reading.outer = undefined;
+  else reading.properties = undefined;
+  if (anchor !== undefined) reading.anchors.set(anchor, undefined);
+  reading.frames.push({ indentless: false, single: false, key: undefined, merges: false, ...frame, anchor });
+}
+
+/** Ends the collection on top: what it waits for is null. */
+function close(reading: Reading): void {
+  const frame = reading.top;
+  if (frame === undefined) return;
+  // A flow list may end with a comma; everywhere else something is missing.
+  const dangling = frame.waiting === "node" ? frame.list === undefined || frame.indent >= 0 : frame.waiting === "colon";
+  if (dangling) complete(reading, null, frame.waiting === "colon");
+  if (frame.waiting === "key" && frame.indent >= 0) fail(reading, "unsupported map key of type: nil");
+  reading.frames.pop();
+  if (frame.anchor !== undefined) reading.anchors.set(frame.anchor, frame.map ?? frame.list ?? null);
+  place(reading, frame.map ?? frame.list ?? null, false);
+}
+
+/** A node that is no collection is there: its properties are spent on it. `skipColon`: it is a value all the same. */
+function complete(reading: Reading, value: Value, skipColon = false): void {
+  const anchor = reading.properties?.anchor;
+  if (anchor !== undefined) reading.anchors.set(anchor, value);
+  reading.properties = undefined;
+  if (skipColon && reading.top !== undefined) reading.top.waiting = "node";
+  place(reading, value, false);
+}
+
+/** Puts a node where the top frame waits for one. `merges`: it is a plain `<<`. */
+function place(reading: Reading, value: Value, merges: boolean): void {
+  const frame = reading.top;
+  if (frame === undefined) {
+    reading.root = value;
+    reading.done = true;
+  } else if (frame.list !== undefined) {
+    frame.list.push(value);
+    frame.waiting = "nothing";
+  } else if (frame.waiting === "key") {
+    setKey(reading, frame, value, merges);
+    frame.waiting = "colon";
+  } else {
+    setValue(reading, frame, value);
+    frame.waiting = "nothing";
+  }
+}
+
+function setKey(reading: Reading, frame: Frame, value: Value, merges: boolean): void {
+  const text = keyText(value);
+  if (text === undefined) {
+    const kind = value === null ? "nil" : value instanceof Map ? "map" : "list";
+    reading.cursor.fault ??= new Fault(`yaml: unsupported map key of type: ${kind}`);
+  }
+  frame.key = text;
+  frame.merges = merges;
+}
+
+function setValue(reading: Reading, frame: Frame, value: Value): void {
+  const { map, key } = frame;
+  if (map === undefined || key === undefined) return;
+  if (!frame.merges) {
+    map.set(key, value);
+    return;
+  }
+  // The keys of these maps; of a list of maps the first wins.
+  for (const from of Array.isArray(value) ? value.toReversed() : [value]) {
+    if (from instanceof Map) for (const [name, item] of from) map.set(name, item);
+    else reading.cursor.fault ??= new Fault("yaml: map merge requires map or sequence of maps as the value");
+  }
+}
+
+/** `- `: an item of a block list. */
+function readEntry(reading: Reading): void {
+  const { cursor } = reading;
+  const { column } = cursor;
+  if (cursor.flow > 0 || !cursor.keyAllowed) {
+    return void textFault(cursor, "block sequence entries are not allowed in this context");
+  }
+  let { top } = reading;
+  if (top === undefined || top.indent < column || (top.map !== undefined && top.indent === column)) {
+    const indentless = top !== undefined && top.indent === column;
+    if (top !== undefined && top.waiting !== "node" && !(top.waiting === "key" && !indentless))
+      return refuseNode(reading, top);
+    push(reading, { map: undefined, list: [], indent: column, indentless, waiting: "nothing" });
+    ({ top } = reading);
+  }
+  if (top?.list === undefined) return;
+  if (top.waiting === "node") complete(reading, null);
+  top.waiting = "node";
+  cursor.at += 1;
+  cursor.keyAllowed = true;
+}
+
+/** A key of a block map starts at `column`: finds or opens the map. */
+function enterMap(reading: Reading, column: number): Frame | undefined {
+  let { top } = reading;
+  if (top?.indentless === true && top.indent === column) {
+    close(reading);
+    ({ top } = reading);
+  }
+  if (top === undefined || top.indent < column) {
+    if (top !== undefined && top.waiting !== "node" && top.waiting !== "key") {
+      refuseNode(reading, top);
+      return undefined;
+    }
+    push(reading, { map: new Map(), list: undefined, indent: column, waiting: "nothing" });
+    return reading.top;
+  }
+  if (top.map === undefined) {
+    refuseNode(reading, top);
+    return undefined;
+  }
+  if (top.waiting === "node" || top.waiting === "colon") complete(reading, null, top.waiting === "colon");
+  return top;
+}
+
+/** `? `: a key of a block map that may be anything; in a flow map it says nothing. */
+function readExplicitKey(reading: Reading): void {
+  const { cursor } = reading;
+  if (cursor.flow === 0) {
+    if (!cursor.keyAllowed) return void textFault(cursor, "mapping keys are not allowed in this context");
+    const frame = enterMap(reading, cursor.column);
+    if (frame !== undefined) frame.waiting = "key";
+  }
+  cursor.at += 1;
+  cursor.keyAllowed = true;
+}
+
+/** A colon that does not follow a key on its line. */
+function readColon(reading: Reading): void {
+  const { cursor } = reading;
+  const { top } = reading;
+  cursor.at += 1;
+  if (top !== undefined && top.waiting === "colon") {
+    top.waiting = "node";
+    cursor.keyAllowed = cursor.flow === 0;
+  } else if (top?.list !== undefined && top.indent < 0 && top.waiting === "nothing") {
+    // `[a: b]`: the item just read is the key of a map of its own.
+    const key = top.list.pop() ?? null;
+    top.waiting = "node";
+    push(reading, { map: new Map(), list: undefined, indent: -1, single: true, waiting: "node" });
+    if (reading.top !== undefined) setKey(reading, reading.top, key, false);
+  } else if (cursor.flow === 0) {
+    textFault(cursor, "mapping values are not allowed in this context");
+  } else if (top !== undefined) {
+    refuseNode(reading, top);
+  }
+}
+
+function openFlow(reading: Reading, sign: "[" | "{"): void {
+  const { cursor } = reading;
+  const { top } = reading;
+  if (top !== undefined && top.waiting !== "node" && top.waiting !== "key") return refuseNode(reading, top);
+  if (cursor.flow === 0 && top?.indent === cursor.column) return void textFault(cursor, "could not find expected ':'");
+  if (sign === "[") push(reading, { map: undefined, list: [], indent: -1, waiting: "node" });
+  else push(reading, { map: new Map(), list: undefined, indent: -1, waiting: "key" });
+  cursor.at += 1;
+  cursor.flow += 1;
+}
+
+function closeFlow(reading: Reading, sign: "]" | "}"): void {
+  const { cursor } = reading;
+  let { top } = reading;
+  if (top?.single === true) {
+    close(reading);
+    ({ top } = reading);
+  }
+  if (top === undefined || top.indent >= 0) return fail(reading, "did not find expected node content");
+  if ((top.map === undefined) !== (sign === "]")) return refuseNode(reading, top);
+  cursor.at += 1;
+  cursor.flow -= 1;
+  cursor.keyAllowed = false;
+  if (top.waiting === "node" && top.list !== undefined && reading.properties !== undefined) complete(reading, null);
+  close(reading);
+  if (cursor.flow === 0 && isKeyEnd(cursor)) fail(reading, "invalid map key");
+}
+
+/** A colon follows that makes a key of what stands before it. */
+function isKeyEnd(cursor: YamlCursor): boolean {
+  let { at } = cursor;
+  while (cursor.text.charCodeAt(at) === 32 || cursor.text.charCodeAt(at) === 9) at += 1;
+  return cursor.text.charCodeAt(at) === 58 && isBlankOrEnd(cursor.text.charCodeAt(at + 1));
+}
+
+function readComma(reading: Reading): void {
+  const { cursor } = reading;
+  let { top } = reading;
+  if (top?.single === true) {
+    close(reading);
+    ({ top } = reading);
+  }
+  if (top === undefined || top.indent >= 0) return fail(reading, "did not find expected node content");
+  if (top.map !== undefined && (top.waiting === "node" || top.waiting === "colon")) {
+    complete(reading, null, top.waiting === "colon");
+  } else if (top.waiting !== "nothing") {
+    return refuseNode(reading, top);
+  }
+  top.waiting = top.map === undefined ? "node" : "key";
+  cursor.at += 1;
+}
+
+/** `&anchor` or `!tag`. */
+function readProperty(reading: Reading, sign: "&" | "!"): void {
+  const { cursor } = reading;
+  const { line, column, keyAllowed } = cursor;
+  if (reading.properties !== undefined && reading.properties.line !== line) {
+    reading.outer = reading.properties;
+    reading.properties = undefined;
+  }
+  const properties = (reading.properties ??= { anchor: undefined, tag: "", line, column, keyAllowed });
+  cursor.at += 1;
+  const name = scanName(cursor);
+  cursor.keyAllowed = false;
+  if (sign === "!") {
+    properties.tag = `!${name}`;
+  } else if (!/^[\w-]+$/.test(name)) {
+    textFault(cursor, "did not find expected alphabetic or numeric character");
+  } else {
+    properties.anchor = name;
+  }
+}
+
+/** A scalar or an alias: a key if a colon follows on its line, else a node. */
+function readScalar(reading: Reading, sign: string): void {
+  const { cursor } = reading;
+  const { line, at } = cursor;
+  const own = reading.properties?.line === line ? reading.properties : undefined;
+  const column = own?.column ?? cursor.column;
+  const keyAllowed = own?.keyAllowed ?? cursor.keyAllowed;
+  const value = scanNode(reading, sign);
+  if (cursor.fault !== undefined) return;
+  const merges = sign === "<" && value === "<<" && own === undefined;
+  const isBlock = sign === "|" || sign === ">";
+  if (cursor.flow === 0 && !isBlock && cursor.line === line && cursor.at - at <= keyLengthMax && isKeyEnd(cursor)) {
+    if (!keyAllowed) return void textFault(cursor, "mapping values are not allowed in this context");
+    return readKey(reading, value, column, own, merges);
+  }
+  const { top } = reading;
+  if (cursor.flow === 0 && top !== undefined && top.indent === column && !isBlock) {
+    return void textFault(cursor, "could not find expected ':'");
+  }
+  if (top !== undefined && top.waiting !== "node" && top.waiting !== "key") return refuseNode(reading, top, line);
+  const anchor = reading.properties?.anchor;
+  if (anchor !== undefined) reading.anchors.set(anchor, value);
+  reading.properties = undefined;
+  place(reading, value, merges);
+}
+
+/** Characters a key without `?` may have, by the language's rules. */
+const keyLengthMax = 1024;
+
+/** The key of a block map, and the colon after it. */
+function readKey(reading: Reading, value: Value, column: number, own: Properties | undefined, merges: boolean): void {
+  const { cursor } = reading;
+  if (own !== undefined) {
+    // They are the key's; what the map has of its own stood on an earlier line.
+    reading.properties = reading.outer;
+    reading.outer = undefined;
+    if (own.anchor !== undefined) reading.anchors.set(own.anchor, value);
+  }
+  const frame = enterMap(reading, column);
+  if (frame === undefined) return;
+  setKey(reading, frame, value, merges);
+  frame.waiting = "node";
+  cursor.at = cursor.text.indexOf(":", cursor.at) + 1;
+  cursor.keyAllowed = false;
+}
+
+/** The value of the scalar or alias at the cursor. */
+function scanNode(reading: Reading, sign: string): Value {
+  const { cursor } = reading;
+  const indent = reading.top?.indent ?? -1;
+  if (sign === "*") return scanAlias(reading);
+  if (sign === "|" || sign === ">") {
+    if (cursor.flow > 0) return textFault(cursor, "found character that cannot start any token");
+    return resolve(reading, scanBlock(cursor, indent), false);
+  }
+  if (sign === '"' || sign === "'") return resolve(reading, scanQuoted(cursor), false);
+  if (/[\s#%@`]/.test(sign)) return textFault(cursor, "found character that cannot start any token");
+  const text = scanPlain(cursor, indent + 1);
+  return resolve(reading, text, true);
+}
+
+function resolve(reading: Reading, text: string, plain: boolean): Value {
+  const value = scalarValue(text, reading.properties?.tag ?? "", plain);
+  if (!(value instanceof Fault)) return value;
+  reading.cursor.fault ??= value;
   return null;
-}
-
-/** The words of the reference's parser for the commonest mistakes; its line numbers count from zero. */
-const phrases: Readonly<Partial<Record<YAMLError["code"], string>>> = {
-  BAD_INDENT: "did not find expected key",
-  BLOCK_AS_IMPLICIT_KEY: "mapping values are not allowed in this context",
-  BAD_DQ_ESCAPE: "found unknown escape character",
-  TAB_AS_INDENT: "found character that cannot start any token",
-  BAD_SCALAR_START: "found character that cannot start any token",
-  MULTIPLE_ANCHORS: "did not find expected node content",
-  RESOURCE_EXHAUSTION: "exceeded max depth",
-};
-
-function describe(text: string, error: YAMLError): string {
-  const at = Math.min(error.pos[0], text.length);
-  const line = text.slice(0, at).split("\n").length - 1;
-  const unclosed = /flow (?:sequence|map)/i.test(error.message);
-  const bracket = /flow map/i.test(error.message) ? "}" : "]";
-  const phrase = unclosed ? `did not find expected ',' or '${bracket}'` : phrases[error.code];
-  return `yaml: ${line > 0 ? `line ${line}: ` : ""}${phrase ?? lowerFirst(error.message)}`;
-}
-
-function lowerFirst(text: string): string {
-  return text.slice(0, 1).toLowerCase() + text.slice(1);
-}
-
-function stop(conversion: Conversion, message: string): null {
-  conversion.fault ??= new Fault(`yaml: ${message}`);
-  return null;
-}
-
-function convert(conversion: Conversion, node: Node): Value {
-  if (conversion.fault !== undefined) return null;
-  if (conversion.aliasDepth > 0) {
-    conversion.aliased += 1;
-    if (conversion.aliased > limits.yamlAliasedNodesMax)
-      return stop(conversion, "document contains excessive aliasing");
-  }
-  if (isAlias(node)) return convertAlias(conversion, node);
-  const anchor = (node as Scalar).anchor;
-  if (anchor !== undefined && conversion.aliasDepth === 0) conversion.anchors.set(anchor, undefined);
-  if (conversion.depth >= limits.yamlDepthMax) return stop(conversion, "exceeded max depth");
-  conversion.depth += 1;
-  const value = isMap(node)
-    ? convertMap(conversion, node)
-    : isSeq(node)
-      ? convertList(conversion, node.items)
-      : isScalar(node)
-        ? scalarValue(conversion, node)
-        : null;
-  conversion.depth -= 1;
-  if (anchor !== undefined && conversion.aliasDepth === 0) conversion.anchors.set(anchor, node);
-  return value;
 }
 
 /** An alias is its node once more: values are changed in place later, so nothing may be shared. */
-function convertAlias(conversion: Conversion, { source }: Alias): Value {
-  if (!conversion.anchors.has(source)) return stop(conversion, `unknown anchor '${source}' referenced`);
-  const node = conversion.anchors.get(source);
-  if (node === undefined) return stop(conversion, `anchor '${source}' value contains itself`);
-  conversion.aliasDepth += 1;
-  const value = convert(conversion, node);
-  conversion.aliasDepth -= 1;
-  return value;
+function scanAlias(reading: Reading): Value {
+  const { cursor } = reading;
+  cursor.at += 1;
+  const name = scanName(cursor);
+  cursor.keyAllowed = false;
+  const value = reading.anchors.get(name);
+  if (value !== undefined) return copy(reading, value, 0);
+  const known = reading.anchors.has(name);
+  const fault = known ? `anchor '${name}' value contains itself` : `unknown anchor '${name}' referenced`;
+  cursor.fault ??= new Fault(`yaml: ${fault}`);
+  return null;
 }
 
-function convertList(conversion: Conversion, items: readonly unknown[]): Value[] {
-  const list: Value[] = [];
-  for (const item of items) list.push(item === null ? null : convert(conversion, item as Node));
-  return list;
-}
-
-function convertMap(conversion: Conversion, node: YAMLMap): ValueMap {
-  const map: ValueMap = new Map();
-  for (const { key, value } of node.items) {
-    if (isMergeKey(key)) {
-      merge(conversion, map, value as Node | null);
-      continue;
-    }
-    const name = key === null ? null : convert(conversion, key as Node);
-    const text = keyText(name);
-    if (text === undefined) stop(conversion, `unsupported map key of type: ${name === null ? "nil" : "collection"}`);
-    else map.set(text, value === null || value === undefined ? null : convert(conversion, value as Node));
-    if (conversion.fault !== undefined) break;
-  }
-  return map;
-}
-
-function isMergeKey(key: unknown): boolean {
-  return isScalar(key) && key.value === "<<" && key.type === Scalar.PLAIN;
-}
-
-/** `<<: *a` and `<<: [*a, *b]`: the keys of these maps, in the order of the reference (the first of a list wins). */
-function merge(conversion: Conversion, into: ValueMap, node: Node | null): void {
-  const value = node === null ? null : convert(conversion, node);
-  const maps = Array.isArray(value) ? value.toReversed() : [value];
-  for (const map of maps) {
-    if (map instanceof Map) for (const [key, item] of map) into.set(key, item);
-    else stop(conversion, "map merge requires map or sequence of maps as the value");
-  }
-}
-
-/** A key as Go's conversion to JSON spells it: `false`, `12`; undefined for null and collections. */
-function keyText(key: Value): string | undefined {
-  if (typeof key === "string") return key;
-  if (key === null || Array.isArray(key) || key instanceof Map) return undefined;
-  return key instanceof NumberText ? key.text : String(key);
-}
-
-const words: ReadonlyMap<string, boolean | null> = new Map([
-  ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((w) => [w, true] as const),
-  ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((w) => [w, false] as const),
-  ...["", "~", "null", "Null", "NULL"].map((w) => [w, null] as const),
-]);
-
-const notFinite = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
-
-/** What a scalar means: quoted and block scalars and those tagged `!!str` are text. */
-function scalarValue(conversion: Conversion, node: Scalar): Value {
-  const text = String(node.value ?? "");
-  const tag = node.tag ?? "";
-  if (tag.endsWith(":binary")) return Buffer.from(text, "base64").toString();
-  if (tag.endsWith(":str")) return text;
-  if (node.type !== Scalar.PLAIN && !/:(?:int|float|bool|null)$/.test(tag)) return text;
-  const word = words.get(text);
-  if (word !== undefined) return word;
-  if (notFinite.test(text)) {
-    const name = /nan/i.test(text) ? "NaN" : text.startsWith("-") ? "-Inf" : "+Inf";
-    conversion.fault ??= new Fault(`json: unsupported value: ${name}`);
+function copy(reading: Reading, value: Value, depth: number): Value {
+  reading.aliased += 1;
+  if (reading.aliased > limits.yamlAliasedNodesMax || depth > limits.messageDepthMax) {
+    reading.cursor.fault ??= new Fault("yaml: document contains excessive aliasing");
     return null;
   }
-  return /^[-+.\d]/.test(text) ? (numberValue(text.replaceAll("_", "")) ?? text) : text;
-}
-
-/** Characters a number may have; longer ones are text. */
-const numberLengthMax = 400;
-
-/** A number in any of YAML 1.1's spellings; undefined: it is text. */
-function numberValue(text: string): Value | undefined {
-  if (text.length > numberLengthMax) return undefined;
-  const match = /^([-+]?)(?:0[xX]([\da-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9]\d*))$/.exec(text);
-  if (match !== null) {
-    const [, sign, hex, binary, octal, decimal] = match;
-    const digits =
-      hex !== undefined
-        ? `0x${hex}`
-        : binary !== undefined
-          ? `0b${binary}`
-          : octal !== undefined
-            ? `0o${octal}`
-            : (decimal ?? "0");
-    const magnitude = BigInt(digits);
-    const value = sign === "-" ? -magnitude : magnitude;
-    if (value >= -(1n << 63n) && value < 1n << 64n) {
-      return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (Array.isArray(value)) {
+    const list: Value[] = [];
+    for (const item of value) {
+      if (reading.cursor.fault !== undefined) break;
+      list.push(copy(reading, item, depth + 1));
     }
+    return list;
   }
-  if (!/^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/.test(text)) return undefined;
-  const float = Number(text);
-  if (!Number.isFinite(float)) return undefined;
-  return floatValue(float);
-}
-
-/** Go writes floats without a fraction as integers up to 1e21. */
-function floatValue(float: number): Value {
-  if (Number.isSafeInteger(float)) return float;
-  const text = String(float);
-  return /^-?\d+$/.test(text) ? BigInt(text) : new NumberText(text);
+  if (!(value instanceof Map)) return value;
+  const map: ValueMap = new Map();
+  for (const [key, item] of value) {
+    if (reading.cursor.fault !== undefined) break;
+    map.set(key, copy(reading, item, depth + 1));
+  }
+  return map;
 }

@@ -17,8 +17,6 @@ export const limits = {
   depthMax: 10_000,
   /** Typed messages within one another; only schemas of custom resources nest at will, and they use the thread's stack. */
   messageDepthMax: 500,
-  /** YAML nesting; the reader uses the thread's stack. */
-  yamlDepthMax: 500,
   /** YAML nodes made by aliases: enough for a file that repeats itself, too few for a bomb. */
   yamlAliasedNodesMax: 50_000,
   /** JSON patch operations (reference: 10,000, 413 beyond). */
