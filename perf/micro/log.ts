@@ -68,7 +68,7 @@ function gather(view: LogView, revision: number): number {
 async function open(writer: LogWriter): Promise<OpenViews> {
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
-  return await openViews({ control: writer.control, port: port2 });
+  return openViews({ control: writer.control, port: port2 });
 }
 
 async function round(bodyBytes: number): Promise<void> {

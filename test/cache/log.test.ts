@@ -23,7 +23,7 @@ const seed = Number(process.env["ORCH_SEED"] ?? 20_261_121);
 async function connect(writer: LogWriter, clock: TestClock) {
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
-  return await openViews({ control: writer.control, port: port2, clock });
+  return openViews({ control: writer.control, port: port2, clock });
 }
 
 function check(t: Test, view: LogView, model: Model, random: () => number): void {
