@@ -194,7 +194,8 @@ class UwsExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly headers: Headers;
+  /** Empty once the answer is a stream: an idle watch keeps no request. */
+  headers: Headers;
   readonly certificate = undefined;
   readonly remote: string;
   aborted = false;
@@ -391,10 +392,19 @@ class UwsExchange implements Exchange {
       this.#finish();
       return goneStream;
     }
+    this.headers = [];
     const stream = new UwsStream(this.#front, this, this.#res, code, headers, () => this.#finish());
     this.#gone.push(() => stream.forget());
     return stream;
   }
+}
+
+/** Made apart from the stream: closures of one scope keep everything alive that any of them needs. */
+function headWriter(front: UwsFront, res: HttpResponse, code: number, headers: Headers): () => void {
+  return () => {
+    writeHead(res, code, headers);
+    if (front.closing) res.writeHeader("Connection", "close");
+  };
 }
 
 /** A streamed answer: the head travels with the first chunk, at the latest when the loop comes round. */
@@ -428,10 +438,7 @@ class UwsStream implements AnswerStream {
     this.#exchange = exchange;
     this.#res = res;
     this.#finish = finish;
-    this.#head = () => {
-      writeHead(res, code, headers);
-      if (front.closing) res.writeHeader("Connection", "close");
-    };
+    this.#head = headWriter(front, res, code, headers);
     front.streams.add(this);
     // Mandatory, also where nothing is waiting: without it a stream that was ever behind is closed 10 s later.
     res.onWritable(() => this.#writable());

@@ -15,18 +15,22 @@ export class Book {
   done = false;
   readonly headers: (readonly [string, string])[];
   readonly #server: Server;
-  readonly #exchange: Exchange;
-  readonly #info: RequestInfo | Status;
+  /** Undefined once the answer outlives the handler: a watch keeps its request's record, not the request. */
+  #exchange: Exchange | undefined;
+  #info: RequestInfo | Status | undefined;
+  readonly #agent: string;
   readonly #startedMs: number;
   readonly #kind: RequestKind;
   #code = 0;
   #bytes = 0;
+  #gone = false;
   #closed = false;
 
   constructor(server: Server, exchange: Exchange, info: RequestInfo | Status) {
     this.#server = server;
     this.#exchange = exchange;
     this.#info = info;
+    this.#agent = exchange.header("user-agent") ?? "";
     this.#startedMs = server.clock.monotonic();
     this.headers = [["Audit-Id", this.id]];
     const warning = deprecation(info);
@@ -37,6 +41,8 @@ export class Book {
 
   /** Told by the answering stage just before bytes leave. */
   answered(code: number, bytes: number): void {
+    // Whoever works on the answer need not know that nobody waits for it any more.
+    if (this.#gone) return;
     assert(!this.done, "A request is answered twice");
     this.done = true;
     this.#code = code;
@@ -45,16 +51,35 @@ export class Book {
 
   /** The client went away before the answer. */
   gone(): void {
-    if (!this.done) this.#code = 499;
+    if (this.done) return;
+    this.#code = 499;
+    this.#gone = true;
     this.done = true;
   }
 
+  /** Reports the request, unless its answer lasts. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#server.observer.finished(this.#kind, this.#record());
+    this.#reportDeprecated();
+  }
+
+  /** The answer was begun and goes on after the handler: call what is returned once, when it is over. */
+  lasts(): () => void {
+    assert(!this.#closed, "A request lasts after its report");
+    this.#closed = true;
+    this.#reportDeprecated();
+    const record = this.#record();
+    this.#exchange = undefined;
+    this.#info = undefined;
+    return report(this.#server, this.#kind, record, this.#startedMs);
+  }
+
+  #reportDeprecated(): void {
     const info = this.#info;
-    if (isStatus(info) || !info.isResource || !isDeprecated(info.resource) || this.#code >= 400) return;
+    if (info === undefined || isStatus(info) || !info.isResource || this.#code >= 400) return;
+    if (!isDeprecated(info.resource)) return;
     const { group, version, resource, removedIn } = info.resource;
     this.#server.observer.deprecated(group, version, resource, info.subresource?.name ?? "", removedIn ?? "");
   }
@@ -62,6 +87,7 @@ export class Book {
   #record(): RequestRecord {
     const info = this.#info;
     const exchange = this.#exchange;
+    assert(info !== undefined && exchange !== undefined, "A request is reported after it was let go");
     const resource = isStatus(info) || !info.isResource ? undefined : info;
     return {
       id: this.id,
@@ -85,10 +111,15 @@ export class Book {
       code: this.#code,
       bytes: this.#bytes,
       durationMs: this.#server.clock.monotonic() - this.#startedMs,
-      agent: exchange.header("user-agent") ?? "",
+      agent: this.#agent,
       remote: exchange.remote,
     };
   }
+}
+
+function report(server: Server, kind: RequestKind, record: RequestRecord, startedMs: number): () => void {
+  const { clock, observer } = server;
+  return () => observer.finished(kind, { ...record, durationMs: clock.monotonic() - startedMs });
 }
 
 function kindOf(method: string, info: RequestInfo | Status): RequestKind {

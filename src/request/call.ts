@@ -19,6 +19,8 @@ export interface Call {
   readonly info: ResourceInfo;
   readonly user: User;
   readonly accepted: Accepted;
+  /** The answer was begun and goes on after the handler returns; call what is returned once, when it is over. */
+  readonly lasts: () => () => void;
   /** Clock.monotonic() by which the request must be answered. */
   readonly deadline: number;
 }

@@ -71,7 +71,8 @@ async function answer(
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
   const accepted = negotiateAccept(reply.exchange.header("accept"), isPretty(info.query, reply.exchange), types);
   if (isStatus(accepted)) return sendStatus(reply, accepted);
-  const call: Call = { server, types, exchange: reply.exchange, reply, info, user, accepted, deadline };
+  const lasts = () => book.lasts();
+  const call: Call = { server, types, exchange: reply.exchange, reply, info, user, accepted, lasts, deadline };
   switch (info.verb) {
     case "get":
       return readOne(call);

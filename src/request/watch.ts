@@ -32,12 +32,10 @@ export interface WatchInput {
   /** Options that validateListOptions let through. */
   readonly options: ListOptions;
   readonly aborted: () => boolean;
-  /** Sends the headers of the answer. Called once, unless the watch is refused. */
-  readonly open: () => AnswerStream;
+  /** Sends the headers of the answer. Called once, unless the watch is refused; `ended` is called when it is over. */
+  readonly open: () => { readonly sink: AnswerStream; readonly ended: () => void };
   /** Calls `gone` when the client goes away, at once when it already has. */
   readonly onAbort: (gone: () => void) => void;
-  /** Called once when the watch is over; not when it is refused. */
-  readonly ended: () => void;
 }
 
 /** Where a watch begins. */
@@ -83,6 +81,7 @@ export async function serveWatch(input: WatchInput): Promise<Status | undefined>
     if (isStatus(reached)) return reached;
   }
   const forms = watchForms(resource, input.identity);
+  const { sink, ended } = input.open();
   const gone = fanout.watch({
     view,
     namespaced: resource.namespaced,
@@ -93,8 +92,8 @@ export async function serveWatch(input: WatchInput): Promise<Status | undefined>
     bookmarks: options.allowWatchBookmarks,
     initialEnd: plan.marksInitialEnd ? forms.initialEnd : undefined,
     timeoutMs: timeoutMs(options),
-    sink: input.open(),
-    ended: input.ended,
+    sink,
+    ended,
   });
   input.onAbort(gone);
   return undefined;

@@ -7,7 +7,7 @@ import { headersOf, sendStatus } from "./respond.ts";
 import { parseSelectors } from "./selectors.ts";
 import { pinName, serveWatch } from "./watch.ts";
 
-/** Serves a watch; resolves when it is over. */
+/** Serves a watch; resolves when it has begun, so that an idle watch costs no promise. */
 export async function watchResource(call: Call): Promise<void> {
   const refused = await start(call);
   if (refused !== undefined) sendStatus(call.reply, refused, call.accepted);
@@ -33,24 +33,20 @@ async function start(call: Call): Promise<Status | undefined> {
     const offered = `application/json;stream=watch, ${types.protobuf};stream=watch`;
     return refuse("NotAcceptable", `only the following media types are accepted: ${offered}`);
   }
-  return new Promise<Status | undefined>((resolve, reject) => {
-    serveWatch({
-      fanout: server.fanout,
-      view: viewOf(server, resource),
-      resource,
-      identity: server.identity,
-      namespace: info.namespace,
-      selector,
-      options,
-      aborted: () => exchange.aborted,
-      open: () => {
-        reply.answered(200, -1);
-        return exchange.stream(200, headersOf(reply, "application/json"));
-      },
-      onAbort: (gone) => exchange.onAbort(gone),
-      ended: () => resolve(undefined),
-    }).then((refused) => {
-      if (refused !== undefined) resolve(refused);
-    }, reject);
+  return serveWatch({
+    fanout: server.fanout,
+    view: viewOf(server, resource),
+    resource,
+    identity: server.identity,
+    namespace: info.namespace,
+    selector,
+    options,
+    aborted: () => exchange.aborted,
+    open: () => {
+      reply.answered(200, -1);
+      const ended = call.lasts();
+      return { sink: exchange.stream(200, headersOf(reply, "application/json")), ended };
+    },
+    onAbort: (gone) => exchange.onAbort(gone),
   });
 }
