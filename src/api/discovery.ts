@@ -48,22 +48,6 @@ export function aggregatedContentType(scheme: Scheme, version: AggregatedVersion
   return `application/json;g=${scheme.identity.spell("apidiscovery.k8s.io")};v=${version};as=APIGroupDiscoveryList`;
 }
 
-/** `/version`: what clients compare features by (the reference's release), and what really runs. */
-export function versionDocument(): Document {
-  const architecture = process.arch === "x64" ? "amd64" : process.arch;
-  return document({
-    major: "1",
-    minor: "23",
-    gitVersion: "v1.23.17",
-    gitCommit: "",
-    gitTreeState: "clean",
-    buildDate: "1970-01-01T00:00:00Z",
-    goVersion: `node ${process.version}`,
-    compiler: "v8",
-    platform: `${process.platform}/${architecture}`,
-  });
-}
-
 function document(content: object): Document {
   const body = `${JSON.stringify(content)}\n`;
   return { body, etag: `"${createHash("sha256").update(body).digest("hex").slice(0, 32).toUpperCase()}"` };

@@ -273,6 +273,8 @@ export function quantityOf(value: bigint, format: QuantityFormat): Quantity {
  * Texts that are no quantity are returned as they are.
  */
 export function roundUpToMilli(text: string): string {
+  // Canonical texts of such values end in n or u, or carry an exponent.
+  if (!/[nue]/i.test(text)) return text;
   const quantity = parseQuantity(text);
   if (quantity === undefined || quantity.scale >= -3) return text;
   const unscaled = divideUp(quantity.unscaled, 10n ** BigInt(-3 - quantity.scale));

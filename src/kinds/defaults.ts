@@ -3,6 +3,7 @@
 import type { Identity } from "../api/identity.ts";
 import { messages } from "../api/messages.ts";
 import type { ApiObject } from "../api/object.ts";
+import { roundUpToMilli } from "../api/quantity.ts";
 import type { Field, Message } from "../api/schema.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
@@ -12,7 +13,6 @@ import { otherDefaults } from "./defaults/others.ts";
 import { podDefaults, volumeDefaults } from "./defaults/pods.ts";
 import type { DefaultRule } from "./defaults/rule.ts";
 import { workloadDefaults } from "./defaults/workloads.ts";
-import { roundToMilli } from "./quantity.ts";
 
 /** What to do to a struct of one type. Properties are the JSON names of the schema, never a client's key. */
 interface Plan {
@@ -75,7 +75,7 @@ function apply(plan: Plan, struct: Struct): void {
   for (const json of plan.quantities) {
     const list = struct[json] as Map<string, string> | undefined;
     for (const [name, quantity] of list ?? []) {
-      const rounded = roundToMilli(quantity);
+      const rounded = roundUpToMilli(quantity);
       if (rounded !== quantity) list?.set(name, rounded);
     }
   }

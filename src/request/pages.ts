@@ -1,5 +1,11 @@
 // Endpoints that are no resources: discovery, version, health, metrics, the list of paths.
-import { type Document, discoveryDocument } from "../api/discovery.ts";
+import {
+  aggregatedContentType,
+  aggregatedDiscovery,
+  aggregatedVersionOf,
+  type Document,
+  discoveryDocument,
+} from "../api/discovery.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Server } from "./context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "./info.ts";
@@ -23,7 +29,8 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
   }
   if (path.startsWith("/version/")) return sendStatus(reply, unknownResource);
   if (path === "/" || path === "/index.html") return sendNegotiated(reply, types, accept, pathList(server));
-  const document = discovery(server, path, accept);
+  if (reads && sendAggregated(server, path, accept, reply)) return;
+  const document = discovery(server, path);
   if (document !== undefined) {
     // The reference's group documents answer any method; the others only reads.
     if (!reads && !isGroupDocument(path)) return sendStatus(reply, methodNotAllowed);
@@ -33,9 +40,32 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
   sendNotFoundPage(reply);
 }
 
-function discovery(server: Server, path: string, _accept: string | undefined): Document | undefined {
-  const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
-  return discoveryDocument(server.scheme, trimmed, server.serverAddress);
+function discovery(server: Server, path: string): Document | undefined {
+  return discoveryDocument(server.scheme, trimmed(path), server.serverAddress);
+}
+
+/** Without the slash at its end. */
+function trimmed(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** The aggregated form of `/api` or `/apis`, where the client prefers it. */
+function sendAggregated(server: Server, path: string, accept: string | undefined, reply: Reply): boolean {
+  const version = aggregatedVersionOf(server.scheme, accept);
+  const document = version && aggregatedDiscovery(server.scheme, trimmed(path), version);
+  if (version === undefined || document === undefined) return false;
+  const contentType = aggregatedContentType(server.scheme, version);
+  const tags: [string, string][] = [
+    ["ETag", document.etag],
+    ["Vary", "Accept"],
+  ];
+  if (reply.exchange.header("if-none-match") === document.etag) {
+    reply.answered(304, 0);
+    reply.exchange.send(304, headersOf(reply, contentType, tags), "");
+  } else {
+    sendJson(reply, 200, encoder.encode(document.body), { format: "json", pretty: false, contentType }, tags);
+  }
+  return true;
 }
 
 function isGroupDocument(path: string): boolean {

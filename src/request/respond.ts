@@ -61,7 +61,7 @@ export function sendJson(
     return;
   }
   reply.answered(code, json.length);
-  reply.exchange.send(code, headersOf(reply, "application/json", more), json);
+  reply.exchange.send(code, headersOf(reply, accepted?.contentType ?? "application/json", more), json);
 }
 
 /** JSON bytes of ours in another text form. */

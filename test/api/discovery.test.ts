@@ -2,12 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import {
-  aggregatedDiscovery,
-  aggregatedVersionOf,
-  discoveryDocument,
-  versionDocument,
-} from "../../src/api/discovery.ts";
+import { aggregatedDiscovery, aggregatedVersionOf, discoveryDocument } from "../../src/api/discovery.ts";
 import { identities } from "../../src/api/identity.ts";
 import { createScheme } from "../../src/api/scheme.ts";
 
@@ -83,8 +78,3 @@ for (const [accept, expected] of accepts) {
     t.equal(aggregatedVersionOf(kubernetes, accept), expected);
   });
 }
-
-t.test("versionDocument() names the release clients know", async (t) => {
-  const version = JSON.parse(versionDocument().body) as Record<string, string>;
-  t.match(version, { major: "1", minor: "23", gitVersion: "v1.23.17" });
-});

@@ -170,14 +170,22 @@ t.test("isInteger() and exactInteger() see through suffixes", async (t) => {
   t.equal(signOf(q("-1m")), -1);
 });
 
+const rounded: readonly (readonly [text: string, kept: string])[] = [
+  ["0", "0"],
+  ["1", "1"],
+  ["1m", "1m"],
+  ["1u", "1m"],
+  ["-1u", "-1m"],
+  ["1500u", "2m"],
+  ["1000001n", "2m"],
+  ["999999999n", "1"],
+  ["1500100u", "1501m"],
+  ["1e-6", "1e-3"],
+  ["1e3", "1e3"],
+  ["2Ei", "2Ei"],
+  ["nonsense", "nonsense"],
+];
+
 t.test("roundUpToMilli() rounds what a resource list cannot hold", async (t) => {
-  for (const [text, kept] of [
-    ["1u", "1m"],
-    ["1500u", "2m"],
-    ["1m", "1m"],
-    ["0", "0"],
-    ["nonsense", "nonsense"],
-  ] as const) {
-    t.equal(roundUpToMilli(text), kept);
-  }
+  for (const [text, kept] of rounded) t.equal(roundUpToMilli(text), kept, text);
 });
