@@ -168,7 +168,7 @@ export function definitionStrategy(resource: Resource): Strategy<CustomResourceD
     prepareForUpdate(_context, definition) {
       const known = definition.status.storedVersions ?? [];
       const added = storeds(definition).filter((name) => !known.includes(name));
-      definition.status = { ...definition.status, storedVersions: [...known, ...added] };
+      if (added.length > 0) definition.status = { ...definition.status, storedVersions: [...known, ...added] };
     },
   });
 }

@@ -41,11 +41,12 @@ function faultOfRequest(der: Buffer): string | undefined {
   if (version?.tag !== 0x02 || subject?.tag !== 0x30 || key?.tag !== 0x30 || oid?.tag !== 0x06) {
     return "asn1: structure error";
   }
+  // The first byte of a bit string counts unused bits; signatures have none.
+  if (der[signature.start] !== 0) return "asn1: structure error";
   const digest = digests.get(der.toString("hex", oid.start, oid.end));
   if (digest === undefined) return "x509: cannot verify signature: algorithm unimplemented";
   try {
     const publicKey = createPublicKey({ key: der.subarray(key.at, key.end), format: "der", type: "spki" });
-    // The first byte of a bit string counts unused bits.
     const sound = verify(
       digest,
       der.subarray(info.at, info.end),
