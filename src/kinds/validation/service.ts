@@ -19,7 +19,7 @@ import {
   portProtocols,
 } from "./check.ts";
 import { checkNonSpecialIp } from "./endpoints.ts";
-import { goStringList } from "./gostruct.ts";
+import { goIntOrString, goStringList } from "./gostruct.ts";
 import { namesOf } from "./names.ts";
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -155,7 +155,7 @@ function checkPortsTogether(out: Errors, { spec }: Service, ports: readonly Serv
   const seen = new Set<string>();
   eachItem(ports, "spec.ports", ({ port, protocol = "" }, path) => {
     const key = `${protocol}/${port}`;
-    if (seen.has(key)) out.push(duplicate(path, goPort(protocol, port)));
+    if (seen.has(key)) out.push(duplicate(path, new GoText(goPort({ protocol, port, targetPort: 0 }))));
     seen.add(key);
   });
 }
@@ -171,14 +171,16 @@ function checkOneProtocol(out: Errors, ports: readonly ServicePort[]): void {
     }
   });
   if (found.size > 1) {
-    out.push(invalid("spec.ports", ports, "cannot create an external load balancer with mix protocols"));
+    const shown = new GoText(`[]core.ServicePort{${ports.map(goPort).join(", ")}}`);
+    out.push(invalid("spec.ports", shown, "cannot create an external load balancer with mix protocols"));
   }
 }
 
-function goPort(protocol: string, port: number): GoText {
-  return new GoText(
-    `core.ServicePort{Name:"", Protocol:${quote(protocol)}, AppProtocol:(*string)(nil), Port:${port}, ` +
-      `TargetPort:intstr.IntOrString{Type:0, IntVal:0, StrVal:""}, NodePort:0}`,
+/** A port as the reference prints it; an app protocol would show an address of memory and is left out. */
+function goPort({ name = "", protocol = "", port, targetPort, nodePort = 0 }: ServicePort): string {
+  return (
+    `core.ServicePort{Name:${quote(name)}, Protocol:${quote(protocol)}, AppProtocol:(*string)(nil), Port:${port}, ` +
+    `TargetPort:${goIntOrString(targetPort).text}, NodePort:${nodePort}}`
   );
 }
 

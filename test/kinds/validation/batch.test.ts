@@ -1,0 +1,246 @@
+import t, { type Test } from "tap";
+import type { CronJob, Job } from "../../../src/api/gen/batch_v1.ts";
+import {
+  validateCronJob,
+  validateCronJobStatusUpdate,
+  validateCronJobUpdate,
+  validateJob,
+  validateJobStatusUpdate,
+  validateJobUpdate,
+} from "../../../src/kinds/validation/batch.ts";
+import { contextOf, type Json, lines, make, podSpec, texts } from "./build.ts";
+
+const context = contextOf("batch");
+const labels = { "controller-uid": "u", "job-name": "j" };
+const goLabels = 'map[string]string{"controller-uid":"u", "job-name":"j"}';
+
+function jobTemplate(spec: Json = {}, more: Json = {}): Json {
+  return { metadata: { labels }, spec: podSpec({ restartPolicy: "Never", ...spec }), ...more };
+}
+
+function job(spec: Json = {}, metadata: Json = {}, status: Json = {}): Job {
+  const selector = { matchLabels: { "controller-uid": "u" } };
+  return make(
+    "Job",
+    { metadata: { name: "j", uid: "u", ...metadata }, spec: { selector, template: jobTemplate(), ...spec }, status },
+    "batch",
+  );
+}
+
+function cronJob(spec: Json = {}, job: Json = {}, name = "c"): CronJob {
+  const jobSpec = { template: { spec: podSpec({ restartPolicy: "Never" }) }, ...job };
+  return make(
+    "CronJob",
+    { metadata: { name }, spec: { schedule: "* * * * *", jobTemplate: { spec: jobSpec }, ...spec } },
+    "batch",
+  );
+}
+
+type Row = readonly [why: string, object: Job, expected: readonly string[]];
+
+function check(t: Test, rows: readonly Row[]): void {
+  for (const [why, object, expected] of rows) t.same(lines(validateJob(object, context)), expected, why);
+}
+
+t.test("validateJob() checks counts, completions and pods", (t) => {
+  const long = "x".repeat(62);
+  check(t, [
+    ["a job", job(), []],
+    [
+      "counts",
+      job({
+        parallelism: -1,
+        completions: -2,
+        activeDeadlineSeconds: -3,
+        backoffLimit: -4,
+        ttlSecondsAfterFinished: -5,
+      }),
+      [
+        `spec.parallelism: Invalid value: -1: ${texts.nonNegative}`,
+        `spec.completions: Invalid value: -2: ${texts.nonNegative}`,
+        `spec.activeDeadlineSeconds: Invalid value: -3: ${texts.nonNegative}`,
+        `spec.backoffLimit: Invalid value: -4: ${texts.nonNegative}`,
+        `spec.ttlSecondsAfterFinished: Invalid value: -5: ${texts.nonNegative}`,
+      ],
+    ],
+    [
+      "mode",
+      job({ completionMode: "X" }),
+      ['spec.completionMode: Unsupported value: "X": supported values: "NonIndexed", "Indexed"'],
+    ],
+    [
+      "indexed",
+      job({ completionMode: "Indexed", parallelism: 100001 }),
+      [
+        "spec.completions: Required value: when completion mode is Indexed",
+        "spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when completion mode is Indexed",
+      ],
+    ],
+    [
+      "a long name of indexed pods",
+      job({ completionMode: "Indexed", completions: 2, manualSelector: true }, { name: long }),
+      [`metadata.name: Invalid value: "${long}": will not able to create pod with invalid DNS label: ${long}-1`],
+    ],
+    [
+      "pods that stay",
+      job({ template: jobTemplate({ restartPolicy: "Always" }) }),
+      ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'],
+    ],
+    [
+      "tracking",
+      job({}, { annotations: { "batch.kubernetes.io/job-tracking": "" } }),
+      ["metadata.annotations[batch.kubernetes.io/job-tracking]: Forbidden: cannot add this annotation"],
+    ],
+  ]);
+  t.end();
+});
+
+t.test("validateJob() checks the selector", (t) => {
+  const other =
+    'v1.LabelSelector{MatchLabels:map[string]string{"a":"b"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}';
+  const mismatch = `spec.template.metadata.labels: Invalid value: ${goLabels}: \`selector\` does not match template \`labels\``;
+  check(t, [
+    [
+      "none given by hand",
+      job({ manualSelector: true, selector: undefined }),
+      ["spec.selector: Required value", mismatch],
+    ],
+    [
+      "one of one's own",
+      job({ selector: { matchLabels: { a: "b" } } }),
+      [`spec.selector: Invalid value: ${other}: \`selector\` not auto-generated`, mismatch],
+    ],
+    [
+      "labels that are not the job's",
+      job({ template: { metadata: { labels: { "controller-uid": "x" } }, spec: podSpec({ restartPolicy: "Never" }) } }),
+      [
+        'spec.template.metadata.labels[controller-uid]: Invalid value: map[string]string{"controller-uid":"x"}: must be \'u\'',
+        "spec.template.metadata.labels[job-name]: Required value: must be 'j'",
+        'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"x"}: `selector` does not match template `labels`',
+      ],
+    ],
+  ]);
+  t.end();
+});
+
+t.test("validateJobUpdate() keeps completions, selector and template", (t) => {
+  const node = {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: "a", operator: "Exists" }] }],
+    },
+  };
+  const near = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "k" }] };
+  const placed = (affinity: Json, more: Json = {}): Json => ({ template: jobTemplate({ affinity, ...more }) });
+  const suspended = { suspend: true };
+  const rows: [why: string, now: Job, old: Job, expected: (string | RegExp)[]][] = [
+    ["parallelism", job({ parallelism: 5, completions: 1 }), job(), []],
+    [
+      "completions",
+      job({ completions: 5 }),
+      job({ completions: 1 }),
+      ["spec.completions: Invalid value: 5: field is immutable"],
+    ],
+    [
+      "mode",
+      job({ completionMode: "Indexed", completions: 1 }),
+      job({ completions: 1 }),
+      ['spec.completionMode: Invalid value: "Indexed": field is immutable'],
+    ],
+    [
+      "template",
+      job({ template: jobTemplate({ hostname: "h" }) }),
+      job(),
+      [/^spec.template: Invalid value: .*: field is immutable$/],
+    ],
+    [
+      "placing of a suspended one",
+      job({ ...suspended, ...placed({ nodeAffinity: node }, { nodeSelector: { a: "b" } }) }),
+      job(suspended),
+      [],
+    ],
+    ["placing taken back", job(suspended), job({ ...suspended, ...placed({ nodeAffinity: node }) }), []],
+    [
+      "placing of one that ran",
+      job({ ...suspended, ...placed({ nodeAffinity: node }) }),
+      job(suspended, {}, { startTime: "2026-01-01T00:00:00Z" }),
+      [/^spec.template: .*: field is immutable$/],
+    ],
+    [
+      "placing by other pods",
+      job({ ...suspended, ...placed({ podAffinity: near }) }),
+      job(suspended),
+      [/^spec.template: .*: field is immutable$/],
+    ],
+    [
+      "dropping it",
+      job(suspended),
+      job({ ...suspended, ...placed({ podAffinity: near, nodeAffinity: node }) }),
+      [/^spec.template: .*: field is immutable$/],
+    ],
+    [
+      "faults are there twice",
+      job({ parallelism: -1, completions: 1 }),
+      job(),
+      Array<string>(2).fill(`spec.parallelism: Invalid value: -1: ${texts.nonNegative}`),
+    ],
+  ];
+  for (const [why, now, old, expected] of rows) t.match(lines(validateJobUpdate(now, old, context)), expected, why);
+  for (const [why, now, old, expected] of rows)
+    t.equal(validateJobUpdate(now, old, context).length, expected.length, why);
+  t.end();
+});
+
+t.test("validateJobStatusUpdate() counts pods", (t) => {
+  const status = { active: -1, uncountedTerminatedPods: { succeeded: ["a", ""], failed: ["a"] } };
+  t.same(lines(validateJobStatusUpdate(job({}, {}, status), job(), context)), [
+    `status.active: Invalid value: -1: ${texts.nonNegative}`,
+    'status.uncountedTerminatedPods.succeeded[1]: Invalid value: "": must not be empty',
+    'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
+  ]);
+  t.end();
+});
+
+t.test("validateCronJob() checks schedule, policy and jobs", (t) => {
+  const selector =
+    'v1.LabelSelector{MatchLabels:map[string]string{"a":"b"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}';
+  const rows: [why: string, object: CronJob, expected: string[]][] = [
+    ["a cron job", cronJob(), []],
+    ["no schedule", cronJob({ schedule: "" }), ["spec.schedule: Required value"]],
+    [
+      "a bad schedule",
+      cronJob({ schedule: "x" }),
+      ['spec.schedule: Invalid value: "x": expected exactly 5 fields, found 1: [x]'],
+    ],
+    [
+      "policy",
+      cronJob({ concurrencyPolicy: "X" }),
+      ['spec.concurrencyPolicy: Unsupported value: "X": supported values: "Allow", "Forbid", "Replace"'],
+    ],
+    [
+      "counts",
+      cronJob({ startingDeadlineSeconds: -1, successfulJobsHistoryLimit: -2, failedJobsHistoryLimit: -3 }),
+      [
+        `spec.startingDeadlineSeconds: Invalid value: -1: ${texts.nonNegative}`,
+        `spec.successfulJobsHistoryLimit: Invalid value: -2: ${texts.nonNegative}`,
+        `spec.failedJobsHistoryLimit: Invalid value: -3: ${texts.nonNegative}`,
+      ],
+    ],
+    [
+      "a selector",
+      cronJob({}, { selector: { matchLabels: { a: "b" } }, manualSelector: true }),
+      [
+        `spec.jobTemplate.spec.selector: Invalid value: ${selector}: \`selector\` will be auto-generated`,
+        'spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: "nil", "false"',
+      ],
+    ],
+    [
+      "a long name",
+      cronJob({}, {}, "c".repeat(53)),
+      [`metadata.name: Invalid value: "${"c".repeat(53)}": must be no more than 52 characters`],
+    ],
+  ];
+  for (const [why, object, expected] of rows) t.same(lines(validateCronJob(object, context)), expected, why);
+  t.same(lines(validateCronJobUpdate(cronJob({}, {}, "c".repeat(53)), cronJob(), context)), [], "a long name may stay");
+  t.same(validateCronJobStatusUpdate(cronJob(), cronJob(), context), []);
+  t.end();
+});
