@@ -16,6 +16,7 @@ import {
   commitRemoval,
   readCurrent,
   requestedBytes,
+  type StoredState,
   storedObject,
   storeOf,
   strategyContext,
@@ -261,7 +262,7 @@ async function mark(
   const { stored } = storeOf(writers, resource);
   const done = await commitObject(writers, { ...request, resource: stored }, name, object, current);
   if (done === changed || isStatus(done)) return done;
-  const marked: Current = { ...done, selection: current.selection };
+  const marked: StoredState = { ...done, selection: current.selection };
   if (thenRemove && !request.dryRun) {
     return removeNow(writers, request, strategy, object.metadata, marked, options);
   }
@@ -274,7 +275,7 @@ async function removeNow(
   request: WriteRequest,
   strategy: Strategy<ApiObject>,
   meta: ObjectMeta,
-  current: Current,
+  current: StoredState,
   options: DeleteOptions,
 ): Promise<Written | Status | typeof changed> {
   const removed = await commitRemoval(writers, request, current);
@@ -288,7 +289,7 @@ function answer(
   request: WriteRequest,
   strategy: Strategy<ApiObject>,
   meta: ObjectMeta,
-  current: Current,
+  current: StoredState,
   options: DeleteOptions,
   removed: boolean,
 ): Written | Status {

@@ -135,9 +135,7 @@ export function planList(options: ListOptions): ListPlan | Status {
   }
   if (match === "Exact") return { mode: "exact", revision, paged: true };
   if (match === "NotOlderThan")
-    return revision === 0
-      ? { mode: "any", revision, paged: false }
-      : { mode: "not-older", revision, paged: limit > 0 };
+    return revision === 0 ? { mode: "any", revision, paged: false } : { mode: "not-older", revision, paged: limit > 0 };
   if (revision === 0) return { mode: "any", revision, paged: false };
   return limit > 0 ? { mode: "exact", revision, paged: true } : { mode: "not-older", revision, paged: false };
 }

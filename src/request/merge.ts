@@ -83,7 +83,8 @@ export function mergePatch(
 ): ApiObject | Status {
   const { resource, name } = request;
   if (current === undefined || old === undefined) return notFound(resource, name);
-  const document = documentOf(writers, request, current, old);
+  const { stored } = storeOf(writers, resource);
+  const document = stored === resource ? current.document : toValue(resource.message, old);
   const patched = applyPatch(document, patch);
   if (patched instanceof PatchFault) return refusePatch(patched);
   const typed = typeOf(patched.value);
@@ -91,15 +92,6 @@ export function mergePatch(
   if (object instanceof Fault) return invalidPatch(patched, object);
   const misnamed = checkName(request, object);
   return isStatus(misnamed) ? misnamed : object;
-}
-
-/** The current state as a document: the stored bytes when they are at the requested version. */
-function documentOf(writers: Writers, request: WriteRequest, current: Current, old: ApiObject): Value {
-  const { resource } = request;
-  const { stored } = storeOf(writers, resource);
-  if (stored !== resource) return toValue(resource.message, old);
-  const value = parseJson(current.body);
-  return value instanceof Fault ? toValue(resource.message, old) : value;
 }
 
 function applyPatch(document: Value, { type, patch }: PatchBody): Patched | PatchFault {

@@ -7,18 +7,19 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { badRequest, refuse, Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
+import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { encodeSelection } from "../cache/selection.ts";
 import type { LogView, Views } from "../cache/view.ts";
-import { encode, encodeForStore } from "../codec/json.ts";
+import { encode, encodeForStore, Fault, parseJson } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
 import { convert } from "../kinds/convert.ts";
 import type { StrategyContext } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { changeTypes, type Refusal } from "../storage/store.ts";
-import { decodeStored, represent } from "./represent.ts";
+import { decodeDocument, decodeStored, represent } from "./represent.ts";
 
 /** What every write of one front shares. */
 export interface Writers {
@@ -54,14 +55,20 @@ export interface Written {
   readonly warnings: readonly string[];
 }
 
-/** An object as it is stored now. */
-export interface Current {
+/** An object's stored bytes at a revision. */
+export interface StoredState {
   readonly revision: number;
   /** A copy of the stored bytes, the revision's digits included. */
   readonly body: Buffer;
   /** Where those digits start. */
   readonly versionAt: number;
   readonly selection: Uint8Array;
+}
+
+/** An object as it is stored now. */
+export interface Current extends StoredState {
+  /** The bytes parsed, at the version they are stored in; nobody changes it. */
+  readonly document: Value;
 }
 
 /** What commitObject answers: the object's bytes at the requested version, and where its revision's digits start. */
@@ -92,10 +99,14 @@ export function readCurrent(
   view.drain();
   const at = view.get(namespace, name);
   if (at === 0) return undefined;
+  // Copies: the record may be recycled while the write waits for something.
+  const body = Buffer.from(view.object(at));
+  const document = parseJson(body);
+  assert(!(document instanceof Fault), "A stored object is not JSON");
   return {
     revision: view.revisionOf(at),
-    // Copies: the record may be recycled while the write waits for something.
-    body: Buffer.from(view.object(at)),
+    document,
+    body,
     versionAt: view.versionAt(at),
     selection: Uint8Array.from(view.selection(at)),
   };
@@ -103,19 +114,19 @@ export function readCurrent(
 
 /** The current state decoded at the version it is stored in. */
 export function storedObject(writers: Writers, resource: Resource, current: Current): ApiObject {
-  return decodeStored(storeOf(writers, resource).stored, current.body);
+  return decodeDocument(storeOf(writers, resource).stored, current.document);
 }
 
 /** The current state decoded at the version of the request. */
 export function requestedObject(writers: Writers, resource: Resource, current: Current): ApiObject {
   const { stored } = storeOf(writers, resource);
-  const object = decodeStored(stored, current.body);
+  const object = decodeDocument(stored, current.document);
   return stored === resource ? object : convert(object, stored, resource, writers.scheme.identity);
 }
 
 /** The current state's bytes at the version of the request. */
-export function requestedBytes(identity: Identity, resource: Resource, current: Current): Uint8Array {
-  return represent(resource, identity, current.body);
+export function requestedBytes(identity: Identity, resource: Resource, state: StoredState): Uint8Array {
+  return represent(resource, identity, state.body);
 }
 
 /** The full key of an object. */
@@ -179,7 +190,7 @@ export async function commitObject(
 export async function commitRemoval(
   writers: Writers,
   request: WriteRequest,
-  current: Current,
+  current: StoredState,
 ): Promise<number | Status | typeof changed> {
   if (request.dryRun) return current.revision;
   const { prefix } = storeOf(writers, request.resource);

@@ -4,6 +4,7 @@
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
+import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { decode, encode, Fault, parseJson } from "../codec/json.ts";
@@ -15,7 +16,12 @@ const encoder = new TextEncoder();
 export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
   const value = parseJson(bytes);
   assert(!(value instanceof Fault), "A stored object is not JSON");
-  const object = decode<ApiObject>(stored.message, value);
+  return decodeDocument(stored, value);
+}
+
+/** The same for bytes that were parsed before. */
+export function decodeDocument(stored: Resource, document: Value): ApiObject {
+  const object = decode<ApiObject>(stored.message, document);
   assert(!(object instanceof Fault), "A stored object does not fit its type");
   return object;
 }
