@@ -34,6 +34,7 @@ export class Clients {
   #server: TestServer | undefined;
   #waiting: (() => void)[] = [];
   #stopping = false;
+  #dying = false;
   #ids = 0;
 
   constructor(pick: (n: number) => number) {
@@ -43,7 +44,13 @@ export class Clients {
   /** The server is there, again. */
   up(server: TestServer): void {
     this.#server = server;
+    this.#dying = false;
     for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Its disk fails: answers of 500 and above are no surprise until the next start. */
+  fail(): void {
+    this.#dying = true;
   }
 
   /** It is about to be killed. */
@@ -137,7 +144,8 @@ export class Clients {
 
   /** A dying server may say that it is unavailable; everything else is a finding. */
   #wonder(what: string, code: number, json: unknown): void {
-    if (code !== 503 && code !== 504) this.surprises.push(`${what} was answered ${code}: ${JSON.stringify(json)}`);
+    if (code !== 503 && code !== 504 && !(this.#dying && code >= 500))
+      this.surprises.push(`${what} was answered ${code}: ${JSON.stringify(json)}`);
   }
 
   async #watch(name: string): Promise<void> {

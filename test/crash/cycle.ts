@@ -1,9 +1,10 @@
 // One cycle of the store's crash test: start the victim, end it at a random moment or at a failpoint, open the store,
 // check. Used by store.test.ts and, for long runs, by scripts/crash.ts.
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../src/base/clock.ts";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
@@ -21,8 +22,9 @@ export interface Cycle {
   readonly notes: string;
   readonly seed: number;
   readonly compact: boolean;
-  /** Milliseconds of life after the first write; undefined: it ends by itself, by a failpoint or a failing disk. */
+  /** Milliseconds of life after the first write, or after its start when `early`; undefined: it ends by itself, by a failpoint or a failing disk. */
   readonly lifeMs?: number;
+  readonly early?: boolean;
   /** `<name>:<n>` for ORCH_FAILPOINT. */
   readonly failpoint?: string;
   /** A command to run it under, with its arguments. */
@@ -46,6 +48,7 @@ export interface Result {
 
 /** The history a victim wrote; the last line may be cut short. */
 export function readHistory(path: string): Line[] {
+  if (!existsSync(path)) return [];
   const lines = readFileSync(path, "utf8").split("\n");
   lines.pop();
   return lines.map((line) => JSON.parse(line) as Line);
@@ -81,9 +84,7 @@ export async function runCycle(cycle: Cycle, before: Truth): Promise<{ result: R
   });
   const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
   if (cycle.lifeMs !== undefined) {
-    const ready = once(child.stdout, "data").then(() => "ready" as const);
-    const first = await Promise.race([ready, exited]);
-    if (first !== "ready") throw new Error(`The victim ended by itself: ${first}`);
+    if (cycle.early !== true) await ready(child, exited);
     await new Promise((resolve) => setTimeout(resolve, cycle.lifeMs));
     await cycle.cut?.();
     child.kill("SIGKILL");
@@ -96,7 +97,7 @@ export async function runCycle(cycle: Cycle, before: Truth): Promise<{ result: R
   const truth = await readTruth(cycle.store);
   const openMs = performance.now() - start;
   const lines = readHistory(history);
-  rmSync(history);
+  rmSync(history, { force: true });
   const counts = { ask: 0, ack: 0, no: 0 };
   for (const { t } of lines) if (t === "ask" || t === "ack" || t === "no") counts[t]++;
   const violations = [...check(truth, [...known(before), ...lines]), ...kept(before, truth)];
@@ -104,6 +105,11 @@ export async function runCycle(cycle: Cycle, before: Truth): Promise<{ result: R
     result: { violations, acknowledged: counts.ack, inDoubt: counts.ask - counts.ack - counts.no, openMs, code },
     truth,
   };
+}
+
+async function ready(child: ChildProcessByStdio<null, Readable, null>, exited: Promise<unknown>): Promise<void> {
+  const first = await Promise.race([once(child.stdout, "data").then(() => "ready"), exited]);
+  if (first !== "ready") throw new Error(`The victim ended by itself: ${first}`);
 }
 
 /** What earlier cycles left, as if it had just been asked for and acknowledged. */

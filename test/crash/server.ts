@@ -19,8 +19,21 @@ export interface ServerRun {
   readonly readyMsMax: number;
 }
 
+/** What happens around each SIGKILL. */
+export interface Blow {
+  /** Just before it. */
+  readonly cut?: () => Promise<void>;
+  /** Between it and the next start. */
+  readonly between?: () => void;
+}
+
 /** Kills the server on `dir` `kills` times at random moments, and once more at the end. */
-export async function runServer(dir: string, kills: number, pick: (n: number) => number): Promise<ServerRun> {
+export async function runServer(
+  dir: string,
+  kills: number,
+  pick: (n: number) => number,
+  blow: Blow = {},
+): Promise<ServerRun> {
   const clients = new Clients(pick);
   let server = await start(dir, 0);
   const port = Number(new URL(server.base).port);
@@ -30,8 +43,13 @@ export async function runServer(dir: string, kills: number, pick: (n: number) =>
   let readyMsMax = 0;
   for (let i = 0; i < kills; i++) {
     await new Promise((resolve) => setTimeout(resolve, 50 + pick(700)));
+    if (blow.cut !== undefined) {
+      clients.fail();
+      await blow.cut();
+    }
     clients.down();
     await server.stop("SIGKILL", false);
+    blow.between?.();
     const killedAt = performance.now();
     server = await start(dir, port);
     readyMsMax = Math.max(readyMsMax, performance.now() - killedAt);

@@ -5,6 +5,7 @@ import {
   closeSync,
   existsSync,
   fstatSync,
+  fsyncSync,
   openSync,
   readFileSync,
   readSync,
@@ -48,7 +49,8 @@ export function damaged(what: string): StoreError {
 /** Opens or creates the file. Throws StoreError "corrupt", or "full" when there is no room for a new one. */
 export function openFile(file: string, bytesMax: number): Root {
   checkFile(file);
-  if (!existsSync(file) && freeBytes(file) < MiB) {
+  const made = !existsSync(file);
+  if (made && freeBytes(file) < MiB) {
     throw new StoreError("full", `No space left for a new store in ${dirname(file)}`);
   }
   const root = open<Buffer, Buffer>({
@@ -64,7 +66,15 @@ export function openFile(file: string, bytesMax: number): Root {
   // Reading past the end of a truncated file would be a fatal signal; zeros are found out.
   const bytes = usedBytes(root);
   if (statSync(file).size < bytes) truncateSync(file, bytes);
+  // Synced data in a file whose name is not on the disk is lost all the same.
+  if (made) for (const path of [dirname(file), dirname(dirname(file))]) syncDirectory(path);
   return root;
+}
+
+function syncDirectory(path: string): void {
+  const fd = openSync(path, "r");
+  fsyncSync(fd);
+  closeSync(fd);
 }
 
 /** A file of zeros is what a power cut leaves of one just created: it goes. */
