@@ -163,9 +163,9 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for a condition, at most thirty seconds. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 30_000;
+/** Waits for a condition, at most thirty seconds unless told. */
+export async function until(condition: () => boolean, what: string, limitMs = 30_000): Promise<void> {
+  const end = performance.now() + limitMs;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`Still waiting for ${what}`);
     await turn();

@@ -1,6 +1,14 @@
 import t from "tap";
 import { SegmentPool } from "../../src/cache/memory.ts";
-import { bytesOfFrame, continued, OpenSegment, recordsPerSegment, Segment } from "../../src/cache/segment.ts";
+import {
+  bytesOfFrame,
+  continued,
+  indexOf,
+  OpenSegment,
+  recordsPerSegment,
+  Segment,
+  segmentOf,
+} from "../../src/cache/segment.ts";
 import { encodeSelection } from "../../src/cache/selection.ts";
 import { textOf } from "./fixture.ts";
 
@@ -54,6 +62,21 @@ t.test("OpenSegment.append() writes frames that are watch events, adjacent and o
     const digitsAt = 28 + reader.versionAt(i);
     t.equal(line.slice(digitsAt, digitsAt + String(revision).length), String(revision));
   });
+  t.end();
+});
+
+t.test("locations keep apart what lies beyond 32 bits", (t) => {
+  for (const number of [1, 32_767, 32_768, 65_536, 2_000_000_000]) {
+    const segment = new Segment(number, 0, new SharedArrayBuffer(8), new SharedArrayBuffer(128));
+    for (const index of [0, 1, recordsPerSegment - 1]) {
+      const at = segment.locationOf(index);
+      t.equal(segmentOf(at), number);
+      t.equal(indexOf(at), index);
+    }
+    segment.words[5] = number;
+    segment.words[6] = 9;
+    t.equal(segment.previous(0), segment.locationOf(9));
+  }
   t.end();
 });
 

@@ -8,6 +8,9 @@ import type { TortureData } from "./torture.worker.ts";
 const seed = Number(process.env["ORCH_SEED"] ?? 20_261_121);
 const records = Number(process.env["ORCH_RECORDS"] ?? 30_000);
 
+// For soaks with many records.
+const limitMs = 60_000 + records * 2;
+t.setTimeout(limitMs * 2);
 const progress = new Int32Array(new SharedArrayBuffer(3 * 4));
 const late = 2;
 
@@ -26,7 +29,7 @@ async function result(worker: Worker): Promise<{ [name: string]: number }> {
 
 t.test(
   "Log shows every thread exactly what was written while segments are recycled",
-  { timeout: 120_000 },
+  { timeout: limitMs * 2 },
   async (t) => {
     t.comment(`ORCH_SEED=${seed} ORCH_RECORDS=${records}`);
     const channels = [new MessageChannel(), new MessageChannel()];
@@ -36,7 +39,7 @@ t.test(
     const written = result(writer);
     const readers = channels.map(({ port2 }, reader) => start([port2], control, reader));
     const { port1, port2 } = new MessageChannel();
-    await until(() => (progress[0] ?? 0) > records / 2, "the first reader to get half way");
+    await until(() => (progress[0] ?? 0) > records / 2, "the first reader to get half way", limitMs);
     writer.postMessage({ port: port1 }, [port1]);
     readers.push(start([port2], control, late));
     const counts = await Promise.all(readers.map(result));
@@ -44,6 +47,7 @@ t.test(
     for (const count of counts) {
       t.comment(JSON.stringify(count));
       t.ok((count["states"] ?? 0) > 1, "a reader checks states");
+      t.ok((count["news"] ?? 0) > 0, "and hears of news");
     }
     t.comment(JSON.stringify(totals));
     t.ok((totals["floor"] ?? 0) > 0, "segments were retired meanwhile");
