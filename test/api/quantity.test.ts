@@ -97,7 +97,7 @@ t.test("isPlainCanonical() never says so of a text that changes", async (t) => {
     for (const suffix of ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3"]) {
       const text = `${number}${suffix}`;
       const result = canonicalText(text);
-      if (isPlainCanonical(text)) t.same(result, { text });
+      if (isPlainCanonical(text) && (typeof result === "string" || result.text !== text)) t.fail(text);
     }
   }
 });

@@ -1,0 +1,143 @@
+// Damaged bodies through the whole codec: whatever comes in, the answer is an object or a fault, never a throw; and an
+// object that was written reads back as itself. Prints its seed; `ORCH_FUZZ_SEED` repeats one, `ORCH_FUZZ_ROUNDS` goes on.
+import t from "tap";
+import { podText } from "../../perf/corpus/pod.ts";
+import { messageOf } from "../../src/api/messages.ts";
+import { decode, encode, encodeForStore, Fault, parseJson, toValue, writeValue } from "../../src/codec/json.ts";
+import { parseYaml } from "../../src/codec/yaml.ts";
+
+const seed = Number(process.env["ORCH_FUZZ_SEED"] ?? 1);
+const rounds = Number(process.env["ORCH_FUZZ_ROUNDS"] ?? 3000);
+
+let state = seed;
+/** A number below `below`; the same sequence for the same seed. */
+function random(below: number): number {
+  state = (state + 0x6d2b79f5) | 0;
+  let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+  return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+}
+
+const kinds = [
+  "core/v1.Pod",
+  "core/v1.Secret",
+  "apps/v1.Deployment",
+  "apiextensions/v1.CustomResourceDefinition",
+  "meta/v1.Status",
+];
+const pieces = [
+  "null",
+  "[]",
+  "{}",
+  '""',
+  "0",
+  "-1",
+  "1.5",
+  "1e400",
+  "true",
+  '"x"',
+  '"2021-01-01T00:00:00Z"',
+  '"1Gi"',
+  "[null]",
+  '{"a":null}',
+  '{"__proto__":{"x":1}}',
+  "9223372036854775808",
+  '"\\ud800"',
+  '"\u2028"',
+  "99999999999999999999",
+  ",",
+  "}",
+  "]",
+  "{",
+  "[",
+  ":",
+  '"',
+  "\\",
+  "\u0000",
+  "\xff",
+  " ",
+  "é",
+  '"metadata":',
+  '"spec":',
+  '"items":',
+  '"data":',
+  '"resources":{"limits":',
+];
+
+/** A pod's text with a few places replaced, doubled or cut. */
+function damaged(): Buffer {
+  let text = podText(random(50));
+  for (let count = 1 + random(3); count > 0; count -= 1) {
+    const piece = pieces[random(pieces.length)] ?? "";
+    const slots = [...text.matchAll(/(?<=":)(?:"[^"]*"|\d+|true|false|null)/g)];
+    const slot = slots[random(slots.length)];
+    const at = random(4) > 0 && slot !== undefined ? slot.index : random(text.length);
+    const cut = random(4) > 0 && slot !== undefined ? slot[0].length : random(8);
+    text = text.slice(0, at) + piece + text.slice(at + cut);
+  }
+  const bytes = Buffer.from(text, random(8) === 0 ? "latin1" : "utf8");
+  return random(10) === 0 ? bytes.subarray(0, random(bytes.length)) : bytes;
+}
+
+t.test(`decode() never throws, and what encode() writes reads back as itself (seed ${seed})`, async (t) => {
+  let objects = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const message = messageOf(kinds[round % 4 === 0 ? random(kinds.length) : 0] ?? "core/v1.Pod");
+    const value = parseJson(damaged());
+    if (value instanceof Fault) continue;
+    const again = parseJson(Buffer.from(writeValue(value)));
+    if (again instanceof Fault || writeValue(again) !== writeValue(value)) return void t.fail(`round ${round}: value`);
+    const object = decode<object>(message, value);
+    if (object instanceof Fault) continue;
+    objects += 1;
+    const text = encode(message, object);
+    const reread = decode<object>(message, toValue(message, object));
+    if (reread instanceof Fault || encode(message, reread) !== text) return void t.fail(`round ${round}: object`);
+    if (message.byJson.get("metadata")?.message?.shortName !== "ObjectMeta") continue;
+    const { body, versionAt } = encodeForStore(message, object);
+    const stored = Buffer.from(body).toString("latin1", 0, versionAt);
+    if (!stored.endsWith('"resourceVersion":"')) return void t.fail(`round ${round}: gap`);
+  }
+  t.ok(objects > rounds / 40, `${objects} of ${rounds} were objects`);
+  t.equal(({} as Record<string, unknown>)["x"], undefined, "no prototype was touched");
+});
+
+t.test(`parseYaml() never throws (seed ${seed})`, async (t) => {
+  const source = "a: &x\n  - b: [1, {c: d}]\n    e: |\n      text\n  - 'q'\nf: *x\n? g\n: \"h\\n\"\n--- !t\n<<: *x\n";
+  const signs = [
+    "\n",
+    " ",
+    "  ",
+    "- ",
+    ": ",
+    ":",
+    "#",
+    " #",
+    "'",
+    '"',
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "|",
+    ">",
+    "&a ",
+    "*a",
+    "!!str ",
+    "?",
+    "%",
+    "\t",
+  ];
+  let read = 0;
+  for (let round = 0; round < rounds * 2; round += 1) {
+    let text = source;
+    for (let count = 1 + random(6); count > 0; count -= 1) {
+      const at = random(text.length);
+      text = text.slice(0, at) + (signs[random(signs.length)] ?? "") + text.slice(at + random(4));
+    }
+    const value = parseYaml(Buffer.from(text));
+    if (!(value instanceof Fault) && writeValue(value) !== "") read += 1;
+  }
+  t.ok(read > 0, `${read} were documents`);
+});
