@@ -1,11 +1,17 @@
 // `npm run perf -- <benchmark> [case…] [--server flag…]`: runs benchmarks against a server in a process of its own and
 // appends their results to perf/results.ndjson.
 import { fanout } from "./load/fanout.ts";
+import { list } from "./load/list.ts";
+import { write } from "./load/write.ts";
 
 type Benchmark = (only: readonly string[], args: readonly string[]) => Promise<void>;
 
 /** A new benchmark is a file in load/ and a line here. */
-const benchmarks: ReadonlyMap<string, Benchmark> = new Map([["fanout", fanout]]);
+const benchmarks: ReadonlyMap<string, Benchmark> = new Map([
+  ["fanout", fanout],
+  ["list", list],
+  ["write", write],
+]);
 
 const [name = "", ...rest] = process.argv.slice(2);
 const benchmark = benchmarks.get(name);
