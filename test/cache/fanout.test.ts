@@ -7,6 +7,12 @@ const a = { namespace: "n1", name: "a" };
 const b = { namespace: "n1", name: "b" };
 const c = { namespace: "n2", name: "c" };
 
+/** Tells of what was written, and lets the front work. */
+function news(log: FakeLog, front: FakeFront): void {
+  log.news();
+  front.run();
+}
+
 t.test("a watch of everything gets every change once, in order, in one write per pass", (t) => {
   const log = new FakeLog();
   const front = new FakeFront(log);
@@ -15,7 +21,7 @@ t.test("a watch of everything gets every change once, in order, in one write per
   log.put(c);
   log.put(a);
   log.delete(c);
-  front.news();
+  news(log, front);
   for (const sink of sinks) {
     t.same(sink.seen, ["ADDED a@101", "ADDED c@102", "MODIFIED a@103", "DELETED c@104"]);
     t.equal(sink.chunks.length, 1);
@@ -43,10 +49,10 @@ t.test("moves are no events", (t) => {
   log.put(b);
   log.move(a);
   log.move(b);
-  front.news();
+  news(log, front);
   for (const sink of [whole, filtered]) t.same(sink.seen, ["ADDED a@101", "ADDED b@102"]);
   log.put(a);
-  front.news();
+  news(log, front);
   for (const sink of [whole, filtered]) t.equal(sink.seen.at(-1), "MODIFIED a@103");
   t.end();
 });
@@ -76,7 +82,7 @@ t.test("filters let through what they select", (t) => {
   log.put(c);
   log.put({ ...c, labels: { on: "yes" }, fields: { "spec.nodeName": "w1" } });
   log.delete({ ...b, labels: { on: "no" }, fields: { "spec.nodeName": "w1" } });
-  front.news();
+  news(log, front);
   for (const [index, [wishes, seen]] of cases.entries()) {
     t.same(sinks[index]?.seen, seen, JSON.stringify(wishes));
     t.ok((sinks[index]?.chunks.length ?? 9) <= 1, "one write");
@@ -97,7 +103,7 @@ t.test(
       log.put({ ...a, labels: { on: "no", was: "third" } });
       const backAt = log.put({ ...a, labels: { on: "yes", was: "fourth" } });
       const goneAt = log.delete({ ...a, labels: { on: "yes", was: "fourth" } });
-      front.news();
+      news(log, front);
       t.same(
         sink.events.map(({ type, revision, labels }) => [type, revision, labels["was"]]),
         [
@@ -119,7 +125,7 @@ t.test("a delete is judged by the state before it", (t) => {
   const yes = front.watch({ labels: "on=yes" });
   const no = front.watch({ labels: "on=no" });
   log.delete({ ...a, labels: { on: "no" } });
-  front.news();
+  news(log, front);
   t.same(yes.seen, ["DELETED a@102"]);
   t.same(no.seen, []);
   t.end();
@@ -138,7 +144,7 @@ t.test("the state at the start comes as ADDED in the order of keys, then the cha
   const none = front.watch({ start: { from: "state" }, namespace: "n1", fields: "metadata.name=x" });
   const named = front.watch({ start: { from: "state" }, fields: "metadata.name=c" });
   log.put(b);
-  front.news();
+  news(log, front);
   t.same(sink.seen, ["ADDED a@104", "ADDED c@101", "ADDED b@106"]);
   t.same(one.seen, ["ADDED a@104"]);
   t.same(none.seen, []);
@@ -158,7 +164,7 @@ t.test("a long initial state is written in steps under backpressure, as of its s
   t.equal(sink.chunks.length, 1);
   for (const name of names.slice(50)) log.delete({ namespace: "n1", name });
   log.put({ namespace: "n0", name: "early" });
-  front.news();
+  news(log, front);
   t.equal(sink.chunks.length, 1, "nothing while behind");
   for (let turn = 0; turn < 100 && sink.behind; turn += 1) {
     sink.drain(1);
@@ -186,7 +192,7 @@ t.test("a watch resumes from a revision it saw, and one too old ends with 410", 
   const floor = front.watch({ start: { from: "revision", revision: 100 }, namespace: "n1" });
   const old = front.watch({ start: { from: "revision", revision: 99 } });
   log.delete(b);
-  front.news();
+  news(log, front);
   t.same(resumed.seen, ["ADDED b@102", "MODIFIED a@103", "DELETED b@104"]);
   t.same(newest.seen, ["DELETED b@104"]);
   t.same(floor.seen, ["ADDED a@101", "ADDED b@102", "MODIFIED a@103", "DELETED b@104"]);
@@ -214,11 +220,11 @@ t.test("a watch of the future starts when its revision has passed", (t) => {
   const sink = front.watch({ start: { from: "revision", revision: 102 }, bookmarks: true });
   log.put(a);
   log.put(a);
-  front.news();
+  news(log, front);
   front.pass(70_000);
   t.same(sink.seen, []);
   log.put(a);
-  front.news();
+  news(log, front);
   t.same(sink.seen, ["MODIFIED a@103"]);
   t.end();
 });
@@ -231,7 +237,7 @@ t.test("a slow watcher leaves the group, catches up from the log and joins again
     const fast = front.watch(wishes);
     for (let round = 0; round < 20; round += 1) {
       for (let write = 0; write < 50; write += 1) log.put(a);
-      front.news();
+      news(log, front);
       t.equal(fast.events.length, 50 * (round + 1));
     }
     t.equal(slow.events.length, 50);
@@ -242,7 +248,7 @@ t.test("a slow watcher leaves the group, catches up from the log and joins again
     front.run();
     t.same(slow.seen, fast.seen);
     log.put(a);
-    front.news();
+    news(log, front);
     t.same(slow.seen.at(-1), fast.seen.at(-1));
     t.equal(front.fanout.counts().get(log.prefix)?.groups, 1);
   }
@@ -256,7 +262,7 @@ t.test("a watcher the log has passed ends with 410 when it can be written to aga
     const slow = front.watch({ ...wishes, accepts: 1 });
     for (let write = 0; write < 10; write += 1) {
       log.put(a);
-      front.news();
+      news(log, front);
     }
     log.recycle(5, 105);
     front.pass(1000);
@@ -275,7 +281,7 @@ t.test("a watcher that never drains is cut off, by time and by lag", (t) => {
   const stuck = front.watch({ accepts: 1 });
   const fine = front.watch();
   log.put(a);
-  front.news();
+  news(log, front);
   front.pass(limits.watchStallMsMax - 1000);
   t.notOk(stuck.aborted);
   front.pass(2000);
@@ -284,7 +290,7 @@ t.test("a watcher that never drains is cut off, by time and by lag", (t) => {
   const padding = 1024 * 1024;
   for (let written = 0; written <= limits.watchLagBytesMax + 3 * padding; written += padding) {
     log.put({ ...a, padding });
-    front.news();
+    news(log, front);
   }
   front.pass(1000);
   t.ok(lagging.aborted);
@@ -325,7 +331,7 @@ t.test("one object above the size of a slice goes out whole", (t) => {
   log.put(a);
   log.put({ ...a, padding });
   log.put(a);
-  front.news();
+  news(log, front);
   for (const sink of sinks) t.same(sink.seen, ["ADDED a@101", "MODIFIED a@102", "MODIFIED a@103"]);
   t.end();
 });
@@ -339,7 +345,7 @@ t.test("bookmarks come about each minute, tell of what was sent, and only who as
   front.pass(limits.bookmarkMs * 1.2);
   t.same(asked.seen, [], "nothing new since the start");
   log.put(a);
-  front.news();
+  news(log, front);
   log.revision += 5;
   front.pass(limits.bookmarkMs * 1.2);
   t.same(asked.seen, ["ADDED a@101", "BOOKMARK @106"]);
@@ -354,9 +360,9 @@ t.test("a bookmark is never ahead of events that wait", (t) => {
   const slow = front.watch({ bookmarks: true, accepts: 1 });
   log.put(a);
   log.put(a);
-  front.news();
+  news(log, front);
   log.put(b);
-  front.news();
+  news(log, front);
   front.pass(limits.watchStallMsMax - 1000);
   slow.drain(1);
   front.pass(limits.watchStallMsMax - 1000);
@@ -373,7 +379,7 @@ t.test("a watch ends by its timeout with a last bookmark, and by itself between 
   const plain = front.watch({ timeoutMs: 1000 });
   const long = front.watch();
   log.put(a);
-  front.news();
+  news(log, front);
   front.pass(900);
   t.notOk(short.ended);
   front.pass(200);
@@ -422,7 +428,7 @@ t.test("a client that goes away leaves nothing behind", (t) => {
   const [first, second, third] = [front.watch(), front.watch(), front.watch({ labels: "x" })];
   first?.gone();
   log.put(a);
-  front.news();
+  news(log, front);
   t.same(first?.seen, []);
   t.same(second?.seen, ["ADDED a@101"]);
   second?.gone();
@@ -448,7 +454,7 @@ t.test("a client that goes away while it is written to disturbs nobody", (t) => 
   };
   for (let round = 0; round < 3; round += 1) {
     log.put(a);
-    front.news();
+    news(log, front);
   }
   t.same(second.seen, []);
   t.same(first.seen, ["ADDED a@101"]);

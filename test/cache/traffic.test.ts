@@ -136,7 +136,8 @@ class Traffic {
 
   /** Everybody reads, everything is delivered. */
   settle(): void {
-    this.front.news();
+    this.log.news();
+    this.front.run();
     for (let round = 0; round < 10_000; round += 1) {
       const behind = this.watched.filter(({ sink }) => sink.behind);
       if (behind.length === 0) return;

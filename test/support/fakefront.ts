@@ -11,8 +11,8 @@ import { BookmarkText } from "../../src/cache/bookmark.ts";
 import { Fanout } from "../../src/cache/fanout.ts";
 import type { Transform } from "../../src/cache/gather.ts";
 import type { Representation } from "../../src/cache/group.ts";
+import type { LogView } from "../../src/cache/view.ts";
 import type { WatchStart } from "../../src/cache/watcher.ts";
-import type { FakeLog } from "./fakelog.ts";
 import { FakeSink } from "./fakesink.ts";
 
 /** What a test's watch asks for. */
@@ -33,15 +33,15 @@ const bookmark = new BookmarkText(Buffer.from(`${before}"}}`), before.length);
 const initialEnd = new BookmarkText(Buffer.from(`${before}","annotations":{"end":"true"}}}`), before.length);
 const stored: Representation = { key: "json", transform: undefined, bookmark };
 
-/** One front over one fake log. */
+/** One front over one log, a fake one or a real one. */
 export class FakeFront {
-  readonly log: FakeLog;
+  readonly log: LogView;
   readonly fanout: Fanout;
   /** Milliseconds. */
   time = 1_000_000;
   readonly #work: (() => void)[] = [];
 
-  constructor(log: FakeLog) {
+  constructor(log: LogView) {
     this.log = log;
     const clock: Clock = { now: () => this.time, monotonic: () => this.time };
     this.fanout = new Fanout({ clock, random: () => 0.5, defer: (work) => void this.#work.push(work) });
@@ -72,12 +72,6 @@ export class FakeFront {
     let turns = 0;
     for (; turns < max && this.#work.length > 0; turns += 1) for (const work of this.#work.splice(0)) work();
     return turns;
-  }
-
-  /** Tells of what was written and runs. */
-  news(): void {
-    this.log.news();
-    this.run();
   }
 
   /** Moves time on in ticks. */
