@@ -14,7 +14,7 @@ t.teardown(() => rmSync(root, { recursive: true, force: true }));
 const program = fileURLToPath(new URL("flip.js", import.meta.url));
 const seed = Number(process.env["ORCH_SEED"] ?? Date.now() % 1_000_000);
 t.comment(`ORCH_SEED=${seed}`);
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 
 /** A store with small and large records, long keys, deletes, and pages that were used twice. */
 async function build(path: string): Promise<string> {

@@ -15,7 +15,7 @@ t.teardown(() => rmSync(root, { recursive: true, force: true }));
 const notes = join(root, "notes");
 mkdirSync(notes);
 const empty: Truth = { revision: 0, floor: 0, facts: [] };
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 const strace = spawnSync("strace", ["-V"]).status === 0;
 const whyNoDisk = whyNoPowerCut();
 

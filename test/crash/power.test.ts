@@ -9,7 +9,7 @@ import { CutDisk, whyNoPowerCut } from "./power.ts";
 
 const seed = Number(process.env["ORCH_SEED"] ?? Date.now() % 1_000_000);
 t.comment(`ORCH_SEED=${seed}`);
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 const why = whyNoPowerCut();
 
 if (why !== undefined) {

@@ -8,7 +8,7 @@ import { runServer } from "./server.ts";
 const seed = Number(process.env["ORCH_SEED"] ?? Date.now() % 1_000_000);
 const kills = Number(process.env["ORCH_KILLS"] ?? 50);
 t.comment(`ORCH_SEED=${seed}`);
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 
 t.test("a server killed at any moment under 16 writers and 8 watchers keeps its promises, 50 times", async (t) => {
   const dir = mkdtempSync(join(tmpdir(), "orch-crash-server-"));

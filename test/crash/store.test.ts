@@ -12,7 +12,7 @@ const notes = join(root, "notes");
 mkdirSync(notes);
 const seed = Number(process.env["ORCH_SEED"] ?? Date.now() % 1_000_000);
 t.comment(`ORCH_SEED=${seed}`);
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 const empty: Truth = { revision: 0, floor: 0, facts: [] };
 
 t.test("a store killed at any moment under 16 writers keeps its promises, 50 times", async (t) => {

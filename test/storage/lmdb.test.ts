@@ -1,12 +1,43 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
-import { storeContract } from "../contract/store.ts";
+import { HandClock, storeContract } from "../contract/store.ts";
+import { change } from "../support/changes.ts";
 
 const root = mkdtempSync(join(tmpdir(), "orch-lmdb-"));
 t.teardown(() => rmSync(root, { recursive: true, force: true }));
 let places = 0;
 
 storeContract(t, { name: "lmdb", place: () => join(root, `store-${places++}`), open: openLmdb });
+
+t.test("lmdb: the file stops growing when compaction keeps pace", async (t) => {
+  const path = join(root, "churn");
+  const store = openLmdb({ path, identity: "orch", clock: new HandClock() });
+  const names = Array.from({ length: 100 }, (_, i) => `k${i}`);
+  store.commit(names.map((name) => change("create", name, 0, "", 4000)));
+  const sizes: number[] = [];
+  for (let round = 0; round < 120; round++) {
+    store.commit(names.map((name, i) => change("update", name, round * 100 + i + 1, "", 4000)));
+    for (let done = false; !done; ) done = store.compact(store.revision - 200);
+    if (round % 20 === 19) sizes.push(statSync(join(path, "data.mdb")).size);
+  }
+  t.equal(store.revision, 12_100);
+  t.ok((sizes[5] as number) < 1.05 * (sizes[1] as number), `${sizes.join(", ")} bytes`);
+  await store.close();
+});
+
+t.test("lmdb: somebody else's write is noticed before anything of ours follows it", async (t) => {
+  const path = join(root, "shared");
+  const store = openLmdb({ path, identity: "orch", clock: new HandClock() });
+  store.commit([change("create", "x", 0)]);
+  // As another process would that ignores the lock.
+  rmSync(join(path, "owner"));
+  const other = openLmdb({ path, identity: "orch", clock: new HandClock() });
+  other.commit([change("update", "x", 1)]);
+  t.throws(() => store.commit([change("update", "x", 1)]), { name: "AssertionFailure", message: /somebody else/ });
+  t.throws(() => store.commit([change("create", "y", 0)]), { name: "AssertionFailure" }, "and it stays closed");
+  await other.close();
+  await store.close();
+});
