@@ -1,0 +1,147 @@
+import t from "tap";
+import { identities } from "../../src/api/identity.ts";
+import { createScheme, type Resource } from "../../src/api/scheme.ts";
+import { isStatus } from "../../src/api/status.ts";
+import { Fanout } from "../../src/cache/fanout.ts";
+import { limits } from "../../src/config/limits.ts";
+import type { ListOptions } from "../../src/request/listoptions.ts";
+import { serveWatch } from "../../src/request/watch.ts";
+import { selectorOf } from "../support/fakefront.ts";
+import { FakeLog } from "../support/fakelog.ts";
+import { FakeSink } from "../support/fakesink.ts";
+
+const none: ListOptions = {
+  labelSelector: "",
+  fieldSelector: "",
+  watch: true,
+  allowWatchBookmarks: false,
+  resourceVersion: "",
+  resourceVersionMatch: "",
+  limit: 0,
+  continueToken: "",
+  timeoutSeconds: undefined,
+  sendInitialEvents: undefined,
+};
+const identity = identities.orch;
+const scheme = createScheme({ identity });
+
+function resourceOf(group: string, version: string, resource: string): Resource {
+  const found = scheme.find(identity.spell(group), version, resource);
+  if (found === undefined) throw new Error(`${resource} is not served`);
+  return found;
+}
+
+class Client {
+  readonly sink = new FakeSink();
+  readonly log = new FakeLog();
+  readonly fanout = new Fanout();
+  over = 0;
+  gone: () => void = () => undefined;
+
+  watch(resource: Resource, options: Partial<ListOptions> = {}) {
+    return serveWatch({
+      fanout: this.fanout,
+      view: this.log,
+      resource,
+      identity,
+      namespace: "",
+      selector: selectorOf("", ""),
+      options: { ...none, ...options },
+      aborted: () => false,
+      open: () => ({
+        sink: this.sink,
+        ended: () => {
+          this.over += 1;
+        },
+      }),
+      onAbort: (gone) => {
+        this.gone = gone;
+      },
+    });
+  }
+
+  get objects(): unknown[] {
+    return this.sink.text
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  }
+}
+
+t.test("serveWatch() marks the end of the initial state with an annotated bookmark of the kind", async (t) => {
+  const client = new Client();
+  client.log.put({ namespace: "n1", name: "a" });
+  const options = { sendInitialEvents: true, allowWatchBookmarks: true, resourceVersionMatch: "NotOlderThan" };
+  t.equal(await client.watch(resourceOf("", "v1", "pods"), options), undefined);
+  t.equal(client.objects.length, 2);
+  t.same(client.objects[1], {
+    type: "BOOKMARK",
+    object: {
+      kind: "Pod",
+      apiVersion: "v1",
+      metadata: {
+        resourceVersion: "101",
+        creationTimestamp: null,
+        annotations: { "orch.io/initial-events-end": "true" },
+      },
+      spec: { containers: null },
+      status: {},
+    },
+  });
+  client.gone();
+  t.equal(client.over, 1);
+  t.equal(client.fanout.watcherCount, 0);
+});
+
+t.test("serveWatch() ends with a plain bookmark of the kind when it closes", async (t) => {
+  const client = new Client();
+  await client.watch(resourceOf("coordination.k8s.io", "v1", "leases"), { allowWatchBookmarks: true });
+  client.log.revision += 1;
+  await client.fanout.closeAll(1000);
+  t.ok(client.sink.ended);
+  t.equal(client.over, 1);
+  t.same(client.objects, [
+    {
+      type: "BOOKMARK",
+      object: {
+        kind: "Lease",
+        apiVersion: "coordination.orch.io/v1",
+        metadata: { resourceVersion: "101", creationTimestamp: null },
+        spec: {},
+      },
+    },
+  ]);
+});
+
+t.test(
+  "serveWatch() refuses before it answers: bad versions, versions that do not come, too many watches",
+  async (t) => {
+    const pods = resourceOf("", "v1", "pods");
+    const bad = await new Client().watch(pods, { resourceVersion: "abc" });
+    t.ok(isStatus(bad) && bad.code === 400);
+    const future = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", resourceVersion: "999999999" };
+    const late = await new Client().watch(pods, future);
+    t.match(late, {
+      code: 504,
+      reason: "Timeout",
+      message: "Timeout: Too large resource version: 999999999, current: 100",
+    });
+    const crowded = new Client();
+    Object.defineProperty(crowded.fanout, "watcherCount", { value: limits.watchersMax });
+    const refused = await crowded.watch(pods);
+    t.ok(isStatus(refused) && refused.code === 429);
+    t.equal(crowded.sink.text, "");
+  },
+);
+
+t.test("serveWatch() answers a version that is gone in the stream, and waits for one of the future", async (t) => {
+  const pods = resourceOf("", "v1", "pods");
+  const old = new Client();
+  t.equal(await old.watch(pods, { resourceVersion: "99" }), undefined);
+  t.match(old.objects, [{ type: "ERROR", object: { code: 410, reason: "Expired" } }]);
+  t.ok(old.sink.ended);
+  const future = new Client();
+  t.equal(await future.watch(pods, { resourceVersion: "999" }), undefined);
+  t.equal(future.sink.text, "");
+  future.gone();
+});
