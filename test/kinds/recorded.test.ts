@@ -45,8 +45,8 @@ const elsewhere: readonly RegExp[] = [
 
 function expand(text: string): string {
   return text
-    .replaceAll("${suffix}", "abc123")
-    .replaceAll("${ns}", "g-abc123")
+    .replaceAll(/\$\{suffix\}/g, "abc123")
+    .replaceAll(/\$\{ns\}/g, "g-abc123")
     .replaceAll(/\$\{(.)\*(\d+)\}/g, (_whole, letter: string, count: string) => letter.repeat(Number(count)));
 }
 
