@@ -61,13 +61,13 @@ async function serve(identity) {
     });
     child.on("exit", (code) => reject(new Error(`the server ended with ${code} before it was ready`)));
   });
-  return {
-    base,
-    stop: () =>
-      new Promise((resolve) => (child.once("exit", resolve), child.kill("SIGTERM"))).then(() =>
-        rmSync(dir, { recursive: true, force: true }),
-      ),
+  const stop = async () => {
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    await ended;
+    rmSync(dir, { recursive: true, force: true });
   };
+  return { base, stop };
 }
 
 /**

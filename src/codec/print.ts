@@ -62,5 +62,7 @@ function isAmbiguous(text: string): boolean {
   if (text === "" || text.length > 64) return text === "";
   if (/^(~|null|true|false|yes|no|on|off|y|n|<<|=)$/i.test(text)) return true;
   if (/^\d{4}-\d\d?-\d\d?/.test(text)) return true;
-  return /^[-+]?(\.?\d[\d_]*|\d[\d_]*\.[\d_]*|0b[01_]+|0o?[0-7_]+|0x[\da-f_]+|\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[\d_.]+e[-+]?\d+|\.inf|\.nan)$/i.test(text);
+  return /^[-+]?(\.?\d[\d_]*|\d[\d_]*\.[\d_]*|0b[01_]+|0o?[0-7_]+|0x[\da-f_]+|\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[\d_.]+e[-+]?\d+|\.inf|\.nan)$/i.test(
+    text,
+  );
 }
