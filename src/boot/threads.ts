@@ -212,7 +212,11 @@ export class Fronts {
         }),
     );
     await within(Promise.all(done), msMax);
-    for (const thread of threads) tell(thread, { kind: "close" });
+    for (const thread of threads) {
+      tell(thread, { kind: "close" });
+      // One that shares a descriptor does not close it and would not end by itself.
+      if (this.#fd !== undefined) thread.worker.unref();
+    }
   }
 }
 
