@@ -5,6 +5,7 @@ import { request } from "node:https";
 import { createServer } from "node:net";
 import { identities } from "./api/identity.ts";
 import { systemClock } from "./base/clock.ts";
+import { countProcess } from "./boot/count.ts";
 import { type Credentials, checkFiles, keepCredentials, writeClientConfig } from "./boot/credentials.ts";
 import { BootFault, die, exitNow, mending, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
@@ -14,6 +15,7 @@ import { helpText, isFlagFault, parseFlags } from "./config/flags.ts";
 import { limits } from "./config/limits.ts";
 import { loadUws } from "./http/uws.ts";
 import { createLog } from "./observe/log.ts";
+import { Registry } from "./observe/metrics.ts";
 
 const storeScript = new URL("../workers/store.js", import.meta.url);
 const frontScript = new URL("../workers/front.js", import.meta.url);
@@ -34,7 +36,9 @@ async function main(): Promise<void> {
   if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
   const listeners = planListeners(config, port);
 
-  const store = new StoreThread(storeScript, { config });
+  let fronts: Fronts | undefined;
+  const fail = (message: string): void => void end(message, fronts);
+  const store = new StoreThread(storeScript, { config }, fail);
   const control = await store.opened();
   // The data directory is ours from here on.
   const credentials = await keepCredentials(config, identities[config.identity], fileTokens, systemClock);
@@ -44,11 +48,14 @@ async function main(): Promise<void> {
 
   const { tls, tokens } = credentials;
   const data = { config, tls, tokens, serverAddress, control };
-  const fronts = new Fronts({ script: frontScript, config, store, log, data, listeners });
-  fronts.gatherFrom(() => Promise.all([store.collect(), ...fronts.collect()]));
+  const threads = new Fronts({ script: frontScript, config, store, log, failed: fail, data, listeners });
+  fronts = threads;
+  const registry = new Registry();
+  countProcess(registry);
+  threads.gatherFrom(() => Promise.all([registry.snapshot(), store.collect(), ...threads.collect()]));
   // Before the fronts: a signal during the start ends it in order.
-  onSignals(() => shutDown(config, fronts, store));
-  await fronts.start();
+  onSignals(threads, () => shutDown(config, threads, store));
+  await threads.start();
   process.stdout.write(`kubeconfig: ${kubeconfig}\n`);
   await untilReady(url, credentials);
   process.stdout.write(`ready: ${url}\n`);
@@ -143,15 +150,21 @@ async function untilReady(url: string, { ca, adminToken }: Credentials): Promise
 }
 
 /** Calls `down` at the first SIGTERM or SIGINT; the second one ends the process at once. */
-function onSignals(down: () => Promise<void>): void {
+function onSignals(fronts: Fronts, down: () => Promise<void>): void {
   let asked = false;
   const take = (): void => {
-    if (asked) exitNow(1);
+    if (asked) void fronts.close().then(() => exitNow(1));
+    else down().catch((error: unknown) => end(`shutdown failed: ${String(error)}`, fronts));
     asked = true;
-    down().catch((error: unknown) => die(`shutdown failed: ${String(error)}`));
   };
   process.on("SIGTERM", take);
   process.on("SIGINT", take);
+}
+
+/** Ends a server that cannot go on: what the store thread held of the log, or the fronts, are gone. */
+async function end(message: string, fronts: Fronts | undefined): Promise<never> {
+  await fronts?.close();
+  die(message, 2);
 }
 
 /** Not ready, delay, no more connections, drain, store; then exit 0. */

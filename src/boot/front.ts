@@ -1,7 +1,6 @@
 // The body of a front thread: it opens what the server answers from, then its listeners, and does what main tells it.
 // A bug ends the thread, but not before its listeners are closed: an open one would take the whole process along.
 import type { MessagePort } from "node:worker_threads";
-import { limits } from "../config/limits.ts";
 import type { Listener, ListenOptions } from "../http/listener.ts";
 import { listenNode } from "../http/node.ts";
 import { listenUws } from "../http/uws.ts";
@@ -10,8 +9,8 @@ import { type FrontServer, openServer } from "./server.ts";
 
 /** How often a draining front looks whether it is done, in milliseconds. */
 const drainLookMs = 20;
-/** Time for the last message of a thread to leave. */
-const crashedMs = 20;
+/** Time for the last message of a thread to leave, and for its sockets to be closed. */
+const endingMs = 20;
 
 /** How a front gets what it answers from. */
 type Open = typeof openServer;
@@ -32,8 +31,6 @@ class Front {
   readonly #listeners: Listener[] = [];
   #server: FrontServer | undefined;
   #crashed = false;
-  /** It has a listener of the uWS build. */
-  #lingers = false;
   /** Its first listener takes connections from a descriptor that siblings use. */
   #shares = false;
 
@@ -48,7 +45,6 @@ class Front {
     const [first] = data.listeners;
     this.#shares = first?.front === "node" && !first.reusePort && data.config.frontWorkers > 1;
     for (const plan of data.listeners) {
-      this.#lingers ||= plan.front === "uws";
       this.#listeners.push(await listen(plan, { host: data.config.bindAddress, tls: data.tls, handle: server.handle }));
     }
     const ports = this.#listeners.map((listener) => listener.port);
@@ -71,7 +67,7 @@ class Front {
       case "close":
         for (const listener of this.#listeners) listener.close();
         server.close();
-        this.#main.close();
+        setTimeout(() => process.exit(0), endingMs);
         return;
       case "collect":
         this.#tell({ kind: "collected", id: message.id, families: server.families() });
@@ -107,9 +103,7 @@ class Front {
       // Its end would close the descriptor its siblings listen on; asleep, it costs memory until the process ends.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
     }
-    // The uWS build cannot close connections that have no request, and an open one would take the process along with
-    // the thread. Its own timer closes them; until then a request on one of them is cut.
-    setTimeout(() => process.exit(1), this.#lingers ? limits.crashedFrontMs : crashedMs);
+    setTimeout(() => process.exit(1), endingMs);
   }
 }
 

@@ -5,16 +5,22 @@ import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
-import { BootFault, die } from "./fault.ts";
+import { BootFault } from "./fault.ts";
 import type { FromFront, FromStore, FrontData, ListenerPlan, StoreData, ToFront, ToStore } from "./messages.ts";
+
+/** Told once, and why, when the process cannot go on. */
+export type Failed = (message: string) => void;
 
 /** The store thread. */
 export class StoreThread {
   readonly #worker: Worker;
   readonly #scrapes = new Scrapes();
+  readonly #failed: Failed;
   #closing = false;
 
-  constructor(script: URL, data: StoreData) {
+  /** `failed` hears of its death once it was open. */
+  constructor(script: URL, data: StoreData, failed: Failed) {
+    this.#failed = failed;
     this.#worker = new Worker(script, { workerData: data, name: "store" });
   }
 
@@ -31,11 +37,11 @@ export class StoreThread {
         }
       });
       this.#worker.on("error", (error) => {
-        if (open) die(`the store thread failed: ${error.stack ?? error.message}`, 2);
-        reject(error);
+        if (open) this.#failed(`the store thread failed: ${error.stack ?? error.message}`);
+        else reject(error);
       });
       this.#worker.on("exit", () => {
-        if (open && !this.#closing) die("the store thread ended", 2);
+        if (open && !this.#closing) this.#failed("the store thread ended");
       });
     });
   }
@@ -69,6 +75,7 @@ export interface FrontsOptions {
   readonly config: Config;
   readonly store: StoreThread;
   readonly log: Logger;
+  readonly failed: Failed;
   /** Without what differs between fronts and starts. */
   readonly data: Omit<FrontData, "index" | "listeners" | "storePort" | "logPort">;
   readonly listeners: readonly ListenerPlan[];
@@ -161,7 +168,7 @@ export class Fronts {
         return;
       case "crashed":
         thread.crash = message.error;
-        // One that has the port for itself is heard of again when it has ended; the others may linger.
+        // One that has the port for itself is heard of again when it has ended; the others need not be waited for.
         if (this.#options.listeners[0]?.front === "uws" || this.#fd !== undefined) this.#ended(thread);
         return;
       case "collected":
@@ -183,8 +190,8 @@ export class Fronts {
     this.#restarts = [...this.#restarts.filter((at) => now - at < 60_000), now];
     const tooMany =
       this.#restarts.length > limits.frontRestartsPerMinuteMax || ++this.#crashes > limits.frontRestartsMax;
-    if (tooMany) die(`front ${thread.index} crashes again and again`, 2);
-    this.#startOne(thread.index).catch((error: Error) => die(error.message, 2));
+    if (tooMany) this.#options.failed(`front ${thread.index} crashes again and again`);
+    else this.#startOne(thread.index).catch((error: Error) => this.#options.failed(error.message));
   }
 
   collect(): Promise<readonly FamilySnapshot[]>[] {
@@ -212,11 +219,16 @@ export class Fronts {
         }),
     );
     await within(Promise.all(done), msMax);
-    for (const thread of threads) {
-      tell(thread, { kind: "close" });
-      // One that shares a descriptor does not close it and would not end by itself.
-      if (this.#fd !== undefined) thread.worker.unref();
-    }
+    await this.close();
+  }
+
+  /** Cuts everything and ends the threads: an open connection of the uWS build would turn an exit into an abort. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    const threads = [...this.#threads.values()];
+    const ended = threads.map((thread) => new Promise((resolve) => thread.worker.once("exit", resolve)));
+    for (const thread of threads) tell(thread, { kind: "close" });
+    await within(Promise.all(ended), limits.frontEndMsMax);
   }
 }
 

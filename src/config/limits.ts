@@ -69,8 +69,8 @@ export const limits = {
   bootstrapMsMax: 3_000,
   /** Pause between looks whether the server is ready. */
   readyLookMs: 20,
-  /** How long a crashed front lingers: the uWS build closes connections without a request after 10 to 12 s. */
-  crashedFrontMs: 20_000,
+  /** A front that was told to end has ended by then. */
+  frontEndMsMax: 1_000,
   /** Starts of crashed fronts in a minute; the process ends beyond. */
   frontRestartsPerMinuteMax: 10,
   /** Starts of crashed fronts in the life of a process: what they leave behind adds up. */

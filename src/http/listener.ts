@@ -39,7 +39,7 @@ export interface Listener {
   stopAccepting(): void;
   /** Ends streamed answers in the order they were started, at most `perSecond`; resolves when none is left. */
   endStreams(perSecond: number): Promise<void>;
-  /** Cuts every connection, now and from now on; the listening descriptor stays as it is. */
+  /** Cuts every connection, now and from now on; a shared listening descriptor stays open. */
   cut(): void;
   /** stopAccepting() and cut(). */
   close(): void;

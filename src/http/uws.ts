@@ -44,7 +44,6 @@ class UwsFront implements Listener {
   port = 0;
   /** Answers close their connection: the front is on its way out. */
   closing = false;
-  /** Requests are cut. */
   #closed = false;
   readonly exchanges = new Set<UwsExchange>();
   readonly streams = new OpenStreams();
@@ -100,21 +99,21 @@ class UwsFront implements Listener {
   }
 
   cut(): void {
+    if (this.#closed) return;
     this.#closed = true;
     for (const exchange of this.exchanges) exchange.cut();
+    // Connections without a request too: any that is open when the thread ends makes its loop abort the process.
+    // Missing from the build's types.
+    (this.#app as TemplatedApp & { close(): void }).close();
   }
 
   close(): void {
-    this.stopAccepting();
     this.cut();
+    this.#socket = undefined;
   }
 
   /** Reads the request, which is valid only during this call, and hands it on. Must not throw or leave without hooks. */
   #accept(res: HttpResponse, req: HttpRequest): void {
-    if (this.#closed) {
-      res.close();
-      return;
-    }
     const headers: (readonly [string, string])[] = [];
     req.forEachHeader((name, value) => {
       headers.push([name, value]);

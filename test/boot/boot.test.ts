@@ -1,0 +1,199 @@
+// The server as its own process: what it prints and leaves behind, how it refuses to start, and how it goes down.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import t, { type Test } from "tap";
+import { eventually, startServer, type TestServer } from "../support/server.ts";
+
+const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
+
+function scratch(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Runs the server until it ends by itself. */
+function run(args: readonly string[]): Promise<{ code: number | null; out: string; errors: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [main, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    let out = "";
+    let errors = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      out += chunk.toString();
+    });
+    child.stderr.on("data", (chunk: Buffer) => {
+      errors += chunk.toString();
+    });
+    const limit = setTimeout(() => child.kill("SIGKILL"), 20_000);
+    child.on("close", (code) => {
+      clearTimeout(limit);
+      resolve({ code, out, errors });
+    });
+  });
+}
+
+t.test("a server without configuration makes what it needs, and a restart keeps it", async (t) => {
+  let server = await startServer();
+  t.teardown(() => server.stop("SIGKILL"));
+  const mode = (file: string): number => statSync(join(server.dir, file)).mode & 0o777;
+  for (const file of ["kubeconfig", "admin.token", "pki/ca.key", "pki/serving.key"])
+    t.equal(mode(file), 0o600, `${file} is private`);
+  t.equal(mode("pki"), 0o700);
+  t.equal((await server.call("GET", "/readyz")).text, "ok");
+  t.equal((await server.call("GET", "/readyz", undefined, { authorization: "Bearer wrong" })).code, 401);
+  const { token, ca, dir } = server;
+  t.equal(await server.stop("SIGTERM", false), 0, "SIGTERM ends it with 0");
+  server = await startServer([], dir);
+  t.same([server.token, server.ca], [token, ca], "clients keep their configuration");
+  const busy = await run(["--data-dir", dir, "--secure-port=0"]);
+  t.equal(busy.code, 1);
+  t.equal(busy.errors, `orch: the data directory ${dir} is in use by another server\n`);
+  await server.stop("SIGKILL", false);
+  server = await startServer([], dir);
+  t.pass("a killed server's directory can be used again");
+  await server.stop("SIGTERM", false);
+  const foreign = await run(["--data-dir", dir, "--secure-port=0", "--identity=kubernetes"]);
+  t.equal(foreign.code, 1);
+  t.equal(foreign.errors, `orch: the data directory ${dir} belongs to another identity than kubernetes\n`);
+});
+
+t.test("what the operator has to mend is one line and exit code 1", async (t) => {
+  const directory = scratch(t);
+  const blocker = createServer();
+  await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => blocker.close());
+  const { port } = blocker.address() as { port: number };
+  const badTokens = join(directory, "tokens.csv");
+  writeFileSync(badTokens, "secret-token,alice\n");
+  const cases: [string[], RegExp][] = [
+    [["--none"], /^unknown flag: --none$/],
+    [["--secure-port=x"], /^invalid argument "x" for "--secure-port" flag: /],
+    [["--secure-port", String(port)], new RegExp(`^cannot listen on 127.0.0.1:${port}: the address is in use$`)],
+    [["--bind-address=192.0.2.1"], /^cannot listen on 192\.0\.2\.1:0: this machine does not have that address$/],
+    [["--token-auth-file=/none"], /^cannot read --token-auth-file \/none: no such file or directory$/],
+    [["--token-auth-file", badTokens], /: line 1 must have at least 3 columns /],
+    [
+      ["--tls-cert-file=/none", "--tls-private-key-file=/none"],
+      /^cannot read --tls-cert-file \/none: no such file or directory$/,
+    ],
+    [["--tls-cert-file", badTokens, "--tls-private-key-file", badTokens], /^cannot read --tls-cert-file /],
+    [["--tls-cert-file=/none"], /belong together$/],
+    [["--data-dir", join(badTokens, "x")], /^cannot make the data directory .*: it is not a directory$/],
+  ];
+  for (const [args, line] of cases) {
+    const ended = await run(["--data-dir", join(directory, "data"), "--secure-port=0", ...args]);
+    t.equal(ended.code, 1, args.join(" "));
+    t.match(ended.errors, /^orch: [^\n]+\n$/, "one line");
+    t.match(ended.errors.slice("orch: ".length).trimEnd(), line);
+    t.notMatch(ended.errors, /secret-token/);
+  }
+});
+
+t.test("--help and --version print and exit with 0", async (t) => {
+  const help = await run(["--help"]);
+  t.equal(help.code, 0);
+  t.match(help.out, "--secure-port");
+  t.match((await run(["--version"])).out, /^orch \d+\.\d+\.\d+\n$/);
+});
+
+t.test("--token-auth-file adds users", async (t) => {
+  const file = join(scratch(t), "tokens.csv");
+  writeFileSync(file, 'alice-token,alice,1,"dev,ops"\n');
+  const server = await startServer(["--token-auth-file", file]);
+  t.teardown(() => server.stop("SIGKILL"));
+  t.equal(
+    (await server.call("GET", "/api/v1/namespaces", undefined, { authorization: "Bearer alice-token" })).code,
+    200,
+  );
+  t.equal((await server.call("GET", "/api/v1/namespaces", undefined, { authorization: "Bearer alice" })).code, 401);
+});
+
+/** Opens a watch; resolves at its end with all it got. */
+function watchToEnd(
+  server: TestServer,
+  path: string,
+): { opened: Promise<void>; ended: Promise<{ whole: boolean; text: string }> } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const ended = new Promise<{ whole: boolean; text: string }>((resolve) => {
+    const asked = request(
+      server.base + path,
+      { ca: server.ca, headers: { authorization: `Bearer ${server.token}` } },
+      (answer) => {
+        open();
+        let text = "";
+        answer.on("data", (chunk: Buffer) => {
+          text += chunk.toString();
+        });
+        answer.on("error", () => {});
+        answer.on("close", () => resolve({ whole: answer.complete, text }));
+      },
+    );
+    asked.on("error", () => resolve({ whole: false, text: "" }));
+    asked.end();
+  });
+  return { opened, ended };
+}
+
+/** Selects nothing: what a bookmark tells is all there is to tell. */
+const selected = "/api/v1/namespaces?labelSelector=none";
+
+for (const front of ["uws", "node"]) {
+  if (front === "uws" && Number(process.versions.node.split(".")[0]) > 20) continue;
+  t.test(`SIGTERM ends a server on the ${front} front in order`, async (t) => {
+    const server = await startServer([`--front=${front}`, "--shutdown-delay-duration=700ms"]);
+    t.teardown(() => server.stop("SIGKILL"));
+    const watches = Array.from({ length: 5 }, () => watchToEnd(server, `${selected}&watch=1&allowWatchBookmarks=true`));
+    await Promise.all(watches.map(({ opened }) => opened));
+    const created = await server.call("POST", "/api/v1/namespaces", { metadata: { name: "news" } });
+    t.equal(created.code, 201);
+    const stopped = server.stop("SIGTERM");
+    t.ok(await eventually(async () => (await server.call("GET", "/readyz")).code === 500), "/readyz says no first");
+    t.equal((await server.call("GET", "/livez")).code, 200, "/livez does not");
+    t.equal((await server.call("GET", "/api/v1/namespaces")).code, 200, "requests are still served");
+    for (const { ended } of watches) {
+      const { whole, text } = await ended;
+      t.ok(whole, "a watch ends in order");
+      t.match(text.trimEnd().split("\n").at(-1), /"type":"BOOKMARK"/, "with a bookmark");
+    }
+    t.equal(await stopped, 0);
+  });
+}
+
+t.test("a second signal ends it at once", async (t) => {
+  const server = await startServer(["--shutdown-delay-duration=1m"]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const ended = new Promise<number | null>((resolve) => server.process.once("exit", resolve));
+  server.process.kill("SIGINT");
+  t.ok(
+    await eventually(async () => (await server.call("GET", "/readyz")).code === 500),
+    "the first one begins the delay",
+  );
+  server.process.kill("SIGINT");
+  t.equal(await ended, 1);
+});
+
+t.test("/metrics has the threads of the whole server", async (t) => {
+  const server = await startServer(["--front-workers=2"]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const { code, text } = await server.call("GET", "/metrics");
+  t.equal(code, 200);
+  for (const thread of ["main", "store", "front-0", "front-1"])
+    t.match(text, `orch_event_loop_lag_seconds{thread="${thread}"`);
+  for (const name of [
+    "process_resident_memory_bytes",
+    "apiserver_request_total",
+    "orch_store_revision",
+    "apiserver_storage_objects",
+  ]) {
+    t.match(text, new RegExp(`^${name}`, "m"));
+  }
+  t.notMatch(readFileSync(server.kubeconfig, "utf8"), /undefined/);
+});
