@@ -42,6 +42,7 @@ async function start(
     config,
     store,
     log: createLog("fatal", "test"),
+    failed: (message) => t.fail(message),
     data,
     listeners: [{ front, port, fd: undefined, reusePort: false }],
   });
