@@ -1,7 +1,8 @@
-// What the server does on its own behalf, on its first front: the namespaces it starts with, and the removal of those
-// that were deleted.
+// What the server does on its own behalf, on its first front: the namespaces it starts with, the removal of those
+// that were deleted, and the end of events past their time to live.
 import { isStatus } from "../api/status.ts";
 import { bootstrapNamespaces } from "../controllers/bootstrap.ts";
+import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Server } from "../request/context.ts";
@@ -14,14 +15,16 @@ const retryMs = 1000;
 export class Controllers {
   /** Undefined: not to be run. */
   readonly #namespaces: NamespaceController | undefined;
+  readonly #events: EventExpirer;
   readonly #server: Server;
   readonly #log: Logger;
   #stopped = false;
 
   /** `running` names those to run; the namespaces of the start are made in any case. */
-  constructor(server: Server, log: Logger, running: readonly string[]) {
+  constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number) {
     this.#server = server;
     this.#log = log;
+    this.#events = new EventExpirer(writersOf(server), eventTtlMs);
     if (!running.includes("namespace")) return;
     this.#namespaces = new NamespaceController(writersOf(server), (message, cause) => {
       log.warn(isStatus(cause) ? { status: cause.message } : { err: cause }, message);
@@ -30,6 +33,7 @@ export class Controllers {
 
   /** Resolves when the namespaces of the start exist. */
   async start(): Promise<void> {
+    this.#events.start();
     this.#namespaces?.start();
     while (!this.#stopped) {
       const refused = await bootstrapNamespaces(writersOf(this.#server));
@@ -41,6 +45,7 @@ export class Controllers {
 
   stop(): void {
     this.#stopped = true;
+    this.#events.stop();
     this.#namespaces?.stop();
   }
 }

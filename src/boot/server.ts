@@ -73,7 +73,7 @@ class OpenServer implements FrontServer {
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
     if (data.index === 0) {
-      this.#controllers = new Controllers(server, this.#log, data.config.controllers);
+      this.#controllers = new Controllers(server, this.#log, data.config.controllers, data.config.eventTtlMs);
       this.started = this.#controllers.start();
     }
   }

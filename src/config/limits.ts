@@ -25,6 +25,8 @@ export const limits = {
   patchCopyBytesMax: 3 * MiB,
   /** List items one JSON patch may shift to make or close gaps: about 100 ms of a front. */
   patchShiftedItemsMax: 20_000_000,
+  /** How often events past their time to live are looked for. */
+  eventExpiryMs: 5_000,
   /** Changes in a terminating namespace are gathered this long before it is looked at again. */
   namespacePassMsMin: 50,
   /** A namespace that cannot go yet is looked at again by then, news or not. */
