@@ -54,10 +54,11 @@ t.test("messages links recursive types by reference", async (t) => {
 });
 
 t.test("messages gives every field a number of its own", async (t) => {
-  for (const message of messages.values()) {
-    const numbers = message.fields.map((field) => field.number);
-    t.equal(new Set(numbers).size, numbers.length, message.name);
-  }
+  const doubled = [...messages.values()].filter((m) => new Set(m.fields.map((f) => f.number)).size < m.fields.length);
+  t.same(
+    doubled.map((message) => message.name),
+    [],
+  );
 });
 
 interface FactField {
@@ -87,24 +88,28 @@ if (existsSync(facts)) {
       const scalar = fact.special !== undefined && !fact.special.startsWith("JSONSchemaProps");
       if (scalar || fact.package.startsWith("k8s.io.apimachinery.pkg.util")) continue;
       const name = nameOf(fact);
-      const fields = messages.get(name)?.fields ?? [];
-      const want = fact.fields.map((f) => (f.inline === true ? "" : (f.json ?? "items")));
-      t.same(
-        fields.map((f) => f.json),
-        want,
-        name,
-      );
-      for (const [index, f] of fact.fields.entries()) {
-        const field = fields[index];
-        const where = `${name}.${f.json}`;
-        if (f.number !== undefined) t.equal(field?.number, f.number, `${where} number`);
-        if (f.omitempty !== undefined) t.equal(field?.omitEmpty, f.omitempty, `${where} omitempty`);
-        if (f.required !== undefined) t.equal(field?.required, f.required, `${where} required`);
-        if (f.goPointer !== undefined) t.equal(field?.pointer, f.goPointer, `${where} pointer`);
-        t.same(field?.listMapKeys, f.listMapKeys ?? [], `${where} keys`);
-        t.equal(field?.patchMergeKey, f.patchMergeKey, `${where} merge key`);
-        t.same(field?.enum, f.enum ?? [], `${where} enum`);
-      }
+      const fields = (messages.get(name)?.fields ?? []).map((field) => ({
+        json: field.json,
+        number: field.number,
+        omitempty: field.omitEmpty,
+        required: field.required,
+        pointer: field.pointer,
+        keys: field.listMapKeys,
+        mergeKey: field.patchMergeKey,
+        enum: field.enum,
+      }));
+      const want = fact.fields.map((f, index) => ({
+        json: f.inline === true ? "" : (f.json ?? "items"),
+        // What the facts leave open, proto/ decides.
+        number: f.number ?? fields[index]?.number,
+        omitempty: f.omitempty ?? fields[index]?.omitempty,
+        required: f.required ?? fields[index]?.required,
+        pointer: f.goPointer ?? fields[index]?.pointer,
+        keys: f.listMapKeys ?? [],
+        mergeKey: f.patchMergeKey,
+        enum: f.enum ?? [],
+      }));
+      t.same(fields, want, name);
     }
     t.equal(kindData.length, 69);
   });
