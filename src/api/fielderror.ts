@@ -1,5 +1,6 @@
 // Errors of single fields, collected by validation and turned into one 422. Texts follow the reference
 // (field.Error): `<field>: <reason text>: <value>: <detail>`.
+import { limits } from "../config/limits.ts";
 import { GoText, quote, stringList, stringMap } from "./gotext.ts";
 import { type Cause, qualified, refuse, type Status } from "./status.ts";
 
@@ -38,11 +39,20 @@ export interface FieldError {
   readonly text: string;
 }
 
-/** Go's text of a bad value: strings quoted, numbers bare, maps and lists of strings as Go writes them, others as JSON. */
+/**
+ * Go's text of a bad value: strings quoted, numbers bare, maps and lists of strings as Go writes them, others as JSON.
+ * What is very long is cut: a value can be shown once per fault, and an answer must not outgrow its request.
+ */
 export function quoteBad(value: unknown): string {
+  const max = limits.shownCharsMax;
+  if (typeof value === "string") return value.length > max ? `${quote(value.slice(0, max))}…` : quote(value);
+  const text = printBad(value);
+  return text.length > max ? `${text.slice(0, max)}…` : text;
+}
+
+function printBad(value: unknown): string {
   if (value === undefined || value === null) return '"null"';
   if (value instanceof GoText) return value.text;
-  if (typeof value === "string") return quote(value);
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (isStringMap(value)) return stringMap(value);
   if (isStringList(value)) return stringList(value);
@@ -110,9 +120,14 @@ export function at(path: string, indexOrKey: number | string): string {
   return `${path}[${indexOrKey}]`;
 }
 
-/** 422 Invalid over all fields at fault; `kind` and `group` are the object's, not the resource's. */
-export function invalidObject(group: string, kind: string, name: string, errors: readonly FieldError[]): Status {
+/**
+ * 422 Invalid over all fields at fault, as far as limits let them be listed; `kind` and `group` are the object's, not
+ * the resource's.
+ */
+export function invalidObject(group: string, kind: string, name: string, found: readonly FieldError[]): Status {
+  const errors = found.slice(0, limits.fieldErrorsMax);
   const messages = [...new Set(errors.map((e) => `${e.field}: ${e.text}`))];
+  if (found.length > errors.length) messages.push("and more");
   const body = messages.length === 1 ? messages[0] : `[${messages.join(", ")}]`;
   const causes: Cause[] = errors.map((e) => ({
     reason: e.reason === "InternalError" ? e.reason : `FieldValue${e.reason}`,

@@ -35,6 +35,10 @@ export const limits = {
   collectionDeletesMax: 32,
   /** Annotations, keys plus values (reference: 256 KiB). */
   annotationsBytesMax: 256 * KiB,
+  /** Faults of one object that are looked for and answered; the reference has no limit, and its answers outgrow requests. */
+  fieldErrorsMax: 1_000,
+  /** Characters of a bad value that an error repeats. */
+  shownCharsMax: 2 * KiB,
   /** Everything but watches ends by then (reference: 60 s). */
   requestMsMax: 60_000,
   /** Wait for a resource version that is not there yet (reference: 3 s). */

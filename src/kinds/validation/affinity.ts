@@ -11,7 +11,7 @@ import type {
   TopologySpreadConstraint,
 } from "../../api/gen/core_v1.ts";
 import { isDns1123Label, isDns1123Subdomain, isLabelValue } from "../formats.ts";
-import { checkQualifiedName, type Errors, eachItem, empty, faults } from "./check.ts";
+import { checkQualifiedName, type Errors, eachItem, empty, faults, isFull } from "./check.ts";
 import { goToleration } from "./gostruct.ts";
 import { checkTaintEffect } from "./node.ts";
 import { checkLabelSelector } from "./selector.ts";
@@ -27,7 +27,7 @@ export function checkAffinity(out: Errors, path: string, affinity: Affinity | un
     const wanted = node.requiredDuringSchedulingIgnoredDuringExecution;
     if (wanted !== undefined) checkNodeSelector(out, `${at}.requiredDuringSchedulingIgnoredDuringExecution`, wanted);
     const preferred = `${at}.preferredDuringSchedulingIgnoredDuringExecution`;
-    eachItem(node.preferredDuringSchedulingIgnoredDuringExecution, preferred, (term, termAt) => {
+    eachItem(out, node.preferredDuringSchedulingIgnoredDuringExecution, preferred, (term, termAt) => {
       checkWeight(out, termAt, term.weight);
       checkNodeTerm(out, `${termAt}.preference`, term.preference);
     });
@@ -49,12 +49,12 @@ export function checkNodeSelector(out: Errors, path: string, selector: NodeSelec
     out.push(required(`${path}.nodeSelectorTerms`, "must have at least one node selector term"));
     return;
   }
-  eachItem(terms, `${path}.nodeSelectorTerms`, (term, at) => checkNodeTerm(out, at, term));
+  eachItem(out, terms, `${path}.nodeSelectorTerms`, (term, at) => checkNodeTerm(out, at, term));
 }
 
 function checkNodeTerm(out: Errors, path: string, term: NodeSelectorTerm): void {
-  eachItem(term.matchExpressions, `${path}.matchExpressions`, (item, at) => checkNodeExpression(out, at, item));
-  eachItem(term.matchFields, `${path}.matchFields`, (item, at) => checkNodeField(out, at, item));
+  eachItem(out, term.matchExpressions, `${path}.matchExpressions`, (item, at) => checkNodeExpression(out, at, item));
+  eachItem(out, term.matchFields, `${path}.matchFields`, (item, at) => checkNodeField(out, at, item));
 }
 
 function checkNodeExpression(out: Errors, path: string, requirement: NodeSelectorRequirement): void {
@@ -92,15 +92,17 @@ function checkNodeField(out: Errors, path: string, requirement: NodeSelectorRequ
     out.push(invalid(`${path}.key`, requirement.key, "not a valid field selector key"));
     return;
   }
-  eachItem(values, `${path}.values`, (value, at) => faults(out, at, value, isDns1123Subdomain(value)));
+  eachItem(out, values, `${path}.values`, (value, at) => faults(out, at, value, isDns1123Subdomain(value)));
 }
 
 /** The same for affinity and for anti-affinity. */
 function checkPodAffinity(out: Errors, path: string, affinity: PodAffinity): void {
   const wanted = `${path}.requiredDuringSchedulingIgnoredDuringExecution`;
-  eachItem(affinity.requiredDuringSchedulingIgnoredDuringExecution, wanted, (term, at) => checkPodTerm(out, at, term));
+  eachItem(out, affinity.requiredDuringSchedulingIgnoredDuringExecution, wanted, (term, at) =>
+    checkPodTerm(out, at, term),
+  );
   const preferred = `${path}.preferredDuringSchedulingIgnoredDuringExecution`;
-  eachItem(affinity.preferredDuringSchedulingIgnoredDuringExecution, preferred, (term, at) => {
+  eachItem(out, affinity.preferredDuringSchedulingIgnoredDuringExecution, preferred, (term, at) => {
     checkWeight(out, at, term.weight);
     checkPodTerm(out, `${at}.podAffinityTerm`, term.podAffinityTerm);
   });
@@ -109,14 +111,15 @@ function checkPodAffinity(out: Errors, path: string, affinity: PodAffinity): voi
 function checkPodTerm(out: Errors, path: string, term: PodAffinityTerm): void {
   checkLabelSelector(out, `${path}.labelSelector`, term.labelSelector);
   checkLabelSelector(out, `${path}.namespaceSelector`, term.namespaceSelector);
-  for (const name of term.namespaces ?? []) faults(out, `${path}.namespace`, name, isDns1123Label(name));
+  for (const name of term.namespaces ?? [])
+    if (!isFull(out)) faults(out, `${path}.namespace`, name, isDns1123Label(name));
   if (term.topologyKey === "") out.push(required(`${path}.topologyKey`, "can not be empty"));
   checkQualifiedName(out, `${path}.topologyKey`, term.topologyKey);
 }
 
 /** Rules of tolerations. */
 export function checkTolerations(out: Errors, path: string, tolerations: readonly Toleration[] | undefined): void {
-  eachItem(tolerations, path, (toleration, at) => {
+  eachItem(out, tolerations, path, (toleration, at) => {
     const { key, operator = "", value = "", effect = "" } = toleration;
     if (!empty(key)) checkQualifiedName(out, `${at}.key`, key);
     else if (operator !== "Exists") {
@@ -137,22 +140,24 @@ export function checkTolerations(out: Errors, path: string, tolerations: readonl
   });
 }
 
-/** Rules of spreading: each pair of key and action at most once (the earlier one of a repeated pair is reported). */
+/** Rules of spreading: each pair of key and action at most once (the earlier ones of a repeated pair are reported). */
 export function checkSpread(
   out: Errors,
   path: string,
   constraints: readonly TopologySpreadConstraint[] | undefined,
 ): void {
-  eachItem(constraints, path, (constraint, at, index) => {
+  if (constraints === undefined) return;
+  const pairOf = (constraint: TopologySpreadConstraint): string =>
+    `{${constraint.topologyKey}, ${constraint.whenUnsatisfiable}}`;
+  const last = new Map(constraints.map((constraint, index) => [pairOf(constraint), index]));
+  eachItem(out, constraints, path, (constraint, at, index) => {
     const { maxSkew, topologyKey: key, whenUnsatisfiable: action } = constraint;
     if (maxSkew <= 0) out.push(invalid(`${at}.maxSkew`, maxSkew, "must be greater than zero"));
     if (key === "") out.push(required(`${at}.topologyKey`, "can not be empty"));
     if (action !== "DoNotSchedule" && action !== "ScheduleAnyway") {
       out.push(notSupported(`${at}.whenUnsatisfiable`, action, ["DoNotSchedule", "ScheduleAnyway"]));
     }
-    const later = constraints?.slice(index + 1) ?? [];
-    if (later.some((other) => other.topologyKey === key && other.whenUnsatisfiable === action)) {
-      out.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${key}, ${action}}`));
-    }
+    const pair = pairOf(constraint);
+    if (last.get(pair) !== index) out.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, pair));
   });
 }

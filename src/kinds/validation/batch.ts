@@ -61,7 +61,7 @@ export function validateJobStatusUpdate(object: Job, _old: Job, _context: Strate
 function checkUncounted(out: Errors, { uncountedTerminatedPods: pods }: JobStatus): void {
   const seen = new Set<string>();
   for (const field of ["succeeded", "failed"] as const) {
-    eachItem(pods?.[field], `status.uncountedTerminatedPods.${field}`, (uid, path) => {
+    eachItem(out, pods?.[field], `status.uncountedTerminatedPods.${field}`, (uid, path) => {
       if (uid === "") out.push(invalid(path, uid, "must not be empty"));
       else if (seen.has(uid)) out.push(duplicate(path, uid));
       seen.add(uid);

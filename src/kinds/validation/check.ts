@@ -1,6 +1,7 @@
 // The small checks every kind's rules are made of. Each takes the list to add to, the path and the value, and adds
 // one error per fault in the reference's words; none of them builds a text unless there is a fault.
 import { type FieldError, forbiddenField, invalid, notSupported, required, tooLong } from "../../api/fielderror.ts";
+import { limits } from "../../config/limits.ts";
 import {
   bytesOf,
   isDns1123Label,
@@ -23,14 +24,23 @@ export function empty(value: string | undefined): value is undefined | "" {
   return value === undefined || value === "";
 }
 
-/** Calls `check` with every item of a list and its path. */
+/** True when so much is wrong already that looking further helps nobody. Loops over what a client sent end then. */
+export function isFull(out: Errors): boolean {
+  return out.length >= limits.fieldErrorsMax;
+}
+
+/** Calls `check` with every item of a list and its path, until too much is wrong. */
 export function eachItem<T>(
+  out: Errors,
   list: readonly T[] | undefined,
   path: string,
   check: (item: T, path: string, index: number) => void,
 ): void {
   if (list === undefined) return;
-  for (const [index, item] of list.entries()) check(item, `${path}[${index}]`, index);
+  for (const [index, item] of list.entries()) {
+    if (isFull(out)) return;
+    check(item, `${path}[${index}]`, index);
+  }
 }
 
 /** Adds all of `more`; a loop, since an object can have more faults than a call can have arguments. */
@@ -87,22 +97,22 @@ export const portProtocols = ["SCTP", "TCP", "UDP"] as const;
 export function checkLabels(out: Errors, path: string, labels: ReadonlyMap<string, string> | undefined): void {
   if (labels === undefined) return;
   for (const [key, value] of labels) {
+    if (isFull(out)) return;
     checkQualifiedName(out, path, key);
     faults(out, path, value, isLabelValue(value));
   }
 }
-
-const annotationBytesMax = 256 * 1024;
 
 /** Annotations of an embedded object. */
 export function checkAnnotations(out: Errors, path: string, map: ReadonlyMap<string, string> | undefined): void {
   if (map === undefined) return;
   let bytes = 0;
   for (const [key, value] of map) {
+    if (isFull(out)) return;
     faults(out, path, key, isQualifiedName(key.toLowerCase()));
     bytes += bytesOf(key) + bytesOf(value);
   }
-  if (bytes > annotationBytesMax) out.push(tooLong(path, annotationBytesMax));
+  if (bytes > limits.annotationsBytesMax) out.push(tooLong(path, limits.annotationsBytesMax));
 }
 
 /** A path whose elements are never `..`. */

@@ -3,7 +3,7 @@ import { forbiddenField, invalid, notSupported, required } from "../../api/field
 import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from "../../api/gen/core_v1.ts";
 import { GoText } from "../../api/gotext.ts";
 import { isPositiveAmount } from "./amounts.ts";
-import { checkSubdomain, type Errors, empty } from "./check.ts";
+import { checkSubdomain, type Errors, empty, isFull } from "./check.ts";
 import { equal } from "./equal.ts";
 import { checkLabelSelector } from "./selector.ts";
 
@@ -23,7 +23,8 @@ export function checkAccessModes(
   keepsSingle: boolean,
 ): void {
   const supported = keepsSingle ? [...accessModes, single] : accessModes;
-  for (const mode of modes ?? []) if (!supported.includes(mode)) out.push(notSupported(path, mode, supported));
+  for (const mode of modes ?? [])
+    if (!supported.includes(mode) && !isFull(out)) out.push(notSupported(path, mode, supported));
   if (modes?.includes(single) === true && modes.some((mode) => accessModes.includes(mode))) {
     out.push(forbiddenField(path, "may not use ReadWriteOncePod with other access modes"));
   }

@@ -4,7 +4,7 @@ import type { ConfigMap, Secret } from "../../api/gen/core_v1.ts";
 import { Fault, parseJson } from "../../codec/json.ts";
 import { bytesOf, isConfigMapKey } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { addAll, type Errors, empty, faults } from "./check.ts";
+import { addAll, type Errors, empty, faults, isFull } from "./check.ts";
 import { checkImmutableScalar } from "./equal.ts";
 import { namesOf } from "./names.ts";
 
@@ -17,11 +17,13 @@ export function validateConfigMap(object: ConfigMap, _context: StrategyContext):
   const out: Errors = [];
   let bytes = 0;
   for (const [key, value] of object.data ?? []) {
+    if (isFull(out)) return out;
     faults(out, `data[${key}]`, key, isConfigMapKey(key));
     if (object.binaryData?.has(key)) out.push(invalid(`data[${key}]`, key, "duplicate of key present in binaryData"));
     bytes += bytesOf(value);
   }
   for (const [key, value] of object.binaryData ?? []) {
+    if (isFull(out)) return out;
     faults(out, `binaryData[${key}]`, key, isConfigMapKey(key));
     bytes += decodedBytes(value);
   }
@@ -46,6 +48,7 @@ export function validateSecret(object: Secret, context: StrategyContext): FieldE
   const out: Errors = [];
   let bytes = 0;
   for (const [key, value] of object.data ?? []) {
+    if (isFull(out)) return out;
     faults(out, `data[${key}]`, key, isConfigMapKey(key));
     bytes += decodedBytes(value);
   }

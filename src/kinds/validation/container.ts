@@ -18,6 +18,7 @@ import {
   eachItem,
   empty,
   faults,
+  isFull,
   portProtocols,
 } from "./check.ts";
 import { checkEnv, checkEnvFrom } from "./env.ts";
@@ -48,9 +49,9 @@ export function checkInitContainers(out: Errors, path: string, spec: PodSpec, vo
   if (containers.length === 0) return;
   checkEach(out, path, containers, volumes, rules);
   // They run one after another, so each may use any port; the reference then reports all of them as the first.
-  for (const container of containers) checkHostPorts(out, path, [container]);
+  for (const container of containers) if (!isFull(out)) checkHostPorts(out, path, [container]);
   const names = new Set(spec.containers?.map((container) => container.name));
-  eachItem(containers, path, (container, at) => {
+  eachItem(out, containers, path, (container, at) => {
     if (names.has(container.name)) out.push(duplicate(`${at}.name`, container.name));
     if (container.name !== "") names.add(container.name);
     for (const field of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const) {
@@ -70,7 +71,7 @@ export function checkEphemeralContainers(
 ): void {
   if ((spec.ephemeralContainers?.length ?? 0) === 0) return;
   const names = new Set([...(spec.containers ?? []), ...(spec.initContainers ?? [])].map((other) => other.name));
-  eachItem(spec.ephemeralContainers, path, (container, at) => {
+  eachItem(out, spec.ephemeralContainers, path, (container, at) => {
     const target = container.targetContainerName;
     if (!empty(target) && !names.has(target)) out.push(fieldNotFound(`${at}.targetContainerName`, target));
     if (container.name === "") {
@@ -98,7 +99,7 @@ function checkEphemeralFields(out: Errors, path: string, container: EphemeralCon
   for (const field of ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] as const) {
     refuse(field, container[field] !== undefined);
   }
-  eachItem(container.volumeMounts, `${path}.volumeMounts`, (mount, at) => {
+  eachItem(out, container.volumeMounts, `${path}.volumeMounts`, (mount, at) => {
     if (!empty(mount.subPath)) out.push(forbiddenField(`${at}.subPath`, why));
     if (!empty(mount.subPathExpr)) out.push(forbiddenField(`${at}.subPathExpr`, why));
   });
@@ -111,7 +112,7 @@ export function checkImageSpaces(
   containers: readonly EphemeralContainerCommon[] = [],
 ): void {
   for (const [i, { image = "" }] of containers.entries()) {
-    if (image.trim() === image) continue;
+    if (image.trim() === image || isFull(out)) continue;
     out.push(invalid(`${path}[${i}].image`, image, "must not have leading or trailing whitespace"));
   }
 }
@@ -124,7 +125,7 @@ function checkEach(
   rules: PodRules,
 ): void {
   const names = new Set<string>();
-  eachItem(containers, path, (container, at) => {
+  eachItem(out, containers, path, (container, at) => {
     if (container.name === "") out.push(required(`${at}.name`));
     else checkLabel1123(out, `${at}.name`, container.name);
     if (names.has(container.name)) out.push(duplicate(`${at}.name`, container.name));
@@ -166,7 +167,7 @@ function checkProbes(out: Errors, path: string, container: EphemeralContainerCom
 function checkPorts(out: Errors, path: string, ports: readonly ContainerPort[] | undefined): void {
   if (ports === undefined) return;
   const names = new Set<string>();
-  eachItem(ports, path, (port, at) => {
+  eachItem(out, ports, path, (port, at) => {
     if (!empty(port.name)) {
       const wrong = isPortName(port.name);
       faults(out, `${at}.name`, port.name, wrong);
@@ -185,7 +186,7 @@ function checkHostPorts(out: Errors, path: string, containers: readonly Ephemera
   const taken = new Set<string>();
   for (const [i, container] of containers.entries()) {
     for (const [j, port] of (container.ports ?? []).entries()) {
-      if ((port.hostPort ?? 0) === 0) continue;
+      if ((port.hostPort ?? 0) === 0 || isFull(out)) continue;
       const key = `${port.protocol ?? ""}/${port.hostIP ?? ""}/${port.hostPort}`;
       if (taken.has(key)) out.push(duplicate(`${path}[${i}].ports[${j}].hostPort`, key));
       taken.add(key);
@@ -195,17 +196,18 @@ function checkHostPorts(out: Errors, path: string, containers: readonly Ephemera
 
 function checkMounts(out: Errors, path: string, container: EphemeralContainerCommon, volumes: Volumes): void {
   const mountPaths = new Set<string>();
-  const devices = container.volumeDevices ?? [];
-  eachItem(container.volumeMounts, path, (mount, at) => {
+  const deviceNames = new Set(container.volumeDevices?.map((device) => device.name));
+  const devicePaths = new Set(container.volumeDevices?.map((device) => device.devicePath));
+  eachItem(out, container.volumeMounts, path, (mount, at) => {
     if (mount.name === "") out.push(required(`${at}.name`));
     if (!volumes.has(mount.name)) out.push(fieldNotFound(`${at}.name`, mount.name));
     if (mount.mountPath === "") out.push(required(`${at}.mountPath`));
     if (mountPaths.has(mount.mountPath)) out.push(invalid(`${at}.mountPath`, mount.mountPath, "must be unique"));
     mountPaths.add(mount.mountPath);
-    if (devices.some((device) => device.name === mount.name)) {
+    if (deviceNames.has(mount.name)) {
       out.push(invalid(`${at}.name`, mount.name, "must not already exist in volumeDevices"));
     }
-    if (devices.some((device) => device.devicePath === mount.mountPath)) {
+    if (devicePaths.has(mount.mountPath)) {
       const why = "must not already exist as a path in volumeDevices";
       out.push(invalid(`${at}.mountPath`, mount.mountPath, why));
     }
@@ -241,10 +243,11 @@ function checkMountDetails(
 }
 
 function checkDevices(out: Errors, path: string, container: EphemeralContainerCommon, volumes: Volumes): void {
-  const mounts = container.volumeMounts ?? [];
+  const mountNames = new Set(container.volumeMounts?.map((mount) => mount.name));
+  const mountPaths = new Set(container.volumeMounts?.map((mount) => mount.mountPath));
   const names = new Set<string>();
   const paths = new Set<string>();
-  eachItem(container.volumeDevices, path, (device, at) => {
+  eachItem(out, container.volumeDevices, path, (device, at) => {
     checkDeviceVolume(out, at, device, volumes, names);
     if (device.name !== "") names.add(device.name);
     const { devicePath } = device;
@@ -253,10 +256,10 @@ function checkDevices(out: Errors, path: string, container: EphemeralContainerCo
     if (devicePath.split("/").includes("..")) {
       out.push(invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')"));
     } else paths.add(devicePath);
-    if (mounts.some((mount) => mount.name === device.name)) {
+    if (mountNames.has(device.name)) {
       out.push(invalid(`${at}.name`, device.name, "must not already exist in volumeMounts"));
     }
-    if (mounts.some((mount) => mount.mountPath === devicePath)) {
+    if (mountPaths.has(devicePath)) {
       out.push(invalid(`${at}.devicePath`, devicePath, "must not already exist as a path in volumeMounts"));
     }
   });
@@ -290,7 +293,9 @@ export function checkContainerChange(
     out.push(forbiddenField(path, "pod updates may not add or remove containers"));
     return false;
   }
-  for (const [i, { image }] of containers.entries()) if (empty(image)) out.push(required(`${path}[${i}].image`));
+  for (const [i, { image }] of containers.entries()) {
+    if (empty(image) && !isFull(out)) out.push(required(`${path}[${i}].image`));
+  }
   checkImageSpaces(out, path, containers);
   return true;
 }

@@ -5,7 +5,7 @@ import type { EphemeralContainerCommon, PodSpec } from "../../api/gen/core_v1.ts
 export function eachContainer(
   spec: PodSpec,
   path: string,
-  visit: (container: EphemeralContainerCommon, path: string) => void,
+  visit: (container: EphemeralContainerCommon, path: string) => unknown,
 ): void {
   for (const field of ["initContainers", "containers", "ephemeralContainers"] as const) {
     for (const [i, container] of (spec[field] ?? []).entries()) visit(container, `${path}.${field}[${i}]`);

@@ -19,14 +19,16 @@ import {
 /** Rules of new endpoints. */
 export function validateEndpoints(object: Endpoints, _context: StrategyContext): FieldError[] {
   const out: Errors = [];
-  eachItem(object.subsets, "subsets", (subset, path) => {
+  eachItem(out, object.subsets, "subsets", (subset, path) => {
     const ports = subset.ports ?? [];
     if ((subset.addresses?.length ?? 0) + (subset.notReadyAddresses?.length ?? 0) === 0) {
       out.push(required(path, "must specify `addresses` or `notReadyAddresses`"));
     }
-    eachItem(subset.addresses, `${path}.addresses`, (address, at) => checkAddress(out, at, address));
-    eachItem(subset.notReadyAddresses, `${path}.notReadyAddresses`, (address, at) => checkAddress(out, at, address));
-    eachItem(ports, `${path}.ports`, (port, at) => checkEndpointPort(out, at, port, ports.length > 1));
+    eachItem(out, subset.addresses, `${path}.addresses`, (address, at) => checkAddress(out, at, address));
+    eachItem(out, subset.notReadyAddresses, `${path}.notReadyAddresses`, (address, at) =>
+      checkAddress(out, at, address),
+    );
+    eachItem(out, ports, `${path}.ports`, (port, at) => checkEndpointPort(out, at, port, ports.length > 1));
   });
   return out;
 }

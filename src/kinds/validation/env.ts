@@ -7,7 +7,7 @@ import { checkFieldRef, checkResourceFieldRef, environmentFields } from "./downw
 
 /** Rules of `env`. */
 export function checkEnv(out: Errors, path: string, variables: readonly EnvVar[] | undefined): void {
-  eachItem(variables, path, (variable, at) => {
+  eachItem(out, variables, path, (variable, at) => {
     if (variable.name === "") out.push(required(`${at}.name`));
     else faults(out, `${at}.name`, variable.name, isEnvVarName(variable.name));
     if (variable.valueFrom !== undefined) checkSource(out, `${at}.valueFrom`, variable.valueFrom, variable.value);
@@ -45,7 +45,7 @@ function checkSource(out: Errors, path: string, source: EnvVarSource, value: str
 
 /** Rules of `envFrom`. How many sources an item has is reported on the list: so the reference. */
 export function checkEnvFrom(out: Errors, path: string, sources: readonly EnvFromSource[] | undefined): void {
-  eachItem(sources, path, (source, at) => {
+  eachItem(out, sources, path, (source, at) => {
     if (!empty(source.prefix)) faults(out, `${at}.prefix`, source.prefix, isEnvVarName(source.prefix));
     let count = 0;
     for (const field of ["configMapRef", "secretRef"] as const) {

@@ -3,13 +3,14 @@ import { type FieldError, invalid } from "../../api/fielderror.ts";
 import type { Namespace } from "../../api/gen/core_v1.ts";
 import { isQualifiedName } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { type Errors, eachItem, faults } from "./check.ts";
+import { type Errors, eachItem, faults, isFull } from "./check.ts";
 import { namesOf } from "./names.ts";
 
 /** Rules of a new namespace. */
 export function validateNamespace(object: Namespace, context: StrategyContext): FieldError[] {
   const out: Errors = [];
-  for (const finalizer of object.spec.finalizers ?? []) checkFinalizer(out, "spec.finalizers", finalizer, context);
+  for (const finalizer of object.spec.finalizers ?? [])
+    if (!isFull(out)) checkFinalizer(out, "spec.finalizers", finalizer, context);
   return out;
 }
 
@@ -38,7 +39,7 @@ export function validateNamespaceFinalizeUpdate(
   context: StrategyContext,
 ): FieldError[] {
   const out: Errors = [];
-  eachItem(object.spec.finalizers, "spec.finalizers", (name, path) => checkFinalizer(out, path, name, context));
+  eachItem(out, object.spec.finalizers, "spec.finalizers", (name, path) => checkFinalizer(out, path, name, context));
   return out;
 }
 

@@ -5,7 +5,7 @@ import { GoText, quote } from "../../api/gotext.ts";
 import { parseCidr } from "../address.ts";
 import { isConfigMapKey, isDns1123Label, isDns1123Subdomain, isLabelValue } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { addAll, checkQualifiedName, type Errors, eachItem, empty, faults } from "./check.ts";
+import { addAll, checkQualifiedName, type Errors, eachItem, empty, faults, isFull } from "./check.ts";
 import { goStringList } from "./gostruct.ts";
 import { type Names, namesOf } from "./names.ts";
 import { checkResourceAmount } from "./resources.ts";
@@ -55,7 +55,7 @@ export function checkTaintEffect(out: Errors, path: string, effect: string): voi
 /** Taints carry the path metadata.taints: so the reference. */
 function checkTaints(out: Errors, taints: readonly Taint[] | undefined): void {
   const seen = new Set<string>();
-  eachItem(taints, "metadata.taints", (taint, path) => {
+  eachItem(out, taints, "metadata.taints", (taint, path) => {
     const value = taint.value ?? "";
     checkQualifiedName(out, `${path}.key`, taint.key);
     const wrong = isLabelValue(value);
@@ -80,6 +80,7 @@ function goTaint(taint: Taint): GoText {
 function checkNodeResources(out: Errors, object: Node, names: Names): void {
   for (const field of ["capacity", "allocatable"] as const) {
     for (const [name, amount] of object.status[field] ?? []) {
+      if (isFull(out)) return;
       checkResourceAmount(out, `status.${field}.${name}`, name, amount, names);
     }
   }
@@ -87,9 +88,10 @@ function checkNodeResources(out: Errors, object: Node, names: Names): void {
 
 function checkPodRanges(out: Errors, ranges: readonly string[]): void {
   const families: string[] = [];
-  eachItem(ranges, "spec.podCIDRs", (range, path) => {
+  const shown = goStringList(ranges);
+  eachItem(out, ranges, "spec.podCIDRs", (range, path) => {
     const cidr = parseCidr(range);
-    if (cidr === undefined) out.push(invalid(path, goStringList(ranges), "must be valid CIDR"));
+    if (cidr === undefined) out.push(invalid(path, shown, "must be valid CIDR"));
     else families.push(cidr.family);
   });
   if (ranges.length < 2) return;
@@ -100,10 +102,10 @@ function checkPodRanges(out: Errors, ranges: readonly string[]): void {
   }
   const dual = families.length === ranges.length && new Set(families).size === 2;
   if (!dual || ranges.length > 2) {
-    out.push(invalid("spec.podCIDRs", goStringList(ranges), "may specify no more than one CIDR for each IP family"));
+    out.push(invalid("spec.podCIDRs", shown, "may specify no more than one CIDR for each IP family"));
   }
   const seen = new Set<string>();
-  eachItem(ranges, "spec.podCIDRs", (range, path) => {
+  eachItem(out, ranges, "spec.podCIDRs", (range, path) => {
     if (seen.has(range)) out.push(duplicate(path, range));
     seen.add(range);
   });
@@ -111,7 +113,7 @@ function checkPodRanges(out: Errors, ranges: readonly string[]): void {
 
 function checkNodeAddresses(out: Errors, object: Node): void {
   const seen = new Set<string>();
-  eachItem(object.status.addresses, "status.addresses", (address, path) => {
+  eachItem(out, object.status.addresses, "status.addresses", (address, path) => {
     const key = JSON.stringify([address.type, address.address]);
     if (seen.has(key)) {
       const shown = `core.NodeAddress{Type:${quote(address.type)}, Address:${quote(address.address)}}`;
@@ -126,7 +128,7 @@ function checkSetOnce(out: Errors, object: Node, old: Node): void {
   const why = 'node updates may not change podCIDR except from "" to valid';
   if (before.length > 0) {
     const changes = now.length === before.length ? before.filter((range, i) => range !== now[i]).length : 1;
-    for (let i = 0; i < changes; i++) out.push(forbiddenField("spec.podCIDRs", why));
+    for (let i = 0; i < changes && !isFull(out); i++) out.push(forbiddenField("spec.podCIDRs", why));
   }
   if (!empty(old.spec.providerID) && old.spec.providerID !== object.spec.providerID) {
     out.push(forbiddenField("spec.providerID", 'node updates may not change providerID except from "" to valid'));

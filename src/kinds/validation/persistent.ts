@@ -6,7 +6,7 @@ import { isDns1123Label } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { checkNodeSelector } from "./affinity.ts";
 import { compareAmounts, goQuantity, isPositiveAmount } from "./amounts.ts";
-import { addAll, checkLabel1123, checkSubdomain, type Errors, empty, faults } from "./check.ts";
+import { addAll, checkLabel1123, checkSubdomain, type Errors, empty, faults, isFull } from "./check.ts";
 import { checkAccessModes, checkClaimSpec, hasSingleMode, notPositive, volumeModes } from "./claim.ts";
 import { changeText, checkImmutable, checkImmutableScalar, equal } from "./equal.ts";
 
@@ -199,6 +199,7 @@ function checkCapacity(out: Errors, path: string, capacity: ReadonlyMap<string, 
     out.push(notSupported(path, goResources(capacity), ["storage"]));
   }
   for (const [name, amount] of capacity ?? []) {
+    if (isFull(out)) return;
     checkBasicAmount(out, `${path}[${name}]`, amount);
     if (!isPositiveAmount(amount)) out.push(invalid(`${path}[${name}]`, amount, notPositive));
   }
@@ -313,7 +314,8 @@ export function validatePersistentVolumeClaimStatusUpdate(
   const out: Errors = [];
   if (empty(object.metadata.resourceVersion)) out.push(required("resourceVersion"));
   if ((object.spec.accessModes?.length ?? 0) === 0) out.push(required("Spec.accessModes"));
-  for (const [name, amount] of object.status.capacity ?? []) checkBasicAmount(out, `status.capacity[${name}]`, amount);
+  for (const [name, amount] of object.status.capacity ?? [])
+    if (!isFull(out)) checkBasicAmount(out, `status.capacity[${name}]`, amount);
   return out;
 }
 

@@ -13,7 +13,7 @@ import { isIp, isIpv4, parseAddress } from "../address.ts";
 import { isQualifiedName, rangeMessage } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { checkTolerations } from "./affinity.ts";
-import { checkSubdomain, type Errors, eachItem, empty, faults } from "./check.ts";
+import { checkSubdomain, type Errors, eachItem, empty, faults, isFull } from "./check.ts";
 import { checkContainerChange, checkImageSpaces } from "./container.ts";
 import { changeText, equal } from "./equal.ts";
 import type { Names } from "./names.ts";
@@ -65,7 +65,7 @@ export function validatePodStatusUpdate(object: Pod, old: Pod, context: Strategy
   const out: Errors = [];
   checkAnnotationChange(out, object, old, rulesOfChange(object, old, context));
   // The reference really puts the conditions under metadata.
-  eachItem(object.status.conditions, "metadata.conditions", ({ type }, path) => {
+  eachItem(out, object.status.conditions, "metadata.conditions", ({ type }, path) => {
     if (!systemConditions.has(type)) faults(out, `${path}.Type`, type, isQualifiedName(type));
   });
   if ((object.spec.nodeName ?? "") !== (old.spec.nodeName ?? "")) {
@@ -93,6 +93,7 @@ export function validatePodEphemeralContainersUpdate(object: Pod, old: Pod, cont
   const now = new Map(object.spec.ephemeralContainers?.map((container) => [container.name, container]));
   const type = "core/v1.EphemeralContainer";
   for (const before of old.spec.ephemeralContainers ?? []) {
+    if (isFull(out)) return out;
     const after = now.get(before.name);
     const what = `existing ephemeral containers ${JSON.stringify(before.name)}`;
     if (after === undefined) {
@@ -147,8 +148,8 @@ function checkPod(out: Errors, { metadata, spec }: Pod, rules: PodRules): void {
 }
 
 function checkNoTokens(out: Errors, spec: PodSpec): void {
-  eachItem(spec.volumes, "spec.volumes", (volume, path) => {
-    eachItem(volume.projected?.sources, `${path}.projected.sources`, (source, at) => {
+  eachItem(out, spec.volumes, "spec.volumes", (volume, path) => {
+    eachItem(out, volume.projected?.sources, `${path}.projected.sources`, (source, at) => {
       if (source.serviceAccountToken === undefined) return;
       const why = "must not be specified when serviceAccountName is not set";
       out.push(forbiddenField(`${at}.serviceAccountToken`, why));
@@ -162,12 +163,12 @@ function checkAnnotationChange(out: Errors, object: Pod, old: Pod, rules: PodRul
   const before = old.metadata.annotations;
   for (const [key, value] of before ?? []) {
     const what = fixedAnnotation(key, rules.names);
-    if (what === undefined || now?.get(key) === value) continue;
+    if (what === undefined || now?.get(key) === value || isFull(out)) continue;
     out.push(forbiddenField(`metadata.annotations[${key}]`, `may not remove or update ${what}`));
   }
   for (const key of now?.keys() ?? []) {
     const what = fixedAnnotation(key, rules.names);
-    if (what === undefined || before?.has(key) === true) continue;
+    if (what === undefined || before?.has(key) === true || isFull(out)) continue;
     out.push(forbiddenField(`metadata.annotations[${key}]`, `may not add ${what}`));
   }
   checkPodAnnotations(out, "metadata.annotations", now, object.spec, rules);
@@ -206,17 +207,18 @@ function checkTolerationChange(
   now: readonly Toleration[],
   old: readonly Toleration[],
 ): void {
-  const kept = old.every((before) =>
-    now.some((after) => {
-      const same = { ...before, tolerationSeconds: after.tolerationSeconds };
-      return equal("core/v1.Toleration", same, after);
-    }),
-  );
+  const after = new Set(now.map(tolerated));
+  const kept = old.every((before) => after.has(tolerated(before)));
   if (!kept) {
     out.push(forbiddenField(path, "existing toleration can not be modified except its tolerationSeconds"));
     return;
   }
   checkTolerations(out, path, now);
+}
+
+/** What a toleration tolerates, whatever the seconds. */
+function tolerated({ key = "", operator = "", value = "", effect = "" }: Toleration): string {
+  return JSON.stringify([key, operator, value, effect]);
 }
 
 /** The new spec with what may change taken from the old one: what is left must be the old one. */
@@ -246,20 +248,19 @@ function checkStateChange(
   restartPolicy: string | undefined,
 ): void {
   if (restartPolicy === "Always") return;
+  const running = new Set(now.filter(({ state }) => state.terminated === undefined).map(({ name }) => name));
   for (const [i, before] of old.entries()) {
     const ended = before.state.terminated;
-    if (ended === undefined || (ended.exitCode !== 0 && restartPolicy === "OnFailure")) continue;
-    for (const after of now) {
-      if (after.name !== before.name || after.state.terminated !== undefined) continue;
-      out.push(forbiddenField(`${path}[${i}].state`, "may not be transitioned to non-terminated state"));
-    }
+    if (isFull(out) || ended === undefined || (ended.exitCode !== 0 && restartPolicy === "OnFailure")) continue;
+    if (!running.has(before.name)) continue;
+    out.push(forbiddenField(`${path}[${i}].state`, "may not be transitioned to non-terminated state"));
   }
 }
 
 /** At most one address per family. */
 function checkPodIps(out: Errors, { status }: Pod): void {
   const ips = (status.podIPs ?? []).map((entry) => entry.ip ?? "");
-  eachItem(ips, "status.podIPs", (ip, path) => faults(out, path, ip, isIp(ip)));
+  eachItem(out, ips, "status.podIPs", (ip, path) => faults(out, path, ip, isIp(ip)));
   if (ips.length < 2) return;
   const families = new Set<boolean>();
   for (const ip of ips) {
@@ -275,7 +276,7 @@ function checkPodIps(out: Errors, { status }: Pod): void {
     out.push(invalid("status.podIPs", status.podIPs, "may specify no more than one IP for each IP family"));
   }
   const seen = new Set<string>();
-  eachItem(ips, "status.podIPs", (ip, path) => {
+  eachItem(out, ips, "status.podIPs", (ip, path) => {
     if (seen.has(ip)) out.push(duplicate(path, { ip }));
     seen.add(ip);
   });

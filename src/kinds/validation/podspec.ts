@@ -14,6 +14,7 @@ import {
   eachItem,
   empty,
   faults,
+  isFull,
 } from "./check.ts";
 import { checkContainers, checkEphemeralContainers, checkInitContainers } from "./container.ts";
 import { goStringList } from "./gostruct.ts";
@@ -40,7 +41,7 @@ export function checkPodSpec(out: Errors, path: string, spec: PodSpec, rules: Po
   checkPodSecurity(out, path, spec);
   checkAffinity(out, `${path}.affinity`, spec.affinity);
   checkDns(out, `${path}.dnsConfig`, spec, rules);
-  eachItem(spec.readinessGates, `${path}.readinessGates`, (gate, at) => {
+  eachItem(out, spec.readinessGates, `${path}.readinessGates`, (gate, at) => {
     checkQualifiedName(out, `${at}.conditionType`, gate.conditionType);
   });
   checkSpread(out, `${path}.topologySpreadConstraints`, spec.topologySpreadConstraints);
@@ -94,11 +95,11 @@ function checkDns(out: Errors, path: string, spec: PodSpec, rules: PodRules): vo
     const why = `must not have more than ${nameserversMax} nameservers`;
     out.push(invalid(`${path}.nameservers`, goStringList(servers), why));
   }
-  eachItem(servers, `${path}.nameservers`, (server, at) => {
+  eachItem(out, servers, `${path}.nameservers`, (server, at) => {
     if (parseAddress(server) === undefined) out.push(invalid(at, server, "must be valid IP address"));
   });
   checkSearches(out, `${path}.searches`, config, rules);
-  eachItem(config.options, `${path}.options`, (option, at) => {
+  eachItem(out, config.options, `${path}.options`, (option, at) => {
     if (empty(option.name)) out.push(required(at, "must not be empty"));
   });
 }
@@ -113,7 +114,7 @@ function checkSearches(out: Errors, path: string, { searches = [] }: PodDNSConfi
     const why = `must not have more than ${max.characters} characters (including spaces) in the search list`;
     out.push(invalid(path, goStringList(searches), why));
   }
-  eachItem(searches, path, (search, at) => {
+  eachItem(out, searches, path, (search, at) => {
     const name = search.endsWith(".") ? search.slice(0, -1) : search;
     faults(out, at, name, isDns1123Subdomain(name));
   });
@@ -122,8 +123,9 @@ function checkSearches(out: Errors, path: string, { searches = [] }: PodDNSConfi
 /** No index in these paths: so the reference. */
 function checkHostAliases(out: Errors, path: string, aliases: readonly HostAlias[]): void {
   for (const { ip = "", hostnames = [] } of aliases) {
+    if (isFull(out)) return;
     if (parseAddress(ip) === undefined) out.push(invalid(`${path}.ip`, ip, "must be valid IP address"));
-    for (const name of hostnames) faults(out, `${path}.hostnames`, name, isDns1123Subdomain(name));
+    for (const name of hostnames) if (!isFull(out)) faults(out, `${path}.hostnames`, name, isDns1123Subdomain(name));
   }
 }
 

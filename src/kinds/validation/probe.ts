@@ -2,7 +2,7 @@
 import { forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type { HTTPGetAction, Lifecycle, Probe, ProbeHandler } from "../../api/gen/core_v1.ts";
 import { isHttpHeaderName } from "../formats.ts";
-import { checkNonNegative, checkPort, type Errors, empty, faults } from "./check.ts";
+import { checkNonNegative, checkPort, type Errors, empty, faults, isFull } from "./check.ts";
 
 const numbers = [
   "initialDelaySeconds",
@@ -70,6 +70,7 @@ function checkHttpGet(out: Errors, path: string, action: HTTPGetAction): void {
   const scheme = action.scheme ?? "";
   if (scheme !== "HTTP" && scheme !== "HTTPS") out.push(notSupported(`${path}.scheme`, scheme, ["HTTP", "HTTPS"]));
   for (const header of action.httpHeaders ?? []) {
+    if (isFull(out)) return;
     faults(out, `${path}.httpHeaders`, header.name, isHttpHeaderName(header.name));
   }
 }

@@ -1,11 +1,11 @@
 // ResourceQuota and LimitRange: which resources they name, which scopes fit them, and how bounds relate.
-import { duplicate, type FieldError, forbiddenField, invalid, required } from "../../api/fielderror.ts";
+import { duplicate, type FieldError, forbiddenField, invalid, quoteBad, required } from "../../api/fielderror.ts";
 import type { LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec } from "../../api/gen/core_v1.ts";
-import type { GoText } from "../../api/gotext.ts";
+import { GoText } from "../../api/gotext.ts";
 import { immutableMessage, isQualifiedName } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { compareAmounts, goQuantity, thousandths } from "./amounts.ts";
-import { type Errors, eachItem, faults } from "./check.ts";
+import { type Errors, eachItem, faults, isFull } from "./check.ts";
 import { goStringList } from "./gostruct.ts";
 import { type Names, namesOf } from "./names.ts";
 import {
@@ -83,6 +83,7 @@ function checkQuotaStatus(out: Errors, object: ResourceQuota, names: Names): voi
 
 function checkQuotaAmounts(out: Errors, path: string, amounts: ResourceList | undefined, names: Names): void {
   for (const [name, amount] of amounts ?? []) {
+    if (isFull(out)) return;
     const at = `${path}[${name}]`;
     checkQuotaResourceName(out, at, name);
     checkResourceAmount(out, at, name, amount, names);
@@ -99,22 +100,31 @@ function goScopes(list: readonly string[] | undefined): GoText {
   return goStringList(list, "[]core.ResourceQuotaScope");
 }
 
-/** Limited resources a scope does not fit, by name. */
-function unfitResources(spec: ResourceQuotaSpec, scope: string): string[] {
-  if (!scopes.has(scope)) return [];
-  return [...(spec.hard?.keys() ?? [])].sort().filter((name) => {
-    if (!isQuotaResource(name)) return false;
-    return scope === "BestEffort" ? name !== "pods" : !scopedResources.has(name);
-  });
+/** How many limited resources a scope does not fit; asked per scope, answered once for each there is. */
+function unfitCounts(spec: ResourceQuotaSpec): (scope: string) => number {
+  const counts = new Map<string, number>();
+  return (scope) => {
+    if (!scopes.has(scope)) return 0;
+    const known = counts.get(scope);
+    if (known !== undefined) return known;
+    let count = 0;
+    for (const name of spec.hard?.keys() ?? []) {
+      if (isQuotaResource(name) && (scope === "BestEffort" ? name !== "pods" : !scopedResources.has(name))) count += 1;
+    }
+    counts.set(scope, count);
+    return count;
+  };
 }
+
+const unfit = "unsupported scope applied to resource";
 
 function checkScopes(out: Errors, spec: ResourceQuotaSpec): void {
   const shown = goScopes(spec.scopes);
+  const unfitOf = unfitCounts(spec);
   for (const scope of spec.scopes ?? []) {
+    if (isFull(out)) return;
     if (!scopes.has(scope)) out.push(invalid("spec.scopes", shown, "unsupported scope"));
-    for (const _name of unfitResources(spec, scope)) {
-      out.push(invalid("spec.scopes", shown, "unsupported scope applied to resource"));
-    }
+    for (let i = unfitOf(scope); i > 0; i--) out.push(invalid("spec.scopes", shown, unfit));
   }
   checkExclusive(out, "spec.scopes", spec.scopes ?? [], shown);
 }
@@ -129,11 +139,12 @@ function checkScopeSelector(out: Errors, spec: ResourceQuotaSpec): void {
   const requirements = spec.scopeSelector?.matchExpressions;
   if (requirements === undefined) return;
   const path = "spec.scopeSelector.matchExpressions";
+  const shown = new GoText(quoteBad(spec.scopeSelector));
+  const unfitOf = unfitCounts(spec);
   for (const { scopeName, operator, values = [] } of requirements) {
+    if (isFull(out)) return;
     if (!scopes.has(scopeName)) out.push(invalid(`${path}.scopeName`, scopeName, "unsupported scope"));
-    for (const _name of unfitResources(spec, scopeName)) {
-      out.push(invalid(path, spec.scopeSelector, "unsupported scope applied to resource"));
-    }
+    for (let i = unfitOf(scopeName); i > 0; i--) out.push(invalid(path, shown, unfit));
     if (scopesWithoutValues.has(scopeName) && operator !== "Exists") {
       out.push(invalid(`${path}.operator`, operator, existsOnly));
     }
@@ -181,7 +192,7 @@ export function validateLimitRange(object: LimitRange, context: StrategyContext)
   const out: Errors = [];
   const names = namesOf(context.identity);
   const types = new Set<string>();
-  eachItem(object.spec.limits, "spec.limits", (limit, path) => {
+  eachItem(out, object.spec.limits, "spec.limits", (limit, path) => {
     checkLimitType(out, `${path}.type`, limit.type);
     if (types.has(limit.type)) out.push(duplicate(`${path}.type`, limit.type));
     types.add(limit.type);
@@ -208,6 +219,7 @@ function checkLimit(out: Errors, path: string, limit: LimitRangeItem, names: Nam
   const resources = new Set<string>();
   const collect = (field: "max" | "min" | "default" | "defaultRequest" | "maxLimitRequestRatio"): void => {
     for (const name of limit[field]?.keys() ?? []) {
+      if (isFull(out)) return;
       checkLimitResource(out, `${path}.${field}[${name}]`, limit.type, name, names);
       resources.add(name);
     }
@@ -233,7 +245,7 @@ function checkLimit(out: Errors, path: string, limit: LimitRangeItem, names: Nam
     );
   }
   collect("maxLimitRequestRatio");
-  for (const name of resources) checkBounds(out, path, limit, name, ofPod, names);
+  for (const name of resources) if (!isFull(out)) checkBounds(out, path, limit, name, ofPod, names);
 }
 
 function checkLimitResource(out: Errors, path: string, type: string, name: string, names: Names): void {

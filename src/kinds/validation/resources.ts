@@ -11,7 +11,7 @@ import {
   isWholeAmount,
   wholeUnits,
 } from "./amounts.ts";
-import { type Errors, faults } from "./check.ts";
+import { type Errors, faults, isFull } from "./check.ts";
 import type { Names } from "./names.ts";
 
 /** Resources by name: canonical quantities. */
@@ -125,11 +125,13 @@ export function checkResources(
   if (limits === undefined && requests === undefined) return;
   const seen = { compute: false, huge: false };
   for (const [name, amount] of limits ?? []) {
+    if (isFull(out)) return;
     checkEntry(out, `${path}.limits[${name}]`, name, amount, names);
     checkPages(out, `${path}.limits[${name}]`, name, amount, indivisible);
     note(seen, name);
   }
   for (const [name, amount] of requests ?? []) {
+    if (isFull(out)) return;
     checkEntry(out, `${path}.requests[${name}]`, name, amount, names);
     const fault = requestFault(path, name, amount, limits?.get(name), names);
     if (fault !== undefined) out.push(fault);

@@ -10,7 +10,7 @@ import type {
   WindowsSecurityContextOptions,
 } from "../../api/gen/core_v1.ts";
 import { isUserId } from "../formats.ts";
-import { checkDescendingPath, checkSubdomain, type Errors, eachItem, faults, type Integer } from "./check.ts";
+import { checkDescendingPath, checkSubdomain, type Errors, eachItem, faults, type Integer, isFull } from "./check.ts";
 import { eachContainer } from "./containers.ts";
 import type { Names } from "./names.ts";
 import { windowsUserFaults } from "./windows.ts";
@@ -45,8 +45,8 @@ export function checkPodSecurity(out: Errors, path: string, spec: PodSpec): void
 
 function checkHostNetwork(out: Errors, path: string, spec: PodSpec): void {
   if (spec.hostNetwork !== true) return;
-  eachItem(spec.containers, `${path}.containers`, (container, at) => {
-    eachItem(container.ports, `${at}.ports`, (port, portAt) => {
+  eachItem(out, spec.containers, `${path}.containers`, (container, at) => {
+    eachItem(out, container.ports, `${at}.ports`, (port, portAt) => {
       if ((port.hostPort ?? 0) === port.containerPort) return;
       const why = "must match `hostPort` when `hostNetwork` is true";
       out.push(invalid(`${portAt}.containerPort`, port.containerPort, why));
@@ -62,12 +62,12 @@ function checkPodIds(out: Errors, path: string, security: PodSecurityContext): v
   checkId(out, `${path}.fsGroup`, security.fsGroup);
   checkId(out, `${path}.runAsUser`, security.runAsUser);
   checkId(out, `${path}.runAsGroup`, security.runAsGroup);
-  eachItem(security.supplementalGroups, `${path}.supplementalGroups`, (group, at) => checkId(out, at, group));
+  eachItem(out, security.supplementalGroups, `${path}.supplementalGroups`, (group, at) => checkId(out, at, group));
 }
 
 function checkSysctls(out: Errors, path: string, sysctls: readonly Sysctl[] | undefined): void {
   const seen = new Set<string>();
-  eachItem(sysctls, path, ({ name }, at) => {
+  eachItem(out, sysctls, path, ({ name }, at) => {
     if (name === "") out.push(required(`${at}.name`));
     else if (!isSysctl(name)) {
       const why = `must have at most ${sysctlBytesMax} characters and match regex ${sysctlPattern}`;
@@ -166,6 +166,7 @@ export function checkSeccompAnnotations(
   names: Names,
 ): void {
   for (const [key, profile] of annotations) {
+    if (isFull(out)) return;
     if (key !== names.seccompPod && !key.startsWith(names.seccompContainerPrefix)) continue;
     if (profile === "unconfined" || runtimeDefaults.includes(profile)) continue;
     if (profile.startsWith(localhostPrefix)) {
@@ -182,14 +183,14 @@ export function checkAppArmorAnnotations(
   spec: PodSpec,
   names: Names,
 ): void {
-  for (const [key, profile] of annotations) {
-    if (!key.startsWith(names.appArmorPrefix)) continue;
+  const prefixed = [...annotations].filter(([key]) => key.startsWith(names.appArmorPrefix));
+  if (prefixed.length === 0) return;
+  const containers = new Set<string>();
+  eachContainer(spec, "", (container) => containers.add(container.name));
+  for (const [key, profile] of prefixed) {
+    if (isFull(out)) return;
     const wanted = key.slice(names.appArmorPrefix.length);
-    let found = false;
-    eachContainer(spec, "", (container) => {
-      if (container.name === wanted) found = true;
-    });
-    if (!found) out.push(invalid(`${path}[${key}]`, wanted, "container not found"));
+    if (!containers.has(wanted)) out.push(invalid(`${path}[${key}]`, wanted, "container not found"));
     const known = profile === "" || profile === "runtime/default" || profile === "unconfined";
     if (!known && !profile.startsWith(localhostPrefix)) {
       out.push(invalid(`${path}[${key}]`, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`));

@@ -8,7 +8,7 @@ import { checkLabels, checkQualifiedName, type Errors, eachItem } from "./check.
 export function checkLabelSelector(out: Errors, path: string, selector: meta.LabelSelector | undefined): void {
   if (selector === undefined) return;
   checkLabels(out, `${path}.matchLabels`, selector.matchLabels);
-  eachItem(selector.matchExpressions, `${path}.matchExpressions`, (requirement, at) => {
+  eachItem(out, selector.matchExpressions, `${path}.matchExpressions`, (requirement, at) => {
     checkRequirement(out, at, requirement);
   });
 }

@@ -16,6 +16,7 @@ import {
   eachItem,
   empty,
   faults,
+  isFull,
   portProtocols,
 } from "./check.ts";
 import { checkNonSpecialIp } from "./endpoints.ts";
@@ -44,7 +45,7 @@ export function validateService(object: Service, context: StrategyContext): Fiel
   checkLabels(out, "spec.selector", spec.selector);
   checkSessionAffinity(out, object);
   checkClusterIps(out, object);
-  eachItem(spec.externalIPs, "spec.externalIPs", (ip, path) => {
+  eachItem(out, spec.externalIPs, "spec.externalIPs", (ip, path) => {
     const wrong = isIp(ip);
     faults(out, path, ip, wrong);
     if (wrong.length === 0) checkNonSpecialIp(out, path, ip);
@@ -79,7 +80,7 @@ export function validateServiceUpdate(object: Service, old: Service, context: St
 /** Rules of a changed status of a service. */
 export function validateServiceStatusUpdate(object: Service, _old: Service, _context: StrategyContext): FieldError[] {
   const out: Errors = [];
-  eachItem(object.status.loadBalancer.ingress, "status.loadBalancer.ingress", ({ ip, hostname }, path) => {
+  eachItem(out, object.status.loadBalancer.ingress, "status.loadBalancer.ingress", ({ ip, hostname }, path) => {
     if (!empty(ip) && parseAddress(ip) === undefined) {
       out.push(invalid(`${path}.ip`, ip, "must be a valid IP address"));
     }
@@ -102,7 +103,7 @@ function isHealthChecked({ spec }: Service): boolean {
 
 function checkOfType(out: Errors, { spec }: Service, ports: readonly ServicePort[], headless: boolean): void {
   if (spec.type === "LoadBalancer") {
-    eachItem(ports, "spec.ports", ({ port }, path) => {
+    eachItem(out, ports, "spec.ports", ({ port }, path) => {
       const why = `may not expose port ${agentPort} externally since it is used by kubelet`;
       if (port === agentPort) out.push(invalid(path, port, why));
     });
@@ -123,7 +124,7 @@ function checkOfType(out: Errors, { spec }: Service, ports: readonly ServicePort
 
 function checkPorts(out: Errors, ports: readonly ServicePort[]): void {
   const names = new Set<string>();
-  eachItem(ports, "spec.ports", (port, path) => {
+  eachItem(out, ports, "spec.ports", (port, path) => {
     if (!empty(port.name)) {
       checkLabel1123(out, `${path}.name`, port.name);
       if (names.has(port.name)) out.push(duplicate(`${path}.name`, port.name));
@@ -140,20 +141,20 @@ function checkPorts(out: Errors, ports: readonly ServicePort[]): void {
 function checkPortsTogether(out: Errors, { spec }: Service, ports: readonly ServicePort[]): void {
   if (spec.type === "LoadBalancer") checkOneProtocol(out, ports);
   if (spec.type === "ClusterIP") {
-    eachItem(ports, "spec.ports", ({ nodePort = 0 }, path) => {
+    eachItem(out, ports, "spec.ports", ({ nodePort = 0 }, path) => {
       const why = "may not be used when `type` is 'ClusterIP'";
       if (nodePort !== 0) out.push(forbiddenField(`${path}.nodePort`, why));
     });
   }
   const nodePorts = new Set<string>();
-  eachItem(ports, "spec.ports", ({ nodePort = 0, protocol }, path) => {
+  eachItem(out, ports, "spec.ports", ({ nodePort = 0, protocol }, path) => {
     if (nodePort === 0) return;
     const key = `${protocol}/${nodePort}`;
     if (nodePorts.has(key)) out.push(duplicate(`${path}.nodePort`, nodePort));
     nodePorts.add(key);
   });
   const seen = new Set<string>();
-  eachItem(ports, "spec.ports", ({ port, protocol = "" }, path) => {
+  eachItem(out, ports, "spec.ports", ({ port, protocol = "" }, path) => {
     const key = `${protocol}/${port}`;
     if (seen.has(key)) out.push(duplicate(path, new GoText(goPort({ protocol, port, targetPort: 0 }))));
     seen.add(key);
@@ -163,7 +164,7 @@ function checkPortsTogether(out: Errors, { spec }: Service, ports: readonly Serv
 /** Load balancers of one address and several protocols are behind a gate that is off. */
 function checkOneProtocol(out: Errors, ports: readonly ServicePort[]): void {
   const found = new Set<string>();
-  eachItem(ports, "spec.ports", ({ protocol = "" }, path) => {
+  eachItem(out, ports, "spec.ports", ({ protocol = "" }, path) => {
     if (portProtocols.some((known) => known === protocol)) found.add(protocol);
     else {
       const why = "cannot create an external load balancer with non-TCP/UDP/SCTP ports";
@@ -213,7 +214,7 @@ function checkClusterIps(out: Errors, object: Service): void {
   const ips = spec.clusterIPs ?? [];
   checkFirstIp(out, spec.clusterIP ?? "", ips);
   const seen = new Set<string>();
-  eachItem(spec.ipFamilies, "spec.ipFamilies", (family, path) => {
+  eachItem(out, spec.ipFamilies, "spec.ipFamilies", (family, path) => {
     if (!families.includes(family)) out.push(notSupported(path, family, families));
     if (seen.has(family)) out.push(duplicate(path, family));
     seen.add(family);
@@ -255,7 +256,7 @@ function checkFirstIp(out: Errors, ip: string, ips: readonly string[]): void {
 /** False when an address is none, or None is not alone. */
 function checkEachIp(out: Errors, ips: readonly string[]): boolean {
   const before = out.length;
-  eachItem(ips, "spec.clusterIPs", (ip, path, i) => {
+  eachItem(out, ips, "spec.clusterIPs", (ip, path, i) => {
     if (i > 0 || ip !== "None") faults(out, path, ip, isIp(ip));
     else if (ips.length > 1) {
       out.push(invalid("spec.clusterIPs", goStringList(ips), "'None' must be the first and only value"));
@@ -322,7 +323,7 @@ function checkIpChange(out: Errors, object: Service, old: Service): void {
   const shown = goStringList(now);
   if (now.length === before.length) {
     for (const [i, ip] of before.entries()) {
-      if (ip !== now[i]) out.push(invalid(`spec.clusterIPs[${i}]`, shown, changed));
+      if (ip !== now[i] && !isFull(out)) out.push(invalid(`spec.clusterIPs[${i}]`, shown, changed));
     }
     return;
   }
@@ -344,7 +345,8 @@ function checkFamilyChange(out: Errors, object: Service, old: Service): void {
   const ips = goStringList(object.spec.clusterIPs);
   if (now.length === before.length) {
     const shown = goStringList(now, "[]core.IPFamily");
-    for (const [i, family] of before.entries()) if (family !== now[i]) out.push(invalid(path, shown, changed));
+    for (const [i, family] of before.entries())
+      if (family !== now[i] && !isFull(out)) out.push(invalid(path, shown, changed));
     return;
   }
   const lost = before.length > now.length;

@@ -13,6 +13,7 @@ import {
   eachItem,
   empty,
   faults,
+  isFull,
 } from "./check.ts";
 import { checkFieldRef, checkResourceFieldRef, volumeFields } from "./downward.ts";
 import { goStringList } from "./gostruct.ts";
@@ -75,7 +76,7 @@ export function checkDisk(out: Errors, path: string, field: string, id: string, 
 }
 
 function checkItems(out: Errors, path: string, items: readonly core.KeyToPath[] | undefined): void {
-  eachItem(items, `${path}.items`, (item, at) => {
+  eachItem(out, items, `${path}.items`, (item, at) => {
     checkPresent(out, `${at}.key`, item.key);
     checkPresent(out, `${at}.path`, item.path);
     checkUnreservedPath(out, `${at}.path`, item.path);
@@ -240,6 +241,7 @@ export function checkQuobyte(out: Errors, path: string, source: core.QuobyteVolu
     out.push(required(`${path}.tenant`, "must be a UUID and may not exceed a length of 64 characters"));
   } else {
     for (const pair of source.registry.split(",")) {
+      if (isFull(out)) return;
       if (!isHostPort(pair)) out.push(invalid(`${path}.registry`, source.registry, pairs));
     }
   }
@@ -261,6 +263,7 @@ export function checkFlex(
   checkPresent(out, `${path}.driver`, source.driver);
   const why = `${names.reservedDomains.join(" and ")} namespaces are reserved`;
   for (const key of source.options?.keys() ?? []) {
+    if (isFull(out)) return;
     const slash = key.indexOf("/");
     const domain = `.${(slash < 0 ? key : key.slice(0, slash)).toLowerCase()}`;
     if (names.reservedDomains.some((reserved) => domain.endsWith(`.${reserved}`))) {
@@ -359,7 +362,7 @@ function checkDownwardFile(out: Errors, path: string, file: core.DownwardAPIVolu
 /** downwardAPI. */
 export function checkDownward(out: Errors, path: string, source: core.DownwardAPIVolumeSource): void {
   checkMode(out, `${path}.defaultMode`, source.defaultMode);
-  for (const file of source.items ?? []) checkDownwardFile(out, path, file);
+  for (const file of source.items ?? []) if (!isFull(out)) checkDownwardFile(out, path, file);
 }
 
 const secondsMin = 10 * 60;
@@ -374,15 +377,16 @@ export function checkProjected(out: Errors, path: string, source: core.Projected
     if (paths.has(file)) out.push(invalid(path, shown, "conflicting duplicate paths"));
     paths.add(file);
   };
-  eachItem(source.sources, `${path}.sources`, (projection, at) => {
+  eachItem(out, source.sources, `${path}.sources`, (projection, at) => {
     for (const field of ["secret", "configMap"] as const) {
       const bag = projection[field];
       if (bag === undefined) continue;
       checkPresent(out, `${at}.${field}.name`, bag.name);
       checkItems(out, `${at}.${field}`, bag.items);
-      for (const item of bag.items ?? []) claim(item.path, bag.name ?? "");
+      for (const item of bag.items ?? []) if (!isFull(out)) claim(item.path, bag.name ?? "");
     }
     for (const file of projection.downwardAPI?.items ?? []) {
+      if (isFull(out)) return;
       checkDownwardFile(out, `${at}.downwardAPI`, file);
       claim(file.path, file.path);
     }

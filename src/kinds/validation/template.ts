@@ -45,7 +45,7 @@ export function checkPodAnnotations(
 
 /** Disks that only one machine can write to must be read-only where several pods share them. */
 export function checkSharedDisks(out: Errors, path: string, volumes: readonly Volume[] | undefined): void {
-  eachItem(volumes, path, (volume, at) => {
+  eachItem(out, volumes, path, (volume, at) => {
     if (volume.gcePersistentDisk === undefined || volume.gcePersistentDisk.readOnly === true) return;
     const why =
       "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only";

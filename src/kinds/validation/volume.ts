@@ -94,7 +94,7 @@ export function checkVolumes(
 ): Volumes {
   const sound = new Map<string, Volume>();
   const created = createdClaims(volumes, rules);
-  eachItem(volumes, path, (volume, at) => {
+  eachItem(out, volumes, path, (volume, at) => {
     const before = out.length;
     checkSources(out, at, volume, rules);
     if (volume.name === "") out.push(required(`${at}.name`));
