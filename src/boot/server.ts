@@ -5,6 +5,7 @@ import { createAuthenticator } from "../authn/tokens.ts";
 import { systemClock } from "../base/clock.ts";
 import { Fanout } from "../cache/fanout.ts";
 import { type OpenViews, openViews } from "../cache/views.ts";
+import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { answerHealth, createChecks } from "../observe/health.ts";
 import { createLog, type Logger } from "../observe/log.ts";
@@ -12,6 +13,7 @@ import { exposition, type FamilySnapshot, Registry } from "../observe/metrics.ts
 import { createObserver } from "../observe/requests.ts";
 import type { Page, Server } from "../request/context.ts";
 import { createHandler } from "../request/handle.ts";
+import { Inflight } from "../request/inflight.ts";
 import type { Handler } from "../request/transport.ts";
 import { registerWatchMetrics } from "../request/watchmetrics.ts";
 import { PortClient } from "../storage/port.ts";
@@ -49,7 +51,7 @@ class OpenServer implements FrontServer {
   readonly started: Promise<void> = Promise.resolve();
   readonly #data: FrontData;
   readonly #views: OpenViews;
-  readonly #fanout = new Fanout();
+  readonly #fanout: Fanout;
   readonly #registry = new Registry();
   readonly #gather: (id: number) => void;
   /** Scrapes that wait for the other threads, by number. */
@@ -67,6 +69,7 @@ class OpenServer implements FrontServer {
     this.#gather = gather;
     this.#log = createLog(data.config.logLevel, `front-${data.index}`);
     countLoop(this.#registry, `front-${data.index}`);
+    this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000 });
     this.#fanout.start();
     const server = this.#open();
     this.handle = createHandler(server);
@@ -89,6 +92,8 @@ class OpenServer implements FrontServer {
       store: new PortClient(storePort),
       clock: systemClock,
       observer: createObserver(this.#registry, this.#log),
+      inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
+      requestMsMax: config.requestTimeoutMs,
       authenticate: createAuthenticator(tokens),
       serverAddress,
       health: this.#health(),
@@ -151,4 +156,9 @@ class OpenServer implements FrontServer {
     this.#views.close();
     this.#data.storePort.close();
   }
+}
+
+/** One front's share of a limit of the server; 0 stays no limit. */
+function share(max: number, config: Config): number {
+  return Math.ceil(max / config.frontWorkers);
 }

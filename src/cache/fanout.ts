@@ -37,6 +37,8 @@ export interface FanoutOptions {
   readonly clock?: Clock;
   /** Evenly distributed in [0, 1). */
   readonly random?: () => number;
+  /** A watch without a timeout of its own lives this long at least, milliseconds; default limits.watchMsMin. */
+  readonly lifeMsMin?: number;
   /** Runs work in a later turn of the loop, after sockets were served. */
   readonly defer?: (work: () => void) => void;
 }
@@ -46,6 +48,7 @@ export class Fanout {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #around: Surroundings;
+  readonly #lifeMsMin: number;
   readonly #logs = new Map<LogView, LogWatchers>();
   /** Of all watchers, oldest first: the log each is on. */
   readonly #watchers = new Map<Watcher, LogWatchers>();
@@ -60,6 +63,7 @@ export class Fanout {
   constructor(options: FanoutOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
+    this.#lifeMsMin = options.lifeMsMin ?? limits.watchMsMin;
     this.#around = {
       gather: new Gather(),
       defer: options.defer ?? ((work) => void setImmediate(work)),
@@ -104,7 +108,7 @@ export class Fanout {
     const group = log.group(request.namespace, request.selector, request.representation);
     const watcher = new Watcher(group, request.sink, request.bookmarks, request.initialEnd, request.ended);
     const now = this.#clock.monotonic();
-    const life = request.timeoutMs ?? limits.watchMsMin * (1 + this.#random());
+    const life = request.timeoutMs ?? this.#lifeMsMin * (1 + this.#random());
     watcher.deadline = now + Math.max(life, 0);
     watcher.bookmarkAt = this.#nextBookmark(now);
     this.#watchers.set(watcher, log);

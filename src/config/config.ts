@@ -21,6 +21,9 @@ export interface Config {
   readonly fanoutPort: number;
   readonly requestTimeoutMs: number;
   readonly minRequestTimeoutSeconds: number;
+  /** Of the whole server; 0: no limit. */
+  readonly requestsInflightMax: number;
+  readonly mutatingInflightMax: number;
   readonly shutdownDelayMs: number;
   readonly dataDir: string;
   readonly eventTtlMs: number;
@@ -60,6 +63,8 @@ export function readConfig(values: FlagValues): Config | string {
     fanoutPort: Number(text("fanout-port")),
     requestTimeoutMs: ms("request-timeout"),
     minRequestTimeoutSeconds: Number(text("min-request-timeout")),
+    requestsInflightMax: Number(text("max-requests-inflight")),
+    mutatingInflightMax: Number(text("max-mutating-requests-inflight")),
     shutdownDelayMs: ms("shutdown-delay-duration"),
     dataDir: text("data-dir"),
     eventTtlMs: ms("event-ttl"),

@@ -20,7 +20,7 @@ export class Book {
   #info: RequestInfo | Status | undefined;
   readonly #agent: string;
   readonly #startedMs: number;
-  readonly #kind: RequestKind;
+  readonly kind: RequestKind;
   #code = 0;
   #bytes = 0;
   #gone = false;
@@ -35,8 +35,8 @@ export class Book {
     this.headers = [["Audit-Id", this.id]];
     const warning = deprecation(info);
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
-    this.#kind = kindOf(exchange.method, info);
-    server.observer.started(this.#kind);
+    this.kind = kindOf(exchange.method, info);
+    server.observer.started(this.kind);
   }
 
   /** Told by the answering stage just before bytes leave. */
@@ -61,7 +61,7 @@ export class Book {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#server.observer.finished(this.#kind, this.#record());
+    this.#server.observer.finished(this.kind, this.#record());
     this.#reportDeprecated();
   }
 
@@ -73,7 +73,7 @@ export class Book {
     const record = this.#record();
     this.#exchange = undefined;
     this.#info = undefined;
-    return report(this.#server, this.#kind, record, this.#startedMs);
+    return report(this.#server, this.kind, record, this.#startedMs);
   }
 
   #reportDeprecated(): void {

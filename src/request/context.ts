@@ -7,6 +7,7 @@ import type { Fanout } from "../cache/fanout.ts";
 import type { Views } from "../cache/view.ts";
 import type { Observer } from "../observe/requests.ts";
 import type { StoreClient } from "../storage/client.ts";
+import type { Inflight } from "./inflight.ts";
 import type { Headers } from "./transport.ts";
 
 /** An answer of an endpoint that is no resource. */
@@ -26,6 +27,10 @@ export interface Server {
   readonly store: StoreClient;
   readonly clock: Clock;
   readonly observer: Observer;
+  /** Requests under way on this front. */
+  readonly inflight: Inflight;
+  /** Everything but watches is answered by then, milliseconds. */
+  readonly requestMsMax: number;
   /** The user of a request; undefined: no valid credentials. */
   readonly authenticate: (headers: Headers) => User | undefined;
   /** `host:port` for discovery's server addresses. */

@@ -1,9 +1,9 @@
 // The request path, top to bottom: resolve, authenticate, authorize, negotiate, then one of read, watch and write.
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
+import type { User } from "../api/user.ts";
 import { AssertionFailure } from "../base/assert.ts";
 import { parseDuration } from "../config/duration.ts";
-import { limits } from "../config/limits.ts";
 import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
 import type { Server } from "./context.ts";
@@ -12,7 +12,7 @@ import { type MediaTypes, mediaTypes, negotiateAccept } from "./negotiate.ts";
 import { servePage } from "./pages.ts";
 import { first, type Query } from "./query.ts";
 import { readAll, readOne } from "./readresource.ts";
-import { type Reply, sendStatus } from "./respond.ts";
+import { type Reply, sendStatus, sendText } from "./respond.ts";
 import type { Exchange, Handler } from "./transport.ts";
 import { watchResource } from "./watchresource.ts";
 import { writeResource } from "./writeresource.ts";
@@ -64,6 +64,23 @@ async function answer(
   server.observer.authenticated(user !== undefined);
   if (user === undefined) return sendStatus(reply, unauthorized);
   book.user = user.name;
+  const leave = server.inflight.enter(book.kind, user);
+  if (leave === undefined) return sendTooMany(reply, book);
+  try {
+    await dispatch(server, types, info, reply, book, user);
+  } finally {
+    leave();
+  }
+}
+
+async function dispatch(
+  server: Server,
+  types: MediaTypes,
+  info: RequestInfo | Status,
+  reply: Reply,
+  book: Book,
+  user: User,
+): Promise<void> {
   // Everything authenticated is allowed until the authorization issue puts its table here.
   if (isStatus(info)) return sendStatus(reply, info);
   if (!info.isResource) return servePage(server, types, info, reply);
@@ -85,6 +102,12 @@ async function answer(
   }
 }
 
+/** The reference's plain text, which it writes before it knows of media types. */
+function sendTooMany(reply: Reply, book: Book): void {
+  book.headers.push(["Retry-After", "1"]);
+  sendText(reply, 429, "Too many requests, please try again later.\n");
+}
+
 /** Curl and browsers get indented JSON unless they say otherwise, as on the reference. */
 function isPretty(query: Query, exchange: Exchange): boolean {
   const value = first(query, "pretty");
@@ -97,12 +120,12 @@ function isPretty(query: Query, exchange: Exchange): boolean {
 function deadlineOf(server: Server, query: Query): number | Status {
   const now = server.clock.monotonic();
   const text = first(query, "timeout");
-  if (text === undefined || text === "") return now + limits.requestMsMax;
+  if (text === undefined || text === "") return now + server.requestMsMax;
   const ms = parseDuration(text);
   if (ms === undefined)
     return refuse(
       "BadRequest",
       `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`,
     );
-  return now + (ms <= 0 ? limits.requestMsMax : Math.min(ms, limits.requestMsMax));
+  return now + (ms <= 0 ? server.requestMsMax : Math.min(ms, server.requestMsMax));
 }

@@ -8,9 +8,11 @@ import type { Clock } from "../../src/base/clock.ts";
 import { Fanout } from "../../src/cache/fanout.ts";
 import { type OpenViews, openViews } from "../../src/cache/views.ts";
 import { LogWriter } from "../../src/cache/writer.ts";
+import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
 import type { Server } from "../../src/request/context.ts";
 import { createHandler } from "../../src/request/handle.ts";
+import { Inflight } from "../../src/request/inflight.ts";
 import type { Writers } from "../../src/request/persist.ts";
 import type { Exchange, Handler, Headers } from "../../src/request/transport.ts";
 import { writersOf } from "../../src/request/writeresource.ts";
@@ -97,6 +99,8 @@ export class InProcess {
         authenticated: () => undefined,
         fault: (_id, error) => void this.faults.push(error),
       },
+      inflight: new Inflight(0, 0),
+      requestMsMax: limits.requestMsMax,
       authenticate: () => user,
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
