@@ -1,6 +1,6 @@
 // What is counted and logged of requests: the reference's metric names, and a log line for what is slow or failed.
 import type { Logger } from "./log.ts";
-import type { Registry } from "./metrics.ts";
+import type { Family, Registry } from "./metrics.ts";
 
 /** One finished request. Texts that become labels come from the scheme, never from the path. */
 export interface RequestRecord {
@@ -50,77 +50,82 @@ const byteBuckets = [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 
 /** Requests slower than this are logged at the default level. */
 const slowMs = 1000;
 
+/** The families of requests. */
+interface RequestFamilies {
+  readonly total: Family;
+  readonly duration: Family;
+  readonly slo: Family;
+  readonly sli: Family;
+  readonly sizes: Family;
+  readonly inflight: Family;
+  readonly long: readonly Family[];
+  readonly aborts: Family;
+  readonly outdated: Family;
+  readonly attempts: Family;
+}
+
+/** Registers the families, by the reference's names. */
+function families(registry: Registry): RequestFamilies {
+  const where = ["group", "version", "resource", "subresource", "scope"];
+  const target = [...where, "component"];
+  const seconds = (name: string, help: string, ...labels: string[]): Family =>
+    registry.histogram(name, help, secondBuckets, ...labels, ...target);
+  const watches = (name: string): Family => registry.gauge(name, "Watches being served.", "verb", ...target);
+  return {
+    total: registry.counter(
+      "apiserver_request_total",
+      "Requests by verb, resource and code.",
+      "verb",
+      "dry_run",
+      ...target,
+      "code",
+    ),
+    duration: seconds(
+      "apiserver_request_duration_seconds",
+      "Seconds from the request to the end of its answer.",
+      "verb",
+      "dry_run",
+    ),
+    slo: seconds("apiserver_request_slo_duration_seconds", "The same without long-running requests.", "verb"),
+    sli: seconds("apiserver_request_sli_duration_seconds", "The same, by the name later releases give it.", "verb"),
+    sizes: registry.histogram("apiserver_response_sizes", "Bytes of answers.", byteBuckets, "verb", ...target),
+    inflight: registry.gauge("apiserver_current_inflight_requests", "Requests being served.", "request_kind"),
+    long: [watches("apiserver_longrunning_gauge"), watches("apiserver_longrunning_requests")],
+    aborts: registry.counter(
+      "apiserver_request_aborts_total",
+      "Requests whose client went away before the answer.",
+      "verb",
+      ...where,
+    ),
+    outdated: registry.gauge(
+      "apiserver_requested_deprecated_apis",
+      "Deprecated versions that were asked for.",
+      "group",
+      "removed_release",
+      "resource",
+      "subresource",
+      "version",
+    ),
+    attempts: registry.counter("authentication_attempts", "Authentications by result.", "result"),
+  };
+}
+
 /** Counts into `registry` and logs to `log`. */
 export function createObserver(registry: Registry, log: Logger): Observer {
-  const target = ["group", "version", "resource", "subresource", "scope", "component"];
-  const total = registry.counter(
-    "apiserver_request_total",
-    "Requests by verb, resource and code.",
-    "verb",
-    "dry_run",
-    ...target,
-    "code",
-  );
-  const duration = registry.histogram(
-    "apiserver_request_duration_seconds",
-    "Seconds from the request to the end of its answer.",
-    secondBuckets,
-    "verb",
-    "dry_run",
-    ...target,
-  );
-  const slo = registry.histogram(
-    "apiserver_request_slo_duration_seconds",
-    "As apiserver_request_duration_seconds, without long-running requests.",
-    secondBuckets,
-    "verb",
-    ...target,
-  );
-  const sli = registry.histogram(
-    "apiserver_request_sli_duration_seconds",
-    "The name later releases give apiserver_request_slo_duration_seconds.",
-    secondBuckets,
-    "verb",
-    ...target,
-  );
-  const sizes = registry.histogram("apiserver_response_sizes", "Bytes of answers.", byteBuckets, "verb", ...target);
-  const inflight = registry.gauge("apiserver_current_inflight_requests", "Requests being served.", "request_kind");
-  const long = registry.gauge("apiserver_longrunning_gauge", "Watches being served.", "verb", ...target);
-  const longNew = registry.gauge("apiserver_longrunning_requests", "Watches being served.", "verb", ...target);
-  const aborts = registry.counter(
-    "apiserver_request_aborts_total",
-    "Requests whose client went away before the answer.",
-    "verb",
-    "group",
-    "version",
-    "resource",
-    "subresource",
-    "scope",
-  );
-  const outdated = registry.gauge(
-    "apiserver_requested_deprecated_apis",
-    "Deprecated versions that were asked for.",
-    "group",
-    "removed_release",
-    "resource",
-    "subresource",
-    "version",
-  );
-  const attempts = registry.counter("authentication_attempts", "Authentications by result.", "result");
+  const { inflight, long, outdated, attempts, ...counted } = families(registry);
   let watches = 0;
   for (const kind of ["readOnly", "mutating"]) inflight.set(kind, 0);
+  const moved = (kind: RequestKind, by: number): void => {
+    if (kind !== "long") return inflight.add(kind, by);
+    watches += by;
+    for (const family of long) family.set("WATCH\0\0\0\0\0\0apiserver", watches);
+  };
   return {
-    started: (kind) => {
-      if (kind === "long") watches++;
-      else inflight.add(kind);
-      if (kind === "long") setLong();
-    },
+    started: (kind) => moved(kind, 1),
     finished: (kind, record) => {
-      if (kind === "long") {
-        watches--;
-        setLong();
-      } else inflight.add(kind, -1);
-      count(record, kind);
+      moved(kind, -1);
+      count(counted, record, kind);
+      logRequest(log, record, kind);
     },
     deprecated: (group, version, resource, subresource, removedIn) => {
       outdated.set(`${group}\0${removedIn}\0${resource}\0${subresource}\0${version}`, 1);
@@ -128,28 +133,26 @@ export function createObserver(registry: Registry, log: Logger): Observer {
     authenticated: (success) => attempts.add(success ? "success" : "failure"),
     fault: (id, error) => log.error({ id, err: error }, "A request met a fault"),
   };
+}
 
-  function setLong(): void {
-    const key = "WATCH\0\0\0\0\0\0apiserver";
-    long.set(key, watches);
-    longNew.set(key, watches);
+function count(
+  to: Pick<RequestFamilies, "total" | "duration" | "slo" | "sli" | "sizes" | "aborts">,
+  record: RequestRecord,
+  kind: RequestKind,
+): void {
+  const { verb, group, version, resource, subresource, scope } = record;
+  const at = `${group}\0${version}\0${resource}\0${subresource}\0${scope}`;
+  const where = `${at}\0apiserver`;
+  const dry = record.dryRun ? "All" : "";
+  const seconds = record.durationMs / 1000;
+  to.total.add(`${verb}\0${dry}\0${where}\0${record.code}`);
+  to.duration.observe(`${verb}\0${dry}\0${where}`, seconds);
+  if (kind !== "long") {
+    to.slo.observe(`${verb}\0${where}`, seconds);
+    to.sli.observe(`${verb}\0${where}`, seconds);
   }
-
-  function count(record: RequestRecord, kind: RequestKind): void {
-    const { verb, group, version, resource, subresource, scope } = record;
-    const where = `${group}\0${version}\0${resource}\0${subresource}\0${scope}\0apiserver`;
-    const dry = record.dryRun ? "All" : "";
-    const seconds = record.durationMs / 1000;
-    total.add(`${verb}\0${dry}\0${where}\0${record.code}`);
-    duration.observe(`${verb}\0${dry}\0${where}`, seconds);
-    if (kind !== "long") {
-      slo.observe(`${verb}\0${where}`, seconds);
-      sli.observe(`${verb}\0${where}`, seconds);
-    }
-    if (record.bytes >= 0 && kind === "readOnly") sizes.observe(`${verb}\0${where}`, record.bytes);
-    if (record.code === 499) aborts.add(`${verb}\0${group}\0${version}\0${resource}\0${subresource}\0${scope}`);
-    logRequest(log, record, kind);
-  }
+  if (record.bytes >= 0 && kind === "readOnly") to.sizes.observe(`${verb}\0${where}`, record.bytes);
+  if (record.code === 499) to.aborts.add(`${verb}\0${at}`);
 }
 
 function logRequest(log: Logger, record: RequestRecord, kind: RequestKind): void {

@@ -1,0 +1,166 @@
+// What linters cannot see: tables that must be complete, files nobody imports, sizes, bans in hot files, bounds nobody
+// uses, and documents that name tests which must exist. Each check is a function with a test of its own.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import t from "tap";
+import ts from "typescript";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+/** A file of the project: path from its root, and text. */
+interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+const lineMax = 800;
+const functionLineMax = 70;
+
+/** Paths tracked or about to be, or every file where this is no checkout. */
+function projectFiles(): string[] {
+  const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root });
+  return listed
+    .toString()
+    .split("\n")
+    .filter((path) => path !== "");
+}
+
+function read(path: string): Source {
+  return { path, text: readFileSync(join(root, path), "utf8") };
+}
+
+/** Files that are too long, and functions that are. */
+function oversized({ path, text }: Source): string[] {
+  const found: string[] = [];
+  const lines = text.split("\n").length;
+  if (lines > lineMax) found.push(`${path}: ${lines} lines, at most ${lineMax}`);
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true);
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
+      const from = file.getLineAndCharacterOfPosition(node.getStart(file)).line;
+      const to = file.getLineAndCharacterOfPosition(node.end).line;
+      const name = node.name?.getText(file) ?? "a function";
+      if (to - from + 1 > functionLineMax)
+        found.push(`${path}:${from + 1}: ${name} has ${to - from + 1} lines, at most ${functionLineMax}`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+/** Relative imports of a file, as paths from the root. */
+function importsOf({ path, text }: Source): string[] {
+  const found = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g), ...text.matchAll(/new URL\("(\.[^"]+)"/g)];
+  return found.map((match) => relative(root, resolve(root, dirname(path), (match[1] ?? "").replace(/\.js$/, ".ts"))));
+}
+
+/** Files of src/ that nothing imports and no thread starts. */
+function orphans(sources: readonly Source[]): string[] {
+  const imported = new Set(sources.flatMap(importsOf));
+  return sources
+    .map(({ path }) => path)
+    .filter((path) => path.startsWith("src/") && path !== "src/main.ts" && !imported.has(path));
+}
+
+/** Plugins beside a table that the table does not import. */
+function unlisted(table: Source, siblings: readonly string[]): string[] {
+  const listed = new Set(importsOf(table));
+  return siblings.filter((path) => path !== table.path && dirname(path) === dirname(table.path) && !listed.has(path));
+}
+
+/** What hot files must not do per event. */
+const bans = [
+  ["JSON.parse", /\bJSON\.parse\(/],
+  ["new Error", /\bnew Error\(/],
+  ["structuredClone", /\bstructuredClone\(/],
+] as const;
+
+/** Banned calls in a file marked @hot. */
+function banned({ path, text }: Source): string[] {
+  if (!/^\/\/.*@hot/m.test(text)) return [];
+  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+  return bans.filter(([, pattern]) => pattern.test(code)).map(([name]) => `${path}: ${name} in a hot file`);
+}
+
+/** Bounds of limits.ts that no other file reads. */
+function unusedLimits(limits: Source, others: readonly Source[]): string[] {
+  const names = [...limits.text.matchAll(/^ {2}(\w+):/gm)].map((match) => match[1] ?? "");
+  const all = others.map(({ text }) => text).join("\n");
+  return names.filter((name) => !new RegExp(`\\b${name}\\b`).test(all));
+}
+
+/** Tests an architecture document names that no test file has. */
+function unknownTests(document: string, tests: readonly Source[]): string[] {
+  const all = tests.map(({ text }) => text).join("\n");
+  const named = [...document.matchAll(/^ +Test: (.*)$/gm)].flatMap((match) => [
+    ...(match[1] ?? "").matchAll(/`([^`]+)`/g),
+  ]);
+  return named.map((match) => match[1] ?? "").filter((name) => !all.includes(name));
+}
+
+/** What must not stand in any file: addresses of registries, paths of a machine, unfinished work. */
+function stray({ path, text }: Source): string[] {
+  const found: string[] = [];
+  if (path.endsWith("package-lock.json") && text.includes('"resolved"')) found.push(`${path}: download addresses`);
+  if (/\.(ts|mjs|md)$/.test(path) && path !== "test/tidy.test.ts" && /\b(TODO|FIXME|XXX)\b/.test(text))
+    found.push(`${path}: unfinished`);
+  return found;
+}
+
+t.test("the tree keeps its rules", (t) => {
+  const paths = projectFiles();
+  const code = paths.filter((path) => /^(src|workers|test|perf|scripts)\/.*\.ts$/.test(path)).map(read);
+  const own = code.filter(({ path }) => !path.startsWith("src/api/gen/"));
+  const sources = own.filter(({ path }) => /^(src|workers)\//.test(path));
+  t.same(sources.flatMap(oversized), [], "sizes");
+  t.same(orphans(own.filter(({ path }) => !path.startsWith("test/"))), [], "everything is imported");
+  for (const table of ["src/admission/table.ts", "src/kinds/table.ts"]) {
+    const siblings = sources
+      .map(({ path }) => path)
+      .filter((path) => table !== "src/kinds/table.ts" && path.startsWith(`${dirname(table)}/`));
+    t.same(unlisted(read(table), siblings), [], table);
+  }
+  t.same(sources.flatMap(banned), [], "hot files");
+  const limits = read("src/config/limits.ts");
+  t.same(
+    unusedLimits(
+      limits,
+      code.filter(({ path }) => path !== limits.path),
+    ),
+    [],
+    "limits",
+  );
+  const tests = code.filter(({ path }) => path.startsWith("test/"));
+  t.same(unknownTests(read("ARCHITECTURE.md").text, tests), [], "ARCHITECTURE.md names tests that exist");
+  t.same(
+    paths
+      .filter((path) => /\.(ts|mjs|md|json)$/.test(path))
+      .map(read)
+      .flatMap(stray),
+    [],
+    "nothing stray",
+  );
+  t.end();
+});
+
+t.test("each check finds what it is for", (t) => {
+  const long = `function f() {\n${"  g();\n".repeat(80)}}\n`;
+  t.match(oversized({ path: "a.ts", text: long }), [/f has 82 lines/]);
+  t.same(oversized({ path: "a.ts", text: "x();\n".repeat(900) }).length, 1);
+  const a = { path: "src/a/a.ts", text: 'import { b } from "./b.ts";' };
+  t.same(orphans([a, { path: "src/a/b.ts", text: "" }]), ["src/a/a.ts"]);
+  t.same(unlisted({ path: "src/a/table.ts", text: 'import "./b.ts";' }, ["src/a/b.ts", "src/a/c.ts"]), ["src/a/c.ts"]);
+  t.same(banned({ path: "h.ts", text: "// Fast. @hot\nJSON.parse(x); // new Error(\n" }), [
+    "h.ts: JSON.parse in a hot file",
+  ]);
+  t.same(banned({ path: "h.ts", text: "JSON.parse(x);" }), []);
+  const limits = { path: "l.ts", text: "  used: 1,\n  unused: 2,\n" };
+  t.same(unusedLimits(limits, [{ path: "b.ts", text: "limits.used" }]), ["unused"]);
+  t.same(unknownTests("1. It holds.\n   Test: `a`; `b`.\n", [{ path: "t.ts", text: 't.test("a"' }]), ["b"]);
+  t.same(stray({ path: "package-lock.json", text: '"resolved": "x"' }).length, 1);
+  t.same(stray({ path: "a.md", text: `${"TO"}DO: later` }).length, 1);
+  t.end();
+});
