@@ -66,7 +66,7 @@ class UwsFront implements Listener {
   }
 
   get pending(): number {
-    return this.exchanges.size;
+    return this.exchanges.size + this.streams.size;
   }
 
   get streaming(): number {
@@ -101,7 +101,6 @@ class UwsFront implements Listener {
   cut(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const exchange of this.exchanges) exchange.cut();
     // Connections without a request too: any that is open when the thread ends makes its loop abort the process.
     // Missing from the build's types.
     (this.#app as TemplatedApp & { close(): void }).close();
@@ -197,7 +196,6 @@ class UwsExchange implements Exchange {
   headers: Headers;
   readonly certificate = undefined;
   readonly remote: string;
-  aborted = false;
   /** No request may follow on this connection. */
   last = false;
   readonly #front: UwsFront;
@@ -206,6 +204,9 @@ class UwsExchange implements Exchange {
   /** The answer was handed over; `#done` when the build has all of it and `#res` must not be touched. */
   #answered = false;
   #done = false;
+  #aborted = false;
+  /** The streamed answer, which lives on without this exchange. */
+  #stream: UwsStream | undefined;
   // The body: pieces until somebody asks, then a promise.
   #pieces: Uint8Array[] = [];
   #received = 0;
@@ -284,14 +285,19 @@ class UwsExchange implements Exchange {
     });
   }
 
+  get aborted(): boolean {
+    return this.#aborted || this.#stream?.aborted === true;
+  }
+
   onAbort(gone: () => void): void {
     if (this.aborted) gone();
+    else if (this.#stream !== undefined) this.#stream.onAbort(gone);
     else this.#gone.push(gone);
   }
 
   /** The connection is gone, whoever ended it. */
   #abort(): void {
-    this.aborted = true;
+    this.#aborted = true;
     this.#done = true;
     this.#front.exchanges.delete(this);
     if (this.#settle !== undefined) this.#give(this.#settle, "aborted");
@@ -392,26 +398,22 @@ class UwsExchange implements Exchange {
       return goneStream;
     }
     this.headers = [];
-    const stream = new UwsStream(this.#front, this, this.#res, code, headers, () => this.#finish());
-    this.#gone.push(() => stream.forget());
-    return stream;
+    const gone = [...this.#gone];
+    this.#finish();
+    this.#stream = new UwsStream(this.#front, this.#res, () => writeHead(this.#res, code, headers), gone);
+    return this.#stream;
   }
 }
 
-/** Made apart from the stream: closures of one scope keep everything alive that any of them needs. */
-function headWriter(front: UwsFront, res: HttpResponse, code: number, headers: Headers): () => void {
-  return () => {
-    writeHead(res, code, headers);
-    if (front.closing) res.writeHeader("Connection", "close");
-  };
-}
-
-/** A streamed answer: the head travels with the first chunk, at the latest when the loop comes round. */
+/**
+ * A streamed answer: the head travels with the first chunk, at the latest when the loop comes round. There are thousands
+ * of these for hours, so they keep nothing of their requests.
+ */
 class UwsStream implements AnswerStream {
+  aborted = false;
   readonly #front: UwsFront;
-  readonly #exchange: UwsExchange;
   readonly #res: HttpResponse;
-  readonly #finish: () => void;
+  #gone: (() => void)[];
   #head: (() => void) | undefined;
   #chunk: Uint8Array = blank;
   #accepted = true;
@@ -420,30 +422,31 @@ class UwsStream implements AnswerStream {
   #drained: (() => void) | undefined;
   /** One closure for the life of the stream: exactly one write per cork, or the build sends piecemeal. */
   readonly #write = (): void => {
-    this.#head?.();
-    this.#head = undefined;
+    this.#begin();
     this.#accepted = this.#res.write(this.#chunk as Uint8Array<ArrayBuffer>);
   };
 
-  constructor(
-    front: UwsFront,
-    exchange: UwsExchange,
-    res: HttpResponse,
-    code: number,
-    headers: Headers,
-    finish: () => void,
-  ) {
+  constructor(front: UwsFront, res: HttpResponse, head: () => void, gone: (() => void)[]) {
     this.#front = front;
-    this.#exchange = exchange;
     this.#res = res;
-    this.#finish = finish;
-    this.#head = headWriter(front, res, code, headers);
+    this.#head = head;
+    this.#gone = gone;
     front.streams.add(this);
+    // In place of the exchange's.
+    res.onAborted(() => this.#abort());
     // Mandatory, also where nothing is waiting: without it a stream that was ever behind is closed 10 s later.
     res.onWritable(() => this.#writable());
     setImmediate(() => {
       if (this.#head !== undefined && !this.#ended) this.#send(blank);
     });
+  }
+
+  /** Writes the head, once. */
+  #begin(): void {
+    if (this.#head === undefined) return;
+    this.#head();
+    this.#head = undefined;
+    if (this.#front.closing) this.#res.writeHeader("Connection", "close");
   }
 
   #send(chunk: Uint8Array): boolean {
@@ -471,28 +474,40 @@ class UwsStream implements AnswerStream {
     return true;
   }
 
+  onAbort(gone: () => void): void {
+    this.#gone.push(gone);
+  }
+
+  /** The connection is gone, whoever ended it. */
+  #abort(): void {
+    // None when it was ended or cut by this side.
+    const gone = this.#gone;
+    this.aborted = true;
+    this.#forget();
+    for (const tell of gone) tell();
+  }
+
   end(): void {
     if (this.#ended) return;
-    this.forget();
+    this.#forget();
     const res = this.#res;
     res.cork(() => {
-      this.#head?.();
-      this.#head = undefined;
+      this.#begin();
       // Not told to close: the build would write that header into the body.
       res.end();
     });
-    this.#finish();
   }
 
   abort(): void {
     if (this.#ended) return;
-    this.forget();
-    this.#exchange.cut();
+    this.#forget();
+    this.#res.close();
   }
 
   /** Nothing is written from here on. */
-  forget(): void {
+  #forget(): void {
     this.#ended = true;
+    this.#gone = [];
     this.#front.streams.delete(this);
   }
 }
