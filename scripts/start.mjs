@@ -67,5 +67,10 @@ if (asksNode) {
 
 const child = spawn(runtime, [join(root, "dist", "src", "main.js"), ...args], { stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// Whoever started this may be killed without passing the signal on (npm is): the server does not outlive it.
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) child.kill("SIGTERM");
+}, 500).unref();
 child.on("error", (error) => fail(`the server could not be started: ${error.message}`));
 child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
