@@ -21,6 +21,9 @@ const authenticatedGroup = "system:authenticated";
 /** The administrator's group: may do anything. */
 export const mastersGroup = "system:masters";
 
+/** Authorization headers remembered as right. */
+const knownMax = 1_000;
+
 /** Hash of a token, as TokenUser keeps it. */
 export function hashToken(token: string): string {
   return createHash("sha256").update(token).digest("base64");
@@ -101,18 +104,22 @@ export function createAuthenticator(tokens: readonly TokenUser[]): (headers: Hea
     const all = groups.includes(authenticatedGroup) ? groups : [...groups, authenticatedGroup];
     users.set(hash, { name, uid, groups: all, extra: new Map() });
   }
+  // Headers that were right before: hashing is dearer than the rest of a small read. Wrong ones are never kept.
+  const known = new Map<string, User>();
   return (headers) => {
-    const token = bearerToken(headers);
-    return token === undefined ? undefined : users.get(hashToken(token));
+    const authorization = headers.find(([name]) => name === "authorization")?.[1];
+    if (authorization === undefined) return undefined;
+    const remembered = known.get(authorization);
+    if (remembered !== undefined) return remembered;
+    const token = bearerToken(authorization);
+    const user = token === undefined ? undefined : users.get(hashToken(token));
+    if (user !== undefined && known.size < knownMax) known.set(authorization, user);
+    return user;
   };
 }
 
-/** The token of the first Authorization header, when it is a bearer's. */
-function bearerToken(headers: Headers): string | undefined {
-  for (const [name, value] of headers) {
-    if (name !== "authorization") continue;
-    const [scheme = "", token = ""] = value.trim().split(" ", 2);
-    return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
-  }
-  return undefined;
+/** The token of an Authorization header, when it is a bearer's. */
+function bearerToken(authorization: string): string | undefined {
+  const [scheme = "", token = ""] = authorization.trim().split(" ", 2);
+  return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }

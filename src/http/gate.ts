@@ -98,17 +98,39 @@ export function isHeadFault(checked: Framing | HeadFault): checked is HeadFault 
   return "code" in checked;
 }
 
-const unsafe = /[\x00-\x08\x0a-\x1f\x7f]/g;
+const unsafe = /[\x00-\x08\x0a-\x1f\x7f]/;
+const unsafeAll = new RegExp(unsafe, "g");
 
 /**
  * Encodes the value of a response header: control bytes, line ends above all, become `%XX`, so that no value can end a
  * header or an answer.
  */
 export function encodeHeaderValue(value: string): string {
-  return value.replace(unsafe, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
+  if (!unsafe.test(value)) return value;
+  return value.replace(unsafeAll, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
 }
 
-/** Checks the name of a response header, which is always ours. */
-export function assertHeaderName(name: string): void {
+/** Written by the fronts themselves, in step with what they do to body and connection. */
+const ownHeaders = new Set(["content-length", "date", "transfer-encoding", "connection"]);
+
+/** What was found out about a header name; names are ours, and few. */
+const knownNames = new Map<string, boolean>();
+const knownNamesMax = 1_000;
+
+/** Whether a handler's header is sent: the fronts write some themselves. Asserts that the name is one. */
+export function isSent(name: string): boolean {
+  const known = knownNames.get(name);
+  if (known !== undefined) return known;
   assert(token.test(name), `A header name must be a token: ${JSON.stringify(name)}`);
+  const sent = !ownHeaders.has(name.toLowerCase());
+  if (knownNames.size < knownNamesMax) knownNames.set(name, sent);
+  return sent;
+}
+
+/** Whether a handler asks for the connection to be closed. */
+export function asksClose(headers: Headers): boolean {
+  for (const [name, value] of headers) {
+    if (name.length === "connection".length && name.toLowerCase() === "connection" && value === "close") return true;
+  }
+  return false;
 }

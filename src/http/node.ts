@@ -10,7 +10,7 @@ import { TLSSocket } from "node:tls";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
-import { assertHeaderName, checkHead, encodeHeaderValue, isHeadFault } from "./gate.ts";
+import { asksClose, checkHead, encodeHeaderValue, isHeadFault, isSent } from "./gate.ts";
 import type { Listener, ListenOptions, TlsFiles } from "./listener.ts";
 import { endPaced, goneStream, OpenStreams } from "./streams.ts";
 
@@ -208,12 +208,13 @@ function splitTarget(target: string): { path: string; query: string } {
   return { path: origin.slice(0, mark) || "/", query: origin.slice(mark + 1) };
 }
 
+const ascii = /^[\x20-\x7e]*$/;
+
 /** Node writes header values as latin1: characters beyond ASCII are sent as their UTF-8 bytes. */
 function wireValue(value: string): string {
+  if (ascii.test(value)) return value;
   return Buffer.from(encodeHeaderValue(value), "utf8").toString("latin1");
 }
-
-const ownHeaders = new Set(["content-length", "date", "transfer-encoding", "connection"]);
 
 type Body = Uint8Array | "too-large" | "aborted";
 
@@ -339,14 +340,8 @@ class NodeExchange implements Exchange {
 
   #writeHead(code: number, headers: Headers, length: number | undefined, close: boolean): void {
     const flat: string[] = [];
-    let last = close || this.#front.closing;
-    for (const [name, value] of headers) {
-      const lower = name.toLowerCase();
-      if (lower === "connection" && value === "close") last = true;
-      if (ownHeaders.has(lower)) continue;
-      assertHeaderName(name);
-      flat.push(name, wireValue(value));
-    }
+    const last = close || this.#front.closing || asksClose(headers);
+    for (const [name, value] of headers) if (isSent(name)) flat.push(name, wireValue(value));
     if (length !== undefined) flat.push("Content-Length", String(length));
     if (last) flat.push("Connection", "close");
     this.#res.writeHead(code, flat as never);

@@ -10,7 +10,7 @@ import { createRequire } from "node:module";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
-import { assertHeaderName, checkHead, encodeHeaderValue, type HeadFault, isHeadFault } from "./gate.ts";
+import { asksClose, checkHead, encodeHeaderValue, type HeadFault, isHeadFault, isSent } from "./gate.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { endPaced, goneStream, OpenStreams } from "./streams.ts";
 
@@ -164,21 +164,9 @@ function statusLine(code: number): string {
   return line;
 }
 
-/** Written by the build itself, and doubled when written again. */
-const ownHeaders = new Set(["content-length", "date", "transfer-encoding", "connection"]);
-
-function asksClose(headers: Headers): boolean {
-  for (const [name, value] of headers) if (name.toLowerCase() === "connection" && value === "close") return true;
-  return false;
-}
-
 function writeHead(res: HttpResponse, code: number, headers: Headers): void {
   res.writeStatus(statusLine(code));
-  for (const [name, value] of headers) {
-    if (ownHeaders.has(name.toLowerCase())) continue;
-    assertHeaderName(name);
-    res.writeHeader(name, encodeHeaderValue(value));
-  }
+  for (const [name, value] of headers) if (isSent(name)) res.writeHeader(name, encodeHeaderValue(value));
 }
 
 /** Whether an answer to `method` with `code` has no body (RFC 9110 6.4.1). */
