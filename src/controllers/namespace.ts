@@ -49,6 +49,7 @@ export class NamespaceController {
   readonly #namespaces: Resource;
   readonly #view: LogView;
   readonly #finalizer: string;
+  readonly #claimFinalizer: string;
   /** One resource per log, pods first. */
   readonly #contents: readonly Resource[];
   readonly #terminating = compileSelector({
@@ -70,7 +71,9 @@ export class NamespaceController {
     assert(namespaces?.prefix !== undefined, "Namespaces are stored");
     this.#namespaces = namespaces;
     this.#view = writers.views.log(namespaces.prefix);
-    this.#finalizer = writers.scheme.identity.spell("kubernetes");
+    const { spell } = writers.scheme.identity;
+    this.#finalizer = spell("kubernetes");
+    this.#claimFinalizer = spell("kubernetes.io/pvc-protection");
     this.#contents = contentsOf(writers.scheme.resources);
   }
 
@@ -190,6 +193,7 @@ export class NamespaceController {
     } finally {
       hold.release();
     }
+    if (resource.group === "" && resource.resource === "persistentvolumeclaims") await this.#unprotect(name, resource);
     const left = locate(view, name);
     if (left.length === 0) return;
     remains.views.add(view);
@@ -198,6 +202,22 @@ export class NamespaceController {
       for (const finalizer of decodeStored(resource, view.object(at)).metadata.finalizers ?? []) {
         remains.finalizers.set(finalizer, (remains.finalizers.get(finalizer) ?? 0) + 1);
       }
+    }
+  }
+
+  /** Claims are not in use where no pod is left and none can come: nothing protects them any more. */
+  async #unprotect(name: string, claims: Resource): Promise<void> {
+    const view = this.#writers.views.log(claims.prefix ?? "");
+    for (const at of locate(view, name)) {
+      const { metadata } = decodeStored(claims, view.object(at));
+      const finalizers = metadata.finalizers ?? [];
+      const left = finalizers.filter((finalizer) => finalizer !== this.#claimFinalizer);
+      if (left.length === finalizers.length || metadata.deletionTimestamp === undefined) continue;
+      const request = { ...this.#request(metadata.name ?? "", ""), resource: claims, namespace: name };
+      const patch: Value = new Map([["metadata", new Map([["finalizers", left]])]]);
+      const done = await patchObject(this.#writers, request, { type: "merge", patch });
+      if (isStatus(done) && done.reason !== "NotFound")
+        this.#report(`Unprotecting claim ${metadata.name} failed`, done);
     }
   }
 

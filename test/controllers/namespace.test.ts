@@ -64,6 +64,21 @@ scenario("NamespaceController removes a namespace and everything in it, pods fir
   t.equal(again.code, 201, "the name is free");
 });
 
+scenario("NamespaceController unprotects claims once no pod is left to use them", async (t, server) => {
+  const base = "/api/v1/namespaces/n";
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+  const made = await server.call("POST", `${base}/persistentvolumeclaims`, { metadata: { name: "c" }, spec: claim });
+  t.strictSame(made.json.metadata.finalizers, ["kubernetes.io/pvc-protection"]);
+  const spec = { nodeName: "node", containers: [{ name: "c", image: "i" }] };
+  await server.call("POST", `${base}/pods`, { metadata: { name: "p" }, spec });
+  await server.call("DELETE", base);
+  t.ok(await until(async () => (await server.call("GET", base)).json.status.conditions?.length === 5));
+  t.equal((await server.call("GET", `${base}/persistentvolumeclaims/c`)).code, 200);
+  await server.call("DELETE", `${base}/pods/p?gracePeriodSeconds=0`);
+  t.ok(await gone(server, base));
+});
+
 scenario("NamespaceController waits for finalizers and says so in conditions", async (t, server, reports) => {
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   const base = "/api/v1/namespaces/n";
