@@ -20,16 +20,16 @@ const ranges: readonly FieldRange[] = [
 const macros = new Set(["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"]);
 const timeZonePrefix = /^(?:TZ|CRON_TZ)=/;
 /** Go's units of durations, in nanoseconds. */
-const units: Readonly<Record<string, number>> = {
-  ns: 1,
-  us: 1e3,
-  "\u00b5s": 1e3,
-  "\u03bcs": 1e3,
-  ms: 1e6,
-  s: 1e9,
-  m: 60e9,
-  h: 3600e9,
-};
+const units = new Map([
+  ["ns", 1],
+  ["us", 1e3],
+  ["\u00b5s", 1e3],
+  ["\u03bcs", 1e3],
+  ["ms", 1e6],
+  ["s", 1e9],
+  ["m", 60e9],
+  ["h", 3600e9],
+]);
 const durationMax = 2 ** 63;
 
 /** What is wrong with a schedule, or undefined. */
@@ -91,7 +91,7 @@ function durationFault(text: string): string | undefined {
     rest = rest.slice(number.length);
     const unit = /^[^0-9.]+/.exec(rest)?.[0];
     if (unit === undefined) return `time: missing unit in duration ${JSON.stringify(text)}`;
-    const size = units[unit];
+    const size = units.get(unit);
     if (size === undefined) return `time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`;
     rest = rest.slice(unit.length);
     total += Number(number) * size;

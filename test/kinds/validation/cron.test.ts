@@ -57,6 +57,10 @@ t.test("scheduleFault() says what is wrong in the reference's words", (t) => {
     ["@every x", 'failed to parse duration @every x: time: invalid duration "x"'],
     ["@every 5", 'failed to parse duration @every 5: time: missing unit in duration "5"'],
     ["@every 5y", 'failed to parse duration @every 5y: time: unknown unit "y" in duration "5y"'],
+    [
+      "@every 1constructor",
+      'failed to parse duration @every 1constructor: time: unknown unit "constructor" in duration "1constructor"',
+    ],
     ["TZ=Nowhere/X 0 0 * * *", "provided bad location Nowhere/X: unknown time zone Nowhere/X"],
     ["TZ=../../etc/passwd 0 0 * * *", "provided bad location ../../etc/passwd: unknown time zone ../../etc/passwd"],
     ["TZ=UTC", "expected exactly 5 fields, found 0: []"],
