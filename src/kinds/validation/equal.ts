@@ -90,12 +90,26 @@ function equalMessages(message: Message, a: object | undefined, b: object | unde
   if (a === b) return true;
   if (a === undefined || b === undefined) return false;
   if (a instanceof RawJson || b instanceof RawJson) return equalRaw(a, b);
-  for (const [name, field] of message.byJson) {
-    const left = (a as Record<string, unknown>)[name];
-    const right = (b as Record<string, unknown>)[name];
-    if (left !== right && !equalFields(field, left, right)) return false;
+  const [left, right] = [a as Struct, b as Struct];
+  // What is set is a small part of what could be: only that is looked at. Properties are names of the schema.
+  for (const name in left) {
+    const value = left[name];
+    if (value !== right[name] && !equalNamed(message, name, value, right[name])) return false;
+  }
+  for (const name in right) {
+    if (left[name] === undefined && right[name] !== undefined && !equalNamed(message, name, undefined, right[name])) {
+      return false;
+    }
   }
   return true;
+}
+
+type Struct = Readonly<Record<string, unknown>>;
+
+/** Kind and version are not part of the comparison. */
+function equalNamed(message: Message, name: string, a: unknown, b: unknown): boolean {
+  const field = message.byJson.get(name);
+  return field === undefined || equalFields(field, a, b);
 }
 
 function equalRaw(a: unknown, b: unknown): boolean {
@@ -114,7 +128,9 @@ function equalFields(field: Field, a: unknown, b: unknown): boolean {
 }
 
 function equalLists(field: Field, a: readonly unknown[] = [], b: readonly unknown[] = []): boolean {
-  return a.length === b.length && a.every((item, index) => equalItems(field, item, b[index]));
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (!equalItems(field, a[i], b[i])) return false;
+  return true;
 }
 
 function equalMaps(
