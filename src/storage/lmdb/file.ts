@@ -189,7 +189,10 @@ export function checkWitness(path: string, revision: number): void {
   }
   // Cut short by a power cut it is smaller or empty, never larger.
   const known = Number(text);
-  if (known > revision) throw damaged(`it is at revision ${revision} and was at ${known} before`);
+  if (known > revision) {
+    const mend = `remove ${join(path, "revision")} to go on with it, for example when it is an older copy`;
+    throw damaged(`it is at revision ${revision} and was at ${known} before; ${mend}`);
+  }
 }
 
 /** Notes the revision of a store that is being closed. */
