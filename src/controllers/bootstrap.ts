@@ -6,6 +6,7 @@ import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { Fault } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
+import { noTrace } from "../observe/trace.ts";
 import { Body, decodeAs } from "../request/body.ts";
 import type { Writers } from "../request/persist.ts";
 import { createObject } from "../request/write.ts";
@@ -37,6 +38,7 @@ export async function bootstrapNamespaces(writers: Writers): Promise<Status | un
       user: systemUser(identity.spell),
       dryRun: false,
       deadline: writers.clock.monotonic() + limits.requestMsMax,
+      trace: noTrace,
     };
     const done = await createObject(writers, request, new Body(resource, value, decoded));
     if (isStatus(done) && done.reason !== "AlreadyExists") return done;

@@ -8,6 +8,7 @@ import { assert } from "../base/assert.ts";
 import type { LogView } from "../cache/view.ts";
 import { recordTypes } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
+import { noTrace } from "../observe/trace.ts";
 import { changed, commitRemoval, readCurrent, type WriteRequest, type Writers } from "../request/persist.ts";
 import { decodeStored } from "../request/represent.ts";
 import { systemUser } from "./bootstrap.ts";
@@ -140,6 +141,7 @@ export class EventExpirer {
       user: systemUser(scheme.identity.spell),
       dryRun: false,
       deadline: clock.monotonic() + limits.requestMsMax,
+      trace: noTrace,
     };
     const done = await commitRemoval(this.#writers, request, current);
     // Another write has a note of its own.

@@ -10,6 +10,7 @@ import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/select.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
+import { noTrace } from "../observe/trace.ts";
 import { deleteItems } from "../request/delete.ts";
 import { readCurrent, storedObject, timeText, type WriteRequest, type Writers } from "../request/persist.ts";
 import { decodeStored } from "../request/represent.ts";
@@ -262,6 +263,7 @@ export class NamespaceController {
       user: systemUser(scheme.identity.spell),
       dryRun: false,
       deadline: clock.monotonic() + limits.requestMsMax,
+      trace: noTrace,
     };
   }
 }

@@ -1,6 +1,7 @@
 // What is counted and logged of requests: the reference's metric names, and a log line for what is slow or failed.
 import type { Logger } from "./log.ts";
 import type { Family, Registry } from "./metrics.ts";
+import type { Timing } from "./trace.ts";
 
 /** One finished request. Texts that become labels come from the scheme, never from the path. */
 export interface RequestRecord {
@@ -22,6 +23,8 @@ export interface RequestRecord {
   readonly durationMs: number;
   readonly agent: string;
   readonly remote: string;
+  /** Milliseconds by stage, when somebody asked. */
+  readonly timing: Timing | undefined;
 }
 
 /** How a request counts while it is in flight. */
@@ -167,6 +170,7 @@ function logRequest(log: Logger, record: RequestRecord, kind: RequestKind): void
     latencyMs: Math.round(record.durationMs * 10) / 10,
     agent: record.agent,
     remote: record.remote,
+    ...(record.timing === undefined ? {} : { timing: record.timing }),
   };
   if (notable) log.info(line, "Request");
   else log.debug(line, "Request");

@@ -4,6 +4,7 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import type { RequestKind, RequestRecord } from "../observe/requests.ts";
+import { noTrace, type Trace } from "../observe/trace.ts";
 import type { Server } from "./context.ts";
 import type { RequestInfo, ResourceInfo } from "./info.ts";
 import type { Exchange } from "./transport.ts";
@@ -12,6 +13,7 @@ import type { Exchange } from "./transport.ts";
 export class Book {
   readonly id = nextId();
   user = "";
+  trace: Trace = noTrace;
   done = false;
   readonly headers: (readonly [string, string])[];
   readonly #server: Server;
@@ -19,7 +21,8 @@ export class Book {
   #exchange: Exchange | undefined;
   #info: RequestInfo | Status | undefined;
   readonly #agent: string;
-  readonly #startedMs: number;
+  /** On the monotonic clock. */
+  readonly startedMs: number;
   readonly kind: RequestKind;
   #code = 0;
   #bytes = 0;
@@ -31,7 +34,7 @@ export class Book {
     this.#exchange = exchange;
     this.#info = info;
     this.#agent = exchange.header("user-agent") ?? "";
-    this.#startedMs = server.clock.monotonic();
+    this.startedMs = server.clock.monotonic();
     this.headers = [["Audit-Id", this.id]];
     const warning = deprecation(info);
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
@@ -73,7 +76,7 @@ export class Book {
     const record = this.#record();
     this.#exchange = undefined;
     this.#info = undefined;
-    return report(this.#server, this.kind, record, this.#startedMs);
+    return report(this.#server, this.kind, record, this.startedMs);
   }
 
   #reportDeprecated(): void {
@@ -110,9 +113,10 @@ export class Book {
       dryRun: resource?.query.has("dryRun") ?? false,
       code: this.#code,
       bytes: this.#bytes,
-      durationMs: this.#server.clock.monotonic() - this.#startedMs,
+      durationMs: this.#server.clock.monotonic() - this.startedMs,
       agent: this.#agent,
       remote: exchange.remote,
+      timing: this.trace.timing,
     };
   }
 }

@@ -3,6 +3,7 @@ import type { Resource } from "../api/scheme.ts";
 import type { User } from "../api/user.ts";
 import { assert } from "../base/assert.ts";
 import type { LogView } from "../cache/view.ts";
+import type { Trace } from "../observe/trace.ts";
 import type { Server } from "./context.ts";
 import type { ResourceInfo } from "./info.ts";
 import type { Accepted, MediaTypes } from "./negotiate.ts";
@@ -23,6 +24,7 @@ export interface Call {
   readonly lasts: () => () => void;
   /** Clock.monotonic() by which the request must be answered. */
   readonly deadline: number;
+  readonly trace: Trace;
 }
 
 /** What a read stage needs of a call. */

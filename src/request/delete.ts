@@ -81,7 +81,7 @@ async function attempt(
   request: WriteRequest,
   options: DeleteOptions,
 ): Promise<Written | Status | typeof changed> {
-  const { resource, subresource, namespace, name, user, dryRun } = request;
+  const { resource, subresource, namespace, name, user, dryRun, trace } = request;
   const { identity } = writers.scheme;
   const operation = "delete";
   const attributes = { operation, resource, subresource, namespace, name, user, dryRun, object: undefined } as const;
@@ -90,14 +90,17 @@ async function attempt(
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
   const object = storedObject(writers, resource, current);
+  trace.done("current");
   const strategy = strategyOf(resource, identity);
   const context = strategyContext(writers, request);
   const kept = strategy.checkDelete?.(context, object);
   if (kept !== undefined) return kept;
   const stale = checkPreconditions(request, object.metadata, current, options);
   if (stale !== undefined) return stale;
+  trace.done("validate");
   const vetoed = await validate(writers.admission, { ...attributes, old: object });
   if (vetoed !== undefined) return vetoed;
+  trace.done("admit");
 
   const plan = isNamespace(request)
     ? planNamespace(strategy, object, options, context.now)

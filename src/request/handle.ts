@@ -2,8 +2,10 @@
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
+import { mastersGroup } from "../authn/tokens.ts";
 import { AssertionFailure } from "../base/assert.ts";
 import { parseDuration } from "../config/duration.ts";
+import { noTrace, StageTrace } from "../observe/trace.ts";
 import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
 import type { Server } from "./context.ts";
@@ -35,7 +37,10 @@ export function createHandler(server: Server): Handler {
 async function serve(server: Server, types: MediaTypes, exchange: Exchange): Promise<void> {
   const info = resolve(server.scheme, exchange.method, exchange.path, exchange.query);
   const book = new Book(server, exchange, info);
-  const reply: Reply = { exchange, extra: book.headers, answered: (code, bytes) => book.answered(code, bytes) };
+  const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
+  trace.done("resolve");
+  const answered = (code: number, bytes: number): void => book.answered(code, bytes);
+  const reply: Reply = { exchange, extra: book.headers, answered, trace };
   exchange.onAbort(() => book.gone());
   try {
     await answer(server, types, info, reply, book);
@@ -62,8 +67,12 @@ async function answer(
 ): Promise<void> {
   const user = server.authenticate(reply.exchange.headers);
   server.observer.authenticated(user !== undefined);
+  reply.trace.done("authenticate");
+  // Only administrators learn where the time goes.
+  if (user === undefined || !user.groups.includes(mastersGroup)) reply.trace = noTrace;
   if (user === undefined) return sendStatus(reply, unauthorized);
   book.user = user.name;
+  book.trace = reply.trace;
   const leave = server.inflight.enter(book.kind, user);
   if (leave === undefined) return sendTooMany(reply, book);
   try {
@@ -89,7 +98,9 @@ async function dispatch(
   const accepted = negotiateAccept(reply.exchange.header("accept"), isPretty(info.query, reply.exchange), types);
   if (isStatus(accepted)) return sendStatus(reply, accepted);
   const lasts = () => book.lasts();
-  const call: Call = { server, types, exchange: reply.exchange, reply, info, user, accepted, lasts, deadline };
+  const { exchange, trace } = reply;
+  trace.done("negotiate");
+  const call: Call = { server, types, exchange, reply, info, user, accepted, lasts, deadline, trace };
   switch (info.verb) {
     case "get":
       return readOne(call);
@@ -100,6 +111,11 @@ async function dispatch(
     default:
       return writeResource(call);
   }
+}
+
+/** Whether `trace=1` stands in a raw query: told apart before anything is parsed, because most requests do not ask. */
+function asksTrace(query: string): boolean {
+  return query.includes("trace=1") && /(?:^|&)trace=1(?:&|$)/.test(query);
 }
 
 /** The reference's plain text, which it writes before it knows of media types. */

@@ -17,6 +17,7 @@ import { limits } from "../config/limits.ts";
 import { convert } from "../kinds/convert.ts";
 import type { StrategyContext } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
+import type { Trace } from "../observe/trace.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { changeTypes, type Refusal } from "../storage/store.ts";
 import { decodeDocument, decodeStored, represent } from "./represent.ts";
@@ -43,6 +44,7 @@ export interface WriteRequest {
   readonly dryRun: boolean;
   /** On the monotonic clock, in milliseconds: no try starts after it. */
   readonly deadline: number;
+  readonly trace: Trace;
 }
 
 /** A write that succeeded. */
@@ -181,7 +183,9 @@ export async function commitObject(
   const key = keyOf(prefix, namespace, name);
   const expected = current?.revision ?? 0;
   const type = current === undefined ? changeTypes.create : changeTypes.update;
+  request.trace.done("encode");
   const outcome = await writers.store.commit({ prefix, key, expected, type, selection, body, versionAt });
+  request.trace.done("commit");
   if ("revision" in outcome) return fillRoom(room, outcome.revision);
   return "refused" in outcome ? storeRefusal(outcome) : changed;
 }
@@ -211,6 +215,7 @@ export async function commitRemoval(
     body: last,
     versionAt,
   });
+  request.trace.done("commit");
   if ("revision" in outcome) return outcome.revision;
   return "refused" in outcome ? storeRefusal(outcome) : changed;
 }

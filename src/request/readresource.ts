@@ -19,6 +19,7 @@ const encoder = new TextEncoder();
 export async function readOne(call: Call): Promise<void> {
   const { reply, accepted } = call;
   const found = await find(call);
+  call.trace.done("find");
   if (isStatus(found)) return sendStatus(reply, found, accepted);
   sendJson(reply, 200, found, accepted);
 }
@@ -58,6 +59,7 @@ async function list(call: Call): Promise<Status | undefined> {
   if (isStatus(selector)) return selector;
   const input = readInput(call);
   const found = await readList(input, options, selector);
+  call.trace.done("find");
   if (isStatus(found)) return found;
   await sendList(reply, input, found, accepted, acceptsGzip(call.exchange.header("accept-encoding")));
   return undefined;

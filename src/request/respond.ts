@@ -6,6 +6,7 @@ import { assert } from "../base/assert.ts";
 import { parseJson } from "../codec/json.ts";
 import { prettyJson, yamlText } from "../codec/print.ts";
 import { limits } from "../config/limits.ts";
+import { serverTiming, type Trace } from "../observe/trace.ts";
 import type { Accepted } from "./negotiate.ts";
 import type { AnswerStream, Exchange, Headers } from "./transport.ts";
 
@@ -16,6 +17,8 @@ export interface Reply {
   readonly extra: readonly (readonly [string, string])[];
   /** Told once, before the answer leaves: its code and bytes (-1 for a stream). */
   readonly answered: (code: number, bytes: number) => void;
+  /** Where the time went; its header leaves with the answer. */
+  trace: Trace;
 }
 
 const noCache = ["Cache-Control", "no-cache, private"] as const;
@@ -23,7 +26,10 @@ const encoder = new TextEncoder();
 
 /** Headers of an answer of `contentType`. */
 export function headersOf(reply: Reply, contentType: string, more: Headers = []): Headers {
-  return [...reply.extra, noCache, ["Content-Type", contentType], ...more];
+  reply.trace.done("answer");
+  const { timing } = reply.trace;
+  const timed: Headers = timing === undefined ? more : [...more, ["Server-Timing", serverTiming(timing)]];
+  return [...reply.extra, noCache, ["Content-Type", contentType], ...timed];
 }
 
 /** Sends plain text. */

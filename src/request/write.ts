@@ -51,18 +51,21 @@ async function attempt(
   request: WriteRequest,
   merge: Merge,
 ): Promise<Written | Status | typeof changed> {
-  const { resource, subresource, namespace } = request;
+  const { resource, subresource, namespace, trace } = request;
   const { identity } = writers.scheme;
   const warnings: string[] = [];
 
   const current = request.name === "" ? undefined : readCurrent(writers, resource, namespace, request.name);
   const old = current === undefined ? undefined : requestedObject(writers, resource, current);
+  trace.done("current");
 
   const object = merge(current, old);
   if (isStatus(object)) return object;
   dedupOwners(object.metadata, ownerWarning, warnings);
+  trace.done("merge");
 
   applyDefaults(resource, object, identity);
+  trace.done("default");
 
   const operation = old === undefined ? "create" : "update";
   const name = request.name || (object.metadata.name ?? "");
@@ -71,6 +74,7 @@ async function attempt(
   const refused = await mutate(writers.admission, attributes);
   if (refused !== undefined) return refused;
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
+  trace.done("admit");
 
   const strategy = strategyOf(resource, identity);
   const context = strategyContext(writers, request);
@@ -80,9 +84,11 @@ async function attempt(
       : prepareUpdate(context, request, strategy, object, old, current.revision);
   if (invalid !== undefined) return invalid;
   warnings.push(...(strategy.warnings?.(context, object, old) ?? []));
+  trace.done("validate");
 
   const vetoed = await validate(writers.admission, { ...attributes, name: object.metadata.name ?? "" });
   if (vetoed !== undefined) return vetoed;
+  trace.done("admit");
 
   if (current !== undefined && old !== undefined && isReleased(object, old)) {
     return release(writers, request, object, current, warnings);

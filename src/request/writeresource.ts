@@ -79,6 +79,7 @@ async function create(call: Call): Promise<Written | Status | undefined> {
   const request = requestOf(call, "CreateOptions");
   if (isStatus(request)) return request;
   const body = readBody(server.scheme, info.resource, bytes, format);
+  call.trace.done("decode");
   return isStatus(body) ? body : createObject(writersOf(server), { ...request, name: "" }, body);
 }
 
@@ -91,6 +92,7 @@ async function update(call: Call): Promise<Written | Status | undefined> {
   const format = negotiateBody(exchange.header("content-type"), types);
   if (typeof format !== "string") return format;
   const body = readBody(server.scheme, info.resource, bytes, format);
+  call.trace.done("decode");
   return isStatus(body) ? body : updateObject(writersOf(server), request, body);
 }
 
@@ -102,6 +104,7 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
   const request = requestOf(call, "PatchOptions");
   if (isStatus(request)) return request;
   const parsed = readPatch(type, bytes);
+  call.trace.done("decode");
   return isStatus(parsed) ? parsed : patchObject(writersOf(call.server), request, parsed);
 }
 
@@ -157,6 +160,7 @@ async function deleteOptions(call: Call): Promise<ReturnType<typeof readDeleteOp
 /** The body; undefined when the client went away. */
 async function readBytes(call: Call): Promise<Uint8Array | Status | undefined> {
   const bytes = await call.exchange.body(limits.bodyBytesMax);
+  call.trace.done("body");
   if (bytes === "aborted") return undefined;
   if (bytes !== "too-large") return bytes;
   return refuse("RequestEntityTooLarge", `Request entity too large: limit is ${limits.bodyBytesMax}`);
@@ -167,9 +171,9 @@ function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
   return isStatus(options) ? options : { ...plainRequest(call), dryRun: options.dryRun };
 }
 
-function plainRequest({ info, user, deadline }: Call): WriteRequest {
+function plainRequest({ info, user, deadline, trace }: Call): WriteRequest {
   const { resource, subresource, namespace, name } = info;
-  return { resource, subresource: subresource?.name ?? "", namespace, name, user, dryRun: false, deadline };
+  return { resource, subresource: subresource?.name ?? "", namespace, name, user, dryRun: false, deadline, trace };
 }
 
 /** RFC 7234 warn-text: a quoted string, without what a header cannot hold. */

@@ -10,6 +10,7 @@ import { type OpenViews, openViews } from "../../src/cache/views.ts";
 import { LogWriter } from "../../src/cache/writer.ts";
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
+import type { RequestRecord } from "../../src/observe/requests.ts";
 import type { Server } from "../../src/request/context.ts";
 import { createHandler } from "../../src/request/handle.ts";
 import { Inflight } from "../../src/request/inflight.ts";
@@ -65,7 +66,7 @@ export class MemoryStore implements StoreClient {
   }
 }
 
-const user: User = { name: "admin", uid: "", groups: ["system:masters"], extra: new Map() };
+const administrator: User = { name: "admin", uid: "", groups: ["system:masters"], extra: new Map() };
 
 /** A server without sockets. */
 export class InProcess {
@@ -75,6 +76,10 @@ export class InProcess {
   /** The wall clock, in milliseconds; the monotonic one runs by itself. */
   nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
   readonly faults: unknown[] = [];
+  /** Who asks; an administrator unless a test says otherwise. */
+  user = administrator;
+  /** What was reported of the request before. */
+  lastRecord: RequestRecord | undefined;
   readonly #handler: Handler;
   readonly #views: OpenViews;
   readonly #writer: LogWriter;
@@ -94,14 +99,16 @@ export class InProcess {
       clock,
       observer: {
         started: () => undefined,
-        finished: () => undefined,
+        finished: (_kind, record) => {
+          this.lastRecord = record;
+        },
         deprecated: () => undefined,
         authenticated: () => undefined,
         fault: (_id, error) => void this.faults.push(error),
       },
       inflight: new Inflight(0, 0),
       requestMsMax: limits.requestMsMax,
-      authenticate: () => user,
+      authenticate: () => this.user,
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
       metrics: () => Promise.resolve(""),
