@@ -3,6 +3,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { limits } from "../../src/config/limits.ts";
 import {
   type Change,
+  changeTypes,
   type Mismatch,
   type Record,
   type Refusal,
@@ -10,6 +11,7 @@ import {
   StoreError,
 } from "../../src/storage/store.ts";
 import { change, readBody } from "../support/changes.ts";
+import { random } from "../support/random.ts";
 
 /** How the suite gets at an engine. */
 export interface Engine {
@@ -52,6 +54,41 @@ function outcome(result: Record | Mismatch | Refusal | undefined): string {
   if (result === undefined) return "nothing";
   if ("refused" in result) return result.refused;
   return "revision" in result ? `revision ${result.revision}` : `actual ${result.actual}`;
+}
+
+/** The contract in its simplest form: everything is remembered, and what is left is computed. */
+class Model {
+  revision = 0;
+  #floor = 0;
+  readonly #records: { readonly revision: number; readonly key: string; readonly deleted: boolean }[] = [];
+
+  modOf(key: string): number {
+    const last = this.#records.findLast((record) => record.key === key);
+    return last === undefined || last.deleted ? 0 : last.revision;
+  }
+
+  apply({ key, expected, type }: Change): string {
+    const name = key.slice(key.lastIndexOf("/") + 1);
+    const actual = this.modOf(name);
+    if (actual !== expected) return `actual ${actual}`;
+    this.#records.push({ revision: ++this.revision, key: name, deleted: type === changeTypes.delete });
+    return `revision ${this.revision}`;
+  }
+
+  compact(revision: number): void {
+    this.#floor = Math.max(this.#floor, Math.min(revision, this.revision));
+  }
+
+  /** Everything above the floor, and of each key what was alive at it. */
+  get left(): number[] {
+    const newest = new Map<string, number>();
+    for (const { revision, key, deleted } of this.#records) {
+      if (revision <= this.#floor) newest.set(key, deleted ? 0 : revision);
+    }
+    return this.#records
+      .filter(({ revision, key }) => revision > this.#floor || newest.get(key) === revision)
+      .map(({ revision }) => revision);
+  }
 }
 
 /** Runs the suite. */
@@ -345,6 +382,39 @@ export function storeContract(t: Test, engine: Engine): void {
       await store.close();
     },
   );
+
+  t.test(`${engine.name}: random batches, compactions and reopens end as a simple model says`, async (t) => {
+    const { open } = fresh();
+    let store = open();
+    const seed = Number(process.env["ORCH_SEED"] ?? Date.now() % 1_000_000);
+    const pick = random(seed);
+    const model = new Model();
+    const wrong: string[] = [];
+    for (let step = 0; step < 300; step++) {
+      const changes = Array.from({ length: pick(12) }, () => {
+        const key = `k${pick(10)}`;
+        const mod = pick(5) === 0 ? pick(model.revision + 2) : model.modOf(key);
+        return change(mod === 0 ? "create" : pick(3) === 0 ? "delete" : "update", key, mod, "", pick(3) * 2500);
+      });
+      const wanted = changes.map((one) => model.apply(one));
+      const got = store.commit(changes).map(outcome);
+      if (String(got) !== String(wanted)) wrong.push(`step ${step}: ${got} instead of ${wanted}`);
+      if (pick(4) === 0) {
+        const floor = pick(model.revision + 1);
+        for (let done = false; !done; ) done = store.compact(floor);
+        model.compact(floor);
+      }
+      if (pick(20) === 0) {
+        await store.close();
+        store = open();
+      }
+      const left = recordsOf(store).map(({ revision }) => revision);
+      if (String(left) !== String(model.left)) wrong.push(`step ${step}: ${left} are left instead of ${model.left}`);
+    }
+    t.same(wrong.slice(0, 3), [], `ORCH_SEED=${seed}`);
+    t.ok(store.floor > 0);
+    await store.close();
+  });
 
   t.test(`${engine.name}: a store belongs to one identity and one owner`, async (t) => {
     const { path, open } = fresh();
