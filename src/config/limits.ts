@@ -33,6 +33,8 @@ export const limits = {
   namespacePassMsMax: 2_000,
   /** Deletes of one deletecollection that are under way at once. */
   collectionDeletesMax: 32,
+  /** Names and keys beyond this are refused for their length alone: a pattern takes up to 0.1 µs per character. */
+  patternCharsMax: 64 * KiB,
   /** Annotations, keys plus values (reference: 256 KiB). */
   annotationsBytesMax: 256 * KiB,
   /** Faults of one object that are looked for and answered; the reference has no limit, and its answers outgrow requests. */

@@ -1,5 +1,6 @@
 // Formats of names, keys and numbers, each as a function that lists what is wrong with a value in the reference's
 // words (apimachinery util/validation); an empty list means the value is fine. Lengths are bytes of UTF-8.
+import { limits } from "../config/limits.ts";
 import type { NameFormat } from "./strategy.ts";
 
 const label1123 = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -106,6 +107,7 @@ export function rangeMessage(low: number, high: number): string {
 function check(value: string, rule: Format, bytesMax: number): string[] {
   const faults: string[] = [];
   if (bytesOf(value) > bytesMax) faults.push(lengthMessage(bytesMax));
+  if (value.length > limits.patternCharsMax && faults.length > 0) return faults;
   if (!rule.whole.test(value)) faults.push(rule.message);
   return faults;
 }
@@ -132,7 +134,7 @@ export function isDns1035Label(value: string): string[] {
 
 /** Name with an optional `prefix/`: keys of labels, annotations, conditions, extended resources. */
 export function isQualifiedName(value: string): string[] {
-  const parts = value.split("/");
+  const parts = value.split("/", 3);
   const faults: string[] = [];
   if (parts.length > 2) {
     return [
@@ -147,7 +149,9 @@ export function isQualifiedName(value: string): string[] {
   }
   if (name === "") faults.push("name part must be non-empty");
   else if (bytesOf(name) > 63) faults.push(`name part ${lengthMessage(63)}`);
-  if (!formats.qualifiedName.whole.test(name)) faults.push(`name part ${formats.qualifiedName.message}`);
+  if (name.length <= limits.patternCharsMax && !formats.qualifiedName.whole.test(name)) {
+    faults.push(`name part ${formats.qualifiedName.message}`);
+  }
   return faults;
 }
 

@@ -19,6 +19,7 @@ import type { NameFormat } from "./strategy.ts";
 
 const managerBytesMax = 128;
 const subresourceBytesMax = 256;
+const ownersShownMax = 20;
 
 /** The two finalizers garbage collection answers to. */
 export const collectorFinalizers = { orphan: "orphan", foreground: "foregroundDeletion" } as const;
@@ -58,6 +59,7 @@ export function validateMetaUpdate(
 export function validateLabels(labels: ReadonlyMap<string, string> | undefined, path: string): FieldError[] {
   const errors: FieldError[] = [];
   for (const [key, value] of labels ?? []) {
+    if (errors.length > limits.fieldErrorsMax) break;
     for (const fault of isQualifiedName(key)) errors.push(invalid(path, key, fault));
     for (const fault of isLabelValue(value)) errors.push(invalid(path, value, fault));
   }
@@ -69,6 +71,7 @@ export function validateAnnotations(annotations: ReadonlyMap<string, string> | u
   const errors: FieldError[] = [];
   let bytes = 0;
   for (const [key, value] of annotations ?? []) {
+    if (errors.length > limits.fieldErrorsMax) break;
     for (const fault of isQualifiedName(key.toLowerCase())) errors.push(invalid(path, key, fault));
     bytes += bytesOf(key) + bytesOf(value);
   }
@@ -141,6 +144,8 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
   const path = "metadata.ownerReferences";
   const errors: FieldError[] = [];
   let controller: string | undefined;
+  // The whole list is shown with every controller too many: printed once, and not all of a very long one.
+  let list: GoText | undefined;
   for (const owner of owners) {
     errors.push(...validateOwner(owner, path));
     if (owner.controller !== true) continue;
@@ -148,9 +153,10 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
       controller = owner.name ?? "";
       continue;
     }
-    const list = new GoText(`[]v1.OwnerReference{${owners.map(ownerText).join(", ")}}`);
+    list ??= new GoText(`[]v1.OwnerReference{${owners.slice(0, ownersShownMax).map(ownerText).join(", ")}}`);
     const found = `Found "true" in references for ${controller} and ${owner.name ?? ""}`;
     errors.push(invalid(path, list, `Only one reference can have Controller set to true. ${found}`));
+    if (errors.length > limits.fieldErrorsMax) break;
   }
   return errors;
 }

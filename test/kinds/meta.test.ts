@@ -127,6 +127,23 @@ t.test("validateMetaUpdate() reports a forbidden change twice, as the reference 
   t.end();
 });
 
+t.test("validateMeta() stays small however much is wrong", (t) => {
+  const many = Array.from({ length: 20_000 }, (_, index) => String(index));
+  const ownerReferences = many.map((uid) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    name: uid.repeat(50),
+    uid,
+    controller: true,
+  }));
+  const labels = new Map(many.map((key) => [`!${key}`, "!"]));
+  const errors = validateMeta({ ...base, labels, ownerReferences }, true, "dns1123-subdomain", identity);
+  const status = invalidObject("", "Pod", "a", errors);
+  t.equal(status.details?.causes?.length, 1000);
+  t.ok(status.message.length < 10_000_000, `${status.message.length} characters`);
+  t.end();
+});
+
 interface Step {
   readonly method?: string;
   readonly path?: string;

@@ -67,3 +67,18 @@ t.test("nextPemBlock() finds blocks one after the other", (t) => {
   t.equal(nextPemBlock("-----BEGIN A-----\neA==\n-----END B-----\n"), undefined);
   t.end();
 });
+
+t.test("nextPemBlock() takes no longer for text made to confuse it", (t) => {
+  const lines = "-----BEGIN A-----\n".repeat(150_000);
+  // Quadratic work on these would outlast the test runner's patience.
+  for (const text of [
+    lines,
+    `${lines}-----END B-----\n`,
+    "-----END A-----\n".repeat(150_000),
+    `-----BEGIN A-----\n${"a: b\n".repeat(500_000)}`,
+  ]) {
+    t.equal(nextPemBlock(text), undefined);
+  }
+  t.equal(nextPemBlock(`${lines}eA==\n-----END A-----\n`)?.block.bytes.toString(), "x");
+  t.end();
+});
