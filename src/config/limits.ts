@@ -120,6 +120,8 @@ export const limits = {
    * they are never a position in a history, so a watch from one gets 410 and not every event since the first start.
    */
   firstRevision: 100,
+  /** Longest CPU profile. */
+  profileSecondsMax: 60,
   /** Chunk a list is gathered into. */
   listChunkBytes: 1 * MiB,
   /** How long a hold may keep segments from being recycled. */

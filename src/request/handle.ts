@@ -92,7 +92,7 @@ async function dispatch(
 ): Promise<void> {
   // Everything authenticated is allowed until the authorization issue puts its table here.
   if (isStatus(info)) return sendStatus(reply, info);
-  if (!info.isResource) return servePage(server, types, info, reply);
+  if (!info.isResource) return servePage(server, types, info, user, reply);
   const deadline = deadlineOf(server, info.query);
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
   const accepted = negotiateAccept(reply.exchange.header("accept"), isPretty(info.query, reply.exchange), types);

@@ -7,15 +7,23 @@ import {
   discoveryDocument,
 } from "../api/discovery.ts";
 import { isStatus, type Status } from "../api/status.ts";
+import type { User } from "../api/user.ts";
 import type { Server } from "./context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "./info.ts";
 import { type MediaTypes, negotiateAccept, notOffered } from "./negotiate.ts";
+import { serveProfile } from "./profiles.ts";
 import { headersOf, type Reply, sendJson, sendNotFoundPage, sendStatus, sendText } from "./respond.ts";
 
 const encoder = new TextEncoder();
 
 /** Answers a request for something that is no resource. */
-export async function servePage(server: Server, types: MediaTypes, info: NonResourceInfo, reply: Reply): Promise<void> {
+export async function servePage(
+  server: Server,
+  types: MediaTypes,
+  info: NonResourceInfo,
+  user: User,
+  reply: Reply,
+): Promise<void> {
   const { path, verb } = info;
   const accept = reply.exchange.header("accept");
   const health = server.health(path, info.query.has("verbose"), info.query.get("exclude") ?? []);
@@ -24,6 +32,7 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
     return sendText(reply, 200, await server.metrics(), "text/plain; version=0.0.4; charset=utf-8");
   }
   const reads = verb === "get";
+  if (reads && (await serveProfile(info, user, reply))) return;
   if (path === "/version" || path === "/version/") {
     return reads ? sendNegotiated(reply, types, accept, server.version) : sendStatus(reply, methodNotAllowed);
   }
