@@ -5,7 +5,8 @@ import { assert } from "../base/assert.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
 import type { BookmarkText } from "./bookmark.ts";
-import { emptyCounts, LogWatchers, type Surroundings, type WatchCounts } from "./follow.ts";
+import { addCounts, emptyCounts, type WatchCounts } from "./counts.ts";
+import { LogWatchers, type Surroundings } from "./follow.ts";
 import { Gather } from "./gather.ts";
 import type { Representation } from "./group.ts";
 import type { LogView } from "./view.ts";
@@ -95,7 +96,8 @@ export class Fanout {
   counts(): ReadonlyMap<string, WatchCounts> {
     const all = new Map<string, WatchCounts>();
     for (const [prefix, counts] of this.#past) all.set(prefix, { ...counts });
-    for (const [view, log] of this.#logs) all.set(view.prefix, sum(all.get(view.prefix) ?? emptyCounts(), log.counts));
+    for (const [view, log] of this.#logs)
+      all.set(view.prefix, addCounts(all.get(view.prefix) ?? emptyCounts(), log.counts));
     return all;
   }
 
@@ -215,19 +217,6 @@ export class Fanout {
     log.close();
     this.#logs.delete(log.view);
     const { prefix } = log.view;
-    this.#past.set(prefix, sum(this.#past.get(prefix) ?? emptyCounts(), log.counts));
+    this.#past.set(prefix, addCounts(this.#past.get(prefix) ?? emptyCounts(), log.counts));
   }
-}
-
-function sum(a: WatchCounts, b: WatchCounts): WatchCounts {
-  return {
-    watchers: a.watchers + b.watchers,
-    groups: a.groups + b.groups,
-    events: a.events + b.events,
-    bytes: a.bytes + b.bytes,
-    initEvents: a.initEvents + b.initEvents,
-    bookmarks: a.bookmarks + b.bookmarks,
-    terminated: a.terminated + b.terminated,
-    expired: a.expired + b.expired,
-  };
 }

@@ -14,31 +14,12 @@ import type { Selector } from "../api/selector.ts";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { expiredEvent } from "./bookmark.ts";
+import { emptyCounts } from "./counts.ts";
 import { eventForms, type Gather } from "./gather.ts";
 import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
-import { type Location, type LogView, recordTypes } from "./view.ts";
+import { gatherInitial } from "./initial.ts";
+import { type LogView, recordTypes } from "./view.ts";
 import { type Watcher, watcherStates } from "./watcher.ts";
-
-/** What was done, for metrics. Only grows, except `watchers` and `groups`. */
-export interface WatchCounts {
-  watchers: number;
-  groups: number;
-  /** Events of the log delivered, and all bytes. */
-  events: number;
-  bytes: number;
-  /** Synthetic ADDED events. */
-  initEvents: number;
-  bookmarks: number;
-  /** Cut off because they took nothing, or lagged too far. */
-  terminated: number;
-  /** Ended with 410, at the start or behind. */
-  expired: number;
-}
-
-/** Zero of everything. */
-export function emptyCounts(): WatchCounts {
-  return { watchers: 0, groups: 0, events: 0, bytes: 0, initEvents: 0, bookmarks: 0, terminated: 0, expired: 0 };
-}
 
 /** What the watchers of a log need from the front they live on. */
 export interface Surroundings {
@@ -164,7 +145,7 @@ export class LogWatchers {
     this.#schedule();
   }
 
-  /** True when every synced watcher has everything up to revision(). */
+  /** True when every synced watcher has everything this view holds. */
   get inStep(): boolean {
     return this.#cursor === this.view.head;
   }
@@ -393,12 +374,12 @@ export class LogWatchers {
   #catchUp(): void {
     if (this.#runnable.size === 0) return;
     const bytesBefore = this.counts.bytes;
-    for (const watcher of [...this.#runnable]) {
-      if (!this.#runnable.has(watcher)) continue;
+    let turns = this.#runnable.size;
+    for (const watcher of this.#runnable) {
+      // Who had its turn goes to the back of the queue, where this pass does not come.
+      if (turns-- === 0 || this.counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
       this.#step(watcher);
-      // Who had its turn goes to the back of the queue.
       if (this.#runnable.delete(watcher)) this.#runnable.add(watcher);
-      if (this.counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
     }
   }
 
@@ -455,40 +436,13 @@ export class LogWatchers {
     const revision = view.head === watcher.position ? 0 : watcher.startRevision;
     if (revision !== 0 && revision < view.floor) return this.#expire(watcher);
     gather.reset();
-    const done = this.#gatherInitial(watcher, revision);
+    const done = gatherInitial(view, gather, watcher, revision, this.#namespaced);
     this.counts.initEvents += gather.count;
     if (done) {
       if (watcher.initialEnd !== undefined) gather.addBytes(watcher.initialEnd.at(watcher.startRevision));
       watcher.state = watcherStates.lagging;
     }
     if (gather.length > 0) this.#send(watcher, gather.bytes());
-  }
-
-  #gatherInitial(watcher: Watcher, revision: number): boolean {
-    const { view } = this;
-    const { gather } = this.#around;
-    const { match, namespace, representation, selector } = watcher.group;
-    const name = selector.fields.find(({ field, operator }) => field === "metadata.name" && operator === "=");
-    if (name !== undefined && (namespace !== "" || !this.#namespaced)) {
-      const at = revision === 0 ? view.get(namespace, name.value) : view.getAt(namespace, name.value, revision);
-      if (at !== 0 && (match === undefined || match(view.selectionSource(at), view.selectionAt(at)))) {
-        gather.addInitial(view, at, representation.transform);
-      }
-      return true;
-    }
-    let examined = 0;
-    let done = true;
-    view.scan(namespace, watcher.after, revision, (at: Location, key: string) => {
-      if (match === undefined || match(view.selectionSource(at), view.selectionAt(at))) {
-        gather.addInitial(view, at, representation.transform);
-      }
-      examined += 1;
-      if (gather.length < limits.sliceBytesMax && examined < limits.initialRecordsMax) return true;
-      watcher.after = key;
-      done = false;
-      return false;
-    });
-    return done;
   }
 
   #send(watcher: Watcher, bytes: Uint8Array): void {
@@ -510,7 +464,8 @@ export class LogWatchers {
   #expire(watcher: Watcher): void {
     if (watcher.state === watcherStates.ended) return;
     this.counts.expired += 1;
-    const revision = this.#revisionBefore(watcher.position, watcher.revision);
+    const position = watcher.state === watcherStates.synced ? this.#cursor : watcher.position;
+    const revision = this.#revisionBefore(position, watcher.revision);
     this.#remove(watcher);
     const event = expiredEvent(revision, this.view.floor);
     this.counts.bytes += event.length;
