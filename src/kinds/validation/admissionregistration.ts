@@ -58,8 +58,10 @@ function checkReviewVersions(out: Errors, path: string, versions: readonly strin
     out.push(required(path, `must specify one of ${reviewVersions.join(", ")}`));
     return;
   }
+  const seen = new Set<string>();
   for (const [i, version] of versions.entries()) {
-    if (versions.indexOf(version) < i) out.push(duplicate(at(path, i), version));
+    if (seen.has(version)) out.push(duplicate(at(path, i), version));
+    seen.add(version);
     faults(out, at(path, i), version, isDns1035Label(version));
   }
   if (!versions.some((version) => reviewVersions.includes(version))) {
@@ -93,12 +95,13 @@ function checkWild(out: Errors, path: string, list: readonly string[], others: s
 function checkResources(out: Errors, path: string, resources: readonly string[]): void {
   if (resources.length === 0) out.push(required(path));
   const plain = resources.filter((resource) => !resource.includes("/"));
+  const given = new Set(resources);
   for (const [i, resource] of resources.entries()) {
     if (resource === "") out.push(required(at(path, i)));
     const [name = "", sub] = resource.split("/");
     if (sub === undefined || resource === "*/*") continue;
-    const covered = sub !== "*" && resources.includes(`${name}/*`) ? `${name}/*` : undefined;
-    const everywhere = name !== "*" && resources.includes(`*/${sub}`) ? `*/${sub}` : undefined;
+    const covered = sub !== "*" && given.has(`${name}/*`) ? `${name}/*` : undefined;
+    const everywhere = name !== "*" && given.has(`*/${sub}`) ? `*/${sub}` : undefined;
     for (const by of [covered, everywhere]) {
       if (by) out.push(invalid(at(path, i), resource, `if '${by}' is present, must not specify ${resource}`));
     }

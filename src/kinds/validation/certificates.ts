@@ -68,8 +68,10 @@ export function validateSigningRequest({ spec, status }: Request, { identity }: 
   for (const [i, usage] of (spec.usages ?? []).entries()) {
     if (!usages.includes(usage)) out.push(notSupported(at("spec.usages", i), usage, usages));
   }
+  const seen = new Set<string>();
   for (const [i, usage] of (spec.usages ?? []).entries()) {
-    if ((spec.usages ?? []).indexOf(usage) < i) out.push(duplicate(at("spec.usages", i), usage));
+    if (seen.has(usage)) out.push(duplicate(at("spec.usages", i), usage));
+    seen.add(usage);
   }
   if (spec.signerName === identity.spell("kubernetes.io/legacy-unknown")) {
     out.push(invalid("spec.signerName", spec.signerName, "the legacy signerName is not allowed via this API version"));

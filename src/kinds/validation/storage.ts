@@ -175,9 +175,11 @@ export function validateCsiNode({ spec }: storage.CSINode): FieldError[] {
 }
 
 function checkTopologyKeys(out: Errors, path: string, keys: readonly string[]): void {
-  for (const [i, key] of keys.entries()) {
+  const seen = new Set<string>();
+  for (const key of keys) {
     if (key === "") out.push(required(path));
-    if (keys.indexOf(key) < i) out.push(duplicate(path, key));
+    if (seen.has(key)) out.push(duplicate(path, key));
+    seen.add(key);
     faults(out, path, key, isQualifiedName(key));
   }
 }
@@ -185,8 +187,9 @@ function checkTopologyKeys(out: Errors, path: string, keys: readonly string[]): 
 /** Rules of a changed CSI node: drivers come and go but do not change. */
 export function validateCsiNodeUpdate(object: storage.CSINode, old: storage.CSINode): FieldError[] {
   const out = validateCsiNode(object);
+  const drivers = new Map(object.spec.drivers?.map((driver) => [driver.name, driver]));
   for (const before of old.spec.drivers ?? []) {
-    const now = object.spec.drivers?.find((driver) => driver.name === before.name);
+    const now = drivers.get(before.name);
     if (now !== undefined && !equal("storage/v1.CSINodeDriver", now, before)) {
       out.push(invalid("CSINodeDriver", now, immutableMessage));
     }
