@@ -15,7 +15,7 @@ const retryMs = 1000;
 export class Controllers {
   /** Undefined: not to be run. */
   readonly #namespaces: NamespaceController | undefined;
-  readonly #events: EventExpirer;
+  readonly #events: EventExpirer | undefined;
   readonly #server: Server;
   readonly #log: Logger;
   #stopped = false;
@@ -24,7 +24,7 @@ export class Controllers {
   constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number) {
     this.#server = server;
     this.#log = log;
-    this.#events = new EventExpirer(writersOf(server), eventTtlMs);
+    if (running.includes("eventttl")) this.#events = new EventExpirer(writersOf(server), eventTtlMs);
     if (!running.includes("namespace")) return;
     this.#namespaces = new NamespaceController(writersOf(server), (message, cause) => {
       log.warn(isStatus(cause) ? { status: cause.message } : { err: cause }, message);
@@ -33,7 +33,7 @@ export class Controllers {
 
   /** Resolves when the namespaces of the start exist. */
   async start(): Promise<void> {
-    this.#events.start();
+    this.#events?.start();
     this.#namespaces?.start();
     while (!this.#stopped) {
       const refused = await bootstrapNamespaces(writersOf(this.#server));
@@ -45,7 +45,7 @@ export class Controllers {
 
   stop(): void {
     this.#stopped = true;
-    this.#events.stop();
+    this.#events?.stop();
     this.#namespaces?.stop();
   }
 }

@@ -37,7 +37,7 @@ export interface Config {
 }
 
 /** Every controller, by name. */
-export const controllerNames = ["namespace"] as const;
+export const controllerNames = ["namespace", "eventttl"] as const;
 
 /** Reads parsed flags. Returns the one line to print when they contradict each other. */
 export function readConfig(values: FlagValues): Config | string {

@@ -143,7 +143,7 @@ export const flags = [
     default: "1h0m0s",
     min: 1,
     max: 31_536_000_000,
-    help: "How long events are kept.",
+    help: "How long events are kept after they were written last.",
   },
   {
     name: "identity",
@@ -158,7 +158,7 @@ export const flags = [
     group: "API",
     type: "string",
     default: "*",
-    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace.",
+    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl.",
   },
   {
     name: "runtime-config",

@@ -26,7 +26,15 @@ export const limits = {
   /** List items one JSON patch may shift to make or close gaps: about 100 ms of a front. */
   patchShiftedItemsMax: 20_000_000,
   /** How often events past their time to live are looked for. */
-  eventExpiryMs: 5_000,
+  eventLookMs: 1_000,
+  /** Events removed per look: 1,000 a second, the rate at which the reference's store revokes leases. */
+  eventRemovalsPerLookMax: 1_000,
+  /** Of these, under way at once. */
+  eventRemovalsAtOnceMax: 16,
+  /** Writes of events kept in mind until they are due, about 150 bytes each; beyond, events are read again when there is room. */
+  eventNotesMax: 500_000,
+  /** Events read at the start in one turn of the loop: about two milliseconds. */
+  eventsReadPerTurnMax: 64,
   /** Changes in a terminating namespace are gathered this long before it is looked at again. */
   namespacePassMsMin: 50,
   /** A namespace that cannot go yet is looked at again by then, news or not. */

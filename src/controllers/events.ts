@@ -5,84 +5,122 @@ import type { Event } from "../api/gen/core_v1.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import type { LogView } from "../cache/view.ts";
+import type { Location, LogView } from "../cache/view.ts";
 import { recordTypes } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
-import { changed, commitRemoval, readCurrent, type WriteRequest, type Writers } from "../request/persist.ts";
+import { changed, commitRemoval, type StoredState, type WriteRequest, type Writers } from "../request/persist.ts";
 import { decodeStored } from "../request/represent.ts";
 import { systemUser } from "./bootstrap.ts";
 
-/** When a write of an event is so old that the event goes. */
+/** A write of an event, by key (relative to the prefix) and revision. */
 interface Note {
-  /** Key relative to the prefix. */
   readonly key: string;
   readonly revision: number;
-  /** On the wall clock. */
-  readonly dueMs: number;
 }
+
+/** How fast it works; tests choose their own. */
+export interface ExpiryPace {
+  /** Between two looks, in milliseconds. */
+  readonly lookMs: number;
+  readonly removalsPerLook: number;
+  readonly notesMax: number;
+  /** Events of the start that are read in one turn of the loop. */
+  readonly recordsPerTurn: number;
+}
+
+const usualPace: ExpiryPace = {
+  lookMs: limits.eventLookMs,
+  removalsPerLook: limits.eventRemovalsPerLookMax,
+  notesMax: limits.eventNotesMax,
+  recordsPerTurn: limits.eventsReadPerTurnMax,
+};
 
 /** Runs from start() to stop(). */
 export class EventExpirer {
   readonly #writers: Writers;
   readonly #ttlMs: number;
-  readonly #lookMs: number;
+  readonly #pace: ExpiryPace;
   readonly #events: Resource;
   readonly #view: LogView;
-  /** Of events that were there at the start, and of removals the store refused. */
-  #before = new NoteQueue([]);
-  /** Removals the store refused in this pass. */
+  readonly #notes: Notes;
+  /** Notes the store refused to act on; first in the next look. */
   #refused: Note[] = [];
-  /** Of writes since the start. */
-  #since = new NoteQueue([]);
   #position = 0;
+  /** Raised by everything that makes a reading of all events worthless. */
+  #reading = 0;
+  /** Not every event has a note: all must be read again, once there is room. */
+  #incomplete = false;
   #unfollow: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #running = false;
+  #looking = false;
 
-  constructor(writers: Writers, ttlMs: number, lookMs: number = limits.eventExpiryMs) {
+  constructor(writers: Writers, ttlMs: number, pace: ExpiryPace = usualPace) {
     this.#writers = writers;
     this.#ttlMs = ttlMs;
-    this.#lookMs = lookMs;
+    this.#pace = pace;
+    this.#notes = new Notes(ttlMs);
     const events = writers.scheme.find("", "v1", "events")?.stored;
     assert(events?.prefix !== undefined, "Events are stored");
     this.#events = events;
     this.#view = writers.views.log(events.prefix);
   }
 
-  /** Takes note of what is there, and follows the log. A time to live of 0 keeps events forever. */
+  /** Takes note of what is there, a little per turn, and follows the log. A time to live of 0 keeps events forever. */
   start(): void {
     if (this.#ttlMs <= 0) return;
-    this.#takeAll();
+    void this.#readAll();
     this.#unfollow = this.#view.onNews(() => this.#follow());
-    this.#timer = setInterval(() => void this.#pass(), this.#lookMs);
+    this.#timer = setInterval(() => void this.#look(), this.#pace.lookMs);
     this.#timer.unref();
   }
 
-  /** No pass starts after this. */
+  /** No look starts after this. */
   stop(): void {
     clearInterval(this.#timer);
     this.#unfollow?.();
-  }
-
-  /** Events that were there before: their own words tell when they were written last. */
-  #takeAll(): void {
-    this.#view.drain();
-    this.#position = this.#view.head;
-    const notes: Note[] = [];
-    const nowMs = this.#writers.clock.now();
-    this.#view.scan("", "", 0, (at, key) => {
-      const event = decodeStored(this.#events, this.#view.object(at)) as Event;
-      notes.push({ key, revision: this.#view.revisionOf(at), dueMs: lastWriteMs(event, nowMs) + this.#ttlMs });
-      return true;
-    });
-    this.#before = new NoteQueue(notes);
-    this.#since = new NoteQueue([]);
+    this.#reading++;
   }
 
   /** Writes it keeps in mind. */
   get noted(): number {
-    return this.#before.size + this.#since.size;
+    return this.#notes.count + this.#refused.length;
+  }
+
+  /** Events that are there: their own words tell when they were written last. What is written from now on, follow() sees. */
+  async #readAll(): Promise<void> {
+    const reading = ++this.#reading;
+    this.#incomplete = false;
+    this.#notes.clear();
+    this.#refused = [];
+    const upTo = this.#view.drain();
+    this.#position = this.#view.head;
+    for (let after: string | undefined = ""; after !== undefined && reading === this.#reading; ) {
+      after = this.#readSome(after, upTo);
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Reads events from the first after `after` on; the last one's key when there may be more. */
+  #readSome(after: string, upTo: number): string | undefined {
+    const nowMs = this.#writers.clock.now();
+    let left = this.#pace.recordsPerTurn;
+    let last: string | undefined;
+    this.#view.scan("", after, 0, (at, key) => {
+      const revision = this.#view.revisionOf(at);
+      if (revision <= upTo) {
+        const event = decodeStored(this.#events, this.#view.object(at)) as Event;
+        this.#note({ key, revision }, lastWriteMs(event, nowMs) + this.#ttlMs);
+      }
+      last = --left > 0 ? undefined : key;
+      return left > 0;
+    });
+    return last;
+  }
+
+  #note(note: Note, dueMs: number): void {
+    if (this.noted < this.#pace.notesMax) this.#notes.add(note, dueMs);
+    else this.#incomplete = true;
   }
 
   #follow(): void {
@@ -91,48 +129,41 @@ export class EventExpirer {
     for (; this.#position < this.#view.head; this.#position++) {
       const at = this.#view.at(this.#position);
       // Too late for this stretch of the log: what is alive says all there is to know.
-      if (at === 0) return this.#takeAll();
+      if (at === 0) return void this.#readAll();
       const type = this.#view.typeOf(at);
       if (type !== recordTypes.create && type !== recordTypes.update) continue;
-      this.#since.push({ key: this.#view.keyOf(at), revision: this.#view.revisionOf(at), dueMs });
+      this.#note({ key: this.#view.keyOf(at), revision: this.#view.revisionOf(at) }, dueMs);
     }
   }
 
-  async #pass(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
+  async #look(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
     try {
       this.#follow();
-      const work = async (): Promise<void> => {
-        for (let note = this.#next(); note !== undefined; note = this.#next()) await this.#remove(note);
-      };
-      await Promise.all(Array.from({ length: limits.collectionDeletesMax }, work));
-      if (this.#refused.length > 0) this.#before = this.#before.with(this.#refused);
-    } finally {
+      // What could not be noted is read again when half of the room is free; what is dropped here is read then, too.
+      if (this.#incomplete && 2 * this.noted < this.#pace.notesMax) void this.#readAll();
+      const due = [...this.#refused, ...this.#notes.take(this.#writers.clock.now(), this.#pace.removalsPerLook)];
       this.#refused = [];
-      this.#running = false;
+      let next = 0;
+      const work = async (): Promise<void> => {
+        for (let note = due[next++]; note !== undefined; note = due[next++]) await this.#remove(note);
+      };
+      await Promise.all(Array.from({ length: Math.min(limits.eventRemovalsAtOnceMax, due.length) }, work));
+    } finally {
+      this.#looking = false;
     }
   }
 
-  /** The next note that is due and still the last word on its event. */
-  #next(): Note | undefined {
-    // A store that takes nothing now will later.
-    while (this.#refused.length === 0) {
-      const nowMs = this.#writers.clock.now();
-      const note = this.#before.take(nowMs) ?? this.#since.take(nowMs);
-      if (note === undefined) return undefined;
-      const [namespace = "", name = ""] = note.key.split("/");
-      const at = this.#view.get(namespace, name);
-      if (at !== 0 && this.#view.revisionOf(at) === note.revision) return note;
-    }
-    return undefined;
-  }
-
+  /** Removes the event if the write noted was its last one. */
   async #remove(note: Note): Promise<void> {
+    // A store that takes nothing now will later.
+    if (this.#refused.length > 0) return void this.#refused.push(note);
     const [namespace = "", name = ""] = note.key.split("/");
+    this.#view.drain();
+    const at = this.#view.get(namespace, name);
+    if (at === 0 || this.#view.revisionOf(at) !== note.revision) return;
     const { clock, scheme } = this.#writers;
-    const current = readCurrent(this.#writers, this.#events, namespace, name);
-    if (current === undefined || current.revision !== note.revision) return;
     const request: WriteRequest = {
       resource: this.#events,
       subresource: "",
@@ -143,48 +174,61 @@ export class EventExpirer {
       deadline: clock.monotonic() + limits.requestMsMax,
       trace: noTrace,
     };
-    const done = await commitRemoval(this.#writers, request, current);
+    const done = await commitRemoval(this.#writers, request, this.#stateAt(at, note.revision));
     // Another write has a note of its own.
     if (isStatus(done)) this.#refused.push(note);
     else assert(done === changed || done > 0, "A removal has a revision");
   }
+
+  /** Copies: the record may be recycled while the removal is under way. */
+  #stateAt(at: Location, revision: number): StoredState {
+    return {
+      revision,
+      body: Buffer.from(this.#view.object(at)),
+      versionAt: this.#view.versionAt(at),
+      selection: Uint8Array.from(this.#view.selection(at)),
+    };
+  }
 }
 
-/** Notes in the order they are due. */
-class NoteQueue {
-  /** Oldest first from #oldest on. */
-  #notes: Note[];
-  #oldest = 0;
+/** A time to live is told apart in this many steps, an hour's in seconds. */
+const stepsPerTtl = 3600;
 
-  constructor(notes: Note[]) {
-    this.#notes = notes.sort((a, b) => a.dueMs - b.dueMs);
+/** Notes by the step they are due in. Adding one costs the same however many there are. */
+class Notes {
+  count = 0;
+  readonly #stepMs: number;
+  readonly #steps = new Map<number, Note[]>();
+
+  constructor(ttlMs: number) {
+    this.#stepMs = Math.max(1, ttlMs / stepsPerTtl);
   }
 
-  get size(): number {
-    return this.#notes.length - this.#oldest;
+  clear(): void {
+    this.#steps.clear();
+    this.count = 0;
   }
 
-  /** Adds a note that is due after all others. */
-  push(note: Note): void {
-    this.#notes.push(note);
+  add(note: Note, dueMs: number): void {
+    const step = Math.ceil(dueMs / this.#stepMs);
+    const notes = this.#steps.get(step);
+    if (notes === undefined) this.#steps.set(step, [note]);
+    else notes.push(note);
+    this.count++;
   }
 
-  /** The same notes and some more. */
-  with(notes: readonly Note[]): NoteQueue {
-    return new NoteQueue([...notes, ...this.#notes.slice(this.#oldest)]);
-  }
-
-  /** Takes the first note if it is due. */
-  take(nowMs: number): Note | undefined {
-    const note = this.#notes[this.#oldest];
-    if (note === undefined || note.dueMs > nowMs) return undefined;
-    this.#oldest++;
-    // Amortised: half of what is kept is still to come.
-    if (2 * this.#oldest >= this.#notes.length) {
-      this.#notes = this.#notes.slice(this.#oldest);
-      this.#oldest = 0;
+  /** Takes notes that are due, at most `max`. */
+  take(nowMs: number, max: number): Note[] {
+    const taken: Note[] = [];
+    for (const [step, notes] of this.#steps) {
+      if (step * this.#stepMs > nowMs) continue;
+      // From the end: taking some of many moves none of the others.
+      taken.push(...notes.splice(Math.max(0, notes.length - (max - taken.length))));
+      if (notes.length === 0) this.#steps.delete(step);
+      if (taken.length === max) break;
     }
-    return note;
+    this.count -= taken.length;
+    return taken;
   }
 }
 

@@ -1,9 +1,10 @@
 import t from "tap";
-import { EventExpirer } from "../../src/controllers/events.ts";
+import { EventExpirer, type ExpiryPace } from "../../src/controllers/events.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const events = "/api/v1/namespaces/default/events";
 const ttlMs = 3_600_000;
+const quick: ExpiryPace = { lookMs: 1, removalsPerLook: 1000, notesMax: 1000, recordsPerTurn: 1000 };
 
 function event(name: string, more: object = {}): object {
   return { metadata: { name }, involvedObject: { namespace: "default", kind: "Pod", name: "p" }, ...more };
@@ -26,7 +27,7 @@ t.test("EventExpirer removes events nobody wrote to for the time to live", async
   await create("seen", "2026-01-02T03:34:05Z");
   await create("future", "3026-01-02T03:34:05Z");
   server.nowMs = startMs + 0.5 * hour;
-  const expirer = new EventExpirer(server.writers, ttlMs, 5);
+  const expirer = new EventExpirer(server.writers, ttlMs, quick);
   expirer.start();
   server.nowMs = startMs + 0.75 * hour;
   await create("quiet");
@@ -57,11 +58,71 @@ t.test("EventExpirer removes events nobody wrote to for the time to live", async
 t.test("EventExpirer keeps events forever when the time to live is 0", async (t) => {
   const server = await openInProcess();
   await server.call("POST", events, event("old"));
-  const expirer = new EventExpirer(server.writers, 0, 1);
+  const expirer = new EventExpirer(server.writers, 0, quick);
   expirer.start();
   server.nowMs += 100 * ttlMs;
   await until(() => false, 50);
   t.strictSame(await names(server), ["old"]);
+  expirer.stop();
+  server.close();
+});
+
+t.test(
+  "EventExpirer reads what is there a few per turn, and an event written meanwhile keeps its whole time",
+  async (t) => {
+    const server = await openInProcess();
+    for (let i = 10; i < 40; i++) await server.call("POST", events, event(`e${i}`));
+    server.nowMs += ttlMs / 2;
+    const expirer = new EventExpirer(server.writers, ttlMs, { ...quick, recordsPerTurn: 7 });
+    expirer.start();
+    t.equal(expirer.noted, 7);
+    // Its own words say that it is as old as the others.
+    await server.call("PUT", `${events}/e39`, event("e39", { count: 2 }));
+    t.ok(await until(() => expirer.noted === 30));
+    server.nowMs += ttlMs / 2;
+    t.ok(await until(async () => (await names(server)).join() === "e39"));
+    server.nowMs += ttlMs / 2;
+    t.ok(await until(async () => (await names(server)).length === 0));
+    expirer.stop();
+    server.close();
+  },
+);
+
+t.test("EventExpirer removes a bounded number per look", async (t) => {
+  const server = await openInProcess();
+  for (let i = 10; i < 40; i++) await server.call("POST", events, event(`e${i}`));
+  const expirer = new EventExpirer(server.writers, ttlMs, { ...quick, lookMs: 20, removalsPerLook: 8 });
+  expirer.start();
+  t.ok(await until(() => expirer.noted === 30));
+  server.nowMs += ttlMs;
+  const left = new Set<number>();
+  t.ok(
+    await until(async () => {
+      left.add(expirer.noted);
+      return (await names(server)).length === 0;
+    }),
+  );
+  left.forEach((count) => t.ok([30, 22, 14, 6, 0].includes(count), `${count}`));
+  expirer.stop();
+  server.close();
+});
+
+t.test("EventExpirer keeps a bounded number of writes in mind and still removes every event", async (t) => {
+  const server = await openInProcess();
+  const make = async (from: number): Promise<void> => {
+    for (let i = from; i < from + 30; i++) await server.call("POST", events, event(`e${i}`));
+  };
+  await make(10);
+  const expirer = new EventExpirer(server.writers, ttlMs, { ...quick, notesMax: 12, recordsPerTurn: 5 });
+  expirer.start();
+  t.ok(await until(() => expirer.noted === 12));
+  server.nowMs += 1000;
+  await make(40);
+  t.equal(expirer.noted, 12);
+  server.nowMs += ttlMs - 1000;
+  t.ok(await until(async () => (await names(server)).length === 30), "those of the start are over");
+  server.nowMs += 1000;
+  t.ok(await until(async () => (await names(server)).length === 0), "and the others, which it had not noted");
   expirer.stop();
   server.close();
 });
