@@ -2,6 +2,7 @@
 // appends their results to perf/results.ndjson.
 import { fanout } from "./load/fanout.ts";
 import { list } from "./load/list.ts";
+import { silent } from "./load/silent.ts";
 import { write } from "./load/write.ts";
 
 type Benchmark = (only: readonly string[], args: readonly string[]) => Promise<void>;
@@ -10,6 +11,7 @@ type Benchmark = (only: readonly string[], args: readonly string[]) => Promise<v
 const benchmarks: ReadonlyMap<string, Benchmark> = new Map([
   ["fanout", fanout],
   ["list", list],
+  ["silent", silent],
   ["write", write],
 ]);
 

@@ -62,6 +62,8 @@ class NodeFront implements Listener {
   readonly #shared: boolean;
   /** Connections that carry no further request. */
   readonly #spent = new WeakSet<Socket>();
+  /** Connections whose handshake is complete. */
+  readonly #secured = new WeakSet<Socket>();
   /** Requests under way on each connection: Node starts pipelined ones all at once. */
   readonly #under = new WeakMap<Socket, number>();
 
@@ -76,6 +78,7 @@ class NodeFront implements Listener {
     this.#server.on("connection", (socket) => {
       if (this.closing) socket.destroy();
     });
+    this.#server.on("secureConnection", (socket: Socket) => this.#secured.add(socket));
     this.#server.on("request", (req, res) => this.#accept(req, res));
     // For the gate to refuse like any other malformed head.
     this.#server.on("checkExpectation", (req, res) => this.#accept(req, res));
@@ -166,7 +169,8 @@ class NodeFront implements Listener {
   #malformed(error: NodeJS.ErrnoException, socket: Socket): void {
     const { _httpMessage: underWay } = socket as { _httpMessage?: ServerResponse | null };
     if (this.#spent.has(socket) && underWay) return;
-    if (!socket.writable || error.code === "ECONNRESET" || underWay?.headersSent === true) {
+    const handshaking = socket instanceof TLSSocket && !this.#secured.has(socket);
+    if (handshaking || !socket.writable || error.code === "ECONNRESET" || underWay?.headersSent === true) {
       socket.destroy(error);
       return;
     }
