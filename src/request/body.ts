@@ -3,20 +3,25 @@
 
 import { quote } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
+import type { Message } from "../api/schema.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { badRequest, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { decode, Fault, parseJson } from "../codec/json.ts";
+import { openEnvelope, protobufValue } from "../codec/protobuf.ts";
 import { parseYaml } from "../codec/yaml.ts";
 
 /** What a body is written in. */
-export type BodyFormat = "json" | "yaml";
+export type BodyFormat = "json" | "yaml" | "protobuf";
 
 /** A parsed body and the type it names; empty where it names none. */
 export interface TypedValue {
   readonly apiVersion: string;
   readonly kind: string;
+  /** Null for protobuf: what the bytes say depends on the type. */
   readonly value: Value;
+  /** The message of a protobuf body. */
+  readonly message?: Uint8Array;
 }
 
 const typeStruct =
@@ -24,11 +29,25 @@ const typeStruct =
 
 /** Parses a body and reads its type, as the reference does before it decodes anything. */
 export function readTyped(bytes: Uint8Array, format: BodyFormat): TypedValue | Fault {
+  if (format === "protobuf") return readEnvelope(bytes);
   const value = format === "yaml" ? parseYaml(bytes) : parseJson(bytes);
   if (value instanceof Fault) {
     return format === "yaml" ? value : new Fault(`couldn't get version/kind; json parse error: ${value.message}`);
   }
   return typeOf(value);
+}
+
+function readEnvelope(bytes: Uint8Array): TypedValue | Fault {
+  const envelope = openEnvelope(bytes);
+  if (envelope instanceof Fault) return envelope;
+  const { apiVersion, kind, raw } = envelope;
+  if (apiVersion.split("/").length > 2) return new Fault(`unexpected GroupVersion string: ${apiVersion}`);
+  return { apiVersion, kind, value: null, message: raw };
+}
+
+/** What a body says, read as `message`. */
+export function bodyValue(message: Message, typed: TypedValue): Value | Fault {
+  return typed.message === undefined ? typed.value : protobufValue(message, typed.message);
 }
 
 /** The type a value names. */
@@ -96,26 +115,24 @@ export function readBody(scheme: Scheme, resource: Resource, bytes: Uint8Array, 
       `the object provided is unrecognized (must be of type ${resource.kind}): ${typed.message} (${summary})`,
     );
   }
-  const decoded = decodeTyped(scheme, resource, typed);
-  if (decoded instanceof Fault) {
+  const body = decodeTyped(scheme, resource, typed);
+  if (body instanceof Fault) {
     const version = typed.apiVersion === "" ? resource.version : (typed.apiVersion.split("/").pop() ?? "");
     const kind = typed.kind === "" ? resource.kind : typed.kind;
-    return badRequest(
-      `${kind} in version ${quote(version)} cannot be handled as a ${resource.kind}: ${decoded.message}`,
-    );
+    return badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${resource.kind}: ${body.message}`);
   }
   if (typed.apiVersion !== "" && typed.apiVersion !== resource.apiVersion) {
     const message = `the API version in the data (${typed.apiVersion}) does not match the expected API version (${resource.apiVersion})`;
     return badRequest(message);
   }
-  return new Body(resource, typed.value, decoded);
+  return body;
 }
 
-/** Decodes a value that names a type; the fault has no frame yet. Another version of the same kind decodes as `resource`. */
-export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedValue): ApiObject | Fault {
+/** Decodes a body that names a type; the fault has no frame yet. Another version of the same kind decodes as `resource`. */
+export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedValue): Body | Fault {
   const apiVersion = typed.apiVersion === "" ? resource.apiVersion : typed.apiVersion;
   const kind = typed.kind === "" ? resource.kind : typed.kind;
-  if (apiVersion === resource.apiVersion && kind === resource.kind) return decodeAs(resource, typed.value);
+  if (apiVersion === resource.apiVersion && kind === resource.kind) return decodeBody(resource, typed);
   const slash = apiVersion.indexOf("/");
   const group = slash < 0 ? "" : apiVersion.slice(0, slash);
   const found = scheme.findKind(group, apiVersion.slice(slash + 1), kind);
@@ -124,12 +141,18 @@ export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedValu
       `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme "pkg/runtime/scheme.go:100"`,
     );
   }
-  const decoded = decodeAs(found, typed.value);
+  const decoded = decodeBody(found, typed);
   if (decoded instanceof Fault) return decoded;
-  const same = found.stored !== undefined && found.stored === resource.stored;
-  if (same) return decodeAs(resource, typed.value);
+  if (found.stored !== undefined && found.stored === resource.stored) return decodeBody(resource, typed);
   const from = `${found.version}.${found.message.shortName}`;
   return new Fault(`converting (${from}) to (${internalType(resource)}): unknown conversion`);
+}
+
+function decodeBody(resource: Resource, typed: TypedValue): Body | Fault {
+  const value = bodyValue(resource.message, typed);
+  if (value instanceof Fault) return value;
+  const decoded = decodeAs(resource, value);
+  return decoded instanceof Fault ? decoded : new Body(resource, value, decoded);
 }
 
 /** How the reference prints the unversioned type of a kind: `core.ConfigMap`, `apps.Deployment`. */

@@ -88,8 +88,9 @@ export function mergePatch(
   const patched = applyPatch(document, patch);
   if (patched instanceof PatchFault) return refusePatch(patched);
   const typed = typeOf(patched.value);
-  const object = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
-  if (object instanceof Fault) return invalidPatch(patched, object);
+  const body = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
+  if (body instanceof Fault) return invalidPatch(patched, body);
+  const object = body.take();
   const misnamed = checkName(request, object);
   return isStatus(misnamed) ? misnamed : object;
 }

@@ -15,7 +15,7 @@ export interface Accepted {
 }
 
 /** Formats of a request body. */
-export type BodyFormat = "json" | "yaml";
+export type BodyFormat = "json" | "yaml" | "protobuf";
 
 interface Clause {
   readonly type: string;
@@ -104,6 +104,7 @@ export function negotiateBody(contentType: string | undefined, types: MediaTypes
   const type = (contentType.split(";")[0] ?? "").trim().toLowerCase();
   if (type === "application/json") return "json";
   if (type === "application/yaml") return "yaml";
+  if (type === types.protobuf) return "protobuf";
   const message = `the body of the request was in an unknown format - accepted media types include: ${types.offered}`;
   return refuse("UnsupportedMediaType", message);
 }
