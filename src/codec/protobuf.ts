@@ -27,6 +27,7 @@ export function openEnvelope(bytes: Uint8Array): Envelope | Fault {
     const message = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]";
     return new Fault(message);
   }
+  if (bytes.length === magic.length) return new Fault("empty body");
   let apiVersion = "";
   let kind = "";
   let raw = new Uint8Array(0);
