@@ -42,6 +42,17 @@ export function formatMicroTime(ms: number): string {
   return formatSeconds(seconds, `.${String(micros).padStart(6, "0")}Z`);
 }
 
+/** Years JSON can show: 0000-01-01T00:00:00Z up to the end of 9999, in seconds since 1970. */
+const secondsMin = -62_167_219_200;
+const secondsMax = 253_402_300_799;
+
+/** The canonical text of an instant; undefined for one whose year JSON cannot show. */
+export function formatInstant({ seconds, nanos }: Instant, type: "Time" | "MicroTime"): string | undefined {
+  if (seconds < secondsMin || seconds > secondsMax) return undefined;
+  if (type === "Time") return formatSeconds(seconds, "Z");
+  return formatSeconds(seconds, `.${String(Math.floor(nanos / 1000)).padStart(6, "0")}Z`);
+}
+
 /** The canonical text of what a client sent; undefined for Go's zero time. */
 export function canonicalTime(text: string, type: "Time" | "MicroTime"): string | undefined | TimeError {
   if (type === "Time" && isCanonicalTime(text)) return text;

@@ -1,0 +1,400 @@
+// From protobuf to a typed object: the same object the JSON of the same content decodes to. Every body in protobuf
+// passes here, so nothing about the bytes is trusted; faults carry the texts of the reference's generated readers.
+// Unknown fields are skipped. A field that comes twice counts as protobuf says: scalars last, messages merged.
+import { formatDuration } from "../api/duration.ts";
+import { canonicalText, isPlainCanonical, quantityErrors } from "../api/quantity.ts";
+import { type Message, RawJson } from "../api/schema.ts";
+import { formatInstant, zeroTimeSeconds } from "../api/time.ts";
+import { assert } from "../base/assert.ts";
+import { limits } from "../config/limits.ts";
+import { zeroOf } from "./decode.ts";
+import { Fault } from "./fault.ts";
+import { planOf, type Slot, shapes } from "./plan.ts";
+import { parseJson } from "./scan.ts";
+import { type WireField, type WirePlan, wirePlanOf, wireTypes } from "./wireplan.ts";
+import { writeValue } from "./write.ts";
+
+type Target = Record<string, unknown>;
+
+/** Texts of the generated readers. */
+const texts = {
+  eof: "unexpected EOF",
+  overflow: "proto: integer overflow",
+  negative: "proto: negative length found during unmarshaling",
+  group: "proto: unexpected end of group",
+  depth: "exceeded max depth",
+} as const;
+
+/** Where the bytes are being read. The first fault ends the reading: every reader returns at once behind it. */
+export class ProtoReader {
+  readonly #bytes: Buffer;
+  at: number;
+  depth = 0;
+  fault: string | undefined = undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.at = 0;
+  }
+
+  /** Notes the first fault. */
+  fail(text: string): void {
+    this.fault ??= text;
+  }
+
+  /** An unsigned number; what exceeds 2^53 comes out inexact. */
+  varint(end: number): number {
+    const first = this.#bytes[this.at];
+    if (first !== undefined && first < 0x80 && this.at < end) {
+      this.at += 1;
+      return first;
+    }
+    let value = 0;
+    let scale = 1;
+    for (let index = 0; index < 10; index += 1) {
+      const byte = this.at < end ? this.#bytes[this.at] : undefined;
+      if (byte === undefined) {
+        this.fail(texts.eof);
+        return 0;
+      }
+      this.at += 1;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 0x80;
+    }
+    this.fail(texts.overflow);
+    return 0;
+  }
+
+  /** A 64-bit number, exact: a bigint beyond 2^53. */
+  integer(end: number, signed: boolean): number | bigint {
+    const start = this.at;
+    const quick = this.varint(end);
+    if (quick <= Number.MAX_SAFE_INTEGER && this.at - start < 9) return quick;
+    let value = 0n;
+    for (let index = this.at - 1; index >= start; index -= 1) {
+      value = (value << 7n) | BigInt((this.#bytes[index] ?? 0) & 0x7f);
+    }
+    const exact = signed ? BigInt.asIntN(64, value) : BigInt.asUintN(64, value);
+    const number = Number(exact);
+    return Number.isSafeInteger(number) ? number : exact;
+  }
+
+  /** A 32-bit number: the low bits of what was sent, as Go converts. */
+  int32(end: number, signed: boolean): number {
+    const value = this.integer(end, true);
+    const low = typeof value === "bigint" ? Number(BigInt.asUintN(32, value)) : value % 4_294_967_296;
+    return signed ? low | 0 : low >>> 0;
+  }
+
+  /** The end of what a length announces; `end` when it lies beyond. */
+  span(end: number): number {
+    const length = this.varint(end);
+    // Go reads lengths as signed numbers.
+    if (length >= 2 ** 63) this.fail(texts.negative);
+    if (this.at + length <= end) return this.at + length;
+    this.fail(texts.eof);
+    return end;
+  }
+
+  /** Text up to `end`. Bytes that are no UTF-8 become U+FFFD, as they would in JSON. */
+  text(end: number): string {
+    const start = this.at;
+    this.at = end;
+    return this.#bytes.toString("utf8", start, end);
+  }
+
+  /** Bytes up to `end`. */
+  slice(end: number): Buffer {
+    const start = this.at;
+    this.at = end;
+    return this.#bytes.subarray(start, end);
+  }
+
+  /** A floating point number. */
+  float(end: number, single: boolean): number {
+    const size = single ? 4 : 8;
+    if (this.at + size > end) {
+      this.fail(texts.eof);
+      return 0;
+    }
+    const at = this.at;
+    this.at += size;
+    return single ? this.#bytes.readFloatLE(at) : this.#bytes.readDoubleLE(at);
+  }
+
+  /** Passes over a field of a wire type; groups are passed over whole, whatever their depth. */
+  skip(wireType: number, end: number): void {
+    let open = 0;
+    let type = wireType;
+    for (;;) {
+      if (type === wireTypes.varint) this.varint(end);
+      else if (type === wireTypes.bytes) this.at = this.span(end);
+      else if (type === wireTypes.startGroup) open += 1;
+      else if (type === wireTypes.endGroup) {
+        if (open === 0) this.fail(texts.group);
+        open -= 1;
+      } else if (type === wireTypes.fixed64 || type === wireTypes.fixed32) this.float(end, type === wireTypes.fixed32);
+      else this.fail(`proto: illegal wireType ${type}`);
+      if (open <= 0 || this.fault !== undefined) return;
+      type = this.varint(end) & 7;
+    }
+  }
+}
+
+/** The object of `message` that `bytes` hold, or why they are none. */
+export function decodeProto<T extends object>(message: Message, bytes: Uint8Array): T | Fault {
+  const reader = new ProtoReader(bytes);
+  const object: Target = {};
+  readMessage(reader, wirePlanOf(message), bytes.length, object);
+  if (reader.fault !== undefined) return new Fault(reader.fault);
+  return fill(message, object) as T;
+}
+
+function readMessage(reader: ProtoReader, plan: WirePlan, end: number, object: Target): void {
+  if (reader.depth >= limits.messageDepthMax) return reader.fail(texts.depth);
+  reader.depth += 1;
+  while (reader.at < end && reader.fault === undefined) {
+    const key = reader.varint(end);
+    if (reader.fault !== undefined) return;
+    const wireType = key % 8;
+    const number = Math.floor(key / 8) % 2 ** 32;
+    const { shortName } = plan.message;
+    if (wireType === wireTypes.endGroup) return reader.fail(`proto: ${shortName}: wiretype end group for non-group`);
+    if (number === 0 || number >= 2 ** 31) {
+      return reader.fail(`proto: ${shortName}: illegal tag ${number | 0} (wire type ${wireType})`);
+    }
+    const field = plan.byNumber.get(number);
+    if (field === undefined) reader.skip(wireType, end);
+    else readField(reader, field, wireType, end, object);
+  }
+  reader.depth -= 1;
+}
+
+function readField(reader: ProtoReader, field: WireField, wireType: number, end: number, object: Target): void {
+  const { slot } = field;
+  if (slot === undefined) {
+    if (wireType !== wireTypes.bytes) return wrongType(reader, wireType, field);
+    assert(field.message !== undefined, "Only messages are inlined");
+    return readMessage(reader, wirePlanOf(field.message), reader.span(end), object);
+  }
+  if (slot.cardinality === "list") return readItems(reader, field, slot, wireType, end, object);
+  if (wireType !== field.wireType) return wrongType(reader, wireType, field);
+  if (slot.cardinality === "map") return readEntry(reader, field, slot, end, object);
+  const value = readOne(reader, field, slot, end, object[slot.json]);
+  const zero = slot.dropsZero && (value === "" || value === 0 || value === false) && slot.shape <= shapes.bytes;
+  if (value === undefined || zero) delete object[slot.json];
+  else object[slot.json] = value;
+}
+
+function wrongType(reader: ProtoReader, wireType: number, field: WireField): void {
+  const name = field.slot?.json ?? field.message?.shortName ?? "";
+  reader.fail(`proto: wrong wireType = ${wireType} for field ${name.slice(0, 1).toUpperCase()}${name.slice(1)}`);
+}
+
+/** One item, or (of numbers) many items packed together. */
+function readItems(
+  reader: ProtoReader,
+  field: WireField,
+  slot: Slot,
+  wireType: number,
+  end: number,
+  object: Target,
+): void {
+  const list = (object[slot.json] ??= []) as unknown[];
+  if (wireType === field.wireType) {
+    list.push(readOne(reader, field, slot, end, undefined) ?? zeroItem(slot));
+  } else if (wireType === wireTypes.bytes) {
+    const packedEnd = reader.span(end);
+    while (reader.at < packedEnd && reader.fault === undefined) {
+      list.push(readOne(reader, field, slot, packedEnd, undefined));
+    }
+  } else {
+    wrongType(reader, wireType, field);
+  }
+}
+
+function readEntry(reader: ProtoReader, field: WireField, slot: Slot, end: number, object: Target): void {
+  const map = (object[slot.json] ??= new Map()) as Map<string, unknown>;
+  const entryEnd = reader.span(end);
+  let name = "";
+  let value: unknown;
+  while (reader.at < entryEnd && reader.fault === undefined) {
+    const key = reader.varint(entryEnd);
+    if (key === 8 + wireTypes.bytes) name = reader.text(reader.span(entryEnd));
+    else if (Math.floor(key / 8) === 2) value = readOne(reader, field, slot, entryEnd, undefined);
+    else reader.skip(key % 8, entryEnd);
+  }
+  map.set(name, value ?? zeroItem(slot));
+}
+
+/** An item or value that was left out, or whose value is Go's zero time. */
+function zeroItem(slot: Slot): unknown {
+  switch (slot.shape) {
+    case shapes.message:
+    case shapes.union:
+      assert(slot.message !== undefined, "Messages have a message");
+      return zeroOf(slot.message);
+    case shapes.string:
+    case shapes.bytes:
+    case shapes.time:
+      return "";
+    case shapes.bool:
+      return false;
+    case shapes.quantity:
+      return "0";
+    case shapes.duration:
+      return "0s";
+    case shapes.raw:
+      return new RawJson("null");
+    case shapes.strings:
+      return [];
+    default:
+      return 0;
+  }
+}
+
+/** One value; `known` is what the field held before, into which a message is merged. */
+function readOne(reader: ProtoReader, field: WireField, slot: Slot, end: number, known: unknown): unknown {
+  switch (field.shape) {
+    case shapes.string:
+      return reader.text(reader.span(end));
+    case shapes.bool:
+      return reader.varint(end) !== 0;
+    case shapes.int:
+      return readInt(reader, slot, end);
+    case shapes.float:
+      return reader.float(end, field.wireType === wireTypes.fixed32);
+    case shapes.bytes:
+      return reader.slice(reader.span(end)).toString("base64");
+    case shapes.message:
+    case shapes.union:
+      return readNested(reader, field, reader.span(end), known);
+    case shapes.time:
+      return readTime(reader, reader.span(end), slot.field.type === "MicroTime" ? "MicroTime" : "Time");
+    case shapes.quantity:
+      return readQuantity(reader, reader.span(end));
+    case shapes.intOrString:
+      return readIntOrString(reader, reader.span(end));
+    case shapes.raw:
+      return readRaw(reader, slot, reader.span(end));
+    case shapes.duration:
+      return readDuration(reader, reader.span(end));
+    case shapes.strings:
+      return readStrings(reader, reader.span(end));
+  }
+}
+
+function readInt(reader: ProtoReader, { field }: Slot, end: number): number | bigint {
+  if (field.type === "int32" || field.type === "uint32") return reader.int32(end, field.type === "int32");
+  return reader.integer(end, field.type === "int64");
+}
+
+function readNested(reader: ProtoReader, field: WireField, end: number, known: unknown): Target {
+  assert(field.message !== undefined, "Only messages are nested");
+  const object = (known ?? {}) as Target;
+  readMessage(reader, wirePlanOf(field.message), end, object);
+  return fill(field.message, object);
+}
+
+/** Adds what a decoded object always has and the bytes left out. */
+function fill(message: Message, object: Target): Target {
+  for (const slot of planOf(message).present) {
+    if (object[slot.json] !== undefined) continue;
+    object[slot.json] = slot.message === undefined ? zeroItem(slot) : zeroOf(slot.message);
+  }
+  return object;
+}
+
+/** Calls `take` with the number of each field of a small message; what it does not read is passed over. */
+function eachField(reader: ProtoReader, end: number, take: (key: number) => boolean): void {
+  while (reader.at < end && reader.fault === undefined) {
+    const key = reader.varint(end);
+    if (!take(key)) reader.skip(key % 8, end);
+  }
+}
+
+function readTime(reader: ProtoReader, end: number, type: "Time" | "MicroTime"): string | undefined {
+  if (reader.at === end) return undefined;
+  let seconds = 0;
+  let nanos = 0;
+  eachField(reader, end, (key) => {
+    if (key === 8 + wireTypes.varint) seconds = Number(reader.integer(end, true));
+    else if (key === 16 + wireTypes.varint) nanos = reader.int32(end, true);
+    else return false;
+    return true;
+  });
+  const sub = type === "Time" ? 0 : nanos;
+  const carried = Math.floor(sub / 1e9);
+  const instant = { seconds: seconds + carried, nanos: sub - carried * 1e9 };
+  if (instant.seconds === zeroTimeSeconds && instant.nanos === 0) return undefined;
+  const text = formatInstant(instant, type);
+  if (text === undefined) reader.fail("Time.MarshalJSON: year outside of range [0,9999]");
+  return text;
+}
+
+function readQuantity(reader: ProtoReader, end: number): string {
+  let text: string | undefined;
+  eachField(reader, end, (key) => {
+    if (key !== 8 + wireTypes.bytes) return false;
+    text = reader.text(reader.span(end));
+    return true;
+  });
+  if (text === undefined || isPlainCanonical(text)) return text ?? "0";
+  const canonical = canonicalText(text);
+  if (typeof canonical !== "string") return canonical.text;
+  reader.fail(quantityErrors[canonical]);
+  return "0";
+}
+
+function readIntOrString(reader: ProtoReader, end: number): number | string {
+  let type = 0;
+  let number = 0;
+  let text = "";
+  eachField(reader, end, (key) => {
+    if (key === 8 + wireTypes.varint) type = reader.varint(end);
+    else if (key === 16 + wireTypes.varint) number = reader.int32(end, true);
+    else if (key === 24 + wireTypes.bytes) text = reader.text(reader.span(end));
+    else return false;
+    return true;
+  });
+  if (type > 1) reader.fail("impossible IntOrString.Type");
+  return type === 0 ? number : text;
+}
+
+/** RawExtension, FieldsV1, JSON: their bytes must be JSON here, for nothing else could be shown as such. */
+function readRaw(reader: ProtoReader, slot: Slot, end: number): RawJson | undefined {
+  let bytes: Buffer | undefined;
+  eachField(reader, end, (key) => {
+    if (key !== 8 + wireTypes.bytes) return false;
+    bytes = reader.slice(reader.span(end));
+    return true;
+  });
+  if (bytes === undefined || bytes.length === 0) return slot.pointer ? new RawJson("null") : undefined;
+  const value = parseJson(bytes);
+  if (value instanceof Fault) {
+    reader.fail(value.message);
+    return undefined;
+  }
+  return new RawJson(writeValue(value));
+}
+
+function readDuration(reader: ProtoReader, end: number): string {
+  let nanos = 0n;
+  eachField(reader, end, (key) => {
+    if (key !== 8 + wireTypes.varint) return false;
+    nanos = BigInt(reader.integer(end, true));
+    return true;
+  });
+  return formatDuration(nanos);
+}
+
+function readStrings(reader: ProtoReader, end: number): string[] {
+  const list: string[] = [];
+  eachField(reader, end, (key) => {
+    if (key !== 8 + wireTypes.bytes) return false;
+    list.push(reader.text(reader.span(end)));
+    return true;
+  });
+  return list;
+}
