@@ -3,11 +3,18 @@
 
 import { refuse } from "../api/status.ts";
 import { statusJson } from "../api/statusjson.ts";
+import type { Framing } from "./gather.ts";
 
 const encoder = new TextEncoder();
 
-/** A bookmark of one kind and representation; the bytes of one revision are made once for all watchers. */
-export class BookmarkText {
+/** Bookmarks of one kind and representation. */
+export interface Bookmark {
+  /** The framed event that says: everything up to `revision` was sent. */
+  at(revision: number): Uint8Array;
+}
+
+/** A bookmark as a line of JSON; the bytes of one revision are made once for all watchers. */
+export class BookmarkText implements Bookmark {
   readonly #head: string;
   readonly #tail: string;
   #revision = -1;
@@ -31,7 +38,8 @@ export class BookmarkText {
 }
 
 /** The framed ERROR event of a watch that asks for, or is at, a revision the log no longer holds. */
-export function expiredEvent(revision: number, floor: number): Uint8Array {
+export function expiredEvent(revision: number, floor: number, framing?: Framing): Uint8Array {
   const status = refuse("Expired", `too old resource version: ${revision} (${floor})`);
+  if (framing !== undefined) return framing.error(status);
   return encoder.encode(`{"type":"ERROR","object":${statusJson(status)}}\n`);
 }

@@ -4,7 +4,7 @@ import type { Selector } from "../api/selector.ts";
 import { assert } from "../base/assert.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
-import type { BookmarkText } from "./bookmark.ts";
+import type { Bookmark } from "./bookmark.ts";
 import { addCounts, emptyCounts, type WatchCounts } from "./counts.ts";
 import { LogWatchers, type Surroundings } from "./follow.ts";
 import { Gather } from "./gather.ts";
@@ -25,7 +25,7 @@ export interface WatchRequest {
   /** The client asked for bookmarks. */
   readonly bookmarks: boolean;
   /** The bookmark that ends the initial state (watch-list); undefined: none. */
-  readonly initialEnd: BookmarkText | undefined;
+  readonly initialEnd: Bookmark | undefined;
   /** Milliseconds the watch lives; undefined: 30 to 60 minutes, at random. */
   readonly timeoutMs: number | undefined;
   readonly sink: Sink;

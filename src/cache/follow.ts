@@ -290,11 +290,10 @@ export class LogWatchers {
   #writeTouched(): void {
     const { gather } = this.#around;
     for (const group of this.#touched) {
-      const { transform } = group.representation;
       gather.reset();
       for (let index = 0; index < group.pendingCount; index += 1) {
         const at = group.pendingAt[index] ?? 0;
-        gather.addEvent(this.view, at, group.pendingForm[index] ?? 0, transform);
+        gather.addEvent(this.view, at, group.pendingForm[index] ?? 0, group.representation);
       }
       group.clearPending();
       this.#writeAll(group, gather.bytes(), gather.count);
@@ -422,7 +421,7 @@ export class LogWatchers {
       if (at === 0) return this.#expire(watcher);
       const form = group.formOf(view, at);
       if (form === eventForms.unknown) return this.#expire(watcher);
-      if (form !== eventForms.none) gather.addEvent(view, at, form, group.representation.transform);
+      if (form !== eventForms.none) gather.addEvent(view, at, form, group.representation);
     }
     watcher.position = position;
     this.counts.events += gather.count;
@@ -467,7 +466,7 @@ export class LogWatchers {
     const position = watcher.state === watcherStates.synced ? this.#cursor : watcher.position;
     const revision = this.#revisionBefore(position, watcher.revision);
     this.#remove(watcher);
-    const event = expiredEvent(revision, this.view.floor);
+    const event = expiredEvent(revision, this.view.floor, watcher.group.representation.framing);
     this.counts.bytes += event.length;
     watcher.sink.write(event);
     watcher.sink.end();

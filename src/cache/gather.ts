@@ -5,6 +5,7 @@
 //   as stored     {"type":"MODIFIED","object":{…}}\n      copied
 //   entered       {"type":"ADDED","object":{…}}\n         the object as it is now
 //   left          {"type":"DELETED","object":{…}}\n       the object as it last matched, at the new resource version
+import type { Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { copyBytes } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
@@ -16,10 +17,33 @@ export const eventForms = { none: 0, stored: 1, entered: 2, left: 3, unknown: 4 
 /** Another form of objects than the stored bytes: another version of the kind, or a reduced object. */
 export type Transform = (object: Uint8Array) => Uint8Array;
 
+/** Another framing of events than lines of JSON. */
+export interface Framing {
+  /** The framed event of `type` about an object in the watchers' form. */
+  event(type: string, object: Uint8Array): Uint8Array;
+  /** The framed ERROR event. */
+  error(status: Status): Uint8Array;
+}
+
+/** What watchers get instead of slices of the log. */
+export interface Look {
+  /** From the stored object; undefined: the stored bytes themselves. */
+  readonly transform: Transform | undefined;
+  /** Undefined: the log's own, lines of JSON. */
+  readonly framing?: Framing | undefined;
+}
+
 const encoder = new TextEncoder();
-const addedHead = encoder.encode('{"type":"ADDED","object":');
-const modifiedHead = encoder.encode('{"type":"MODIFIED","object":');
-const deletedHead = encoder.encode('{"type":"DELETED","object":');
+
+/** The start of a line of JSON. */
+interface Head {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+const added = headFor("ADDED");
+const modified = headFor("MODIFIED");
+const deleted = headFor("DELETED");
 const tail = encoder.encode("}\n");
 
 /** Frames of one write. Owned by one thread and reused: what bytes() returns is valid until the next reset(). */
@@ -43,19 +67,20 @@ export class Gather {
   }
 
   /** Adds a record in one of the eventForms. */
-  addEvent(view: LogView, at: Location, form: number, transform: Transform | undefined): void {
-    if (form === eventForms.left) this.#addLeft(view, at, transform);
-    else if (transform === undefined && form === eventForms.stored) this.addBytes(view.frame(at));
-    else {
-      const head = form === eventForms.entered ? addedHead : headOf(view.typeOf(at));
-      this.#addFrame(head, view.object(at), transform);
+  addEvent(view: LogView, at: Location, form: number, look: Look): void {
+    if (form === eventForms.left) this.#addLeft(view, at, look);
+    else if (look.transform === undefined && look.framing === undefined && form === eventForms.stored) {
+      this.addBytes(view.frame(at));
+    } else {
+      const head = form === eventForms.entered ? added : headOf(view.typeOf(at));
+      this.#addFrame(head, view.object(at), look);
     }
     this.count += 1;
   }
 
   /** Adds a live record as the synthetic ADDED of an initial state. */
-  addInitial(view: LogView, at: Location, transform: Transform | undefined): void {
-    this.#addFrame(addedHead, view.object(at), transform);
+  addInitial(view: LogView, at: Location, look: Look): void {
+    this.#addFrame(added, view.object(at), look);
     this.count += 1;
   }
 
@@ -65,31 +90,32 @@ export class Gather {
     this.length = copyBytes(this.#buffer, this.length, bytes);
   }
 
-  #addFrame(head: Uint8Array, object: Uint8Array, transform: Transform | undefined): void {
+  #addFrame(head: Head, object: Uint8Array, { transform, framing }: Look): void {
     const shown = transform === undefined ? object : transform(object);
-    this.#reserve(head.length + shown.length + tail.length);
-    this.addBytes(head);
+    if (framing !== undefined) return this.addBytes(framing.event(head.type, shown));
+    this.#reserve(head.bytes.length + shown.length + tail.length);
+    this.addBytes(head.bytes);
     this.addBytes(shown);
     this.addBytes(tail);
   }
 
   /** The state before `at`, with the resource version of `at`: what the reference sends when a selector is left. */
-  #addLeft(view: LogView, at: Location, transform: Transform | undefined): void {
+  #addLeft(view: LogView, at: Location, look: Look): void {
     const previous = view.previousOf(at);
     assert(previous !== 0, "A record left a selector without a state before it");
     const object = view.object(previous);
     const digitsAt = view.versionAt(previous);
     const digitsEnd = digitsAt + String(view.revisionOf(previous)).length;
     const digits = encoder.encode(String(view.revisionOf(at)));
-    if (transform !== undefined) {
+    if (look.transform !== undefined || look.framing !== undefined) {
       const spliced = new Uint8Array(object.length - (digitsEnd - digitsAt) + digits.length);
       spliced.set(object.subarray(0, digitsAt), 0);
       spliced.set(digits, digitsAt);
       spliced.set(object.subarray(digitsEnd), digitsAt + digits.length);
-      this.#addFrame(deletedHead, spliced, transform);
+      this.#addFrame(deleted, spliced, look);
       return;
     }
-    this.addBytes(deletedHead);
+    this.addBytes(deleted.bytes);
     this.addBytes(object.subarray(0, digitsAt));
     this.addBytes(digits);
     this.addBytes(object.subarray(digitsEnd));
@@ -105,7 +131,11 @@ export class Gather {
   }
 }
 
-function headOf(type: number): Uint8Array {
-  if (type === recordTypes.create) return addedHead;
-  return type === recordTypes.delete ? deletedHead : modifiedHead;
+function headFor(type: string): Head {
+  return { type, bytes: encoder.encode(`{"type":"${type}","object":`) };
+}
+
+function headOf(type: number): Head {
+  if (type === recordTypes.create) return added;
+  return type === recordTypes.delete ? deleted : modified;
 }

@@ -4,8 +4,8 @@
 // @hot
 import { formatFieldSelector, formatLabelSelector, type Selector } from "../api/selector.ts";
 import { limits } from "../config/limits.ts";
-import type { BookmarkText } from "./bookmark.ts";
-import { eventForms, type Transform } from "./gather.ts";
+import type { Bookmark } from "./bookmark.ts";
+import { eventForms, type Look } from "./gather.ts";
 import {
   compileTables,
   type IndexTerms,
@@ -19,13 +19,11 @@ import { type Location, type LogView, recordTypes } from "./view.ts";
 import type { Watcher } from "./watcher.ts";
 
 /** The form watchers get objects in. Equal keys mean equal bytes. */
-export interface Representation {
+export interface Representation extends Look {
   /** Media type, shape and version: part of the group's key. */
   readonly key: string;
-  /** From the stored object; undefined: the stored bytes themselves. */
-  readonly transform: Transform | undefined;
   /** Bookmarks in this form. */
-  readonly bookmark: BookmarkText;
+  readonly bookmark: Bookmark;
 }
 
 /** Watchers of one log with the same namespace, selectors and representation. */
@@ -67,7 +65,8 @@ export class Group {
 
   /** True when the group gets slices of the log as they are. */
   get whole(): boolean {
-    return this.match === undefined && this.representation.transform === undefined;
+    const { transform, framing } = this.representation;
+    return this.match === undefined && transform === undefined && framing === undefined;
   }
 
   /** How a record appears to this group: one of eventForms. `unknown`: the state before it is gone. */

@@ -21,7 +21,7 @@ export function gatherInitial(
   if (name !== undefined && (namespace !== "" || !namespaced)) {
     const at = revision === 0 ? view.get(namespace, name.value) : view.getAt(namespace, name.value, revision);
     if (at !== 0 && (match === undefined || match(view.selectionSource(at), view.selectionAt(at)))) {
-      gather.addInitial(view, at, representation.transform);
+      gather.addInitial(view, at, representation);
     }
     return true;
   }
@@ -29,7 +29,7 @@ export function gatherInitial(
   let done = true;
   view.scan(namespace, watcher.after, revision, (at: Location, key: string) => {
     if (match === undefined || match(view.selectionSource(at), view.selectionAt(at))) {
-      gather.addInitial(view, at, representation.transform);
+      gather.addInitial(view, at, representation);
     }
     examined += 1;
     if (gather.length < limits.sliceBytesMax && examined < limits.initialRecordsMax) return true;

@@ -5,7 +5,7 @@
 //   initial ──► lagging ◄──► synced          initial: the state it starts from is being written
 //      waiting ──┘  │           │            waiting: starts at a revision that is not there yet
 //                   └──► ended ◄┘            lagging: has a cursor of its own; blocked while its peer is behind
-import type { BookmarkText } from "./bookmark.ts";
+import type { Bookmark } from "./bookmark.ts";
 import type { Group } from "./group.ts";
 
 /** Where a watch writes: what http's AnswerStream offers, and no more. */
@@ -39,7 +39,7 @@ export class Watcher {
   /** The client asked for bookmarks. */
   readonly bookmarks: boolean;
   /** Written between the initial state and the first change; undefined: nothing. */
-  readonly initialEnd: BookmarkText | undefined;
+  readonly initialEnd: Bookmark | undefined;
   /** One of watcherStates. */
   state: number = watcherStates.lagging;
   /** The sink said false and was not drained since. */
@@ -69,7 +69,7 @@ export class Watcher {
     group: Group,
     sink: Sink,
     bookmarks: boolean,
-    initialEnd: BookmarkText | undefined,
+    initialEnd: Bookmark | undefined,
     ended: (() => void) | undefined,
   ) {
     this.group = group;

@@ -63,6 +63,22 @@ function readType(reader: ProtoReader, end: number, type: { apiVersion: string; 
 /** This thread's writer: nothing awaits between filling and copying it. */
 const writer = new ProtoWriter();
 
+/** An event of a watch, framed: four bytes of length, then a WatchEvent with the object's document in it. */
+export function encodeWatchEvent(type: string, document: Uint8Array): Uint8Array<ArrayBuffer> {
+  writer.reset();
+  writer.raw(document);
+  writer.varint(document.length);
+  writer.varint(8 + wireTypes.bytes);
+  writer.varint(writer.length);
+  writer.varint(16 + wireTypes.bytes);
+  writer.text(type);
+  writer.varint(8 + wireTypes.bytes);
+  const length = Buffer.allocUnsafe(4);
+  length.writeUInt32BE(writer.length);
+  writer.raw(length);
+  return Uint8Array.from(writer.bytes());
+}
+
 /** The document of an object whose kind and apiVersion are set. */
 export function encodeProto(message: Message, object: object): Uint8Array<ArrayBuffer> {
   writer.reset();
@@ -70,12 +86,29 @@ export function encodeProto(message: Message, object: object): Uint8Array<ArrayB
   return Uint8Array.from(writer.bytes());
 }
 
-/** The object's own message, without an envelope: an item of a list. */
-export function encodeProtoItem(message: Message, object: object): Uint8Array<ArrayBuffer> {
+/** Every list's items: the second field, behind the metadata. */
+const itemsKey = 16 + wireTypes.bytes;
+
+/** An object as an item of its kind's list, key and length included. */
+export function encodeListItem(message: Message, object: object): Uint8Array<ArrayBuffer> {
   writer.reset();
   writeProto(writer, message, object);
+  writer.varint(writer.length);
+  writer.varint(itemsKey);
   return Uint8Array.from(writer.bytes());
 }
+
+/** The start of a list's document, up to its items, which are `itemsBytes` long; `list` has none. */
+export function listHead(message: Message, list: object, itemsBytes: number): Uint8Array<ArrayBuffer> {
+  writer.reset();
+  writeProto(writer, message, list);
+  const { apiVersion = "", kind = "" } = list as { apiVersion?: string; kind?: string };
+  writeHead(writer, apiVersion, kind, writer.length + itemsBytes);
+  return Uint8Array.from(writer.bytes());
+}
+
+/** The end of a list's document. */
+export const listFoot = Uint8Array.of(encodingKey, 0, contentTypeKey, 0);
 
 function writeEnvelope(into: ProtoWriter, message: Message, object: object): void {
   writeFoot(into);

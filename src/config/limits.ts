@@ -132,6 +132,8 @@ export const limits = {
   profileSecondsMax: 60,
   /** Chunk a list is gathered into. */
   listChunkBytes: 1 * MiB,
+  /** Bytes of a protobuf list kept between measuring and writing it; what lies beyond is encoded twice. */
+  protoListKeptBytesMax: 16 * MiB,
   /** How long a hold may keep segments from being recycled. */
   holdMsMax: 60_000,
   /** Changes waiting for the store thread, per front; 429 beyond. */

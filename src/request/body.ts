@@ -8,28 +8,42 @@ import type { Resource, Scheme } from "../api/scheme.ts";
 import { badRequest, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { decode, Fault, parseJson } from "../codec/json.ts";
-import { openEnvelope, protobufValue } from "../codec/protobuf.ts";
+import { decodeProto, openEnvelope } from "../codec/protobuf.ts";
 import { parseYaml } from "../codec/yaml.ts";
 
 /** What a body is written in. */
 export type BodyFormat = "json" | "yaml" | "protobuf";
 
-/** A parsed body and the type it names; empty where it names none. */
-export interface TypedValue {
+/** A message in protobuf, without its envelope. */
+export class ProtoContent {
+  readonly bytes: Uint8Array;
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+}
+
+/** What a body holds besides its type. */
+export type Content = Value | ProtoContent;
+
+/** A body that was read as far as its type; empty where it names none. */
+export interface TypedContent<T extends Content = Content> {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Null for protobuf: what the bytes say depends on the type. */
-  readonly value: Value;
-  /** The message of a protobuf body. */
-  readonly message?: Uint8Array;
+  readonly content: T;
 }
 
 const typeStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 /** Parses a body and reads its type, as the reference does before it decodes anything. */
-export function readTyped(bytes: Uint8Array, format: BodyFormat): TypedValue | Fault {
-  if (format === "protobuf") return readEnvelope(bytes);
+export function readTyped(bytes: Uint8Array, format: BodyFormat): TypedContent | Fault {
+  if (format === "protobuf") {
+    const envelope = openEnvelope(bytes);
+    if (envelope instanceof Fault) return envelope;
+    const { apiVersion, kind, raw } = envelope;
+    if (apiVersion.split("/").length > 2) return new Fault(`unexpected GroupVersion string: ${apiVersion}`);
+    return { apiVersion, kind, content: new ProtoContent(raw) };
+  }
   const value = format === "yaml" ? parseYaml(bytes) : parseJson(bytes);
   if (value instanceof Fault) {
     return format === "yaml" ? value : new Fault(`couldn't get version/kind; json parse error: ${value.message}`);
@@ -37,22 +51,9 @@ export function readTyped(bytes: Uint8Array, format: BodyFormat): TypedValue | F
   return typeOf(value);
 }
 
-function readEnvelope(bytes: Uint8Array): TypedValue | Fault {
-  const envelope = openEnvelope(bytes);
-  if (envelope instanceof Fault) return envelope;
-  const { apiVersion, kind, raw } = envelope;
-  if (apiVersion.split("/").length > 2) return new Fault(`unexpected GroupVersion string: ${apiVersion}`);
-  return { apiVersion, kind, value: null, message: raw };
-}
-
-/** What a body says, read as `message`. */
-export function bodyValue(message: Message, typed: TypedValue): Value | Fault {
-  return typed.message === undefined ? typed.value : protobufValue(message, typed.message);
-}
-
 /** The type a value names. */
-export function typeOf(value: Value): TypedValue | Fault {
-  if (value === null) return { apiVersion: "", kind: "", value };
+export function typeOf(value: Value): TypedContent<Value> | Fault {
+  if (value === null) return { apiVersion: "", kind: "", content: value };
   if (!(value instanceof Map)) {
     const message = `json: cannot unmarshal ${goKind(value)} into Go value of type ${typeStruct}`;
     return new Fault(`couldn't get version/kind; json parse error: ${message}`);
@@ -66,7 +67,7 @@ export function typeOf(value: Value): TypedValue | Fault {
   const apiVersion = (value.get("apiVersion") as string | null | undefined) ?? "";
   const kind = (value.get("kind") as string | null | undefined) ?? "";
   if (apiVersion.split("/").length > 2) return new Fault(`unexpected GroupVersion string: ${apiVersion}`);
-  return { apiVersion, kind, value };
+  return { apiVersion, kind, content: value };
 }
 
 function goKind(value: Value): string {
@@ -79,27 +80,33 @@ function goKind(value: Value): string {
 /** A decoded body. The write path changes objects in place, so every try takes a fresh one. */
 export class Body {
   readonly #resource: Resource;
-  readonly #value: Value;
+  readonly #content: Content;
   #next: ApiObject | undefined;
 
-  constructor(resource: Resource, value: Value, decoded: ApiObject) {
+  constructor(resource: Resource, content: Content, decoded: ApiObject) {
     this.#resource = resource;
-    this.#value = value;
+    this.#content = content;
     this.#next = decoded;
   }
 
   /** An object nobody else holds. */
   take(): ApiObject {
-    const object = this.#next ?? decodeAs(this.#resource, this.#value);
+    const object = this.#next ?? decodeAs(this.#resource, this.#content);
     this.#next = undefined;
-    // The value decoded before: it cannot fail now.
+    // It decoded before: it cannot fail now.
     return object as ApiObject;
   }
 }
 
-/** Decodes a value as `resource`; the type fields are filled in. */
-export function decodeAs(resource: Resource, value: Value): ApiObject | Fault {
-  const object = decode<ApiObject>(resource.message, value ?? new Map());
+/** Decodes what a body holds as an object of `message`; kind and apiVersion are there only if they stood beside the fields. */
+export function decodeContent<T extends object>(message: Message, content: Content): T | Fault {
+  if (content instanceof ProtoContent) return decodeProto<T>(message, content.bytes);
+  return decode<T>(message, content ?? new Map());
+}
+
+/** Decodes a body as `resource`; the type fields are filled in. */
+export function decodeAs(resource: Resource, content: Content): ApiObject | Fault {
+  const object = decodeContent<ApiObject>(resource.message, content);
   if (object instanceof Fault) return object;
   object.kind = resource.kind;
   object.apiVersion = resource.apiVersion;
@@ -115,24 +122,26 @@ export function readBody(scheme: Scheme, resource: Resource, bytes: Uint8Array, 
       `the object provided is unrecognized (must be of type ${resource.kind}): ${typed.message} (${summary})`,
     );
   }
-  const body = decodeTyped(scheme, resource, typed);
-  if (body instanceof Fault) {
+  const decoded = decodeTyped(scheme, resource, typed);
+  if (decoded instanceof Fault) {
     const version = typed.apiVersion === "" ? resource.version : (typed.apiVersion.split("/").pop() ?? "");
     const kind = typed.kind === "" ? resource.kind : typed.kind;
-    return badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${resource.kind}: ${body.message}`);
+    return badRequest(
+      `${kind} in version ${quote(version)} cannot be handled as a ${resource.kind}: ${decoded.message}`,
+    );
   }
   if (typed.apiVersion !== "" && typed.apiVersion !== resource.apiVersion) {
     const message = `the API version in the data (${typed.apiVersion}) does not match the expected API version (${resource.apiVersion})`;
     return badRequest(message);
   }
-  return body;
+  return new Body(resource, typed.content, decoded);
 }
 
-/** Decodes a body that names a type; the fault has no frame yet. Another version of the same kind decodes as `resource`. */
-export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedValue): Body | Fault {
+/** Decodes a value that names a type; the fault has no frame yet. Another version of the same kind decodes as `resource`. */
+export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedContent): ApiObject | Fault {
   const apiVersion = typed.apiVersion === "" ? resource.apiVersion : typed.apiVersion;
   const kind = typed.kind === "" ? resource.kind : typed.kind;
-  if (apiVersion === resource.apiVersion && kind === resource.kind) return decodeBody(resource, typed);
+  if (apiVersion === resource.apiVersion && kind === resource.kind) return decodeAs(resource, typed.content);
   const slash = apiVersion.indexOf("/");
   const group = slash < 0 ? "" : apiVersion.slice(0, slash);
   const found = scheme.findKind(group, apiVersion.slice(slash + 1), kind);
@@ -141,18 +150,12 @@ export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedValu
       `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme "pkg/runtime/scheme.go:100"`,
     );
   }
-  const decoded = decodeBody(found, typed);
+  const decoded = decodeAs(found, typed.content);
   if (decoded instanceof Fault) return decoded;
-  if (found.stored !== undefined && found.stored === resource.stored) return decodeBody(resource, typed);
+  const same = found.stored !== undefined && found.stored === resource.stored;
+  if (same) return decodeAs(resource, typed.content);
   const from = `${found.version}.${found.message.shortName}`;
   return new Fault(`converting (${from}) to (${internalType(resource)}): unknown conversion`);
-}
-
-function decodeBody(resource: Resource, typed: TypedValue): Body | Fault {
-  const value = bodyValue(resource.message, typed);
-  if (value instanceof Fault) return value;
-  const decoded = decodeAs(resource, value);
-  return decoded instanceof Fault ? decoded : new Body(resource, value, decoded);
 }
 
 /** How the reference prints the unversioned type of a kind: `core.ConfigMap`, `apps.Deployment`. */

@@ -40,7 +40,7 @@ async function serve(server: Server, types: MediaTypes, exchange: Exchange): Pro
   const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
   trace.done("resolve");
   const answered = (code: number, bytes: number): void => book.answered(code, bytes);
-  const reply: Reply = { exchange, extra: book.headers, answered, trace };
+  const reply: Reply = { exchange, types, extra: book.headers, answered, trace };
   exchange.onAbort(() => book.gone());
   try {
     await answer(server, types, info, reply, book);

@@ -88,9 +88,8 @@ export function mergePatch(
   const patched = applyPatch(document, patch);
   if (patched instanceof PatchFault) return refusePatch(patched);
   const typed = typeOf(patched.value);
-  const body = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
-  if (body instanceof Fault) return invalidPatch(patched, body);
-  const object = body.take();
+  const object = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
+  if (object instanceof Fault) return invalidPatch(patched, object);
   const misnamed = checkName(request, object);
   return isStatus(misnamed) ? misnamed : object;
 }

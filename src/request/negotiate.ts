@@ -1,10 +1,11 @@
 // Content negotiation: what the answer is written in and what the body is read as. The rules and texts are the
 // reference's (its Accept parser reads q-values but no wildcard of a subtype besides `*/*`).
 import type { Identity } from "../api/identity.ts";
-import { refuse, type Status } from "../api/status.ts";
+import { isStatus, refuse, type Status } from "../api/status.ts";
+import type { BodyFormat } from "./body.ts";
 
 /** Formats of an answer. */
-export type Format = "json" | "yaml";
+export type Format = "json" | "yaml" | "protobuf";
 
 /** How an answer is to be written. */
 export interface Accepted {
@@ -13,9 +14,6 @@ export interface Accepted {
   /** `as=`: Table and PartialObjectMetadata come with their own issue; absent for the object itself. */
   readonly contentType: string;
 }
-
-/** Formats of a request body. */
-export type BodyFormat = "json" | "yaml" | "protobuf";
 
 interface Clause {
   readonly type: string;
@@ -26,7 +24,11 @@ interface Clause {
 /** The media types of an identity, spelled once. */
 export interface MediaTypes {
   readonly protobuf: string;
+  /** The same for watches. */
+  readonly protobufWatch: string;
   readonly metaGroup: string;
+  /** How a protobuf answer is written. */
+  readonly inProtobuf: Accepted;
   /** The list the refusals print. */
   readonly offered: string;
 }
@@ -36,6 +38,8 @@ export function mediaTypes(identity: Identity): MediaTypes {
   const protobuf = identity.spell("application/vnd.kubernetes.protobuf");
   return {
     protobuf,
+    protobufWatch: `${protobuf};stream=watch`,
+    inProtobuf: { format: "protobuf", pretty: false, contentType: protobuf },
     metaGroup: identity.spell("meta.k8s.io"),
     offered: `application/json, application/yaml, ${protobuf}`,
   };
@@ -51,18 +55,22 @@ export function negotiateAccept(accept: string | undefined, pretty: boolean, typ
     return pretty ? jsonPretty : json;
   let known = false;
   for (const clause of parseAccept(accept)) {
-    const format = formatOf(clause.type);
-    if (format === undefined) {
-      if (clause.type === types.protobuf) known = true;
-      continue;
-    }
+    const format = formatOf(clause.type, types);
+    if (format === undefined) continue;
     known = true;
     if (clause.parameters.has("as")) continue;
+    if (format === "protobuf") return types.inProtobuf;
     if (format === "yaml") return yaml;
     return pretty || isPretty(clause.parameters.get("pretty")) ? jsonPretty : json;
   }
   if (!known) return refuse("NotAcceptable", "406: Not Acceptable", {});
   return refuse("NotAcceptable", `only the following media types are accepted: ${types.offered}`);
+}
+
+/** How a refusal is written when nothing better was negotiated: as asked for, if that can be, else as JSON. */
+export function negotiateRefusal(accept: string | undefined, types: MediaTypes): Accepted {
+  const accepted = negotiateAccept(accept, false, types);
+  return isStatus(accepted) ? json : accepted;
 }
 
 /** 406 as discovery and other generic endpoints word it. */
@@ -74,8 +82,9 @@ function isPretty(value: string | undefined): boolean {
   return value === "1" || value === "true";
 }
 
-function formatOf(type: string): Format | undefined {
+function formatOf(type: string, types: MediaTypes): Format | undefined {
   if (type === "application/json" || type === "*/*") return "json";
+  if (type === types.protobuf) return "protobuf";
   return type === "application/yaml" ? "yaml" : undefined;
 }
 

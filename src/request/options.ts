@@ -14,8 +14,8 @@ import { quote, stringList } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import { messageOf } from "../api/messages.ts";
 import { badRequest, isStatus, type Status } from "../api/status.ts";
-import { decode, Fault } from "../codec/json.ts";
-import { type BodyFormat, bodyValue, readTyped } from "./body.ts";
+import { Fault } from "../codec/json.ts";
+import { type BodyFormat, decodeContent, readTyped } from "./body.ts";
 import { first, type Query } from "./query.ts";
 
 /** Options of a create, update or patch. */
@@ -114,7 +114,7 @@ export function readDeleteOptions(
 function optionsOfBody(body: DeleteBody, identity: Identity): DeleteOptions | Status {
   const typed = readTyped(body.bytes, body.format);
   if (typed instanceof Fault) return badRequest(typed.message);
-  const { kind, apiVersion } = typed;
+  const { kind, apiVersion, content } = typed;
   // Any group's DeleteOptions will do, as on the reference; another kind is none of its scheme.
   if (kind !== "" && kind !== "DeleteOptions") {
     const version = apiVersion === "" ? identity.spell("meta.k8s.io/v1") : apiVersion;
@@ -122,10 +122,7 @@ function optionsOfBody(body: DeleteBody, identity: Identity): DeleteOptions | St
       `no kind ${quote(kind)} is registered for version ${quote(version)} in scheme "pkg/runtime/scheme.go:100"`,
     );
   }
-  const message = messageOf("meta/v1.DeleteOptions");
-  const value = bodyValue(message, typed);
-  if (value instanceof Fault) return badRequest(value.message);
-  const options = decode<DeleteOptions>(message, value ?? new Map());
+  const options = decodeContent<DeleteOptions>(messageOf("meta/v1.DeleteOptions"), content);
   return options instanceof Fault ? badRequest(options.message) : options;
 }
 

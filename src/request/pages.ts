@@ -6,13 +6,14 @@ import {
   type Document,
   discoveryDocument,
 } from "../api/discovery.ts";
+import { messageOf } from "../api/messages.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Server } from "./context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "./info.ts";
 import { type MediaTypes, negotiateAccept, notOffered } from "./negotiate.ts";
 import { serveProfile } from "./profiles.ts";
-import { headersOf, type Reply, sendJson, sendNotFoundPage, sendStatus, sendText } from "./respond.ts";
+import { headersOf, type Reply, sendJson, sendNotFoundPage, sendObject, sendStatus, sendText } from "./respond.ts";
 
 const encoder = new TextEncoder();
 
@@ -93,12 +94,22 @@ function sendDocument(reply: Reply, types: MediaTypes, accept: string | undefine
   }
   const accepted = negotiateAccept(accept, false, types);
   if (isStatus(accepted)) return sendStatus(reply, notOffered(types));
-  sendJson(reply, 200, encoder.encode(document.body), accepted, [["ETag", document.etag]]);
+  sendObject(reply, 200, encoder.encode(document.body), messageOf(`meta/v1.${kindOf(document.body)}`), accepted, [
+    ["ETag", document.etag],
+  ]);
+}
+
+/** `{"kind":"APIGroupList",…`: every discovery document begins with its kind. */
+function kindOf(document: string): string {
+  return document.slice(9, document.indexOf('"', 9));
 }
 
 function sendNegotiated(reply: Reply, types: MediaTypes, accept: string | undefined, json: string): void {
   const accepted = negotiateAccept(accept, false, types);
-  if (isStatus(accepted)) return sendStatus(reply, notOffered(types) satisfies Status);
+  // These have no form in protobuf.
+  if (isStatus(accepted) || accepted.format === "protobuf") {
+    return sendStatus(reply, notOffered(types) satisfies Status);
+  }
   sendJson(reply, 200, encoder.encode(json), accepted);
 }
 

@@ -1,22 +1,25 @@
 // GET of one object and of a collection. Both answer slices of the shared log: no object is parsed, and a list is
 // gathered into chunks of limits.listChunkBytes, so its memory does not grow with the answer.
 
+import type { ListMeta } from "../api/gen/meta_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Selector } from "../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../api/status.ts";
 import { copyBytes } from "../base/copy.ts";
 import { compileSelector } from "../cache/select.ts";
-import type { Location, LogView } from "../cache/view.ts";
+import type { Hold, Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
 import { tooLarge, waitForRevision } from "./freshness.ts";
 import { type ListOptions, parseRevision, planList } from "./listoptions.ts";
 import type { Accepted } from "./negotiate.ts";
+import { timedOut } from "./persist.ts";
+import { ProtoList } from "./protolist.ts";
 import { represent, typeMetaBytes } from "./represent.ts";
-import { gzipStream, headersOf, type Reply, sendGzip, sendJson } from "./respond.ts";
+import { type Reply, sendBytes, sendGzip, sendJson, sendStatus } from "./respond.ts";
 import { pinnedName } from "./selectors.ts";
-import type { AnswerStream } from "./transport.ts";
+import { type Chunks, sendChunks } from "./stream.ts";
 
 /** What a read needs to know. */
 export interface ReadInput {
@@ -46,11 +49,11 @@ export async function readObject(
   return represent(resource, input.identity, view.object(at));
 }
 
-/** A list that is ready to be written: where its items are, and the text around them. */
+/** A list that is ready to be written: where its items are, and what stands before them. */
 export interface ListAnswer {
   readonly view: LogView;
   readonly items: readonly Location[];
-  readonly head: string;
+  readonly metadata: ListMeta;
 }
 
 const foot = "]}\n";
@@ -103,7 +106,7 @@ export async function readList(
   const limit = plan.paged && options.limit > 0 ? options.limit : Number.POSITIVE_INFINITY;
   const page = collect(input, selector, after, exact === version && exact !== 0 ? exact : 0, limit);
   const unfiltered = selector.labels.length === 0 && selector.fields.length === 0;
-  let more = "";
+  const metadata: ListMeta = { resourceVersion: String(version) };
   if (page.next !== undefined) {
     const left = unfiltered
       ? remaining >= 0
@@ -111,11 +114,10 @@ export async function readList(
         : countAfter(input, page.next, exact)
       : -1;
     const start = namespace === "" ? page.next : page.next.slice(namespace.length + 1);
-    const token = encodeContinue(identity, of, { revision: version, start: `${start}\0`, remaining: left });
-    more = `,"continue":${JSON.stringify(token)}${left > 0 ? `,"remainingItemCount":${left}` : ""}`;
+    metadata.continue = encodeContinue(identity, of, { revision: version, start: `${start}\0`, remaining: left });
+    if (left > 0) metadata.remainingItemCount = left;
   }
-  const head = `{"kind":"${resource.listKind}","apiVersion":"${resource.apiVersion}","metadata":{"resourceVersion":"${version}"${more}},"items":[`;
-  return { view, items: page.items, head };
+  return { view, items: page.items, metadata };
 }
 
 /** 410 with a token that goes on at the newest state, as the reference words it. */
@@ -182,55 +184,36 @@ export async function sendList(
 ): Promise<void> {
   const hold = list.view.hold();
   try {
-    const gather = new Gather(input, list);
-    const start = gather.next();
-    if (gather.done || accepted.format === "yaml" || accepted.pretty) {
-      const whole = gather.done ? start : gather.rest(start);
-      if (gzip && whole.length > limits.gzipBytesMin) {
-        // The scratch goes with this call; zlib reads in another thread.
-        return sendGzip(reply, 200, Uint8Array.from(whole));
-      }
-      return sendJson(reply, 200, whole, accepted);
+    const { contentType, format } = accepted;
+    const chunks = format === "protobuf" ? await measured(input, list, hold) : new Gather(input, list);
+    if (chunks === undefined) return sendStatus(reply, timedOut, accepted);
+    const start = chunks.next();
+    const isText = chunks instanceof Gather && (format === "yaml" || accepted.pretty);
+    if (!chunks.done && !isText) return await sendChunks(reply, chunks, start, hold, contentType, gzip);
+    const whole = chunks.done || !(chunks instanceof Gather) ? start : chunks.rest(start);
+    // The scratch goes with this call; zlib reads in another thread.
+    if (gzip && whole.length > limits.gzipBytesMin && !isText) {
+      return sendGzip(reply, 200, Uint8Array.from(whole), contentType);
     }
-    reply.answered(200, -1);
-    const coding = gzip ? [["Content-Encoding", "gzip"] as const, ["Vary", "Accept-Encoding"] as const] : [];
-    const raw = reply.exchange.stream(200, headersOf(reply, "application/json", coding));
-    const stream = gzip ? gzipStream(raw) : raw;
-    let aborted = false;
-    const writable = drains(stream);
-    reply.exchange.onAbort(() => {
-      aborted = true;
-      writable.wake();
-    });
-    for (let chunk = start; !aborted; chunk = gather.next()) {
-      const ready = stream.write(chunk);
-      if (gather.done) break;
-      // A turn of the loop per chunk: other requests are served while a long list is written.
-      await (ready ? new Promise<void>((resolve) => setImmediate(resolve)) : writable.wait());
-      // The slices are gone: a reader this slow gets an incomplete answer it can see.
-      if (hold.expired) return stream.abort();
-    }
-    if (!aborted) stream.end();
+    if (chunks instanceof Gather) return sendJson(reply, 200, whole, accepted);
+    sendBytes(reply, 200, whole, accepted);
   } finally {
     hold.release();
   }
 }
 
-/** Waits for "writable again". */
-function drains(stream: AnswerStream): { wait(): Promise<void>; wake(): void } {
-  let wake: () => void = () => undefined;
-  stream.onDrain(() => wake());
-  return {
-    wait: () =>
-      new Promise((resolve) => {
-        wake = resolve;
-      }),
-    wake: () => wake(),
-  };
+/** A list in protobuf whose length is known; undefined when that took longer than what it reads is kept. */
+async function measured(input: ReadInput, list: ListAnswer, hold: Hold): Promise<ProtoList | undefined> {
+  const chunks = new ProtoList(input, list);
+  while (chunks.measure()) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    if (hold.expired) return undefined;
+  }
+  return chunks;
 }
 
 /** Gathers items into one scratch buffer, chunk by chunk; a chunk is valid until the next one is asked for. */
-class Gather {
+class Gather implements Chunks {
   /** True after the chunk that ends the list. */
   done = false;
   readonly #input: ReadInput;
@@ -252,9 +235,11 @@ class Gather {
   /** The next chunk. */
   next(): Uint8Array {
     const scratch = this.#scratch;
-    const { items, head, view } = this.#list;
+    const { items, metadata, view } = this.#list;
     let used = 0;
     if (this.#index < 0) {
+      const { apiVersion, listKind } = this.#input.resource;
+      const head = `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`;
       used = encoder.encodeInto(head, scratch).written;
       this.#index = 0;
     }

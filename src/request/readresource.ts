@@ -8,9 +8,10 @@ import { unknownResource } from "./info.ts";
 import { parseListOptions, validateListOptions } from "./listoptions.ts";
 import { isObjectSubresource } from "./metadata.ts";
 import { acceptsGzip } from "./negotiate.ts";
+import { listMessageOf } from "./protoanswer.ts";
 import { first } from "./query.ts";
 import { readList, readObject, sendList } from "./read.ts";
-import { sendJson, sendStatus } from "./respond.ts";
+import { sendObject, sendStatus } from "./respond.ts";
 import { parseSelectors } from "./selectors.ts";
 
 const encoder = new TextEncoder();
@@ -21,7 +22,7 @@ export async function readOne(call: Call): Promise<void> {
   const found = await find(call);
   call.trace.done("find");
   if (isStatus(found)) return sendStatus(reply, found, accepted);
-  sendJson(reply, 200, found, accepted);
+  sendObject(reply, 200, found, call.info.resource.message, accepted);
 }
 
 async function find(call: Call): Promise<Uint8Array | Status> {
@@ -47,7 +48,8 @@ export async function readAll(call: Call): Promise<void> {
 async function list(call: Call): Promise<Status | undefined> {
   const { info, reply, server, accepted } = call;
   if (info.resource.computed) {
-    sendJson(reply, 200, encoder.encode(listComponents(info.resource, storageFault(server))), accepted);
+    const components = encoder.encode(listComponents(info.resource, storageFault(server)));
+    sendObject(reply, 200, components, listMessageOf(info.resource), accepted);
     return undefined;
   }
   const options = parseListOptions(info.query);

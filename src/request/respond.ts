@@ -1,5 +1,6 @@
 // Answers leave through here: common headers, formats, compression. One exit for refusals.
 import { constants, createGzip, gzip } from "node:zlib";
+import type { Message } from "../api/schema.ts";
 import type { Status } from "../api/status.ts";
 import { statusJson } from "../api/statusjson.ts";
 import { assert } from "../base/assert.ts";
@@ -7,12 +8,14 @@ import { parseJson } from "../codec/json.ts";
 import { prettyJson, yamlText } from "../codec/print.ts";
 import { limits } from "../config/limits.ts";
 import { serverTiming, type Trace } from "../observe/trace.ts";
-import type { Accepted } from "./negotiate.ts";
+import { type Accepted, type MediaTypes, negotiateRefusal } from "./negotiate.ts";
+import { protoDocument, protoStatus } from "./protoanswer.ts";
 import type { AnswerStream, Exchange, Headers } from "./transport.ts";
 
 /** What every answer of one request carries besides its own. */
 export interface Reply {
   readonly exchange: Exchange;
+  readonly types: MediaTypes;
   /** Audit-Id and Warning headers of the request, in order. */
   readonly extra: readonly (readonly [string, string])[];
   /** Told once, before the answer leaves: its code and bytes (-1 for a stream). */
@@ -44,15 +47,36 @@ export function sendNotFoundPage(reply: Reply): void {
   sendText(reply, 404, "404 page not found\n");
 }
 
-/** Sends a Status in the format asked for. */
-export function sendStatus(reply: Reply, status: Status, accepted?: Accepted): void {
+/** Sends a Status in the format negotiated, or before that in the one the request would get a refusal in. */
+export function sendStatus(reply: Reply, status: Status, negotiated?: Accepted): void {
+  const accepted = negotiated ?? negotiateRefusal(reply.exchange.header("accept"), reply.types);
   const retry = status.details?.retryAfterSeconds;
   const more: [string, string][] = retry === undefined || retry === 0 ? [] : [["Retry-After", String(retry)]];
   if (status.code === 401) more.push(["WWW-Authenticate", "Bearer"]);
+  if (accepted.format === "protobuf") return sendBytes(reply, status.code, protoStatus(status), accepted, more);
   sendJson(reply, status.code, encoder.encode(`${statusJson(status)}\n`), accepted, more);
 }
 
-/** Sends one JSON document (with or without its newline) in the format asked for. */
+/** Sends an object of `message` (or a Status), which is there as JSON, in the format asked for. */
+export function sendObject(
+  reply: Reply,
+  code: number,
+  json: Uint8Array,
+  message: Message,
+  accepted: Accepted,
+  more: Headers = [],
+): void {
+  if (accepted.format !== "protobuf") return sendJson(reply, code, json, accepted, more);
+  sendBytes(reply, code, protoDocument(message, json), accepted, more);
+}
+
+/** Sends bytes that are in the format asked for. */
+export function sendBytes(reply: Reply, code: number, bytes: Uint8Array, accepted: Accepted, more: Headers = []): void {
+  reply.answered(code, bytes.length);
+  reply.exchange.send(code, headersOf(reply, accepted.contentType, more), bytes);
+}
+
+/** Sends one JSON document (with or without its newline) in the text format asked for. */
 export function sendJson(
   reply: Reply,
   code: number,
@@ -77,17 +101,20 @@ function reformat(json: Uint8Array, accepted: Accepted): string {
   return accepted.format === "yaml" ? yamlText(value as never) : prettyJson(value as never);
 }
 
-/** Sends a JSON document gzipped. Answers from a later turn of the loop. */
-export function sendGzip(reply: Reply, code: number, json: Uint8Array): void {
-  gzip(json, { level: constants.Z_BEST_SPEED }, (error, packed) => {
+/** Headers of a compressed answer. */
+export const gzipHeaders: Headers = [
+  ["Content-Encoding", "gzip"],
+  ["Vary", "Accept-Encoding"],
+];
+
+/** Sends a document gzipped. Answers from a later turn of the loop. */
+export function sendGzip(reply: Reply, code: number, bytes: Uint8Array, contentType: string, more: Headers = []): void {
+  gzip(bytes, { level: constants.Z_BEST_SPEED }, (error, packed) => {
     if (reply.exchange.aborted) return;
-    if (error !== null) return sendJson(reply, code, json, undefined);
-    reply.answered(code, packed.length);
-    const more: Headers = [
-      ["Content-Encoding", "gzip"],
-      ["Vary", "Accept-Encoding"],
-    ];
-    reply.exchange.send(code, headersOf(reply, "application/json", more), packed);
+    const body = error === null ? packed : bytes;
+    reply.answered(code, body.length);
+    const headers = error === null ? [...more, ...gzipHeaders] : more;
+    reply.exchange.send(code, headersOf(reply, contentType, headers), body);
   });
 }
 

@@ -6,7 +6,7 @@ import type { Resource } from "../api/scheme.ts";
 import type { Selector } from "../api/selector.ts";
 import { badRequest, isStatus, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import { BookmarkText } from "../cache/bookmark.ts";
+import { type Bookmark, BookmarkText } from "../cache/bookmark.ts";
 import type { Fanout } from "../cache/fanout.ts";
 import type { Representation } from "../cache/group.ts";
 import type { LogView } from "../cache/view.ts";
@@ -15,9 +15,14 @@ import { decode, encodeForStore, Fault } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
 import { waitForRevision } from "./freshness.ts";
 import { type ListOptions, parseRevision } from "./listoptions.ts";
+import { protoDocument } from "./protoanswer.ts";
+import { ProtoBookmark, protoFraming } from "./protowatch.ts";
 import { represent } from "./represent.ts";
 import { pinnedName } from "./selectors.ts";
 import type { AnswerStream } from "./transport.ts";
+
+/** How events are written: lines of JSON, or frames of protobuf. */
+export type WatchFormat = "json" | "protobuf";
 
 /** What a watch needs to know. */
 export interface WatchInput {
@@ -26,6 +31,7 @@ export interface WatchInput {
   /** The resource at the version asked for. */
   readonly resource: Resource;
   readonly identity: Identity;
+  readonly format: WatchFormat;
   /** Empty: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string;
   readonly selector: Selector;
@@ -80,7 +86,7 @@ export async function serveWatch(input: WatchInput): Promise<Status | undefined>
     const reached = await waitForRevision(view, plan.notBefore, input.aborted);
     if (isStatus(reached)) return reached;
   }
-  const forms = watchForms(resource, input.identity);
+  const forms = watchForms(resource, input.identity, input.format);
   const { sink, ended } = input.open();
   const gone = fanout.watch({
     view,
@@ -117,35 +123,65 @@ function timeoutMs({ timeoutSeconds }: ListOptions): number | undefined {
 /** How a resource's events and bookmarks look; one per resource and version, so that watchers share groups. */
 interface WatchForms {
   readonly representation: Representation;
-  readonly initialEnd: BookmarkText;
+  readonly initialEnd: Bookmark;
 }
 
-const formsOf = new WeakMap<Resource, WatchForms>();
+const formsOf: Readonly<Record<WatchFormat, WeakMap<Resource, WatchForms>>> = {
+  json: new WeakMap(),
+  protobuf: new WeakMap(),
+};
 
-function watchForms(resource: Resource, identity: Identity): WatchForms {
-  const known = formsOf.get(resource);
+function watchForms(resource: Resource, identity: Identity, format: WatchFormat): WatchForms {
+  const known = formsOf[format].get(resource);
   if (known !== undefined) return known;
+  const forms = format === "json" ? jsonForms(resource, identity) : protoForms(resource, identity);
+  formsOf[format].set(resource, forms);
+  return forms;
+}
+
+function jsonForms(resource: Resource, identity: Identity): WatchForms {
   const isStored = resource.stored === undefined || resource.stored === resource;
-  const forms: WatchForms = {
+  return {
     representation: {
       key: isStored ? "json" : `json ${resource.apiVersion}`,
       transform: isStored ? undefined : (object) => represent(resource, identity, object),
       bookmark: bookmarkText(resource, undefined),
     },
-    initialEnd: bookmarkText(resource, new Map([[identity.spell("k8s.io/initial-events-end"), "true"]])),
+    initialEnd: bookmarkText(resource, initialEndMark(identity)),
   };
-  formsOf.set(resource, forms);
-  return forms;
+}
+
+/** Watchers of protobuf share a group too: each record is encoded once for all of them. */
+function protoForms(resource: Resource, identity: Identity): WatchForms {
+  const { message } = resource;
+  return {
+    representation: {
+      key: `protobuf ${resource.apiVersion}`,
+      transform: (object) => protoDocument(message, represent(resource, identity, object)),
+      framing: protoFraming,
+      bookmark: new ProtoBookmark(message, bookmarkObject(resource, undefined)),
+    },
+    initialEnd: new ProtoBookmark(message, bookmarkObject(resource, initialEndMark(identity))),
+  };
+}
+
+/** The annotation of the bookmark that ends an initial state. */
+function initialEndMark(identity: Identity): Map<string, string> {
+  return new Map([[identity.spell("k8s.io/initial-events-end"), "true"]]);
+}
+
+function bookmarkText(resource: Resource, annotations: Map<string, string> | undefined): BookmarkText {
+  const { body, versionAt } = encodeForStore(resource.message, bookmarkObject(resource, annotations));
+  return new BookmarkText(body, versionAt);
 }
 
 /** A bookmark's object: of the kind, empty but for the resource version. */
-function bookmarkText(resource: Resource, annotations: Map<string, string> | undefined): BookmarkText {
+function bookmarkObject(resource: Resource, annotations: Map<string, string> | undefined): ApiObject {
   const object = decode<ApiObject>(resource.message, new Map());
   assert(!(object instanceof Fault), `An empty ${resource.kind} does not decode`);
   object.kind = resource.kind;
   object.apiVersion = resource.apiVersion;
   object.metadata ??= {};
   if (annotations !== undefined) object.metadata.annotations = annotations;
-  const { body, versionAt } = encodeForStore(resource.message, object);
-  return new BookmarkText(body, versionAt);
+  return object;
 }

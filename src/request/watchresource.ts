@@ -29,8 +29,9 @@ async function start(call: Call): Promise<Status | undefined> {
   if (isStatus(parsed)) return parsed;
   const selector = info.name === "" ? parsed : pinName(parsed, info.name);
   if (isStatus(selector)) return selector;
-  if (accepted.format !== "json") {
-    const offered = `application/json;stream=watch, ${types.protobuf};stream=watch`;
+  const { format } = accepted;
+  if (format === "yaml") {
+    const offered = `application/json;stream=watch, ${types.protobufWatch}`;
     return refuse("NotAcceptable", `only the following media types are accepted: ${offered}`);
   }
   return serveWatch({
@@ -38,6 +39,7 @@ async function start(call: Call): Promise<Status | undefined> {
     view: viewOf(server, resource),
     resource,
     identity: server.identity,
+    format,
     namespace: info.namespace,
     selector,
     options,
@@ -45,7 +47,8 @@ async function start(call: Call): Promise<Status | undefined> {
     open: () => {
       reply.answered(200, -1);
       const ended = call.lasts();
-      return { sink: exchange.stream(200, headersOf(reply, "application/json")), ended };
+      const contentType = format === "protobuf" ? types.protobufWatch : "application/json";
+      return { sink: exchange.stream(200, headersOf(reply, contentType)), ended };
     },
     onAbort: (gone) => exchange.onAbort(gone),
   });

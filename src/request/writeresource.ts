@@ -17,7 +17,7 @@ import { acceptsGzip, negotiateBody } from "./negotiate.ts";
 import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options.ts";
 import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { readList, sendList } from "./read.ts";
-import { sendJson, sendStatus } from "./respond.ts";
+import { sendObject, sendStatus } from "./respond.ts";
 import { parseSelectors } from "./selectors.ts";
 import type { Headers } from "./transport.ts";
 import { createObject, patchObject, updateObject } from "./write.ts";
@@ -43,7 +43,7 @@ export async function writeResource(call: Call): Promise<void> {
   const done = isServed(call) ? await dispatch(call) : unknownResource;
   if (done === undefined) return;
   if (isStatus(done)) return sendStatus(reply, done, accepted);
-  sendJson(reply, done.code, done.body, accepted, done.warnings.map(warning));
+  sendObject(reply, done.code, done.body, call.info.resource.message, accepted, done.warnings.map(warning));
 }
 
 /** Kinds that are never stored, and subresources of another shape, come with their own issues. */

@@ -43,6 +43,7 @@ class Client {
       fanout: this.fanout,
       view: this.log,
       resource,
+      format: "json",
       identity,
       namespace: "",
       selector: selectorOf("", ""),
