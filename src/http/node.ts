@@ -168,9 +168,11 @@ class NodeFront implements Listener {
   /** What Node's parser refused. Nothing is answered over an answer that is under way. */
   #malformed(error: NodeJS.ErrnoException, socket: Socket): void {
     const { _httpMessage: underWay } = socket as { _httpMessage?: ServerResponse | null };
-    if (this.#spent.has(socket) && underWay) return;
+    // Anything but a parser's word is TLS or the network failing: there is nobody to answer to.
+    const parsed = error.code?.startsWith("HPE_") === true || error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+    if (parsed && this.#spent.has(socket) && underWay) return;
     const handshaking = socket instanceof TLSSocket && !this.#secured.has(socket);
-    if (handshaking || !socket.writable || error.code === "ECONNRESET" || underWay?.headersSent === true) {
+    if (!parsed || handshaking || !socket.writable || underWay?.headersSent === true) {
       socket.destroy(error);
       return;
     }
