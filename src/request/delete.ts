@@ -20,6 +20,7 @@ import {
   storedObject,
   storeOf,
   strategyContext,
+  timedOut,
   timeText,
   untilUnchanged,
   type WriteRequest,
@@ -46,7 +47,7 @@ export function deleteObject(
 
 /**
  * Deletes the objects at `items` of `view`, several at a time; what is gone meanwhile counts as deleted. Undefined when
- * all went well, else the first refusal in the order of the items.
+ * all went well, else the first refusal in the order of the items; 504 when the deadline comes first.
  */
 export async function deleteItems(
   writers: Writers,
@@ -56,23 +57,24 @@ export async function deleteItems(
   options: DeleteOptions,
 ): Promise<Status | undefined> {
   const { namespaced } = request.resource;
-  // Keys now: the hold on the records may end before the last delete.
+  // Read before anything waits: records may be recycled once the caller's hold is over.
   const keys = items.map((at) => view.keyOf(at));
   let next = 0;
-  let refusedAt = items.length;
+  let refusedAt = keys.length;
   let refusal: Status | undefined;
   const work = async (): Promise<void> => {
-    while (next < items.length && refusal === undefined) {
+    while (next < keys.length && refusal === undefined) {
       const index = next++;
       const [first = "", second = ""] = (keys[index] ?? "").split("/");
       const one = namespaced ? { ...request, namespace: first, name: second } : { ...request, name: first };
-      const done = await deleteObject(writers, one, options);
+      const late = writers.clock.monotonic() >= request.deadline;
+      const done = late ? timedOut : await deleteObject(writers, one, options);
       if (!isStatus(done) || done.success || done.reason === "NotFound" || index > refusedAt) continue;
       refusedAt = index;
       refusal = done;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(limits.collectionDeletesMax, items.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(limits.collectionDeletesMax, keys.length) }, work));
   return refusal;
 }
 

@@ -145,9 +145,17 @@ export function strategyContext(writers: Writers, request: WriteRequest): Strate
   return { identity, group, version, now, user: { name, uid, groups, extra }, dryRun: request.dryRun };
 }
 
-/** A time of the clock in the API's form: whole seconds, UTC. */
+let lastSecond = Number.NaN;
+let lastText = "";
+
+/** A time of the clock in the API's form: whole seconds, UTC. Writes of one second share the text. */
 export function timeText(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(milliseconds / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+  }
+  return lastText;
 }
 
 /**

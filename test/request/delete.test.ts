@@ -215,3 +215,17 @@ scenario("deleteObject() marks a namespace and leaves it to its finalizers", asy
     t.equal(brief(kept), `403 namespaces "${name}" is forbidden: this namespace may not be deleted`);
   }
 });
+
+scenario("deleteItems() stops at the deadline", async (t, server) => {
+  for (let i = 0; i < 100; i++) await server.call("POST", maps, { metadata: { name: `m${i}` } });
+  server.store.before = () => {
+    // Time passes while the store works.
+    server.aheadMs += 1000;
+    return undefined;
+  };
+  const answer = await server.call("DELETE", `${maps}?timeout=10s`);
+  t.equal(answer.code, 504);
+  server.store.before = undefined;
+  const left = (await server.call("GET", maps)).json.items.length;
+  t.ok(left > 0 && left < 100, `${left} are left`);
+});

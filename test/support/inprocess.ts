@@ -73,8 +73,10 @@ export class InProcess {
   readonly scheme: Scheme;
   readonly store: MemoryStore;
   readonly writers: Writers;
-  /** The wall clock, in milliseconds; the monotonic one runs by itself. */
+  /** The wall clock, in milliseconds. */
   nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
+  /** The monotonic clock runs by itself; this is added. */
+  aheadMs = 0;
   readonly faults: unknown[] = [];
   /** Who asks; an administrator unless a test says otherwise. */
   user = administrator;
@@ -89,7 +91,7 @@ export class InProcess {
     this.#views = views;
     this.scheme = createScheme({ identity: identities[identity] });
     this.store = new MemoryStore(writer);
-    const clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() };
+    const clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() + this.aheadMs };
     const server: Server = {
       identity: identities[identity],
       scheme: this.scheme,
