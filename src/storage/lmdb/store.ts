@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Database, RootDatabase } from "lmdb";
-import { assert } from "../../base/assert.ts";
+import { AssertionFailure, assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { crc32 } from "../../base/crc32.ts";
 import { failpoint } from "../../base/failpoint.ts";
@@ -348,8 +348,10 @@ class LmdbStore implements Store {
       if (this.#dirty) this.#transaction++;
     } catch (error) {
       // What reached the disk and what did not is unknown now, and asking again does not tell: only a restart does.
-      this.#failure = error;
-      throw error;
+      const known = error instanceof StoreError || error instanceof AssertionFailure;
+      const message = `The store at ${this.#path} failed: ${(error as Error).message}`;
+      this.#failure = known ? error : new StoreError("unavailable", message, error);
+      throw this.#failure;
     }
   }
 
