@@ -95,7 +95,7 @@ export class Fanout {
   /** What was done per log, for metrics. A log is named by its prefix. */
   counts(): ReadonlyMap<string, WatchCounts> {
     const all = new Map<string, WatchCounts>();
-    for (const [prefix, counts] of this.#past) all.set(prefix, { ...counts });
+    for (const [prefix, counts] of this.#past) all.set(prefix, counts);
     for (const [view, log] of this.#logs)
       all.set(view.prefix, addCounts(all.get(view.prefix) ?? emptyCounts(), log.counts));
     return all;

@@ -14,7 +14,7 @@ import type { Selector } from "../api/selector.ts";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { expiredEvent } from "./bookmark.ts";
-import { emptyCounts } from "./counts.ts";
+import { countEvent, emptyCounts, type WatchCounts } from "./counts.ts";
 import { eventForms, type Gather } from "./gather.ts";
 import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
 import { gatherInitial } from "./initial.ts";
@@ -36,7 +36,7 @@ export interface Surroundings {
 /** The watchers of one log. */
 export class LogWatchers {
   readonly view: LogView;
-  readonly counts = emptyCounts();
+  readonly #counts = emptyCounts();
   /** Keys are `namespace/name`: a name alone is not one object. */
   readonly #namespaced: boolean;
   readonly #around: Surroundings;
@@ -70,6 +70,12 @@ export class LogWatchers {
     this.#stopNews = view.onNews(() => this.pass());
   }
 
+  /** What was done so far. */
+  get counts(): WatchCounts {
+    this.#counts.behind = this.#runnable.size + this.#blocked.size;
+    return this.#counts;
+  }
+
   /** Nobody watches this log any more; the object must not be used afterwards. */
   close(): void {
     this.#stopNews();
@@ -84,7 +90,7 @@ export class LogWatchers {
     this.#groups.set(key, group);
     if (group.whole) this.#whole.add(group);
     else this.#filtered.add(group);
-    this.counts.groups += 1;
+    this.#counts.groups += 1;
     return group;
   }
 
@@ -121,7 +127,7 @@ export class LogWatchers {
 
   #admit(watcher: Watcher): void {
     watcher.group.members += 1;
-    this.counts.watchers += 1;
+    this.#counts.watchers += 1;
     watcher.sink.onDrain(() => this.#drained(watcher));
   }
 
@@ -155,7 +161,7 @@ export class LogWatchers {
     if (watcher.state !== watcherStates.synced || !this.inStep) return false;
     if (this.#revision <= watcher.startRevision) return true;
     this.#send(watcher, watcher.group.representation.bookmark.at(this.#revision));
-    this.counts.bookmarks += 1;
+    this.#counts.bookmarks += 1;
     return true;
   }
 
@@ -173,7 +179,7 @@ export class LogWatchers {
       const lag = this.#passedBytes - watcher.blockedBytes;
       if (now - watcher.blockedAt <= limits.watchStallMsMax && lag <= limits.watchLagBytesMax) continue;
       // Its connection takes no more bytes, not even the ERROR: the client sees the answer cut and resumes.
-      this.counts.terminated += 1;
+      this.#counts.terminated += 1;
       this.#remove(watcher);
       watcher.sink.abort();
     }
@@ -210,7 +216,7 @@ export class LogWatchers {
     const head = this.view.head;
     if (this.#cursor >= head) return;
     if (this.#syncedCount === 0) {
-      if (this.#blocked.size > 0) this.#measure(this.#cursor, head);
+      if (this.#blocked.size > 0) this.#measure(this.#cursor, head, 0);
       this.#cursor = head;
       return;
     }
@@ -220,7 +226,7 @@ export class LogWatchers {
     );
     let end = Math.min(head, this.#cursor + limits.passRecordsMax);
     let slice: Uint8Array | undefined;
-    if (this.#hasWhole()) {
+    if (this.#wholeWatchers() > 0) {
       const run = this.view.run(this.#cursor, end, sliceBytes);
       if (run === undefined) return this.#expireSynced();
       end = run.next;
@@ -228,27 +234,29 @@ export class LogWatchers {
     }
     const reached = this.#collect(end, sliceBytes, slice !== undefined);
     if (reached < 0) return this.#expireSynced();
-    const events = this.#measure(this.#cursor, reached);
+    const listeners = slice === undefined ? 0 : this.#wholeWatchers();
+    this.#measure(this.#cursor, reached, listeners);
     this.#cursor = reached;
-    if (slice !== undefined) for (const group of this.#whole) this.#writeAll(group, slice, events);
+    if (slice !== undefined) for (const group of this.#whole) this.#writeAll(group, slice);
     this.#writeTouched();
   }
 
-  #hasWhole(): boolean {
-    for (const group of this.#whole) if (group.synced.length > 0) return true;
-    return false;
+  /** Synced watchers that get slices of the log. */
+  #wholeWatchers(): number {
+    let count = 0;
+    for (const group of this.#whole) count += group.synced.length;
+    return count;
   }
 
-  /** Counts the events the cursor passes, and their bytes. */
-  #measure(from: number, end: number): number {
-    let count = 0;
+  /** Counts the events between two positions as delivered to so many watchers. */
+  #measure(from: number, end: number, watchers: number): void {
     for (let position = from; position < end; position += 1) {
       const at = this.view.at(position);
       if (at === 0 || this.view.typeOf(at) === recordTypes.move) continue;
-      count += 1;
-      this.#passedBytes += this.view.object(at).length;
+      const bytes = this.view.object(at).length;
+      this.#passedBytes += bytes;
+      countEvent(this.#counts, bytes, watchers);
     }
-    return count;
   }
 
   /**
@@ -279,7 +287,9 @@ export class LogWatchers {
           continue;
         }
         if (group.pendingCount === 0) touched.push(group);
-        group.addPending(at, form, view.object(at).length);
+        const bytes = view.object(at).length;
+        group.addPending(at, form, bytes);
+        countEvent(this.#counts, bytes, group.synced.length);
         if (group.pendingBytes >= sliceBytes) full = true;
       }
       if (full && !exact) return position + 1;
@@ -296,21 +306,20 @@ export class LogWatchers {
         gather.addEvent(this.view, at, group.pendingForm[index] ?? 0, group.representation);
       }
       group.clearPending();
-      this.#writeAll(group, gather.bytes(), gather.count);
+      this.#writeAll(group, gather.bytes());
     }
     this.#touched.length = 0;
   }
 
   /** The one write of a pass to each synced watcher of a group. Those who say false leave with the cursor as position. */
-  #writeAll(group: Group, bytes: Uint8Array, events: number): void {
+  #writeAll(group: Group, bytes: Uint8Array): void {
     const { synced } = group;
     group.writing = true;
     let kept = 0;
     for (let index = 0; index < synced.length; index += 1) {
       const watcher = synced[index] as Watcher;
       if (watcher.state !== watcherStates.synced) continue;
-      this.counts.events += events;
-      this.counts.bytes += bytes.length;
+      this.#counts.bytes += bytes.length;
       const ready = watcher.sink.write(bytes);
       if ((watcher.state as number) !== watcherStates.synced) continue;
       if (ready) {
@@ -372,11 +381,11 @@ export class LogWatchers {
 
   #catchUp(): void {
     if (this.#runnable.size === 0) return;
-    const bytesBefore = this.counts.bytes;
+    const bytesBefore = this.#counts.bytes;
     let turns = this.#runnable.size;
     for (const watcher of this.#runnable) {
       // Who had its turn goes to the back of the queue, where this pass does not come.
-      if (turns-- === 0 || this.counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
+      if (turns-- === 0 || this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
       this.#step(watcher);
       if (this.#runnable.delete(watcher)) this.#runnable.add(watcher);
     }
@@ -403,7 +412,8 @@ export class LogWatchers {
     if (run === undefined) return this.#expire(watcher);
     for (let position = watcher.position; position < run.next; position += 1) {
       const at = this.view.at(position);
-      if (at !== 0 && this.view.typeOf(at) !== recordTypes.move) this.counts.events += 1;
+      if (at === 0 || this.view.typeOf(at) === recordTypes.move) continue;
+      countEvent(this.#counts, this.view.object(at).length, 1);
     }
     watcher.position = run.next;
     if (run.bytes !== undefined) this.#send(watcher, run.bytes);
@@ -421,10 +431,11 @@ export class LogWatchers {
       if (at === 0) return this.#expire(watcher);
       const form = group.formOf(view, at);
       if (form === eventForms.unknown) return this.#expire(watcher);
-      if (form !== eventForms.none) gather.addEvent(view, at, form, group.representation);
+      if (form === eventForms.none) continue;
+      gather.addEvent(view, at, form, group.representation);
+      countEvent(this.#counts, view.object(at).length, 1);
     }
     watcher.position = position;
-    this.counts.events += gather.count;
     if (gather.length > 0) this.#send(watcher, gather.bytes());
   }
 
@@ -436,7 +447,7 @@ export class LogWatchers {
     if (revision !== 0 && revision < view.floor) return this.#expire(watcher);
     gather.reset();
     const done = gatherInitial(view, gather, watcher, revision, this.#namespaced);
-    this.counts.initEvents += gather.count;
+    this.#counts.initEvents += gather.count;
     if (done) {
       if (watcher.initialEnd !== undefined) gather.addBytes(watcher.initialEnd.at(watcher.startRevision));
       watcher.state = watcherStates.lagging;
@@ -446,7 +457,7 @@ export class LogWatchers {
 
   #send(watcher: Watcher, bytes: Uint8Array): void {
     assert(!watcher.blocked, "A write to a watcher whose peer is behind");
-    this.counts.bytes += bytes.length;
+    this.#counts.bytes += bytes.length;
     const ready = watcher.sink.write(bytes);
     if (ready || watcher.state === watcherStates.ended) return;
     if (watcher.state === watcherStates.synced) {
@@ -462,12 +473,12 @@ export class LogWatchers {
   /** Ends a watcher with 410: the log does not hold what it has to get next. */
   #expire(watcher: Watcher): void {
     if (watcher.state === watcherStates.ended) return;
-    this.counts.expired += 1;
+    this.#counts.expired += 1;
     const position = watcher.state === watcherStates.synced ? this.#cursor : watcher.position;
     const revision = this.#revisionBefore(position, watcher.revision);
     this.#remove(watcher);
     const event = expiredEvent(revision, this.view.floor, watcher.group.representation.framing);
-    this.counts.bytes += event.length;
+    this.#counts.bytes += event.length;
     watcher.sink.write(event);
     watcher.sink.end();
   }
@@ -483,12 +494,12 @@ export class LogWatchers {
     this.#runnable.delete(watcher);
     this.#blocked.delete(watcher);
     this.#waiting.delete(watcher);
-    this.counts.watchers -= 1;
+    this.#counts.watchers -= 1;
     group.members -= 1;
     if (group.members === 0) {
       this.#groups.delete(group.key);
       if (!this.#whole.delete(group)) this.#filtered.remove(group);
-      this.counts.groups -= 1;
+      this.#counts.groups -= 1;
     }
     this.#around.ended(watcher);
   }

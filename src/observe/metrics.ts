@@ -66,6 +66,15 @@ export class Family {
     values[buckets.length + 1] = (values[buckets.length + 1] ?? 0) + value;
   }
 
+  /** Sets a histogram that is counted elsewhere: observations per bucket and above the last one, and their sum. */
+  fill(key: string, counts: readonly number[], sum: number): void {
+    const values = this.#at(key);
+    const { length } = this.buckets;
+    for (let at = 0; at < length; at++) values[at] = counts[at] ?? 0;
+    values[length] = counts.reduce((total, count) => total + count, 0);
+    values[length + 1] = sum;
+  }
+
   /** Forgets all series of a gauge that is filled anew per scrape. */
   clear(): void {
     this.#series.clear();

@@ -1,5 +1,6 @@
 // The watch figures of a front: the reference's names where it has one, ours for what it does not measure.
 import type { Scheme } from "../api/scheme.ts";
+import { sizeBuckets } from "../cache/counts.ts";
 import type { Fanout } from "../cache/fanout.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 
@@ -8,6 +9,12 @@ export function registerWatchMetrics(registry: Registry, fanout: Fanout, scheme:
   const kind = ["group", "version", "kind"];
   const registered = registry.gauge("apiserver_registered_watchers", "Open watches by kind.", ...kind);
   const events = registry.counter("apiserver_watch_events_total", "Events sent to watchers, by kind.", ...kind);
+  const sizes = registry.histogram(
+    "apiserver_watch_events_sizes",
+    "Bytes of the objects in events sent to watchers, by kind.",
+    sizeBuckets,
+    ...kind,
+  );
   const initial = registry.counter("apiserver_init_events_total", "Synthetic ADDED events sent.", "resource");
   const cut = registry.counter(
     "apiserver_terminated_watchers_total",
@@ -18,6 +25,11 @@ export function registerWatchMetrics(registry: Registry, fanout: Fanout, scheme:
   const bytes = registry.counter("orch_watch_bytes_total", "Bytes sent to watchers.", "resource");
   const bookmarks = registry.counter("orch_watch_bookmarks_total", "Bookmarks sent.", "resource");
   const expired = registry.counter("orch_watch_expired_total", "Watches ended with 410.", "resource");
+  const behind = registry.gauge(
+    "orch_watch_behind",
+    "Watchers that are not in step: reading their initial state, catching up, or taking nothing.",
+    "resource",
+  );
   const names = labelsOf(scheme);
   registry.onCollect(() => {
     for (const [prefix, counts] of fanout.counts()) {
@@ -25,6 +37,7 @@ export function registerWatchMetrics(registry: Registry, fanout: Fanout, scheme:
       if (labels === undefined) continue;
       registered.set(labels.kind, counts.watchers);
       events.set(labels.kind, counts.events);
+      sizes.fill(labels.kind, counts.sizes, counts.sizeBytes);
       const byResource: readonly (readonly [Family, number])[] = [
         [initial, counts.initEvents],
         [cut, counts.terminated],
@@ -32,6 +45,7 @@ export function registerWatchMetrics(registry: Registry, fanout: Fanout, scheme:
         [bytes, counts.bytes],
         [bookmarks, counts.bookmarks],
         [expired, counts.expired],
+        [behind, counts.behind],
       ];
       for (const [family, value] of byResource) family.set(labels.resource, value);
     }

@@ -26,7 +26,7 @@ t.test("a watch of everything gets every change once, in order, in one write per
     t.same(sink.seen, ["ADDED a@101", "ADDED c@102", "MODIFIED a@103", "DELETED c@104"]);
     t.equal(sink.chunks.length, 1);
   }
-  t.same(front.fanout.counts().get(log.prefix), {
+  t.match(front.fanout.counts().get(log.prefix), {
     watchers: 3,
     groups: 1,
     events: 12,
