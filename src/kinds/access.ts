@@ -126,8 +126,11 @@ function fillTimes(
   { status }: CertificateSigningRequest,
   old: CertificateSigningRequest,
 ): void {
+  const known = new Map(
+    old.status.conditions?.map((condition) => [`${condition.type}\n${condition.status}`, condition]),
+  );
   status.conditions = status.conditions?.map((condition): CertificateSigningRequestCondition => {
-    const same = old.status.conditions?.find((c) => c.type === condition.type && c.status === condition.status);
+    const same = known.get(`${condition.type}\n${condition.status}`);
     return {
       ...condition,
       lastUpdateTime: condition.lastUpdateTime ?? now,

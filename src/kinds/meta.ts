@@ -20,6 +20,7 @@ import type { NameFormat } from "./strategy.ts";
 const managerBytesMax = 128;
 const subresourceBytesMax = 256;
 const ownersShownMax = 20;
+const finalizersShownMax = 100;
 
 /** The two finalizers garbage collection answers to. */
 export const collectorFinalizers = { orphan: "orphan", foreground: "foregroundDeletion" } as const;
@@ -101,9 +102,12 @@ export function validateFinalizerName(finalizer: string, path: string, identity:
 }
 
 function validateBuiltinFinalizers(finalizers: readonly string[] | undefined, identity: Identity): FieldError[] {
-  return (finalizers ?? []).flatMap((finalizer, index) =>
-    validateFinalizerName(finalizer, at("metadata.finalizers", index), identity),
-  );
+  const errors: FieldError[] = [];
+  for (const [index, finalizer] of (finalizers ?? []).entries()) {
+    errors.push(...validateFinalizerName(finalizer, at("metadata.finalizers", index), identity));
+    if (errors.length > limits.fieldErrorsMax) break;
+  }
+  return errors;
 }
 
 /** The rules every object keeps, new or changed. */
@@ -148,6 +152,7 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
   let list: GoText | undefined;
   for (const owner of owners) {
     errors.push(...validateOwner(owner, path));
+    if (errors.length > limits.fieldErrorsMax) break;
     if (owner.controller !== true) continue;
     if (controller === undefined) {
       controller = owner.name ?? "";
@@ -156,7 +161,6 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
     list ??= new GoText(`[]v1.OwnerReference{${owners.slice(0, ownersShownMax).map(ownerText).join(", ")}}`);
     const found = `Found "true" in references for ${controller} and ${owner.name ?? ""}`;
     errors.push(invalid(path, list, `Only one reference can have Controller set to true. ${found}`));
-    if (errors.length > limits.fieldErrorsMax) break;
   }
   return errors;
 }
@@ -196,6 +200,7 @@ function validateFinalizers(finalizers: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   for (const finalizer of finalizers) {
     for (const fault of isQualifiedName(finalizer)) errors.push(invalid(path, finalizer, fault));
+    if (errors.length > limits.fieldErrorsMax) break;
   }
   const { orphan, foreground } = collectorFinalizers;
   if (finalizers.includes(orphan) && finalizers.includes(foreground)) {
@@ -216,6 +221,7 @@ function validateManagedFields(entries: readonly ManagedFieldsEntry[]): FieldErr
       errors.push(invalid(`${path}.fieldsType`, entry.fieldsType, "must be `FieldsV1`"));
     }
     errors.push(...validateFieldManager(entry.manager ?? "", `${path}.manager`));
+    if (errors.length > limits.fieldErrorsMax) break;
     if (bytesOf(entry.subresource ?? "") > subresourceBytesMax) {
       errors.push(tooLong(`${path}.subresource`, subresourceBytesMax));
     }
@@ -227,9 +233,10 @@ function validateManagedFields(entries: readonly ManagedFieldsEntry[]): FieldErr
 function validateChange(meta: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) {
-    const added = (meta.finalizers ?? []).filter((finalizer) => !(old.finalizers ?? []).includes(finalizer));
-    if (added.length > 0) {
-      const list = stringList([...new Set(added)].sort(compareBytes));
+    const known = new Set(old.finalizers);
+    const added = new Set(meta.finalizers?.filter((finalizer) => !known.has(finalizer)));
+    if (added.size > 0) {
+      const list = stringList([...added].slice(0, finalizersShownMax).sort(compareBytes));
       const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`;
       errors.push(forbiddenField("metadata.finalizers", why));
     }

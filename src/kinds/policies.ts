@@ -167,7 +167,8 @@ export function definitionStrategy(resource: Resource): Strategy<CustomResourceD
     },
     prepareForUpdate(_context, definition) {
       const known = definition.status.storedVersions ?? [];
-      const added = storeds(definition).filter((name) => !known.includes(name));
+      const names = new Set(known);
+      const added = storeds(definition).filter((name) => !names.has(name));
       if (added.length > 0) definition.status = { ...definition.status, storedVersions: [...known, ...added] };
     },
   });

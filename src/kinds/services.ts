@@ -5,6 +5,7 @@ import type { Endpoint, EndpointSlice } from "../api/gen/discovery_v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
+import { limits } from "../config/limits.ts";
 import { parseAddress } from "./address.ts";
 import { countUp, differs, fieldOf, strategyFor } from "./generic.ts";
 import type { Strategy } from "./strategy.ts";
@@ -50,9 +51,8 @@ function keepAllocated({ spec }: Service, { spec: old }: Service): void {
   spec.ipFamilies ??= old.ipFamilies;
   spec.ipFamilyPolicy ??= old.ipFamilyPolicy;
   if (spec.type === "NodePort" || spec.type === "LoadBalancer") {
-    for (const port of spec.ports ?? []) {
-      port.nodePort ||= old.ports?.find((p) => p.port === port.port && p.protocol === port.protocol)?.nodePort;
-    }
+    const known = new Map(old.ports?.map((port) => [`${port.protocol} ${port.port}`, port.nodePort]));
+    for (const port of spec.ports ?? []) port.nodePort ||= known.get(`${port.protocol} ${port.port}`);
   }
   if (spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local") {
     spec.healthCheckNodePort ||= old.healthCheckNodePort;
@@ -62,7 +62,13 @@ function keepAllocated({ spec }: Service, { spec: old }: Service): void {
 /** Endpoints: kept in one canonical form however they are written. */
 export function endpointsStrategy(resource: Resource): Strategy<Endpoints> {
   const repack = (endpoints: Endpoints) => {
-    if (endpoints.subsets !== undefined) endpoints.subsets = repackSubsets(endpoints.subsets);
+    const subsets = endpoints.subsets ?? [];
+    const pairs = subsets.reduce(
+      (sum, subset) => sum + Math.max(1, subset.ports?.length ?? 0) * addressCount(subset),
+      0,
+    );
+    // Beyond any real service the form stays as sent: it means the same, and packing would hold up everybody.
+    if (subsets.length > 0 && pairs <= limits.endpointPairsMax) endpoints.subsets = repackSubsets(subsets);
   };
   return strategyFor<Endpoints>(resource, {
     allowCreateOnUpdate: true,
@@ -71,6 +77,10 @@ export function endpointsStrategy(resource: Resource): Strategy<Endpoints> {
     validate: validateEndpoints,
     validateUpdate: validateEndpointsUpdate,
   });
+}
+
+function addressCount({ addresses, notReadyAddresses }: EndpointSubset): number {
+  return (addresses?.length ?? 0) + (notReadyAddresses?.length ?? 0);
 }
 
 interface Member {

@@ -1,8 +1,8 @@
 // Webhook configurations, mutating and validating.
-import { at, duplicate, type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
+import { duplicate, type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type * as admission from "../../api/gen/admissionregistration_v1.ts";
 import { isDns1035Label, isDns1123Subdomain, isPortNumber } from "../formats.ts";
-import { type Errors, empty, faults } from "./check.ts";
+import { type Errors, eachItem, empty, faults, isFull } from "./check.ts";
 import { checkFullyQualified } from "./domains.ts";
 import { checkLabelSelector } from "./selector.ts";
 
@@ -15,8 +15,7 @@ type Webhook = admission.MutatingWebhook | admission.ValidatingWebhook;
 export function validateWebhooks(object: { webhooks?: Webhook[] | undefined }): FieldError[] {
   const out: Errors = [];
   const names = new Set<string>();
-  object.webhooks?.forEach((webhook, i) => {
-    const path = at("webhooks", i);
+  eachItem(out, object.webhooks, "webhooks", (webhook, path) => {
     checkWebhook(out, path, webhook);
     checkReviewVersions(out, `${path}.admissionReviewVersions`, webhook.admissionReviewVersions ?? []);
     if (webhook.name === "") return;
@@ -28,7 +27,7 @@ export function validateWebhooks(object: { webhooks?: Webhook[] | undefined }): 
 
 function checkWebhook(out: Errors, path: string, webhook: Webhook): void {
   checkFullyQualified(out, `${path}.name`, webhook.name);
-  webhook.rules?.forEach((rule, i) => checkRule(out, at(`${path}.rules`, i), rule));
+  eachItem(out, webhook.rules, `${path}.rules`, (rule, place) => checkRule(out, place, rule));
   checkSet(out, `${path}.failurePolicy`, webhook.failurePolicy, ["Fail", "Ignore"]);
   checkSet(out, `${path}.matchPolicy`, webhook.matchPolicy, ["Equivalent", "Exact"]);
   const effects = ["None", "NoneOnDryRun"];
@@ -59,11 +58,11 @@ function checkReviewVersions(out: Errors, path: string, versions: readonly strin
     return;
   }
   const seen = new Set<string>();
-  for (const [i, version] of versions.entries()) {
-    if (seen.has(version)) out.push(duplicate(at(path, i), version));
+  eachItem(out, versions, path, (version, place) => {
+    if (seen.has(version)) out.push(duplicate(place, version));
     seen.add(version);
-    faults(out, at(path, i), version, isDns1035Label(version));
-  }
+    faults(out, place, version, isDns1035Label(version));
+  });
   if (!versions.some((version) => reviewVersions.includes(version))) {
     out.push(invalid(path, versions, `must include at least one of ${reviewVersions.join(", ")}`));
   }
@@ -73,14 +72,14 @@ const operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
 function checkRule(out: Errors, path: string, rule: admission.RuleWithOperations): void {
   checkWild(out, `${path}.operations`, rule.operations ?? [], "other operations");
-  for (const [i, operation] of (rule.operations ?? []).entries()) {
-    checkSet(out, at(`${path}.operations`, i), operation, operations);
-  }
+  eachItem(out, rule.operations, `${path}.operations`, (operation, place) => {
+    checkSet(out, place, operation, operations);
+  });
   checkWild(out, `${path}.apiGroups`, rule.apiGroups ?? [], "other API groups");
   checkWild(out, `${path}.apiVersions`, rule.apiVersions ?? [], "other API versions");
-  for (const [i, version] of (rule.apiVersions ?? []).entries()) {
-    if (version === "") out.push(required(at(`${path}.apiVersions`, i)));
-  }
+  eachItem(out, rule.apiVersions, `${path}.apiVersions`, (version, place) => {
+    if (version === "") out.push(required(place));
+  });
   checkResources(out, `${path}.resources`, rule.resources ?? []);
   checkSet(out, `${path}.scope`, rule.scope, ["*", "Cluster", "Namespaced"]);
 }
@@ -95,17 +94,17 @@ function checkWild(out: Errors, path: string, list: readonly string[], others: s
 function checkResources(out: Errors, path: string, resources: readonly string[]): void {
   if (resources.length === 0) out.push(required(path));
   const plain = resources.filter((resource) => !resource.includes("/"));
-  const given = new Set(resources);
-  for (const [i, resource] of resources.entries()) {
-    if (resource === "") out.push(required(at(path, i)));
+  const all = new Set(resources);
+  eachItem(out, resources, path, (resource, place) => {
+    if (resource === "") out.push(required(place));
     const [name = "", sub] = resource.split("/");
-    if (sub === undefined || resource === "*/*") continue;
-    const covered = sub !== "*" && given.has(`${name}/*`) ? `${name}/*` : undefined;
-    const everywhere = name !== "*" && given.has(`*/${sub}`) ? `*/${sub}` : undefined;
+    if (sub === undefined || resource === "*/*") return;
+    const covered = sub !== "*" && all.has(`${name}/*`) ? `${name}/*` : undefined;
+    const everywhere = name !== "*" && all.has(`*/${sub}`) ? `*/${sub}` : undefined;
     for (const by of [covered, everywhere]) {
-      if (by) out.push(invalid(at(path, i), resource, `if '${by}' is present, must not specify ${resource}`));
+      if (by) out.push(invalid(place, resource, `if '${by}' is present, must not specify ${resource}`));
     }
-  }
+  });
   if (resources.length > 1 && resources.includes("*/*")) {
     out.push(invalid(path, resources, "if '*/*' is present, must not specify other resources"));
   }
@@ -151,6 +150,7 @@ function checkService(out: Errors, path: string, service: admission.ServiceRefer
   if (!url.startsWith("/")) out.push(invalid(place, url, "must start with a '/'"));
   const steps = url.replace(/\/$/, "").slice(1).split("/");
   for (const [i, step] of steps.entries()) {
+    if (isFull(out)) return;
     if (step === "") out.push(invalid(place, url, `segment[${i}] may not be empty`));
     else for (const fault of isDns1123Subdomain(step)) out.push(invalid(place, url, `segment[${i}]: ${fault}`));
   }

@@ -1,9 +1,9 @@
 // HorizontalPodAutoscaler, in the shape of v2: other versions are converted first.
-import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
+import { type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type * as autoscaling from "../../api/gen/autoscaling_v2.ts";
 import { isPathSegment } from "../formats.ts";
 import { isPositiveAmount } from "./amounts.ts";
-import { checkNonNegative, type Errors, empty, faults } from "./check.ts";
+import { checkNonNegative, type Errors, eachItem, empty, faults } from "./check.ts";
 
 const windowSecondsMax = 3600;
 const periodSecondsMax = 1800;
@@ -20,7 +20,7 @@ export function validateAutoscaler({ spec }: autoscaling.HorizontalPodAutoscaler
     out.push(invalid("spec.maxReplicas", maxReplicas, "must be greater than or equal to `minReplicas`"));
   }
   checkReference(out, "spec.scaleTargetRef", spec.scaleTargetRef);
-  spec.metrics?.forEach((metric, i) => checkMetric(out, at("spec.metrics", i), metric));
+  eachItem(out, spec.metrics, "spec.metrics", (metric, place) => checkMetric(out, place, metric));
   checkRules(out, "spec.behavior.scaleUp", spec.behavior?.scaleUp);
   checkRules(out, "spec.behavior.scaleDown", spec.behavior?.scaleDown);
   return out;
@@ -155,7 +155,7 @@ function checkRules(out: Errors, path: string, rules: autoscaling.HPAScalingRule
     out.push(notSupported(`${path}.selectPolicy`, selectPolicy, choices));
   }
   if (!policies?.length) out.push(required(`${path}.policies`, "must specify at least one Policy"));
-  policies?.forEach((policy, i) => checkPolicy(out, at(`${path}.policies`, i), policy));
+  eachItem(out, policies, `${path}.policies`, (policy, place) => checkPolicy(out, place, policy));
 }
 
 function checkPolicy(out: Errors, path: string, { type, value, periodSeconds }: autoscaling.HPAScalingPolicy): void {

@@ -1,6 +1,5 @@
 // Certificate signing requests: the request itself, who shall sign it, its conditions and the certificate.
 import {
-  at,
   duplicate,
   type FieldError,
   forbiddenField,
@@ -15,7 +14,7 @@ import { faultOfSigningRequest } from "../../pki/csr.ts";
 import { nextPemBlock } from "../../pki/pem.ts";
 import { bytesOf, isDns1123Label, isDns1123Subdomain } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import type { Errors } from "./check.ts";
+import { type Errors, eachItem, isFull } from "./check.ts";
 
 const expirationSecondsMin = 600;
 const domainBytesMax = 253;
@@ -65,14 +64,14 @@ export function validateSigningRequest({ spec, status }: Request, { identity }: 
   if (fault !== undefined)
     out.push(invalid("spec.request", bytesText(spec.request === undefined ? undefined : bytes), fault));
   if (!spec.usages?.length) out.push(required("spec.usages", "usages must be provided"));
-  for (const [i, usage] of (spec.usages ?? []).entries()) {
-    if (!usages.includes(usage)) out.push(notSupported(at("spec.usages", i), usage, usages));
-  }
+  eachItem(out, spec.usages, "spec.usages", (usage, path) => {
+    if (!usages.includes(usage)) out.push(notSupported(path, usage, usages));
+  });
   const seen = new Set<string>();
-  for (const [i, usage] of (spec.usages ?? []).entries()) {
-    if (seen.has(usage)) out.push(duplicate(at("spec.usages", i), usage));
+  eachItem(out, spec.usages, "spec.usages", (usage, path) => {
+    if (seen.has(usage)) out.push(duplicate(path, usage));
     seen.add(usage);
-  }
+  });
   if (spec.signerName === identity.spell("kubernetes.io/legacy-unknown")) {
     out.push(invalid("spec.signerName", spec.signerName, "the legacy signerName is not allowed via this API version"));
   } else checkSignerName(out, "spec.signerName", spec.signerName);
@@ -126,6 +125,7 @@ export function checkSignerName(out: Errors, path: string, signer: string): void
   if (bytesOf(domain) > domainBytesMax) out.push(tooLong(path, domainBytesMax));
   const labels = domain.split(".");
   for (const label of labels) {
+    if (isFull(out)) return;
     for (const fault of isDns1123Label(label))
       out.push(invalid(path, domain, `validating label ${quote(label)}: ${fault}`));
   }
@@ -140,11 +140,10 @@ export function checkSignerName(out: Errors, path: string, signer: string): void
 
 function checkConditions(out: Errors, conditions: readonly certificates.CertificateSigningRequestCondition[]): void {
   const seen = new Set<string>();
-  for (const [i, { type, status }] of conditions.entries()) {
-    const path = at("status.conditions", i);
+  eachItem(out, conditions, "status.conditions", ({ type, status }, path) => {
     if (type === "") {
       out.push(required(`${path}.type`));
-      continue;
+      return;
     }
     const allowed = decisions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
     if (status === "") out.push(required(`${path}.status`));
@@ -155,7 +154,7 @@ function checkConditions(out: Errors, conditions: readonly certificates.Certific
       out.push(invalid(`${path}.type`, type, "Approved and Denied conditions are mutually exclusive"));
     }
     seen.add(type);
-  }
+  });
 }
 
 function checkCertificate(out: Errors, certificate: string | undefined): void {

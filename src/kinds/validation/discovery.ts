@@ -10,6 +10,7 @@ import {
   checkQualifiedName,
   checkSubdomain,
   type Errors,
+  eachItem,
   empty,
   faults,
 } from "./check.ts";
@@ -32,8 +33,7 @@ export function validateEndpointSlice(object: Slice): FieldError[] {
   const endpoints = object.endpoints ?? [];
   if (endpoints.length > endpointsMax) out.push(tooMany("endpoints", endpoints.length, endpointsMax));
   else
-    for (const [i, endpoint] of endpoints.entries())
-      checkEndpoint(out, at("endpoints", i), endpoint, object.addressType);
+    eachItem(out, endpoints, "endpoints", (endpoint, path) => checkEndpoint(out, path, endpoint, object.addressType));
   checkPorts(out, object.ports ?? []);
   return out;
 }
@@ -49,7 +49,7 @@ function checkEndpoint(out: Errors, path: string, endpoint: discovery.Endpoint &
   const addresses = endpoint.addresses ?? [];
   if (addresses.length === 0) out.push(required(`${path}.addresses`, "must contain at least 1 address"));
   else if (addresses.length > addressesMax) out.push(tooMany(`${path}.addresses`, addresses.length, addressesMax));
-  for (const [i, address] of addresses.entries()) checkAddress(out, at(`${path}.addresses`, i), address, type);
+  eachItem(out, addresses, `${path}.addresses`, (address, place) => checkAddress(out, place, address, type));
   if (endpoint.nodeName !== undefined) checkSubdomain(out, `${path}.nodeName`, endpoint.nodeName);
   const topology = endpoint.deprecatedTopology ?? endpoint.topology;
   if (topology !== undefined) {
@@ -89,8 +89,7 @@ function checkPorts(out: Errors, ports: readonly discovery.EndpointPort[]): void
     return;
   }
   const names = new Set<string>();
-  for (const [i, { name = "", protocol, appProtocol }] of ports.entries()) {
-    const path = at("ports", i);
+  eachItem(out, ports, "ports", ({ name = "", protocol, appProtocol }, path) => {
     if (name !== "") checkLabel1123(out, `${path}.name`, name);
     if (names.has(name)) out.push(duplicate(`${path}.name`, name));
     names.add(name);
@@ -98,5 +97,5 @@ function checkPorts(out: Errors, ports: readonly discovery.EndpointPort[]): void
     if (protocol === undefined) out.push(required(`${path}.protocol`));
     else if (!protocols.includes(protocol)) out.push(notSupported(`${path}.protocol`, protocol, protocols));
     if (appProtocol !== undefined) checkQualifiedName(out, `${path}.appProtocol`, appProtocol);
-  }
+  });
 }

@@ -1,8 +1,8 @@
 // Flow schemas and priority levels.
-import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
+import { type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type * as flowcontrol from "../../api/gen/flowcontrol_v1beta2.ts";
 import { isDns1123Label } from "../formats.ts";
-import { checkSubdomain, type Errors, empty, faults } from "./check.ts";
+import { checkSubdomain, type Errors, eachItem, empty, faults } from "./check.ts";
 
 const precedenceMax = 10_000;
 const queuesMax = 10_000_000;
@@ -30,18 +30,18 @@ export function validateFlowSchema({ metadata, spec }: flowcontrol.FlowSchema): 
   const level = spec.priorityLevelConfiguration.name;
   if (empty(level)) out.push(required("spec.priorityLevelConfiguration.name", "must reference a priority level"));
   else checkSubdomain(out, "spec.priorityLevelConfiguration.name", level);
-  spec.rules?.forEach((rule, i) => checkRules(out, at("spec.rules", i), rule));
+  eachItem(out, spec.rules, "spec.rules", (rule, place) => checkRules(out, place, rule));
   return out;
 }
 
 function checkRules(out: Errors, path: string, rule: flowcontrol.PolicyRulesWithSubjects): void {
   if (!rule.subjects?.length) out.push(required(`${path}.subjects`, "subjects must contain at least one value"));
-  rule.subjects?.forEach((subject, i) => checkSubject(out, at(`${path}.subjects`, i), subject));
+  eachItem(out, rule.subjects, `${path}.subjects`, (subject, place) => checkSubject(out, place, subject));
   if (!rule.resourceRules?.length && !rule.nonResourceRules?.length) {
     out.push(required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"));
   }
-  rule.resourceRules?.forEach((of, i) => checkResourceRule(out, at(`${path}.resourceRules`, i), of));
-  rule.nonResourceRules?.forEach((of, i) => checkUrlRule(out, at(`${path}.nonResourceRules`, i), of));
+  eachItem(out, rule.resourceRules, `${path}.resourceRules`, (of, place) => checkResourceRule(out, place, of));
+  eachItem(out, rule.nonResourceRules, `${path}.nonResourceRules`, (of, place) => checkUrlRule(out, place, of));
 }
 
 const members = [
@@ -107,18 +107,18 @@ function checkResourceRule(out: Errors, path: string, rule: flowcontrol.Resource
   } else if (rule.namespaces && rule.namespaces.length > 1 && rule.namespaces.includes("*")) {
     out.push(invalid(`${path}.namespaces`, rule.namespaces, "if '*' is present, must not specify other namespaces"));
   } else {
-    for (const [i, namespace] of (rule.namespaces ?? []).entries()) {
-      if (namespace !== "*") faults(out, at(`${path}.namespaces`, i), namespace, isDns1123Label(namespace));
-    }
+    eachItem(out, rule.namespaces, `${path}.namespaces`, (namespace, place) => {
+      if (namespace !== "*") faults(out, place, namespace, isDns1123Label(namespace));
+    });
   }
 }
 
 function checkUrlRule(out: Errors, path: string, rule: flowcontrol.NonResourcePolicyRule): void {
   checkVerbs(out, `${path}.verbs`, rule.verbs);
   checkList(out, `${path}.nonResourceURLs`, rule.nonResourceURLs, "non-resource URLs");
-  for (const [i, url] of (rule.nonResourceURLs ?? []).entries()) {
-    if (url !== "*") checkUrl(out, at(`${path}.nonResourceURLs`, i), url);
-  }
+  eachItem(out, rule.nonResourceURLs, `${path}.nonResourceURLs`, (url, place) => {
+    if (url !== "*") checkUrl(out, place, url);
+  });
 }
 
 function checkUrl(out: Errors, path: string, url: string): void {

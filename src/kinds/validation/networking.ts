@@ -15,7 +15,7 @@ import {
   isWildcardDns1123Subdomain,
 } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { checkLabel1123, checkSubdomain, type Errors, empty, faults } from "./check.ts";
+import { checkLabel1123, checkSubdomain, type Errors, eachItem, empty, faults } from "./check.ts";
 import { checkDomainPath } from "./domains.ts";
 import { checkLabelSelector } from "./selector.ts";
 
@@ -46,8 +46,7 @@ export function validateIngressStatusUpdate(object: networking.Ingress): FieldEr
 
 /** Addresses a load balancer answers at. */
 export function checkLoadBalancer(out: Errors, path: string, status: LoadBalancerStatus): void {
-  status.ingress?.forEach((ingress, i) => {
-    const place = at(`${path}.ingress`, i);
+  eachItem(out, status.ingress, `${path}.ingress`, (ingress, place) => {
     if (!empty(ingress.ip) && parseAddress(ingress.ip) === undefined) {
       out.push(invalid(`${place}.ip`, ingress.ip, "must be a valid IP address"));
     }
@@ -66,10 +65,10 @@ function validateIngressSpec({ spec }: networking.Ingress): Errors {
     out.push(invalid("spec", none, "either `defaultBackend` or `rules` must be specified"));
   }
   if (spec.defaultBackend !== undefined) checkBackend(out, "spec.defaultBackend", spec.defaultBackend);
-  spec.rules?.forEach((rule, i) => checkIngressRule(out, at("spec.rules", i), rule));
-  spec.tls?.forEach((tls, i) => {
-    tls.hosts?.forEach((host, j) => faults(out, `${at("spec.tls", i)}.hosts[${j}]`, host, hostFaults(host)));
-    if (!empty(tls.secretName)) checkSubdomain(out, `${at("spec.tls", i)}.secretName`, tls.secretName);
+  eachItem(out, spec.rules, "spec.rules", (rule, place) => checkIngressRule(out, place, rule));
+  eachItem(out, spec.tls, "spec.tls", (tls, path) => {
+    eachItem(out, tls.hosts, `${path}.hosts`, (host, place) => faults(out, place, host, hostFaults(host)));
+    if (!empty(tls.secretName)) checkSubdomain(out, `${path}.secretName`, tls.secretName);
   });
   if (spec.ingressClassName !== undefined) checkSubdomain(out, "spec.ingressClassName", spec.ingressClassName);
   return out;
@@ -87,7 +86,7 @@ function checkIngressRule(out: Errors, path: string, rule: networking.IngressRul
   }
   if (rule.http === undefined) return;
   if (!rule.http.paths?.length) out.push(required(`${path}.http.paths`));
-  rule.http.paths?.forEach((of, i) => checkIngressPath(out, at(`${path}.http.paths`, i), of));
+  eachItem(out, rule.http.paths, `${path}.http.paths`, (of, place) => checkIngressPath(out, place, of));
 }
 
 const pathTypes = ["Exact", "ImplementationSpecific", "Prefix"];
@@ -175,15 +174,13 @@ export function validateIngressClassUpdate(
 export function validateNetworkPolicy({ spec }: networking.NetworkPolicy): FieldError[] {
   const out: Errors = [];
   checkLabelSelector(out, "spec.podSelector", spec.podSelector);
-  spec.ingress?.forEach((rule, i) => {
-    const path = at("spec.ingress", i);
-    rule.ports?.forEach((port, j) => checkPolicyPort(out, at(`${path}.ports`, j), port));
-    rule.from?.forEach((peer, j) => checkPeer(out, at(`${path}.from`, j), peer));
+  eachItem(out, spec.ingress, "spec.ingress", (rule, path) => {
+    eachItem(out, rule.ports, `${path}.ports`, (port, place) => checkPolicyPort(out, place, port));
+    eachItem(out, rule.from, `${path}.from`, (peer, place) => checkPeer(out, place, peer));
   });
-  spec.egress?.forEach((rule, i) => {
-    const path = at("spec.egress", i);
-    rule.ports?.forEach((port, j) => checkPolicyPort(out, at(`${path}.ports`, j), port));
-    rule.to?.forEach((peer, j) => checkPeer(out, at(`${path}.to`, j), peer));
+  eachItem(out, spec.egress, "spec.egress", (rule, path) => {
+    eachItem(out, rule.ports, `${path}.ports`, (port, place) => checkPolicyPort(out, place, port));
+    eachItem(out, rule.to, `${path}.to`, (peer, place) => checkPeer(out, place, peer));
   });
   const types = spec.policyTypes ?? [];
   if (types.length > 2) {
@@ -236,12 +233,11 @@ function checkBlock(out: Errors, path: string, { cidr, except }: networking.IPBl
     out.push(invalid(`${path}.cidr`, cidr, "not a valid CIDR"));
     return;
   }
-  for (const [i, text] of (except ?? []).entries()) {
+  eachItem(out, except, `${path}.except`, (text, place) => {
     const hole = parseCidr(text);
-    const place = at(`${path}.except`, i);
     if (hole === undefined) out.push(invalid(place, text, "not a valid CIDR"));
     else if (!contains(block, hole.address) || block.bits >= hole.bits) {
       out.push(invalid(place, text, "must be a strict subset of `cidr`"));
     }
-  }
+  });
 }

@@ -1,9 +1,9 @@
 // Disruption budgets and pod security policies.
-import { at, type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
+import { type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type { PodDisruptionBudget } from "../../api/gen/policy_v1.ts";
 import type * as psp from "../../api/gen/policy_v1beta1.ts";
 import { isPercent, nonNegativeMessage } from "../formats.ts";
-import { checkNonNegative, type Errors, faults } from "./check.ts";
+import { checkNonNegative, type Errors, eachItem, faults } from "./check.ts";
 import { checkLabelSelector } from "./selector.ts";
 
 /** Rules of a disruption budget, new or changed. */
@@ -51,8 +51,8 @@ export function validatePodSecurityPolicy({ spec }: psp.PodSecurityPolicy): Fiel
       "Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true";
     out.push(invalid("spec.defaultAllowPrivilegeEscalation", true, why));
   }
-  spec.allowedHostPaths?.forEach(({ pathPrefix }, i) => {
-    const path = `${at("spec.allowedHostPaths", i)}.pathPrefix`;
+  eachItem(out, spec.allowedHostPaths, "spec.allowedHostPaths", ({ pathPrefix }, place) => {
+    const path = `${place}.pathPrefix`;
     if (!pathPrefix) out.push(required(path, "is required"));
     else if (pathPrefix.split("/").includes("..")) out.push(invalid(path, pathPrefix, "must not contain '..'"));
   });
@@ -66,8 +66,7 @@ interface RangeRule {
 
 function checkRule(out: Errors, path: string, { rule = "", ranges }: RangeRule, rules: readonly string[]): void {
   if (!rules.includes(rule)) out.push(notSupported(`${path}.rule`, rule, rules));
-  ranges?.forEach(({ min, max }, i) => {
-    const place = at(`${path}.ranges`, i);
+  eachItem(out, ranges, `${path}.ranges`, ({ min, max }, place) => {
     if (min < 0) out.push(invalid(`${place}.min`, min, "min cannot be negative"));
     if (max < 0) out.push(invalid(`${place}.max`, max, "max cannot be negative"));
     if (min > max) out.push(invalid(`${place}.min`, min, "min cannot be greater than max"));

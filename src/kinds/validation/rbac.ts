@@ -1,29 +1,29 @@
 // Roles and bindings.
-import { at, type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
+import { type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type * as rbac from "../../api/gen/rbac_v1.ts";
 import { GoText, quote } from "../../api/gotext.ts";
 import { isDns1123Subdomain, isPathSegment } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { type Errors, empty, faults } from "./check.ts";
+import { type Errors, eachItem, empty, faults } from "./check.ts";
 import { checkLabelSelector } from "./selector.ts";
 
 /** Rules of a role, new or changed. */
 export function validateRole(object: rbac.Role): FieldError[] {
   const out: Errors = [];
-  object.rules?.forEach((rule, i) => checkRule(out, at("rules", i), rule, true));
+  eachItem(out, object.rules, "rules", (rule, place) => checkRule(out, place, rule, true));
   return out;
 }
 
 /** Rules of a cluster role, new or changed. */
 export function validateClusterRole(object: rbac.ClusterRole): FieldError[] {
   const out: Errors = [];
-  object.rules?.forEach((rule, i) => checkRule(out, at("rules", i), rule, false));
+  eachItem(out, object.rules, "rules", (rule, place) => checkRule(out, place, rule, false));
   if (object.aggregationRule === undefined) return out;
   const path = "aggregationRule.clusterRoleSelectors";
   const selectors = object.aggregationRule.clusterRoleSelectors ?? [];
   if (selectors.length === 0)
     out.push(required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil"));
-  for (const [i, selector] of selectors.entries()) checkLabelSelector(out, at(path, i), selector);
+  eachItem(out, selectors, path, (selector, place) => checkLabelSelector(out, place, selector));
   return out;
 }
 
@@ -90,7 +90,7 @@ function validateBinding(
   if (!kinds.includes(roleRef.kind)) out.push(notSupported("roleRef.kind", roleRef.kind, kinds));
   if (empty(roleRef.name)) out.push(required("roleRef.name"));
   else faults(out, "roleRef.name", roleRef.name, isPathSegment(roleRef.name));
-  object.subjects?.forEach((subject, i) => checkSubject(out, at("subjects", i), subject, namespaced, group));
+  eachItem(out, object.subjects, "subjects", (subject, place) => checkSubject(out, place, subject, namespaced, group));
   return out;
 }
 

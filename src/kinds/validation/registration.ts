@@ -12,7 +12,7 @@ import {
   isQualifiedName,
 } from "../formats.ts";
 import { isNegativeAmount } from "./amounts.ts";
-import { checkLabels, checkNonNegative, type Errors, empty, faults } from "./check.ts";
+import { checkLabels, checkNonNegative, type Errors, eachItem, empty, faults } from "./check.ts";
 
 const groupPriorityMax = 20_000;
 const versionPriorityMax = 1000;
@@ -28,9 +28,9 @@ export function validateRuntimeClass({ handler, overhead, scheduling }: RuntimeC
   }
   checkLabels(out, "scheduling.nodeSelector", scheduling?.nodeSelector);
   const seen = new Set<string>();
-  scheduling?.tolerations?.forEach((toleration, i) => {
+  eachItem(out, scheduling?.tolerations, "scheduling.tolerations", (toleration, path) => {
     const key = [toleration.key, toleration.operator, toleration.value, toleration.effect].join("\n");
-    if (seen.has(key)) out.push(duplicate(at("scheduling.tolerations", i), toleration));
+    if (seen.has(key)) out.push(duplicate(path, toleration));
     seen.add(key);
   });
   return out;

@@ -1,6 +1,5 @@
 // The storage group.
 import {
-  at,
   duplicate,
   type FieldError,
   forbiddenField,
@@ -13,7 +12,7 @@ import type * as storage from "../../api/gen/storage_v1.ts";
 import type { CSIStorageCapacity } from "../../api/gen/storage_v1beta1.ts";
 import { bytesOf, immutableMessage, isDns1123Subdomain, isQualifiedName } from "../formats.ts";
 import { isNegativeAmount } from "./amounts.ts";
-import { checkNonNegative, checkSubdomain, type Errors, empty, faults } from "./check.ts";
+import { checkNonNegative, checkSubdomain, type Errors, eachItem, empty, faults, isFull } from "./check.ts";
 import { equal, equalStrings } from "./equal.ts";
 import { checkLabelSelector } from "./selector.ts";
 
@@ -120,6 +119,7 @@ export function validateCsiDriver({ metadata, spec }: storage.CSIDriver): FieldE
   checkSet(out, "spec.fsGroupPolicy", spec.fsGroupPolicy, ["File", "None", "ReadWriteOnceWithFSType"]);
   checkTokenRequests(out, spec.tokenRequests ?? []);
   for (const mode of spec.volumeLifecycleModes ?? []) {
+    if (isFull(out)) break;
     checkSet(out, "spec.volumeLifecycleModes", mode, ["Persistent", "Ephemeral"]);
   }
   return out;
@@ -127,17 +127,16 @@ export function validateCsiDriver({ metadata, spec }: storage.CSIDriver): FieldE
 
 function checkTokenRequests(out: Errors, requests: readonly storage.TokenRequest[]): void {
   const audiences = new Set<string>();
-  for (const [i, { audience, expirationSeconds }] of requests.entries()) {
-    const path = at("spec.tokenRequests", i);
+  eachItem(out, requests, "spec.tokenRequests", ({ audience, expirationSeconds }, path) => {
     if (audiences.has(audience)) out.push(duplicate(`${path}.audience`, audience));
     audiences.add(audience);
-    if (expirationSeconds === undefined) continue;
+    if (expirationSeconds === undefined) return;
     const place = `${path}.expirationSeconds`;
     if (expirationSeconds < 600)
       out.push(invalid(place, expirationSeconds, "may not specify a duration less than 10 minutes"));
     if (expirationSeconds > 2 ** 32)
       out.push(invalid(place, expirationSeconds, "may not specify a duration larger than 2^32 seconds"));
-  }
+  });
 }
 
 /** Rules of a changed CSI driver. */
@@ -159,8 +158,7 @@ export function validateCsiDriverUpdate(object: storage.CSIDriver, old: storage.
 export function validateCsiNode({ spec }: storage.CSINode): FieldError[] {
   const out: Errors = [];
   const names = new Set<string>();
-  spec.drivers?.forEach((driver, i) => {
-    const path = at("spec.drivers", i);
+  eachItem(out, spec.drivers, "spec.drivers", (driver, path) => {
     checkDriverName(out, `${path}.name`, driver.name);
     if (driver.nodeID === "") out.push(required(`${path}.nodeID`));
     if (bytesOf(driver.nodeID) > nodeIdBytesMax) {
@@ -177,6 +175,7 @@ export function validateCsiNode({ spec }: storage.CSINode): FieldError[] {
 function checkTopologyKeys(out: Errors, path: string, keys: readonly string[]): void {
   const seen = new Set<string>();
   for (const key of keys) {
+    if (isFull(out)) return;
     if (key === "") out.push(required(path));
     if (seen.has(key)) out.push(duplicate(path, key));
     seen.add(key);
