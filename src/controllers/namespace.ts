@@ -186,14 +186,9 @@ export class NamespaceController {
     const view = this.#writers.views.log(resource.prefix ?? "");
     const items = locate(view, name);
     if (items.length === 0) return;
-    const hold = view.hold();
-    try {
-      const request = { ...this.#request("", ""), resource, namespace: name };
-      const refused = await deleteItems(this.#writers, request, view, items, { propagationPolicy: "Background" });
-      remains.refusal ??= refused;
-    } finally {
-      hold.release();
-    }
+    const request = { ...this.#request("", ""), resource, namespace: name };
+    const refused = await deleteItems(this.#writers, request, view, items, { propagationPolicy: "Background" });
+    remains.refusal ??= refused;
     if (resource.group === "" && resource.resource === "persistentvolumeclaims") await this.#unprotect(name, resource);
     const left = locate(view, name);
     if (left.length === 0) return;
