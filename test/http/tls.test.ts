@@ -107,7 +107,13 @@ t.test("node hands on client certificates that verify, and no others", async (t)
     const { certificate } = exchange;
     exchange.send(200, [], certificate === undefined ? "nobody" : new X509Certificate(certificate).subject);
   };
-  const listener = await listenNode({ host: "127.0.0.1", port: 0, tls: { ...tls, clientCaFile }, handle, headMsMax: 1_000 });
+  const listener = await listenNode({
+    host: "127.0.0.1",
+    port: 0,
+    tls: { ...tls, clientCaFile },
+    handle,
+    headMsMax: 1_000,
+  });
   t.teardown(() => listener.close());
   const ca = readFileSync(caFile);
   const clientAuth = "1.3.6.1.5.5.7.3.2";
@@ -121,7 +127,11 @@ t.test("node hands on client certificates that verify, and no others", async (t)
       /^nobody$/,
     ],
     // OpenSSL leaves the failed signature in its queue of errors, and Node takes it for the connection's.
-    ["a forged one", await clientCertificate(forged, "mallory", clientAuth, validity.notAfter), /^(ECONNRESET|nobody|)$/],
+    [
+      "a forged one",
+      await clientCertificate(forged, "mallory", clientAuth, validity.notAfter),
+      /^(ECONNRESET|nobody|)$/,
+    ],
     ["one for servers", await clientCertificate(trusted, "server", serverAuth, validity.notAfter), /^nobody$/],
     ["one that ended", await clientCertificate(trusted, "late", clientAuth, new Date(Date.now() - dayMs)), /^nobody$/],
   ];
