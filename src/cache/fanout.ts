@@ -44,6 +44,10 @@ export interface FanoutOptions {
   readonly defer?: (work: () => void) => void;
 }
 
+/** Beyond this many ticks a due time is rounded up to a multiple of the other: to a second, beyond ten. */
+const farTicks = 10_000 / limits.watchTickMs;
+const coarseTicks = 1000 / limits.watchTickMs;
+
 /** The watches of one front thread. */
 export class Fanout {
   readonly #clock: Clock;
@@ -198,7 +202,10 @@ export class Fanout {
   /** Lists a watcher under the tick of what is due first; never under one that is over. */
   #list(watcher: Watcher): void {
     const time = watcher.bookmarks ? Math.min(watcher.bookmarkAt, watcher.deadline) : watcher.deadline;
-    watcher.dueTick = Math.max(this.#tickOf(time), this.#tick + 1);
+    let tick = Math.max(this.#tickOf(time), this.#tick + 1);
+    // What is far away need not be met to the tick: fewer, fuller sets.
+    if (tick - this.#tick > farTicks) tick = Math.ceil(tick / coarseTicks) * coarseTicks;
+    watcher.dueTick = tick;
     const due = this.#due.get(watcher.dueTick);
     if (due === undefined) this.#due.set(watcher.dueTick, new Set([watcher]));
     else due.add(watcher);

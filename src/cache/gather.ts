@@ -53,12 +53,24 @@ export class Gather {
   length = 0;
   /** Events gathered. */
   count = 0;
+  /** Transformed objects of the records of one pass, while several groups want them. */
+  #shared: Map<Transform, Map<Location, Uint8Array>> | undefined;
 
   /** Starts over. A buffer that had to grow for a huge object is given back. */
   reset(): void {
     this.length = 0;
     this.count = 0;
     if (this.#buffer.length > limits.sliceBytesMax) this.#buffer = new Uint8Array(limits.sliceBytesMax);
+  }
+
+  /** From here on a record is transformed once for all groups of one look; until unshare(), in the same pass. */
+  share(): void {
+    this.#shared = new Map();
+  }
+
+  /** Forgets what was shared. */
+  unshare(): void {
+    this.#shared = undefined;
   }
 
   /** What was gathered. */
@@ -73,9 +85,26 @@ export class Gather {
       this.addBytes(view.frame(at));
     } else {
       const head = form === eventForms.entered ? added : headOf(view.typeOf(at));
-      this.#addFrame(head, view.object(at), look);
+      this.#addShown(head, this.#show(view, at, look), look);
     }
     this.count += 1;
+  }
+
+  /** A record's object in the watchers' form. */
+  #show(view: LogView, at: Location, { transform }: Look): Uint8Array {
+    if (transform === undefined) return view.object(at);
+    if (this.#shared === undefined) return transform(view.object(at));
+    let known = this.#shared.get(transform);
+    if (known === undefined) {
+      known = new Map();
+      this.#shared.set(transform, known);
+    }
+    let shown = known.get(at);
+    if (shown === undefined) {
+      shown = transform(view.object(at));
+      known.set(at, shown);
+    }
+    return shown;
   }
 
   /** Adds a live record as the synthetic ADDED of an initial state. */
@@ -90,8 +119,11 @@ export class Gather {
     this.length = copyBytes(this.#buffer, this.length, bytes);
   }
 
-  #addFrame(head: Head, object: Uint8Array, { transform, framing }: Look): void {
-    const shown = transform === undefined ? object : transform(object);
+  #addFrame(head: Head, object: Uint8Array, look: Look): void {
+    this.#addShown(head, look.transform === undefined ? object : look.transform(object), look);
+  }
+
+  #addShown(head: Head, shown: Uint8Array, { framing }: Look): void {
     if (framing !== undefined) return this.addBytes(framing.event(head.type, shown));
     this.#reserve(head.bytes.length + shown.length + tail.length);
     this.addBytes(head.bytes);

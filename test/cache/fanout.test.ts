@@ -118,6 +118,29 @@ t.test(
   },
 );
 
+t.test("a record is transformed once for all groups that want its other form", (t) => {
+  const log = new FakeLog();
+  const front = new FakeFront(log);
+  let transformed = 0;
+  const transform = (object: Uint8Array) => {
+    transformed += 1;
+    return Buffer.from(Buffer.from(object).toString().replace("Thing", "Other"));
+  };
+  const sinks = ["", "on=yes", "on"].map((labels) => front.watch({ labels, transform }));
+  const plain = front.watch({ labels: "on" });
+  log.put({ ...a, labels: { on: "yes" } });
+  log.put({ ...b, labels: { on: "no" } });
+  news(log, front);
+  t.equal(transformed, 2);
+  t.same(
+    sinks.map(({ seen }) => seen.length),
+    [2, 1, 2],
+  );
+  for (const sink of sinks) t.ok(sink.text.includes('"kind":"Other"') && !sink.text.includes('"kind":"Thing"'));
+  t.notOk(plain.text.includes("Other"));
+  t.end();
+});
+
 t.test("a delete is judged by the state before it", (t) => {
   const log = new FakeLog();
   const front = new FakeFront(log);
