@@ -53,6 +53,7 @@ async function main(): Promise<void> {
   const registry = new Registry();
   countProcess(registry);
   threads.gatherFrom(() => Promise.all([registry.snapshot(), store.collect(), ...threads.collect()]));
+  process.on("uncaughtException", (error) => fail(`the main thread failed: ${error.stack ?? error.message}`));
   // Before the fronts: a signal during the start ends it in order.
   onSignals(threads, () => shutDown(config, threads, store));
   await threads.start();
@@ -149,7 +150,7 @@ async function untilReady(url: string, { ca, adminToken }: Credentials): Promise
   }
 }
 
-/** Calls `down` at the first SIGTERM or SIGINT; the second one ends the process at once. */
+/** Calls `down` at the first SIGTERM, SIGINT or SIGHUP; the second one ends the process at once. */
 function onSignals(fronts: Fronts, down: () => Promise<void>): void {
   let asked = false;
   const take = (): void => {
@@ -159,6 +160,7 @@ function onSignals(fronts: Fronts, down: () => Promise<void>): void {
   };
   process.on("SIGTERM", take);
   process.on("SIGINT", take);
+  process.on("SIGHUP", take);
 }
 
 /** Ends a server that cannot go on: what the store thread held of the log, or the fronts, are gone. */

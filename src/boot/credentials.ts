@@ -90,6 +90,7 @@ export function writeClientConfig(config: Config, serverUrl: string, credentials
     "  cluster:",
     `    server: ${serverUrl}`,
     `    certificate-authority-data: ${Buffer.from(credentials.ca).toString("base64")}`,
+    ...serverName(credentials.tls.certFile, serverUrl).map((host) => `    tls-server-name: ${host}`),
     "users:",
     "- name: admin",
     "  user:",
@@ -104,4 +105,13 @@ export function writeClientConfig(config: Config, serverUrl: string, credentials
   ].join("\n");
   mending(`cannot write ${path}`, () => writePrivate(path, text, 0o600));
   return path;
+}
+
+/** The name to verify the certificate by, where it does not hold for the address that is connected to. */
+function serverName(certFile: string, serverUrl: string): string[] {
+  const certificate = new X509Certificate(readFileSync(certFile));
+  const host = new URL(serverUrl).hostname.replace(/^\[|\]$/g, "");
+  if (certificate.checkIP(host) !== undefined) return [];
+  const name = /DNS:([^,\s*]+)/.exec(certificate.subjectAltName ?? "")?.[1];
+  return name === undefined ? [] : [name];
 }

@@ -1,4 +1,5 @@
 // What the flags mean to the server: one plain value that every thread gets a copy of.
+import { isIP } from "node:net";
 import { parseDuration } from "./duration.ts";
 import { type FlagValues, parseMap } from "./flags.ts";
 
@@ -49,6 +50,7 @@ export function readConfig(values: FlagValues): Config | string {
     return "--tls-cert-file and --tls-private-key-file belong together";
   }
   if (text("fanout-port") !== "0" && text("front") !== "node") return "--fanout-port needs --front=node";
+  if (isIP(text("bind-address")) === 0) return `--bind-address must be an IP address: ${text("bind-address")}`;
   if (text("data-dir") === "") return "--data-dir must not be empty";
   const controllers = readControllers(text("controllers"));
   if (typeof controllers === "string") return controllers;

@@ -37,8 +37,6 @@ export interface Listener {
   readonly streaming: number;
   /** Takes no further connections; every answer from now on closes its connection. */
   stopAccepting(): void;
-  /** Ends streamed answers in the order they were started, at most `perSecond`; resolves when none is left. */
-  endStreams(perSecond: number): Promise<void>;
   /** Cuts every connection, now and from now on; a shared listening descriptor stays open. */
   cut(): void;
   /** stopAccepting() and cut(). */

@@ -12,7 +12,7 @@ import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { asksClose, checkHead, encodeHeaderValue, isHeadFault, isSent } from "./gate.ts";
 import type { Listener, ListenOptions, TlsFiles } from "./listener.ts";
-import { endPaced, goneStream, OpenStreams } from "./streams.ts";
+import { goneStream } from "./streams.ts";
 
 const empty = new Uint8Array(0);
 
@@ -55,7 +55,7 @@ function tlsOptions(files: TlsFiles, headMsMax: number): object {
 class NodeFront implements Listener {
   closing = false;
   readonly exchanges = new Set<NodeExchange>();
-  readonly streams = new OpenStreams();
+  readonly streams = new Set<AnswerStream>();
   readonly #server: Server;
   readonly #handle: Handler;
   /** Another thread's descriptor: not ours to close. */
@@ -117,10 +117,6 @@ class NodeFront implements Listener {
     // Every thread that shares a descriptor sees the same number: only its owner closes it, once.
     if (!this.#shared) this.#server.close();
     this.#server.closeIdleConnections();
-  }
-
-  endStreams(perSecond: number): Promise<void> {
-    return endPaced(this.streams, perSecond);
   }
 
   cut(): void {

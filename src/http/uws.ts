@@ -12,7 +12,7 @@ import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { asksClose, checkHead, encodeHeaderValue, type HeadFault, isHeadFault, isSent } from "./gate.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
-import { endPaced, goneStream, OpenStreams } from "./streams.ts";
+import { goneStream } from "./streams.ts";
 
 type Library = typeof import("uWebSockets.js");
 
@@ -46,7 +46,7 @@ class UwsFront implements Listener {
   closing = false;
   #closed = false;
   readonly exchanges = new Set<UwsExchange>();
-  readonly streams = new OpenStreams();
+  readonly streams = new Set<AnswerStream>();
   readonly #uws: Library;
   readonly #handle: Handler;
   readonly #app: TemplatedApp;
@@ -92,10 +92,6 @@ class UwsFront implements Listener {
     // Also before a thread ends: an open listen socket makes the end of its loop abort the process.
     if (this.#socket !== undefined) this.#uws.closeSocket(this.#socket);
     this.#socket = undefined;
-  }
-
-  endStreams(perSecond: number): Promise<void> {
-    return endPaced(this.streams, perSecond);
   }
 
   cut(): void {

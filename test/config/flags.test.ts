@@ -126,7 +126,13 @@ t.test("every flag is in the help, has a value that fits, and reaches the config
 });
 
 t.test("readConfig() refuses flags that contradict each other", (t) => {
-  for (const args of [["--tls-cert-file=a"], ["--tls-private-key-file=a"], ["--fanout-port=1"], ["--data-dir="]]) {
+  for (const args of [
+    ["--tls-cert-file=a"],
+    ["--tls-private-key-file=a"],
+    ["--fanout-port=1"],
+    ["--data-dir="],
+    ["--bind-address=localhost"],
+  ]) {
     const values = parseFlags(args);
     t.type(isFlagFault(values) ? values : readConfig(values), "string", args.join(" "));
   }
