@@ -21,6 +21,8 @@ const corkBytesMax = 16 * 1024;
 /** An empty chunk ends a body, and nothing else makes this build send the head: JSON readers skip the space. */
 const blank = new Uint8Array([0x20]);
 const empty = new Uint8Array(0);
+/** How often the timer of a slow upload is started anew, in milliseconds. */
+const rearmMs = 1_000;
 
 let library: Library | undefined;
 
@@ -196,6 +198,9 @@ class UwsExchange implements Exchange {
   #received = 0;
   #complete = true;
   #bytesMax: number = limits.bodyBytesMax;
+  /** Monotonic milliseconds: when the build's timer was last started for this body, and when the body must be there. */
+  #armedMs = 0;
+  #uploadEndMs = 0;
   #settle: ((body: Body) => void) | undefined;
   /** An answer that waits for the rest of an oversized body, so that the client gets to read it. */
   #deferred: (() => void) | undefined;
@@ -231,6 +236,7 @@ class UwsExchange implements Exchange {
     if (this.#received <= this.#bytesMax && !this.#answered) this.#pieces.push(new Uint8Array(chunk.slice(0)));
     else this.#pieces.length = 0;
     if (isLast) this.#complete = true;
+    else this.#rearm();
     const deferred = this.#deferred;
     if (deferred !== undefined && (isLast || this.#received > this.#bytesMax + limits.bodyDiscardBytesMax)) {
       this.#deferred = undefined;
@@ -238,6 +244,24 @@ class UwsExchange implements Exchange {
       return;
     }
     this.#offer();
+  }
+
+  /**
+   * The build closes uploads of less than 16 KB/s after ten seconds, which resume() starts anew. They have as long as
+   * the reference gives them, and a client that sends nothing for ten seconds is closed all the same.
+   */
+  #rearm(): void {
+    const now = performance.now();
+    if (this.#armedMs === 0) {
+      this.#armedMs = now;
+      this.#uploadEndMs = now + limits.requestMsMax;
+    } else if (now > this.#uploadEndMs) {
+      this.cut();
+    } else if (now - this.#armedMs > rearmMs && !this.#done) {
+      this.#armedMs = now;
+      this.#res.pause();
+      this.#res.resume();
+    }
   }
 
   /** Settles a pending body() when there is something to tell. */

@@ -31,6 +31,24 @@ for (const front of fronts.filter(({ secure }) => secure)) {
 }
 
 for (const front of fronts) {
+  t.test(
+    `${front.name}${front.secure ? " over TLS" : ""} takes an upload that drips for longer than ten seconds`,
+    { buffered: true },
+    async (t) => {
+      const stand = await Stand.open(front);
+      t.teardown(() => stand.close());
+      const wire = await stand.wire();
+      const pieces = 65;
+      wire.send(`POST /echo HTTP/1.1\r\n${host}Content-Length: ${pieces * 10}\r\n\r\n`);
+      for (let i = 0; i < pieces && !wire.closed; i++) {
+        wire.send("0123456789");
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      t.ok(await wire.until((w) => w.received.endsWith("0123456789")), "it is answered");
+      t.same(codes(wire.received), [200]);
+    },
+  );
+
   const name = `${front.name}${front.secure ? " over TLS" : ""}`;
   t.test(`${name} closes clients that say nothing or stop in a head`, { buffered: true }, async (t) => {
     const stand = await Stand.open(front, headMsMax);
