@@ -8,6 +8,7 @@ import { createServer as createHttps } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { assert } from "../base/assert.ts";
+import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { asksClose, checkHead, encodeHeaderValue, isHeadFault, isSent } from "./gate.ts";
@@ -353,8 +354,10 @@ class NodeExchange implements Exchange {
     assert(!this.#answered, "An exchange is answered once");
     this.#answered = true;
     if (this.aborted) return;
-    if (this.#tooLarge && this.#incoming) this.#deferred = () => this.#send(code, headers, body);
-    else this.#send(code, headers, body);
+    // Node keeps what it is given until the kernel has it; shared memory is recycled by others.
+    const kept = typeof body !== "string" && body.buffer instanceof SharedArrayBuffer ? copyOf(body) : body;
+    if (this.#tooLarge && this.#incoming) this.#deferred = () => this.#send(code, headers, kept);
+    else this.#send(code, headers, kept);
   }
 
   #send(code: number, headers: Headers, body: Uint8Array | string): void {

@@ -1,8 +1,8 @@
 // Documents in protobuf. What is stored and what writes answer is JSON; it is decoded and encoded anew here.
 import { messageOf } from "../api/messages.ts";
 import type { ApiObject } from "../api/object.ts";
-import type { Resource } from "../api/scheme.ts";
 import type { Message } from "../api/schema.ts";
+import type { Resource } from "../api/scheme.ts";
 import type { Status } from "../api/status.ts";
 import { statusJson } from "../api/statusjson.ts";
 import type { Value } from "../api/value.ts";

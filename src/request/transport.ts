@@ -41,7 +41,10 @@ export interface Exchange {
   readonly aborted: boolean;
   /** Calls `gone` once when the client goes away before the answer ended (at once when it already has). */
   onAbort(gone: () => void): void;
-  /** Sends a whole answer. Exactly one of send and stream, once. A HEAD gets the headers alone. */
+  /**
+   * Sends a whole answer. Exactly one of send and stream, once. A HEAD gets the headers alone. A body in shared memory is
+   * not looked at after the call returns; any other must not be changed afterwards.
+   */
   send(code: number, headers: Headers, body: Uint8Array | string): void;
   /** Starts a chunked answer. */
   stream(code: number, headers: Headers): AnswerStream;

@@ -99,6 +99,8 @@ async function answers(t: Test, stand: Stand): Promise<void> {
   t.notMatch(none.received.split("HTTP/1.1 200")[0], /content-length|transfer-encoding/i, "nor a length");
   const streamed = await stand.ask(`HEAD /stream HTTP/1.1\r\n${host}\r\n${get("/b")}`, ends("GET /b"));
   t.same(codes(streamed.received), [200, 200], "a streamed HEAD too");
+  const shared = await stand.ask(get("/shared"), (w) => w.received.length > 200_000);
+  t.ok(/^a{200000}$/.test(bodyOf(shared.received)), "a body in shared memory is not looked at after send()");
   const evil = await stand.ask(get("/inject"), ends("ok"));
   const fields = evil.received.slice(0, evil.received.indexOf("\r\n\r\n")).split("\r\n");
   t.ok(

@@ -57,6 +57,13 @@ export class Toy {
           "ok",
         );
         return;
+      case "/shared": {
+        // A slice of the log: it may be recycled in any later turn.
+        const slice = new Uint8Array(new SharedArrayBuffer(200_000)).fill(0x61);
+        exchange.send(200, json, slice);
+        slice.fill(0x62);
+        return;
+      }
       case "/big":
         exchange.send(200, [["Content-Type", "application/octet-stream"]], Buffer.alloc(5_000_000, "0123456789"));
         return;
