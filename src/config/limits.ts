@@ -123,6 +123,8 @@ export const limits = {
   watchMsMin: 1_800_000,
   /** Between the bookmarks of a watch, plus or minus a tenth (reference: one minute). */
   bookmarkMs: 60_000,
+  /** Long work of a front gives others a turn of the loop after this. */
+  sliceMsMax: 4,
   /** Answers below this are not compressed (reference: 128 KiB). */
   gzipBytesMin: 128 * KiB,
   /**

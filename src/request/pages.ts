@@ -12,6 +12,7 @@ import type { User } from "../api/user.ts";
 import type { Server } from "./context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "./info.ts";
 import { type MediaTypes, negotiateAccept, notOffered } from "./negotiate.ts";
+import { serveOpenApi } from "./openapi.ts";
 import { serveProfile } from "./profiles.ts";
 import { headersOf, type Reply, sendJson, sendNotFoundPage, sendObject, sendStatus, sendText } from "./respond.ts";
 
@@ -34,6 +35,7 @@ export async function servePage(
   }
   const reads = verb === "get";
   if (reads && (await serveProfile(info, user, reply))) return;
+  if (path.startsWith("/openapi/") && (await serveOpenApi(server, info, reply))) return;
   if (path === "/version" || path === "/version/") {
     return reads ? sendNegotiated(reply, types, accept, server.version) : sendStatus(reply, methodNotAllowed);
   }
@@ -115,7 +117,17 @@ function sendNegotiated(reply: Reply, types: MediaTypes, accept: string | undefi
 
 /** `/`: the paths this server answers. */
 function pathList(server: Server): string {
-  const paths = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/readyz", "/version"];
+  const paths = [
+    "/api",
+    "/apis",
+    "/healthz",
+    "/livez",
+    "/metrics",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/readyz",
+    "/version",
+  ];
   for (const { group, versions } of server.scheme.groups) {
     if (group !== "") paths.push(`/apis/${group}`);
     for (const version of versions) paths.push(group === "" ? `/api/${version}` : `/apis/${group}/${version}`);
