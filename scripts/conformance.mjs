@@ -16,7 +16,7 @@ install();
 build();
 
 /** Areas of this stage; what later stages bring is left out by key. */
-const areas = ["01[012]*", "02*", "03[012]*", "04*", "05*", "06*", "19[01]*", "2[0-4]*"];
+const areas = ["01[012]*", "02*", "03[012]*", "04*", "05*", "06*", "08*", "19[01]*", "2[0-4]*"];
 const without = ["managedFields"];
 const podKeys = [
   "serviceAccountName",
@@ -71,8 +71,8 @@ async function serve(identity) {
 }
 
 /**
- * Copies the scenarios; steps that need what is not built yet are not compared. A strategic or apply patch among them is
- * stood in for by a merge patch where its body is JSON, so that the steps after it find the state they expect.
+ * Copies the scenarios; steps that need what is not built yet are not compared. An apply patch among them is stood in
+ * for by a merge patch where its body is JSON, so that the steps after it find the state they expect.
  */
 function adapted(identity) {
   const dir = mkdtempSync(join(tmpdir(), "orch-scenarios-"));
@@ -86,7 +86,7 @@ function adapted(identity) {
       const headers = step.headers ?? {};
       const type = String(headers["Content-Type"] ?? "");
       const accept = String(headers.Accept ?? "");
-      if (type.includes("strategic-merge-patch") || type.includes("apply-patch")) {
+      if (type.includes("apply-patch")) {
         step.unchecked = true;
         headers["Content-Type"] = "application/merge-patch+json";
         step.path = step.path.replace(/[?&]force=\w+/g, "");

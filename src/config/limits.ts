@@ -15,6 +15,8 @@ export const limits = {
   bodyDiscardBytesMax: 16 * MiB,
   /** JSON and YAML nesting (reference: 10,000). */
   depthMax: 10_000,
+  /** Messages within messages a strategic merge patch descends into; no kind needs a tenth of it. */
+  strategicDepthMax: 500,
   /** Typed messages within one another; only schemas of custom resources nest at will, and they use the thread's stack. */
   messageDepthMax: 500,
   /** YAML nodes made by aliases: enough for a file that repeats itself, too few for a bomb. */

@@ -9,8 +9,8 @@ export type Container = ValueMap | Value[];
 
 /** A patch that cannot be used: the code tells the caller which Status to answer with. */
 export class PatchFault {
-  /** "malformed": 400; "inapplicable": 422; "too-large": 413. */
-  readonly kind: "malformed" | "inapplicable" | "too-large";
+  /** "malformed": 400; "inapplicable": 422; "too-large": 413; "failed": 500, as the reference answers some mistakes. */
+  readonly kind: "malformed" | "inapplicable" | "too-large" | "failed";
   readonly message: string;
   constructor(kind: PatchFault["kind"], message: string) {
     this.kind = kind;

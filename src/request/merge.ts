@@ -2,19 +2,23 @@
 // object again and may name the uid it means; a patch is applied to the current state at the requested version.
 import { invalid } from "../api/fielderror.ts";
 import type { ApiObject } from "../api/object.ts";
-import { badRequest, conflict, isStatus, notFound, refuse, type Status } from "../api/status.ts";
+import type { Message } from "../api/schema.ts";
+import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { Fault, parseJson, toValue, writeValue } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { asPrinted, type Patched, PatchFault } from "../merge/document.ts";
+import { goText } from "../merge/govalue.ts";
 import { applyJsonPatch } from "../merge/jsonpatch.ts";
 import { applyMergePatch } from "../merge/mergepatch.ts";
+import { findMismatch } from "../merge/mismatch.ts";
+import { applyStrategicPatch } from "../merge/strategic.ts";
 import { type Body, decodeTyped, typeOf } from "./body.ts";
 import { type Current, keyOf, storeOf, type WriteRequest, type Writers } from "./persist.ts";
 
-/** The two patch formats served; strategic merge and apply come with their own issue. */
-export type PatchType = "json" | "merge";
+/** The patch formats served; apply comes with its own issue. */
+export type PatchType = "json" | "merge" | "strategic";
 
 /** A parsed patch. */
 export interface PatchBody {
@@ -25,7 +29,7 @@ export interface PatchBody {
 const patchTypes: ReadonlyMap<string, PatchType | "later"> = new Map([
   ["application/json-patch+json", "json"],
   ["application/merge-patch+json", "merge"],
-  ["application/strategic-merge-patch+json", "later"],
+  ["application/strategic-merge-patch+json", "strategic"],
   ["application/apply-patch+yaml", "later"],
 ]);
 
@@ -35,7 +39,7 @@ export function negotiatePatch(contentType: string | undefined): PatchType | Sta
   const found = patchTypes.get(type);
   if (found === undefined) return refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
   if (found !== "later") return found;
-  const accepted = "application/json-patch+json, application/merge-patch+json";
+  const accepted = "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
   return refuse("UnsupportedMediaType", message);
 }
@@ -44,7 +48,7 @@ export function negotiatePatch(contentType: string | undefined): PatchType | Sta
 export function readPatch(type: PatchType, bytes: Uint8Array): PatchBody | Status {
   const patch = parseJson(bytes);
   if (!(patch instanceof Fault)) return { type, patch };
-  return badRequest(type === "json" ? patch.message : "Invalid JSON Patch");
+  return badRequest(type === "merge" ? "Invalid JSON Patch" : patch.message);
 }
 
 /** An object sent whole: it must be the one the path names. */
@@ -85,17 +89,22 @@ export function mergePatch(
   if (current === undefined || old === undefined) return notFound(resource, name);
   const { stored } = storeOf(writers, resource);
   const document = stored === resource ? current.document : toValue(resource.message, old);
-  const patched = applyPatch(document, patch);
+  const patched = applyPatch(document, patch, resource.message);
   if (patched instanceof PatchFault) return refusePatch(patched);
   const typed = typeOf(patched.value);
   const object = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
-  if (object instanceof Fault) return invalidPatch(patched, object);
+  if (object instanceof Fault) {
+    if (patch.type !== "strategic") return invalidPatch(writeValue(asPrinted(patched)), object.message);
+    // The reference converts the merged document without JSON in between, and prints the patch.
+    return invalidPatch(goText(patch.patch), findMismatch(resource.message, patched.value) ?? object.message);
+  }
   const misnamed = checkName(request, object);
   return isStatus(misnamed) ? misnamed : object;
 }
 
-function applyPatch(document: Value, { type, patch }: PatchBody): Patched | PatchFault {
+function applyPatch(document: Value, { type, patch }: PatchBody, message: Message): Patched | PatchFault {
   if (type === "merge") return applyMergePatch(document, patch);
+  if (type === "strategic") return applyStrategicPatch(document, patch, message, limits.strategicDepthMax);
   return applyJsonPatch(document, patch, {
     operationsMax: limits.patchOperationsMax,
     copyBytesMax: limits.patchCopyBytesMax,
@@ -113,12 +122,14 @@ function refusePatch(fault: PatchFault): Status {
     case "inapplicable":
       // The reference keeps the operation at fault to itself.
       return refuse("Invalid", "the server rejected our request due to an error in our request", {});
+    case "failed":
+      return new Status(500, "", fault.message);
   }
 }
 
-/** 422 for a patched document that is no object of its kind any more; the document is shown. */
-function invalidPatch(patched: Patched, fault: Fault): Status {
-  const { reason, text, field } = invalid("patch", writeValue(asPrinted(patched)), fault.message);
+/** 422 for a patched document that is no object of its kind any more. */
+function invalidPatch(shown: string, fault: string): Status {
+  const { reason, text, field } = invalid("patch", shown, fault);
   const causes = [{ reason: `FieldValue${reason}`, message: text, field }];
   return refuse("Invalid", ` "" is invalid: ${field}: ${text}`, { causes });
 }
