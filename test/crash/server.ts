@@ -54,6 +54,7 @@ export async function runServer(
     server = await start(dir, port);
     readyMsMax = Math.max(readyMsMax, performance.now() - killedAt);
     clients.up(server);
+    if (i % 100 === 99) console.error(`${i + 1} kills`);
   }
   await settle(server, clients);
   clients.stop();
