@@ -51,6 +51,10 @@ export const limits = {
   annotationsBytesMax: 256 * KiB,
   /** Faults of one object that are looked for and answered; the reference has no limit, and its answers outgrow requests. */
   fieldErrorsMax: 1_000,
+  /** Characters of an answer's Warning texts together; beyond, each is cut (reference: 4,096 and 256). */
+  warningCharsMax: 4_096,
+  /** Characters each is then cut to. */
+  warningTextCharsMax: 256,
   /** Characters of a bad value that an error repeats. */
   shownCharsMax: 2 * KiB,
   /** Everything but watches ends by then (reference: 60 s). */

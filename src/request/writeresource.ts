@@ -19,7 +19,7 @@ import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from
 import { readList, sendList } from "./read.ts";
 import { sendObject, sendStatus } from "./respond.ts";
 import { parseSelectors } from "./selectors.ts";
-import type { Headers } from "./transport.ts";
+import { warningHeaders } from "./warnings.ts";
 import { createObject, patchObject, updateObject } from "./write.ts";
 
 const admissions = new WeakMap<Server, Admission>();
@@ -43,7 +43,7 @@ export async function writeResource(call: Call): Promise<void> {
   const done = isServed(call) ? await dispatch(call) : unknownResource;
   if (done === undefined) return;
   if (isStatus(done)) return sendStatus(reply, done, accepted);
-  sendObject(reply, done.code, done.body, call.info.resource.message, accepted, done.warnings.map(warning));
+  sendObject(reply, done.code, done.body, call.info.resource.message, accepted, warningHeaders(done.warnings));
 }
 
 /** Kinds that are never stored, and subresources of another shape, come with their own issues. */
@@ -174,10 +174,4 @@ function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
 function plainRequest({ info, user, deadline, trace }: Call): WriteRequest {
   const { resource, subresource, namespace, name } = info;
   return { resource, subresource: subresource?.name ?? "", namespace, name, user, dryRun: false, deadline, trace };
-}
-
-/** RFC 7234 warn-text: a quoted string, without what a header cannot hold. */
-function warning(text: string): Headers[number] {
-  const safe = text.replace(/[^\x20-\x7e]/g, " ").replace(/["\\]/g, "\\$&");
-  return ["Warning", `299 - "${safe}"`];
 }
