@@ -92,7 +92,7 @@ function adapted(identity) {
         step.path = step.path.replace(/[?&]force=\w+/g, "");
       } else if (/as=(Table|PartialObjectMetadata)|protobuf/.test(accept) || type.includes("protobuf"))
         step.unchecked = true;
-      else if (later.has(step.await) || /\/scale(\?|$)/.test(step.path ?? "")) step.unchecked = true;
+      else if (later.has(step.await)) step.unchecked = true;
       if (step.unchecked && step.watch !== undefined) later.add(step.watch);
     }
     writeFileSync(join(dir, file), JSON.stringify(scenario));

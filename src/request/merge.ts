@@ -3,6 +3,7 @@
 import { invalid } from "../api/fielderror.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Message } from "../api/schema.ts";
+import type { Resource } from "../api/scheme.ts";
 import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { Fault, parseJson, toValue, writeValue } from "../codec/json.ts";
@@ -89,6 +90,17 @@ export function mergePatch(
   if (current === undefined || old === undefined) return notFound(resource, name);
   const { stored } = storeOf(writers, resource);
   const document = stored === resource ? current.document : toValue(resource.message, old);
+  return patchDocument(writers, request, resource, document, patch);
+}
+
+/** A document with a patch applied, as an object of the kind `resource`; the names in it must be those of the request. */
+export function patchDocument(
+  writers: Writers,
+  request: WriteRequest,
+  resource: Resource,
+  document: Value,
+  patch: PatchBody,
+): ApiObject | Status {
   const patched = applyPatch(document, patch, resource.message);
   if (patched instanceof PatchFault) return refusePatch(patched);
   const typed = typeOf(patched.value);

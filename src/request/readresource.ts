@@ -12,6 +12,7 @@ import { listMessageOf } from "./protoanswer.ts";
 import { first } from "./query.ts";
 import { readList, readObject, sendList } from "./read.ts";
 import { sendObject, sendStatus } from "./respond.ts";
+import { isScale, readScale, shapeOf } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
 
 const encoder = new TextEncoder();
@@ -22,7 +23,8 @@ export async function readOne(call: Call): Promise<void> {
   const found = await find(call);
   call.trace.done("find");
   if (isStatus(found)) return sendStatus(reply, found, accepted);
-  sendObject(reply, 200, found, call.info.resource.message, accepted);
+  const { resource, subresource } = call.info;
+  sendObject(reply, 200, found, shapeOf(resource, subresource).message, accepted);
 }
 
 async function find(call: Call): Promise<Uint8Array | Status> {
@@ -32,7 +34,7 @@ async function find(call: Call): Promise<Uint8Array | Status> {
     const component = readComponent(resource, name, storageFault(server));
     return isStatus(component) ? component : encoder.encode(component);
   }
-  // A subresource of another shape than its object comes with its own issue.
+  if (isScale(subresource)) return readScale(readInput(call), name, first(info.query, "resourceVersion") ?? "");
   if (subresource !== undefined && !isObjectSubresource(strategyOf(resource, server.identity), subresource.name)) {
     return unknownResource;
   }

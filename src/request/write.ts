@@ -24,24 +24,25 @@ import {
 } from "./persist.ts";
 
 /** Makes the new state out of the current one; undefined stands for an object that does not exist. */
-type Merge = (current: Current | undefined, old: ApiObject | undefined) => ApiObject | Status;
+export type Merge = (current: Current | undefined, old: ApiObject | undefined) => ApiObject | Status;
 
 /** Creates an object. Its name is in the body, or made from generateName. */
 export function createObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
-  return write(writers, request, () => body.take());
+  return writeMerged(writers, request, () => body.take());
 }
 
 /** Replaces an object, or creates it where its kind allows that. */
 export function updateObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
-  return write(writers, request, (current, old) => mergeReplacement(writers, request, body, current, old));
+  return writeMerged(writers, request, (current, old) => mergeReplacement(writers, request, body, current, old));
 }
 
 /** Applies a patch to an object. */
 export function patchObject(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
-  return write(writers, request, (current, old) => mergePatch(writers, request, patch, current, old));
+  return writeMerged(writers, request, (current, old) => mergePatch(writers, request, patch, current, old));
 }
 
-function write(writers: Writers, request: WriteRequest, merge: Merge): Promise<Written | Status> {
+/** Writes what `merge` makes of the current state; it is asked again whenever somebody else changes that first. */
+export function writeMerged(writers: Writers, request: WriteRequest, merge: Merge): Promise<Written | Status> {
   return untilUnchanged(writers, request.deadline, () => attempt(writers, request, merge));
 }
 

@@ -18,6 +18,7 @@ import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options
 import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { readList, sendList } from "./read.ts";
 import { sendObject, sendStatus } from "./respond.ts";
+import { isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
 import { warningHeaders } from "./warnings.ts";
 import { createObject, patchObject, updateObject } from "./write.ts";
@@ -43,7 +44,8 @@ export async function writeResource(call: Call): Promise<void> {
   const done = isServed(call) ? await dispatch(call) : unknownResource;
   if (done === undefined) return;
   if (isStatus(done)) return sendStatus(reply, done, accepted);
-  sendObject(reply, done.code, done.body, call.info.resource.message, accepted, warningHeaders(done.warnings));
+  const { message } = shapeOf(call.info.resource, call.info.subresource);
+  sendObject(reply, done.code, done.body, message, accepted, warningHeaders(done.warnings));
 }
 
 /** Kinds that are never stored, and subresources of another shape, come with their own issues. */
@@ -51,6 +53,7 @@ function isServed({ info, server }: Call): boolean {
   if (info.resource.stored === undefined) return false;
   if (info.subresource === undefined) return true;
   if (info.verb !== "update" && info.verb !== "patch") return false;
+  if (isScale(info.subresource)) return true;
   return isObjectSubresource(strategyOf(info.resource, server.identity), info.subresource.name);
 }
 
@@ -91,9 +94,11 @@ async function update(call: Call): Promise<Written | Status | undefined> {
   if (isStatus(request)) return request;
   const format = negotiateBody(exchange.header("content-type"), types);
   if (typeof format !== "string") return format;
-  const body = readBody(server.scheme, info.resource, bytes, format);
+  const body = readBody(server.scheme, shapeOf(info.resource, info.subresource), bytes, format);
   call.trace.done("decode");
-  return isStatus(body) ? body : updateObject(writersOf(server), request, body);
+  if (isStatus(body)) return body;
+  const write = isScale(info.subresource) ? updateScale : updateObject;
+  return write(writersOf(server), request, body);
 }
 
 async function patch(call: Call): Promise<Written | Status | undefined> {
@@ -105,7 +110,9 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
   if (isStatus(request)) return request;
   const parsed = readPatch(type, bytes);
   call.trace.done("decode");
-  return isStatus(parsed) ? parsed : patchObject(writersOf(call.server), request, parsed);
+  if (isStatus(parsed)) return parsed;
+  const write = isScale(call.info.subresource) ? patchScale : patchObject;
+  return write(writersOf(call.server), request, parsed);
 }
 
 async function deleteOne(call: Call): Promise<Written | Status | undefined> {

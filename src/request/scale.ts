@@ -1,0 +1,84 @@
+// The scale subresource: a Scale is read off the workload, changed, and put back; the workload's own write path does
+// the rest, so that generation, rules and conflicts are those of the workload.
+import { invalidObject } from "../api/fielderror.ts";
+import type { Scale } from "../api/gen/autoscaling_v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource, Subresource } from "../api/scheme.ts";
+import { isStatus, notFound, type Status } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
+import { encode, toValue } from "../codec/json.ts";
+import { applyScale, scaleOf, validateScale } from "../kinds/scale.ts";
+import type { Body } from "./body.ts";
+import { mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
+import { requestedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
+import { type ReadInput, readObject } from "./read.ts";
+import { decodeStored } from "./represent.ts";
+import { type Merge, writeMerged } from "./write.ts";
+
+const encoder = new TextEncoder();
+
+/** Whether a subresource is read and written as a Scale. */
+export function isScale(subresource: Subresource | undefined): boolean {
+  return subresource?.name === "scale";
+}
+
+/** What a body of a subresource decodes as: the subresource's own kind, which is not stored. */
+export function shapeOf(resource: Resource, subresource: Subresource | undefined): Resource {
+  if (subresource === undefined || subresource.kind === resource.kind) return resource;
+  const { group, version, kind, message } = subresource;
+  assert(message !== undefined, `${kind} has no shape`);
+  const apiVersion = group === "" ? version : `${group}/${version}`;
+  return { ...resource, group, version, kind, apiVersion, message, stored: undefined, prefix: undefined };
+}
+
+/** The Scale of an object, as JSON; 404, or 504 for a resource version that does not come. */
+export async function readScale(input: ReadInput, name: string, resourceVersion: string): Promise<Uint8Array | Status> {
+  const { resource } = input;
+  const found = await readObject(input, name, resourceVersion);
+  if (!isStatus(found)) return scaleBytes(resource, found);
+  const { group } = resource;
+  return found.reason === "NotFound" ? notFound({ group, resource: `${resource.resource}/scale` }, name) : found;
+}
+
+/** Replaces the Scale of an object. */
+export function updateScale(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+  return writeScale(writers, request, (current, old) => mergeReplacement(writers, request, body, current, old));
+}
+
+/** Applies a patch to the Scale of an object. */
+export function patchScale(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
+  const { resource, subresource, name } = request;
+  const shape = shapeOf(
+    resource,
+    resource.subresources.find((found) => found.name === subresource),
+  );
+  return writeScale(writers, request, (current, old) => {
+    if (current === undefined || old === undefined) return notFound(resource, name);
+    const document = toValue(shape.message, scaleOf(old));
+    return patchDocument(writers, request, shape, document, patch);
+  });
+}
+
+/** `merge` makes a Scale; the workload of that size is written, and answered as a Scale. */
+async function writeScale(writers: Writers, request: WriteRequest, merge: Merge): Promise<Written | Status> {
+  const { resource, name } = request;
+  const { identity } = writers.scheme;
+  const done = await writeMerged(writers, request, (current, old) => {
+    const merged = merge(current, old);
+    if (isStatus(merged)) return merged;
+    if (current === undefined) return notFound(resource, name);
+    const scale = merged as ApiObject & Scale;
+    const errors = validateScale(scale, identity);
+    if (errors.length > 0) return invalidObject("autoscaling", "Scale", name, errors);
+    const workload = requestedObject(writers, resource, current);
+    applyScale(workload, scale);
+    return workload;
+  });
+  return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
+}
+
+function scaleBytes(resource: Resource, workload: Uint8Array): Uint8Array {
+  const scale = resource.subresources.find(({ name }) => name === "scale");
+  assert(scale?.message !== undefined, `${resource.resource} cannot be scaled`);
+  return encoder.encode(encode(scale.message, scaleOf(decodeStored(resource, workload))));
+}
