@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   const threads = new Fronts({ script: frontScript, config, store, log, failed: fail, data, listeners });
   fronts = threads;
   const registry = new Registry();
-  countProcess(registry);
+  countProcess(registry, () => threads.crashes);
   threads.gatherFrom(() => Promise.all([registry.snapshot(), store.collect(), ...threads.collect()]));
   process.on("uncaughtException", (error) => fail(`the main thread failed: ${error.stack ?? error.message}`));
   // Before the fronts: a signal during the start ends it in order.

@@ -74,8 +74,9 @@ export function countLoop(registry: Registry, thread: string): void {
   });
 }
 
-/** Counts the process as a whole, by the names Prometheus clients share. */
-export function countProcess(registry: Registry): void {
+/** Counts the process as a whole, by the names Prometheus clients share; `crashes` tells how many fronts crashed. */
+export function countProcess(registry: Registry, crashes: () => number): void {
+  const crashed = registry.counter("orch_front_crashes_total", "Front threads that crashed and were started again.");
   const cpu = registry.counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.");
   const resident = registry.gauge("process_resident_memory_bytes", "Resident memory size in bytes.");
   const started = registry.gauge(
@@ -87,6 +88,7 @@ export function countProcess(registry: Registry): void {
   started.set("", Date.now() / 1000 - process.uptime());
   countLoop(registry, "main");
   registry.onCollect(() => {
+    crashed.set("", crashes());
     const { user, system } = process.cpuUsage();
     cpu.set("", (user + system) / 1e6);
     resident.set("", process.memoryUsage.rss());

@@ -108,6 +108,11 @@ export class Fronts {
     this.#options = options;
   }
 
+  /** Fronts that crashed so far. */
+  get crashes(): number {
+    return this.#crashes;
+  }
+
   /** Sets where /metrics of a front comes from. */
   gatherFrom(gather: Gather): void {
     this.#gather = gather;
@@ -188,8 +193,8 @@ export class Fronts {
     this.#options.log.error({ front: thread.index, crash: thread.crash ?? "its thread ended" }, "A front crashed");
     const now = performance.now();
     this.#restarts = [...this.#restarts.filter((at) => now - at < 60_000), now];
-    const tooMany =
-      this.#restarts.length > limits.frontRestartsPerMinuteMax || ++this.#crashes > limits.frontRestartsMax;
+    this.#crashes++;
+    const tooMany = this.#restarts.length > limits.frontRestartsPerMinuteMax || this.#crashes > limits.frontRestartsMax;
     if (tooMany) this.#options.failed(`front ${thread.index} crashes again and again`);
     else this.#startOne(thread.index).catch((error: Error) => this.#options.failed(error.message));
   }
