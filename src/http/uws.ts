@@ -392,7 +392,7 @@ class UwsExchange implements Exchange {
     this.#front.exchanges.delete(this);
   }
 
-  stream(code: number, headers: Headers): AnswerStream {
+  stream(code: number, headers: Headers, opening?: number): AnswerStream {
     assert(!this.#answered, "An exchange is answered once");
     this.#answered = true;
     if (this.aborted) return goneStream;
@@ -408,7 +408,7 @@ class UwsExchange implements Exchange {
     this.headers = [];
     const gone = [...this.#gone];
     this.#finish();
-    this.#stream = new UwsStream(this.#front, this.#res, () => writeHead(this.#res, code, headers), gone);
+    this.#stream = new UwsStream(this.#front, this.#res, () => writeHead(this.#res, code, headers), gone, opening);
     return this.#stream;
   }
 }
@@ -427,6 +427,10 @@ class UwsStream implements AnswerStream {
   #accepted = true;
   #ended = false;
   #wrote = false;
+  /** The byte the body begins with, where that is known. */
+  readonly #opening: number | undefined;
+  /** It was sent ahead: the first chunk goes without it. */
+  #opened = false;
   #drained: (() => void) | undefined;
   /** One closure for the life of the stream: exactly one write per cork, or the build sends piecemeal. */
   readonly #write = (): void => {
@@ -434,10 +438,11 @@ class UwsStream implements AnswerStream {
     this.#accepted = this.#res.write(this.#chunk as Uint8Array<ArrayBuffer>);
   };
 
-  constructor(front: UwsFront, res: HttpResponse, head: () => void, gone: (() => void)[]) {
+  constructor(front: UwsFront, res: HttpResponse, head: () => void, gone: (() => void)[], opening: number | undefined) {
     this.#front = front;
     this.#res = res;
     this.#head = head;
+    this.#opening = opening;
     this.#gone = gone;
     front.streams.add(this);
     // In place of the exchange's.
@@ -445,7 +450,9 @@ class UwsStream implements AnswerStream {
     // Mandatory, also where nothing is waiting: without it a stream that was ever behind is closed 10 s later.
     res.onWritable(() => this.#writable());
     setImmediate(() => {
-      if (this.#head !== undefined && !this.#ended) this.#send(blank);
+      if (this.#head === undefined || this.#ended) return;
+      this.#opened = this.#opening !== undefined;
+      this.#send(this.#opening === undefined ? blank : Uint8Array.of(this.#opening));
     });
   }
 
@@ -467,7 +474,10 @@ class UwsStream implements AnswerStream {
 
   write(chunk: Uint8Array): boolean {
     if (this.#ended || chunk.length === 0) return true;
-    return this.#send(chunk);
+    if (!this.#opened) return this.#send(chunk);
+    this.#opened = false;
+    assert(chunk[0] === this.#opening, "A body does not begin with the byte it was opened with");
+    return chunk.length === 1 ? true : this.#send(chunk.subarray(1));
   }
 
   onDrain(drained: () => void): void {

@@ -46,8 +46,11 @@ export interface Exchange {
    * not looked at after the call returns; any other must not be changed afterwards.
    */
   send(code: number, headers: Headers, body: Uint8Array | string): void;
-  /** Starts a chunked answer. */
-  stream(code: number, headers: Headers): AnswerStream;
+  /**
+   * Starts a chunked answer. `opening` is the byte its body will begin with, where that is known and a space before the
+   * body would not be skipped: a front that cannot send a head alone sends this byte with it.
+   */
+  stream(code: number, headers: Headers, opening?: number): AnswerStream;
 }
 
 /** What a front calls for each request; never throws, always answers. */

@@ -48,7 +48,9 @@ async function start(call: Call): Promise<Status | undefined> {
       reply.answered(200, -1);
       const ended = call.lasts();
       const contentType = format === "protobuf" ? types.protobufWatch : "application/json";
-      return { sink: exchange.stream(200, headersOf(reply, contentType)), ended };
+      // Frames of protobuf begin with their length, whose first byte is zero for any object that can be stored.
+      const opening = format === "protobuf" ? 0 : undefined;
+      return { sink: exchange.stream(200, headersOf(reply, contentType), opening), ended };
     },
     onAbort: (gone) => exchange.onAbort(gone),
   });

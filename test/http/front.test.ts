@@ -143,6 +143,14 @@ async function streams(t: Test, stand: Stand): Promise<void> {
   wire.send(get("/after"));
   t.ok(await wire.until(ends("GET /after")), "the connection goes on after a stream");
 
+  const opened = await stand.ask(get("/opening"), (w) => w.received.includes("\r\n\r\n"));
+  toy.streams.at(-1)?.write(Buffer.from("abc"));
+  toy.streams.at(-1)?.write(Buffer.from("ade"));
+  toy.streams.at(-1)?.end();
+  t.ok(await opened.until(ends("\r\n0\r\n\r\n")), "the end arrives");
+  const body = bodyOf(opened.received).replace(/(?:^|\r\n)[0-9a-f]+\r\n/g, "");
+  t.equal(body.trim(), "abcade", "a body with a known first byte is nothing but itself");
+
   const cut = await stand.ask(get("/stream"), (w) => w.received.includes("\r\n\r\n"));
   toy.streams.at(-1)?.write(Buffer.from("part"));
   toy.streams.at(-1)?.abort();

@@ -73,6 +73,9 @@ export class Toy {
       case "/stream":
         this.streams.push(exchange.stream(200, json));
         return;
+      case "/opening":
+        this.streams.push(exchange.stream(200, json, 0x61));
+        return;
       case "/never":
         return;
       default:

@@ -1,11 +1,14 @@
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
+import { messageOf } from "../../src/api/messages.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { isStatus } from "../../src/api/status.ts";
 import { Fanout } from "../../src/cache/fanout.ts";
+import { encode, Fault } from "../../src/codec/json.ts";
+import { decodeProto, openEnvelope } from "../../src/codec/protobuf.ts";
 import { limits } from "../../src/config/limits.ts";
 import type { ListOptions } from "../../src/request/listoptions.ts";
-import { serveWatch } from "../../src/request/watch.ts";
+import { serveWatch, type WatchFormat } from "../../src/request/watch.ts";
 import { selectorOf } from "../support/fakefront.ts";
 import { FakeLog } from "../support/fakelog.ts";
 import { FakeSink } from "../support/fakesink.ts";
@@ -38,12 +41,12 @@ class Client {
   over = 0;
   gone: () => void = () => undefined;
 
-  watch(resource: Resource, options: Partial<ListOptions> = {}) {
+  watch(resource: Resource, options: Partial<ListOptions> = {}, format: WatchFormat = "json") {
     return serveWatch({
       fanout: this.fanout,
       view: this.log,
       resource,
-      format: "json",
+      format,
       identity,
       namespace: "",
       selector: selectorOf("", ""),
@@ -92,6 +95,51 @@ t.test("serveWatch() marks the end of the initial state with an annotated bookma
   client.gone();
   t.equal(client.over, 1);
   t.equal(client.fanout.watcherCount, 0);
+});
+
+/** Frames of protobuf: the events' types, and their objects as JSON. */
+function framesOf(bytes: Buffer, resource: Resource): { type: string; object: unknown }[] {
+  const frames: { type: string; object: unknown }[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 4 + bytes.readUInt32BE(at);
+    // WatchEvent{ type: 1, object: 2 { raw: 1 } }, lengths below 128 but for the last two.
+    const typeEnd = at + 6 + (bytes[at + 5] ?? 0);
+    const envelope = openEnvelope(bytes.subarray(bytes.indexOf("k8s\0", typeEnd), end));
+    if (envelope instanceof Fault) throw new Error(envelope.message);
+    const message = envelope.kind === "Status" ? messageOf("meta/v1.Status") : resource.message;
+    const object = decodeProto<object>(message, envelope.raw);
+    if (object instanceof Fault) throw new Error(object.message);
+    const { apiVersion, kind } = envelope;
+    frames.push({
+      type: bytes.toString("latin1", at + 6, typeEnd),
+      object: JSON.parse(encode(message, Object.assign(object, { apiVersion, kind }))),
+    });
+    at = end;
+  }
+  return frames;
+}
+
+t.test("serveWatch() frames protobuf: the state, its end, changes and errors", async (t) => {
+  const pods = resourceOf("", "v1", "pods");
+  const client = new Client();
+  client.log.put({ namespace: "n1", name: "a" });
+  const options = { sendInitialEvents: true, allowWatchBookmarks: true, resourceVersionMatch: "NotOlderThan" };
+  t.equal(await client.watch(pods, options, "protobuf"), undefined);
+  client.log.delete({ namespace: "n1", name: "a" });
+  client.log.news();
+  await client.fanout.closeAll(1000);
+  const frames = framesOf(Buffer.concat(client.sink.chunks), pods);
+  t.match(frames, [
+    { type: "ADDED", object: { kind: "Thing", metadata: { name: "a", resourceVersion: "101" } } },
+    {
+      type: "BOOKMARK",
+      object: { metadata: { resourceVersion: "101", annotations: { "orch.io/initial-events-end": "true" } } },
+    },
+    { type: "DELETED", object: { metadata: { name: "a", resourceVersion: "102" } } },
+  ]);
+  const old = new Client();
+  t.equal(await old.watch(pods, { resourceVersion: "99" }, "protobuf"), undefined);
+  t.match(framesOf(Buffer.concat(old.sink.chunks), pods), [{ type: "ERROR", object: { kind: "Status", code: 410 } }]);
 });
 
 t.test("serveWatch() ends with a plain bookmark of the kind when it closes", async (t) => {

@@ -24,6 +24,7 @@ import { type Change, changeTypes } from "../../src/storage/store.ts";
 export interface Answer {
   readonly code: number;
   readonly headers: Headers;
+  readonly bytes: Buffer;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into any answer
   readonly json: any;
@@ -120,19 +121,20 @@ export class InProcess {
     this.#handler = createHandler(server);
   }
 
-  /** Sends one request; an object as body is sent as JSON, a text as it is. */
+  /** Sends one request; an object as body is sent as JSON, text and bytes as they are. */
   call(method: string, target: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const [path = "", query = ""] = target.split("?");
-    const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
+    const sent = bytesOf(body);
     const all: [string, string][] = Object.entries({
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...headers,
     });
     return new Promise((resolve) => {
       const chunks: Buffer[] = [];
-      const done = (code: number, sent: Headers): void => {
-        const answer = Buffer.concat(chunks).toString();
-        resolve({ code, headers: sent, text: answer, json: parse(answer) });
+      const done = (code: number, head: Headers): void => {
+        const bytes = Buffer.concat(chunks);
+        const answer = bytes.toString();
+        resolve({ code, headers: head, bytes, text: answer, json: parse(answer) });
       };
       const exchange: Exchange = {
         method,
@@ -142,18 +144,18 @@ export class InProcess {
         header: (name) => all.find(([key]) => key === name)?.[1],
         headers: all,
         certificate: undefined,
-        body: (bytesMax) => Promise.resolve(text.length > bytesMax ? "too-large" : Buffer.from(text)),
+        body: (bytesMax) => Promise.resolve(sent.length > bytesMax ? "too-large" : sent),
         aborted: false,
         onAbort: () => undefined,
-        send: (code, sent, answer) => {
+        send: (code, head, answer) => {
           chunks.push(Buffer.from(answer));
-          done(code, sent);
+          done(code, head);
         },
-        stream: (code, sent) => ({
+        stream: (code, head) => ({
           write: (chunk) => chunks.push(Buffer.from(chunk)) > 0,
           onDrain: () => undefined,
-          end: () => done(code, sent),
-          abort: () => done(0, sent),
+          end: () => done(code, head),
+          abort: () => done(0, head),
         }),
       };
       this.#handler(exchange);
@@ -164,6 +166,12 @@ export class InProcess {
     this.#views.close();
     this.#writer.stop();
   }
+}
+
+function bytesOf(body: unknown): Buffer {
+  if (body === undefined) return Buffer.alloc(0);
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }
 
 function parse(text: string): unknown {
