@@ -1,0 +1,84 @@
+// `npm start` on a host with a newer Node than the uWS build loads on: it serves on the Node 20 of the `node` package,
+// or on the host's own with the node front, and says which. That newer Node comes from the same package; where the
+// registry cannot be reached, a comment says so.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import t, { type Test } from "tap";
+import { eventually } from "../support/server.ts";
+
+const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+const folder = mkdtempSync(join(tmpdir(), "orch-hosts-"));
+t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Installs a Node of this major version in a folder of its own; the folder of its binary, or undefined. */
+function hostNode(major: number): string | undefined {
+  const home = join(folder, `node${major}`);
+  mkdirSync(home);
+  writeFileSync(join(home, "package.json"), '{ "private": true }\n');
+  const args = ["install", `node@${major}`, "--no-save", "--no-fund", "--no-audit", "--ignore-scripts=false"];
+  const { status } = spawnSync("npm", args, { cwd: home, stdio: "ignore", timeout: 60_000 });
+  const bin = join(home, "node_modules", "node", "bin");
+  return status === 0 && existsSync(join(bin, "node")) ? bin : undefined;
+}
+
+/** Code of a GET of /readyz without credentials: any code is an answer of the server. */
+function answers(base: string): Promise<number> {
+  return new Promise((resolve) => {
+    const sent = request(`${base}/readyz`, { rejectUnauthorized: false, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    sent.on("error", () => resolve(0));
+    sent.end();
+  });
+}
+
+/** Starts the server as that host would, and ends it as its operator would. */
+async function starts(
+  t: Test,
+  bin: string,
+  by: readonly string[],
+  flags: readonly string[],
+  runtime: RegExp,
+): Promise<void> {
+  const dataDir = mkdtempSync(join(folder, "data-"));
+  // npm itself runs on the host's Node, too.
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`, NODE_OPTIONS: "" };
+  const [command = "", ...args] = [...by, `--data-dir=${dataDir}`, "--secure-port=0", ...flags];
+  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+  let out = "";
+  let errors = "";
+  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  const base = (): string | undefined => /^ready: (\S+)$/m.exec(out)?.[1];
+  await eventually(() => base() !== undefined || isOver, 90_000);
+  t.match(out, runtime, `says in a line what it runs on: ${out}${errors}`);
+  t.equal(out.match(/^runtime: /gm)?.length, 1, "in one line");
+  t.equal(await answers(base() ?? "https://127.0.0.1:1"), 401, "serves");
+  child.kill("SIGTERM");
+  const code = await ended;
+  // npm passes the signal on, waits, and then ends by it itself.
+  if (command !== "npm") t.equal(code, 0, "ends in order");
+  t.equal(await answers(base() ?? ""), 0, "and is gone");
+}
+
+t.test("npm start serves on a host with Node 24", { timeout: 240_000 }, async (t) => {
+  const bin = hostNode(24);
+  if (bin === undefined) {
+    t.comment("not run: Node 24 could not be had from the registry");
+    return;
+  }
+  const npm = ["npm", "start", "--silent", "--"];
+  await starts(t, bin, npm, [], /^runtime: Node v20\.\d+\.\d+ of the node package, because the uws front .* on v24\./m);
+  const plain = [join(bin, "node"), join("scripts", "start.mjs")];
+  await starts(t, bin, plain, ["--front=node"], /^runtime: Node v24\.\d+\.\d+ of this host, node front$/m);
+});
