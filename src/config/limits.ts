@@ -27,6 +27,8 @@ export const limits = {
   patchCopyBytesMax: 3 * MiB,
   /** List items one JSON patch may shift to make or close gaps: about 100 ms of a front. */
   patchShiftedItemsMax: 20_000_000,
+  /** Evictions a disruption budget notes that nobody confirmed yet (reference: 2000). */
+  disruptedPodsMax: 2_000,
   /** How often events past their time to live are looked for. */
   eventLookMs: 1_000,
   /** Events removed per look: 1,000 a second, the rate at which the reference's store revokes leases. */

@@ -63,19 +63,30 @@ export function mergeReplacement(
   const object = body.take();
   const misnamed = checkName(request, object);
   if (misnamed !== undefined) return misnamed;
-  const { resource, namespace, name, subresource } = request;
+  const { resource, name, subresource } = request;
   const { uid } = object.metadata;
   const oldUid = old?.metadata.uid ?? "";
   if (uid !== undefined && uid !== "" && uid !== oldUid) {
-    const { prefix } = storeOf(writers, resource);
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`;
-    const key = keyOf(prefix, namespace, name);
-    const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
-    return conflict(resource, name, error);
+    return preconditionFailed(writers, request, "UID", uid, oldUid);
   }
   if (current !== undefined) return object;
   const strategy = strategyOf(resource, writers.scheme.identity);
   return subresource === "" && strategy.allowCreateOnUpdate ? object : notFound(resource, name);
+}
+
+/** 409 for a write that is conditional on what the object is not. */
+export function preconditionFailed(
+  writers: Writers,
+  { resource, namespace, name }: WriteRequest,
+  what: "UID" | "ResourceVersion",
+  wanted: string,
+  found: string,
+): Status {
+  const { prefix } = storeOf(writers, resource);
+  const why = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;
+  const key = keyOf(prefix, namespace, name);
+  const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
+  return conflict(resource, name, error);
 }
 
 /** The current state with a patch applied. */

@@ -5,6 +5,7 @@ import { isStatus, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { actionOf, readActionBody } from "./actions.ts";
 import { readBody } from "./body.ts";
 import type { Call } from "./call.ts";
 import type { Server } from "./context.ts";
@@ -48,8 +49,9 @@ export async function writeResource(call: Call): Promise<void> {
   sendObject(reply, done.code, done.body, message, accepted, warningHeaders(done.warnings));
 }
 
-/** Kinds that are never stored, and subresources of another shape, come with their own issues. */
+/** Kinds that are never stored, and connections to nodes, come with their own issues. */
 function isServed({ info, server }: Call): boolean {
+  if (actionOf(info) !== undefined) return true;
   if (info.resource.stored === undefined) return false;
   if (info.subresource === undefined) return true;
   if (info.verb !== "update" && info.verb !== "patch") return false;
@@ -81,9 +83,13 @@ async function create(call: Call): Promise<Written | Status | undefined> {
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "CreateOptions");
   if (isStatus(request)) return request;
-  const body = readBody(server.scheme, info.resource, bytes, format);
+  const writers = writersOf(server);
+  const act = actionOf(info);
+  const { resource } = info;
+  const body = act ? readActionBody(writers, info, bytes, format) : readBody(server.scheme, resource, bytes, format);
   call.trace.done("decode");
-  return isStatus(body) ? body : createObject(writersOf(server), { ...request, name: "" }, body);
+  if (isStatus(body)) return body;
+  return act ? act(writers, request, body.take()) : createObject(writers, { ...request, name: "" }, body);
 }
 
 async function update(call: Call): Promise<Written | Status | undefined> {

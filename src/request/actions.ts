@@ -1,0 +1,54 @@
+// POSTs that do something to an object instead of storing what was sent: binding a pod to a node, evicting it. Each
+// answers a Status.
+
+import { messageOf } from "../api/messages.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
+import type { Status } from "../api/status.ts";
+import { Fault } from "../codec/json.ts";
+import { bindPod } from "./binding.ts";
+import { type Body, type BodyFormat, readBody, readTyped } from "./body.ts";
+import { evictPod } from "./eviction.ts";
+import type { ResourceInfo } from "./info.ts";
+import type { WriteRequest, Writers } from "./persist.ts";
+import { shapeOf } from "./scale.ts";
+
+/** Does what a body says to the object a request names; a name that is not in the path is taken from the body. */
+export type Action = (writers: Writers, request: WriteRequest, body: ApiObject) => Promise<Status>;
+
+/** Core resources and subresources (empty: the resource itself), and what a POST does there. */
+const table: readonly (readonly [resource: string, subresource: string, act: Action])[] = [
+  ["bindings", "", bindPod],
+  ["pods", "binding", bindPod],
+  ["pods", "eviction", evictPod],
+];
+
+/** What a create of this resource or subresource does; undefined where it creates an object. */
+export function actionOf({ verb, resource, subresource }: ResourceInfo): Action | undefined {
+  if (verb !== "create" || resource.group !== "") return undefined;
+  return table.find(([name, sub]) => name === resource.resource && sub === (subresource?.name ?? ""))?.[2];
+}
+
+/** Reads the body of an action; a 400 Status for one that does not fit. */
+export function readActionBody(
+  writers: Writers,
+  info: ResourceInfo,
+  bytes: Uint8Array,
+  format: BodyFormat,
+): Body | Status {
+  const shape = shapeOf(info.resource, info.subresource);
+  return readBody(
+    writers.scheme,
+    shape.kind === "Eviction" ? evictionShape(shape, bytes, format) : shape,
+    bytes,
+    format,
+  );
+}
+
+/** Evictions may be written in the version before, which no resource has. */
+function evictionShape(shape: Resource, bytes: Uint8Array, format: BodyFormat): Resource {
+  const typed = readTyped(bytes, format);
+  if (typed instanceof Fault || typed.apiVersion !== "policy/v1beta1") return shape;
+  const message = messageOf("policy/v1beta1.Eviction");
+  return { ...shape, version: "v1beta1", apiVersion: typed.apiVersion, message };
+}
