@@ -39,7 +39,7 @@ class Front {
   }
 
   async open(data: FrontData, open: Open): Promise<void> {
-    const server = await open(data, (id) => this.#tell({ kind: "gather", id }));
+    const server = await open(data, (message) => this.#tell(message));
     this.#server = server;
     this.#main.on("message", (message: ToFront) => this.#take(message));
     const [first] = data.listeners;
@@ -68,6 +68,9 @@ class Front {
         for (const listener of this.#listeners) listener.close();
         server.close();
         setTimeout(() => process.exit(0), endingMs);
+        return;
+      case "level":
+        server.logAt(message.level);
         return;
       case "collect":
         this.#tell({ kind: "collected", id: message.id, families: server.families() });

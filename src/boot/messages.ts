@@ -46,6 +46,8 @@ export type ToFront =
   | { readonly kind: "drain"; readonly streamsPerSecond: number }
   /** Cut what is left and end the thread. */
   | { readonly kind: "close" }
+  /** From now on log at this level. */
+  | { readonly kind: "level"; readonly level: string }
   /** Send the metrics of this thread. */
   | { readonly kind: "collect"; readonly id: number }
   /** The answer to "gather". */
@@ -59,6 +61,8 @@ export type FromFront =
   /** A bug: it has closed its listeners and ends. */
   | { readonly kind: "crashed"; readonly error: string }
   | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] }
+  /** An administrator wants every thread to log at this level. */
+  | { readonly kind: "level"; readonly level: string }
   /** Somebody asked for /metrics: collect from every thread. */
   | { readonly kind: "gather"; readonly id: number };
 

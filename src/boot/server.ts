@@ -8,7 +8,7 @@ import { type OpenViews, openViews } from "../cache/views.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { answerHealth, createChecks } from "../observe/health.ts";
-import { createLog, type Logger } from "../observe/log.ts";
+import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { exposition, type FamilySnapshot, Registry } from "../observe/metrics.ts";
 import { createObserver } from "../observe/requests.ts";
 import type { Page, Server } from "../request/context.ts";
@@ -19,7 +19,7 @@ import { registerWatchMetrics } from "../request/watchmetrics.ts";
 import { PortClient } from "../storage/port.ts";
 import { Controllers } from "./controllers.ts";
 import { countLoop } from "./count.ts";
-import type { FrontData } from "./messages.ts";
+import type { FromFront, FrontData } from "./messages.ts";
 import { versionDocument } from "./version.ts";
 
 /** One front's server, as the thread that runs it sees it. */
@@ -31,15 +31,17 @@ export interface FrontServer {
   endWatches(perSecond: number): Promise<void>;
   /** Metrics of this thread. */
   families(): FamilySnapshot[];
-  /** The metrics of every thread, asked for by `gather`. */
+  /** Logs at this level from now on. */
+  logAt(level: string): void;
+  /** The metrics of every thread, which it asked main for. */
   gathered(id: number, snapshots: readonly (readonly FamilySnapshot[])[]): void;
   close(): void;
 }
 
-/** Opens everything. `gather` asks main for the metrics of every thread. */
-export async function openServer(data: FrontData, gather: (id: number) => void): Promise<FrontServer> {
+/** Opens everything. `tell` is how it asks main for something. */
+export async function openServer(data: FrontData, tell: (message: FromFront) => void): Promise<FrontServer> {
   const views = await openViews({ control: data.control, port: data.logPort });
-  const server = new OpenServer(data, views, gather);
+  const server = new OpenServer(data, views, tell);
   // Usually done before anybody can ask; a store that takes no writes still serves reads, and /readyz says no.
   await Promise.race([server.started, new Promise((resolve) => setTimeout(resolve, limits.bootstrapMsMax).unref())]);
   return server;
@@ -53,7 +55,7 @@ class OpenServer implements FrontServer {
   readonly #views: OpenViews;
   readonly #fanout: Fanout;
   readonly #registry = new Registry();
-  readonly #gather: (id: number) => void;
+  readonly #tell: (message: FromFront) => void;
   /** Scrapes that wait for the other threads, by number. */
   readonly #scrapes = new Map<number, (text: string) => void>();
   readonly #log: Logger;
@@ -63,10 +65,10 @@ class OpenServer implements FrontServer {
   #scrape = 0;
   #shuttingDown = false;
 
-  constructor(data: FrontData, views: OpenViews, gather: (id: number) => void) {
+  constructor(data: FrontData, views: OpenViews, tell: (message: FromFront) => void) {
     this.#data = data;
     this.#views = views;
-    this.#gather = gather;
+    this.#tell = tell;
     this.#log = createLog(data.config.logLevel, `front-${data.index}`);
     countLoop(this.#registry, `front-${data.index}`);
     this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000 });
@@ -98,6 +100,7 @@ class OpenServer implements FrontServer {
       serverAddress,
       health: this.#health(),
       metrics: () => this.#metrics(),
+      setVerbosity: (verbosity) => this.#tell({ kind: "level", level: levelOf(verbosity, config.quietLogLevel) }),
       version: versionDocument(),
     };
   }
@@ -129,13 +132,17 @@ class OpenServer implements FrontServer {
     const id = ++this.#scrape;
     return new Promise((resolve) => {
       this.#scrapes.set(id, resolve);
-      this.#gather(id);
+      this.#tell({ kind: "gather", id });
     });
   }
 
   gathered(id: number, snapshots: readonly (readonly FamilySnapshot[])[]): void {
     this.#scrapes.get(id)?.(exposition(snapshots));
     this.#scrapes.delete(id);
+  }
+
+  logAt(level: string): void {
+    this.#log.level = level;
   }
 
   families(): FamilySnapshot[] {

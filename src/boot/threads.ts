@@ -102,6 +102,8 @@ export class Fronts {
   /** The descriptor fronts on Node's own server share, where they cannot open the port each for itself. */
   #fd: number | undefined;
   #closing = false;
+  /** What an administrator set while running. */
+  #level: string | undefined;
   #gather: Gather = () => Promise.resolve([]);
 
   constructor(options: FrontsOptions) {
@@ -131,7 +133,8 @@ export class Fronts {
     const [logHere, logThere] = portPair();
     store.connect(storeThere, logThere);
     const listeners = this.#options.listeners.map((plan, i) => (i === 0 ? { ...plan, fd: this.#fd } : plan));
-    const frontData: FrontData = { ...data, config, index, listeners, storePort: storeHere, logPort: logHere };
+    const now = this.#level === undefined ? config : { ...config, logLevel: this.#level };
+    const frontData: FrontData = { ...data, config: now, index, listeners, storePort: storeHere, logPort: logHere };
     const worker = new Worker(script, {
       workerData: frontData,
       transferList: [storeHere, logHere],
@@ -179,10 +182,19 @@ export class Fronts {
       case "collected":
         thread.scrapes.settle(message.id, message.families);
         return;
+      case "level":
+        this.#logAt(message.level);
+        return;
       case "gather":
         void this.#gather().then((snapshots) => tell(thread, { kind: "gathered", id: message.id, snapshots }));
         return;
     }
+  }
+
+  #logAt(level: string): void {
+    this.#level = level;
+    this.#options.log.level = level;
+    for (const thread of this.#threads.values()) tell(thread, { kind: "level", level });
   }
 
   #ended(thread: FrontThread): void {

@@ -1,5 +1,6 @@
 // What the flags mean to the server: one plain value that every thread gets a copy of.
 import { isIP } from "node:net";
+import { levelOf } from "../observe/log.ts";
 import { parseDuration } from "./duration.ts";
 import { type FlagValues, parseMap } from "./flags.ts";
 
@@ -35,6 +36,8 @@ export interface Config {
   /** Empty: none. */
   readonly tokenAuthFile: string;
   readonly logLevel: string;
+  /** The level while no verbosity is set. */
+  readonly quietLogLevel: string;
 }
 
 /** Every controller, by name. */
@@ -44,8 +47,6 @@ export const controllerNames = ["namespace", "eventttl"] as const;
 export function readConfig(values: FlagValues): Config | string {
   const text = (name: string): string => values.get(name) ?? "";
   const ms = (name: string): number => parseDuration(text(name)) ?? 0;
-  const verbosity = Number(text("v"));
-  const logLevel = verbosity >= 6 ? "trace" : verbosity >= 3 ? "debug" : text("log-level");
   if ((text("tls-cert-file") === "") !== (text("tls-private-key-file") === "")) {
     return "--tls-cert-file and --tls-private-key-file belong together";
   }
@@ -73,7 +74,8 @@ export function readConfig(values: FlagValues): Config | string {
     identity: text("identity") as IdentityName,
     runtimeConfig: parseMap(text("runtime-config")) ?? new Map(),
     tokenAuthFile: text("token-auth-file"),
-    logLevel,
+    logLevel: levelOf(Number(text("v")), text("log-level")),
+    quietLogLevel: text("log-level"),
   };
 }
 

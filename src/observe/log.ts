@@ -7,6 +7,11 @@ export type { Logger } from "pino";
 /** Levels of `--log-level`. */
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace"] as const;
 
+/** The level that `-v` stands for: 3 and 6 are where more is said; below, what `--log-level` says. */
+export function levelOf(verbosity: number, otherwise: string): string {
+  return verbosity >= 6 ? "trace" : verbosity >= 3 ? "debug" : otherwise;
+}
+
 /** A logger for one thread; `thread` names it in every line. Secrets never get here: callers log names, not headers. */
 export function createLog(level: string, thread: string): Logger {
   return pino(

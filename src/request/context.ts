@@ -39,6 +39,8 @@ export interface Server {
   readonly health: (path: string, verbose: boolean, exclude: readonly string[]) => Page | undefined;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
+  /** Sets how much every thread logs, as `-v` does at the start. */
+  readonly setVerbosity: (verbosity: number) => void;
   /** `/version`, as JSON. */
   readonly version: string;
 }

@@ -2,6 +2,7 @@
 // else. The rules are the reference's (request info of the endpoints package): the path is split after decoding.
 import type { Resource, Scheme, Subresource } from "../api/scheme.ts";
 import { refuse, type Status } from "../api/status.ts";
+import type { User } from "../api/user.ts";
 import { first, parseQuery, type Query, unescapePath } from "./query.ts";
 
 /** What a request for a resource may ask for. */
@@ -42,6 +43,15 @@ export const methodNotAllowed = refuse(
   "the server does not allow this method on the requested resource",
   {},
 );
+
+/** 403 for a path that is not for everybody. */
+export function forbiddenPath(user: User, path: string): Status {
+  return refuse(
+    "Forbidden",
+    `forbidden: User ${JSON.stringify(user.name)} cannot get path ${JSON.stringify(path)}`,
+    {},
+  );
+}
 
 /** Resolves method and raw path. A Status: nothing is served there, or not with this method. */
 export function resolve(scheme: Scheme, method: string, rawPath: string, rawQuery: string): RequestInfo | Status {

@@ -15,6 +15,7 @@ import { type MediaTypes, negotiateAccept, notOffered } from "./negotiate.ts";
 import { serveOpenApi } from "./openapi.ts";
 import { serveProfile } from "./profiles.ts";
 import { headersOf, type Reply, sendJson, sendNotFoundPage, sendObject, sendStatus, sendText } from "./respond.ts";
+import { serveVerbosity } from "./verbosity.ts";
 
 const encoder = new TextEncoder();
 
@@ -35,6 +36,7 @@ export async function servePage(
   }
   const reads = verb === "get";
   if (reads && (await serveProfile(info, user, reply))) return;
+  if (path === "/debug/flags/v") return serveVerbosity(server, info, user, reply);
   if (path.startsWith("/openapi/") && (await serveOpenApi(server, info, reply))) return;
   if (path === "/version" || path === "/version/") {
     return reads ? sendNegotiated(reply, types, accept, server.version) : sendStatus(reply, methodNotAllowed);

@@ -5,7 +5,7 @@ import { refuse } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import { mastersGroup } from "../authn/tokens.ts";
 import { limits } from "../config/limits.ts";
-import type { NonResourceInfo } from "./info.ts";
+import { forbiddenPath, type NonResourceInfo } from "./info.ts";
 import { first } from "./query.ts";
 import { headersOf, type Reply, sendStatus, sendText } from "./respond.ts";
 
@@ -21,10 +21,7 @@ export async function serveProfile(info: NonResourceInfo, user: User, reply: Rep
   const { path } = info;
   if (path !== "/debug/pprof" && !path.startsWith("/debug/pprof/")) return false;
   if (!user.groups.includes(mastersGroup)) {
-    sendStatus(
-      reply,
-      refuse("Forbidden", `forbidden: User ${JSON.stringify(user.name)} cannot get path ${JSON.stringify(path)}`, {}),
-    );
+    sendStatus(reply, forbiddenPath(user, path));
   } else if (path === "/debug/pprof") {
     reply.answered(302, 0);
     reply.exchange.send(302, headersOf(reply, "text/html; charset=utf-8", [["Location", "/debug/pprof/"]]), "");

@@ -18,6 +18,7 @@ const server: FrontServer = {
   shutdown: () => {},
   endWatches: () => Promise.resolve(),
   families: () => [],
+  logAt: () => {},
   gathered: () => {},
   close: () => {
     data.logPort.close();

@@ -81,6 +81,8 @@ export class InProcess {
   readonly faults: unknown[] = [];
   /** Who asks; an administrator unless a test says otherwise. */
   user = administrator;
+  /** What /debug/flags/v set. */
+  verbosity: number | undefined;
   /** What was reported of the request before. */
   lastRecord: RequestRecord | undefined;
   readonly #handler: Handler;
@@ -115,6 +117,9 @@ export class InProcess {
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
       metrics: () => Promise.resolve(""),
+      setVerbosity: (verbosity) => {
+        this.verbosity = verbosity;
+      },
       version: "{}",
     };
     this.writers = writersOf(server);

@@ -1,0 +1,26 @@
+// `/debug/flags/v`: how much is logged, changed while the server runs, for administrators only. Method, texts and codes
+// are the reference's, whose flag of that name is a number, too.
+import type { User } from "../api/user.ts";
+import { mastersGroup } from "../authn/tokens.ts";
+import type { Server } from "./context.ts";
+import { forbiddenPath, type NonResourceInfo } from "./info.ts";
+import { type Reply, sendStatus, sendText } from "./respond.ts";
+
+/** Longer bodies are no number. */
+const bodyBytesMax = 64;
+
+/** Answers `/debug/flags/v`: a PUT of a number sets the verbosity of every thread. */
+export async function serveVerbosity(server: Server, info: NonResourceInfo, user: User, reply: Reply): Promise<void> {
+  if (!user.groups.includes(mastersGroup)) return sendStatus(reply, forbiddenPath(user, info.path));
+  const say = (code: number, text: string): void => sendText(reply, code, `${text}\n`, "text/plain");
+  if (info.verb !== "put") return say(406, "unsupported http method");
+  const body = await reply.exchange.body(bodyBytesMax);
+  if (body === "aborted") return;
+  const text = body === "too-large" ? "" : Buffer.from(body).toString("utf8");
+  if (!/^[+-]?\d{1,9}$/.test(text)) {
+    const why = `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`;
+    return say(400, `failed set klog.logging.verbosity ${text}: ${why}`);
+  }
+  server.setVerbosity(Number(text));
+  say(200, `successfully set klog.logging.verbosity to ${text}`);
+}
