@@ -178,7 +178,7 @@ function* pathOf(
 
 function callsOf(resource: Resource, id: (action: string) => string): { collection: Call[]; object: Call[] } {
   const { message, kind, group, version, verbs } = resource;
-  const listMessage = messages.get(`${message.name.slice(0, message.name.lastIndexOf(".") + 1)}${resource.listKind}`);
+  const listMessage = listMessageOf(resource);
   const common = { kind: { group, kind, version }, body: undefined, bodyRequired: false, codes: [200], streams: false };
   const { deleteOptions, status } = commonMessages;
   const all: Record<string, Call & { readonly verb: string }> = {
@@ -276,8 +276,7 @@ function callsOf(resource: Resource, id: (action: string) => string): { collecti
 
 function subresourceCalls(resource: Resource, sub: Subresource, id: (action: string) => string): Call[] {
   const { message } = sub;
-  // Connections (exec, proxy and their like) have no body and no object in their answers.
-  if (message === undefined || /Options$/.test(sub.kind)) return [];
+  if (message === undefined || !hasObject(sub)) return [];
   const suffix = sub.name.slice(0, 1).toUpperCase() + sub.name.slice(1);
   const like: Resource = { ...resource, message, kind: sub.kind, group: sub.group, version: sub.version };
   const { collection, object } = callsOf({ ...like, verbs: sub.verbs }, (action) => id(action) + suffix);
@@ -398,19 +397,22 @@ function idOf(identity: Identity, group: string, version: string): string {
 export function rootMessages(scheme: Scheme, group: string, version: string): Message[] {
   const found: Message[] = [...Object.values(commonMessages)];
   for (const resource of scheme.groupVersion(group, version) ?? []) {
-    const calls = callsOf(resource, (action) => action);
-    const all = [
-      ...calls.collection,
-      ...calls.object,
-      ...resource.subresources.flatMap((sub) => subresourceCalls(resource, sub, (a) => a)),
-    ];
-    for (const { answer, body } of all) {
-      found.push(answer);
-      if (body !== undefined && body !== "patch") found.push(body);
-    }
     found.push(resource.message);
+    const list = listMessageOf(resource);
+    if (list !== undefined) found.push(list);
+    for (const { message } of resource.subresources.filter(hasObject)) if (message !== undefined) found.push(message);
   }
   return found;
+}
+
+/** Connections (exec, proxy and their like) have no body and no object in their answers. */
+function hasObject({ message, kind }: Subresource): boolean {
+  return message !== undefined && !kind.endsWith("Options");
+}
+
+/** The message of a kind's list; undefined for kinds that are never listed. */
+function listMessageOf({ message, listKind }: Resource): Message | undefined {
+  return messages.get(`${message.name.slice(0, message.name.lastIndexOf(".") + 1)}${listKind}`);
 }
 
 /** The kinds of each message of a scheme; a common one is a kind of every group version. */
@@ -424,11 +426,12 @@ export function kindTable(scheme: Scheme): (message: Message) => readonly KindRe
       known.push(kind);
     }
   };
-  for (const { group, version, kind, listKind, message, subresources } of scheme.resources) {
+  for (const resource of scheme.resources) {
+    const { group, version, kind, listKind, message } = resource;
     add(message, { group, kind, version });
-    const pack = message.name.slice(0, message.name.lastIndexOf(".") + 1);
-    add(messages.get(`${pack}${listKind}`), { group, kind: listKind, version });
-    for (const sub of subresources) add(sub.message, { group: sub.group, kind: sub.kind, version: sub.version });
+    add(listMessageOf(resource), { group, kind: listKind, version });
+    for (const sub of resource.subresources)
+      add(sub.message, { group: sub.group, kind: sub.kind, version: sub.version });
   }
   for (const { group, versions } of scheme.groups) {
     for (const version of versions) {

@@ -37,6 +37,7 @@ interface Documents {
   readonly scheme: Scheme;
   readonly title: string;
   readonly release: string;
+  readonly kindsOf: SchemaContext["kindsOf"];
   readonly byName: Map<string, Promise<Built>>;
 }
 
@@ -66,7 +67,7 @@ function documentsOf(server: Server): Documents {
   if (documents === undefined) {
     const version = JSON.parse(server.version) as { gitVersion?: string };
     const title = scheme.identity.identity === "kubernetes" ? "Kubernetes" : "Orch";
-    documents = { scheme, title, release: version.gitVersion ?? "", byName: new Map() };
+    documents = { scheme, title, release: version.gitVersion ?? "", kindsOf: kindTable(scheme), byName: new Map() };
     known.set(scheme, documents);
   }
   return documents;
@@ -180,9 +181,9 @@ class Slices {
 
 function documentV3(documents: Documents, name: string): Promise<Built> {
   return once(documents, `v3/${name}`, async () => {
-    const { scheme, title, release } = documents;
+    const { scheme, title, release, kindsOf } = documents;
     const { group = "", version = "" } = documentNames(scheme).get(name) ?? {};
-    const context: SchemaContext = { identity: scheme.identity, version: 3, kindsOf: kindTable(scheme) };
+    const context: SchemaContext = { identity: scheme.identity, version: 3, kindsOf };
     const definitions = definitionsOf(context, rootMessages(scheme, group, version));
     addScalar(context, definitions, "Patch");
     const info = JSON.stringify({ title, version: release });
@@ -196,8 +197,8 @@ function documentV3(documents: Documents, name: string): Promise<Built> {
 }
 
 async function buildV2(documents: Documents, protobuf: boolean): Promise<readonly Uint8Array[]> {
-  const { scheme, title, release } = documents;
-  const context: SchemaContext = { identity: scheme.identity, version: 2, kindsOf: kindTable(scheme) };
+  const { scheme, title, release, kindsOf } = documents;
+  const context: SchemaContext = { identity: scheme.identity, version: 2, kindsOf };
   const roots = new Set<Message>();
   for (const { group, version } of documentNames(scheme).values()) {
     for (const message of rootMessages(scheme, group, version)) roots.add(message);
