@@ -9,7 +9,7 @@ import { parseText } from "./scan.ts";
 export { decode, zeroOf } from "./decode.ts";
 export { encode, encodeForStore } from "./encode.ts";
 export { Fault, isFault } from "./fault.ts";
-export { parseJson, parseText } from "./scan.ts";
+export { parseJson, parseText, textOf } from "./scan.ts";
 export { compareBytes, quote, writeValue } from "./write.ts";
 
 /** The object as a generic Value: what patches are applied to. */

@@ -19,6 +19,8 @@ export const limits = {
   strategicDepthMax: 500,
   /** Typed messages within one another; only schemas of custom resources nest at will, and they use the thread's stack. */
   messageDepthMax: 500,
+  /** Unknown and duplicate fields named in one answer (reference: 100). */
+  strictFaultsMax: 100,
   /** YAML nodes made by aliases: enough for a file that repeats itself, too few for a bomb. */
   yamlAliasedNodesMax: 50_000,
   /** JSON patch operations (reference: 10,000, 413 beyond). */

@@ -9,6 +9,7 @@ import { Fault } from "../codec/json.ts";
 import { bindPod } from "./binding.ts";
 import { type Body, type BodyFormat, readBody, readTyped } from "./body.ts";
 import { evictPod } from "./eviction.ts";
+import type { FieldReport } from "./fieldvalidation.ts";
 import type { ResourceInfo } from "./info.ts";
 import type { WriteRequest, Writers } from "./persist.ts";
 import { shapeOf } from "./scale.ts";
@@ -35,6 +36,7 @@ export function readActionBody(
   info: ResourceInfo,
   bytes: Uint8Array,
   format: BodyFormat,
+  fields: FieldReport | undefined,
 ): Body | Status {
   const shape = shapeOf(info.resource, info.subresource);
   return readBody(
@@ -42,6 +44,7 @@ export function readActionBody(
     shape.kind === "Eviction" ? evictionShape(shape, bytes, format) : shape,
     bytes,
     format,
+    fields,
   );
 }
 

@@ -7,9 +7,11 @@ import type { Message } from "../api/schema.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { badRequest, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
-import { decode, Fault, parseJson } from "../codec/json.ts";
+import { decode, Fault, parseJson, textOf, writeValue } from "../codec/json.ts";
 import { decodeProto, openEnvelope } from "../codec/protobuf.ts";
+import { strictFaults } from "../codec/strict.ts";
 import { parseYaml } from "../codec/yaml.ts";
+import type { FieldReport } from "./fieldvalidation.ts";
 
 /** What a body is written in. */
 export type BodyFormat = "json" | "yaml" | "protobuf";
@@ -114,7 +116,13 @@ export function decodeAs(resource: Resource, content: Content): ApiObject | Faul
 }
 
 /** Reads the body of a create or update of `resource`; a 400 Status in the reference's words for one that does not fit. */
-export function readBody(scheme: Scheme, resource: Resource, bytes: Uint8Array, format: BodyFormat): Body | Status {
+export function readBody(
+  scheme: Scheme,
+  resource: Resource,
+  bytes: Uint8Array,
+  format: BodyFormat,
+  fields?: FieldReport,
+): Body | Status {
   const typed = readTyped(bytes, format);
   if (typed instanceof Fault) {
     const summary = summarize(bytes);
@@ -122,7 +130,7 @@ export function readBody(scheme: Scheme, resource: Resource, bytes: Uint8Array, 
       `the object provided is unrecognized (must be of type ${resource.kind}): ${typed.message} (${summary})`,
     );
   }
-  const decoded = decodeTyped(scheme, resource, typed);
+  const decoded = decodeStrictly(scheme, resource, typed, format === "json" ? bytes : undefined, fields);
   if (decoded instanceof Fault) {
     const version = typed.apiVersion === "" ? resource.version : (typed.apiVersion.split("/").pop() ?? "");
     const kind = typed.kind === "" ? resource.kind : typed.kind;
@@ -135,6 +143,23 @@ export function readBody(scheme: Scheme, resource: Resource, bytes: Uint8Array, 
     return badRequest(message);
   }
   return new Body(resource, typed.content, decoded);
+}
+
+/** The same, with a fault for fields a strict request must not have. Protobuf has none: what is unknown has no name. */
+function decodeStrictly(
+  scheme: Scheme,
+  resource: Resource,
+  typed: TypedContent,
+  json: Uint8Array | undefined,
+  fields: FieldReport | undefined,
+): ApiObject | Fault {
+  const decoded = decodeTyped(scheme, resource, typed);
+  const { content } = typed;
+  if (fields === undefined || decoded instanceof Fault || content instanceof ProtoContent) return decoded;
+  // YAML is looked at as the JSON it became: its keys come once.
+  const faults = strictFaults(resource.message, json === undefined ? writeValue(content) : textOf(json));
+  const refused = fields.take(faults);
+  return refused === undefined ? decoded : new Fault(refused);
 }
 
 /** Decodes a value that names a type; the fault has no frame yet. Another version of the same kind decodes as `resource`. */

@@ -6,7 +6,8 @@ import type { Message } from "../api/schema.ts";
 import type { Resource } from "../api/scheme.ts";
 import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
-import { Fault, parseJson, toValue, writeValue } from "../codec/json.ts";
+import { Fault, parseJson, textOf, toValue, writeValue } from "../codec/json.ts";
+import { duplicateFaults, strictFaults } from "../codec/strict.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { asPrinted, type Patched, PatchFault } from "../merge/document.ts";
@@ -16,6 +17,7 @@ import { applyMergePatch } from "../merge/mergepatch.ts";
 import { findMismatch } from "../merge/mismatch.ts";
 import { applyStrategicPatch } from "../merge/strategic.ts";
 import { type Body, decodeTyped, typeOf } from "./body.ts";
+import type { FieldReport } from "./fieldvalidation.ts";
 import { type Current, keyOf, storeOf, type WriteRequest, type Writers } from "./persist.ts";
 
 /** The patch formats served; apply comes with its own issue. */
@@ -25,6 +27,8 @@ export type PatchType = "json" | "merge" | "strategic";
 export interface PatchBody {
   readonly type: PatchType;
   readonly patch: Value;
+  /** Fields that come twice in it, where somebody wants to know. */
+  readonly duplicates?: readonly string[];
 }
 
 const patchTypes: ReadonlyMap<string, PatchType | "later"> = new Map([
@@ -46,9 +50,11 @@ export function negotiatePatch(contentType: string | undefined): PatchType | Sta
 }
 
 /** Parses a patch; a 400 Status in the words of the reference's patch library. */
-export function readPatch(type: PatchType, bytes: Uint8Array): PatchBody | Status {
+export function readPatch(type: PatchType, bytes: Uint8Array, fields?: FieldReport): PatchBody | Status {
   const patch = parseJson(bytes);
-  if (!(patch instanceof Fault)) return { type, patch };
+  if (!(patch instanceof Fault)) {
+    return fields === undefined ? { type, patch } : { type, patch, duplicates: duplicateFaults(textOf(bytes)) };
+  }
   return badRequest(type === "merge" ? "Invalid JSON Patch" : patch.message);
 }
 
@@ -121,8 +127,22 @@ export function patchDocument(
     // The reference converts the merged document without JSON in between, and prints the patch.
     return invalidPatch(goText(patch.patch), findMismatch(resource.message, patched.value) ?? object.message);
   }
+  const refused = strictRefusal(request, resource, patched, patch);
+  if (refused !== undefined) {
+    return invalidPatch(patch.type === "strategic" ? goText(patch.patch) : writeValue(asPrinted(patched)), refused);
+  }
   const misnamed = checkName(request, object);
   return isStatus(misnamed) ? misnamed : object;
+}
+
+/** What a strict request is refused with: fields that come twice in the patch or are unknown after it. */
+function strictRefusal(
+  { fields }: WriteRequest,
+  { message }: Resource,
+  { value }: Patched,
+  { duplicates = [] }: PatchBody,
+): string | undefined {
+  return fields?.take([...duplicates, ...strictFaults(message, writeValue(value))]);
 }
 
 function applyPatch(document: Value, { type, patch }: PatchBody, message: Message): Patched | PatchFault {

@@ -20,6 +20,7 @@ import { strategyOf } from "../kinds/table.ts";
 import type { Trace } from "../observe/trace.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { changeTypes, type Refusal } from "../storage/store.ts";
+import type { FieldReport } from "./fieldvalidation.ts";
 import { decodeDocument, decodeStored, represent } from "./represent.ts";
 
 /** What every write of one front shares. */
@@ -42,6 +43,8 @@ export interface WriteRequest {
   readonly name: string;
   readonly user: User;
   readonly dryRun: boolean;
+  /** What is to be said about unknown and duplicate fields; absent: nothing. */
+  readonly fields?: FieldReport | undefined;
   /** On the monotonic clock, in milliseconds: no try starts after it. */
   readonly deadline: number;
   readonly trace: Trace;

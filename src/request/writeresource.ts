@@ -10,6 +10,7 @@ import { readBody } from "./body.ts";
 import type { Call } from "./call.ts";
 import type { Server } from "./context.ts";
 import { deleteItems, deleteObject } from "./delete.ts";
+import { fieldReportOf } from "./fieldvalidation.ts";
 import { unknownResource } from "./info.ts";
 import { parseListOptions, validateListOptions } from "./listoptions.ts";
 import { negotiatePatch, readPatch } from "./merge.ts";
@@ -86,10 +87,14 @@ async function create(call: Call): Promise<Written | Status | undefined> {
   const writers = writersOf(server);
   const act = actionOf(info);
   const { resource } = info;
-  const body = act ? readActionBody(writers, info, bytes, format) : readBody(server.scheme, resource, bytes, format);
+  const { fields } = request;
+  const body = act
+    ? readActionBody(writers, info, bytes, format, fields)
+    : readBody(server.scheme, resource, bytes, format, fields);
   call.trace.done("decode");
   if (isStatus(body)) return body;
-  return act ? act(writers, request, body.take()) : createObject(writers, { ...request, name: "" }, body);
+  if (act) return warned(request, await act(writers, request, body.take()));
+  return warned(request, await createObject(writers, { ...request, name: "" }, body));
 }
 
 async function update(call: Call): Promise<Written | Status | undefined> {
@@ -100,11 +105,11 @@ async function update(call: Call): Promise<Written | Status | undefined> {
   if (isStatus(request)) return request;
   const format = negotiateBody(exchange.header("content-type"), types);
   if (typeof format !== "string") return format;
-  const body = readBody(server.scheme, shapeOf(info.resource, info.subresource), bytes, format);
+  const body = readBody(server.scheme, shapeOf(info.resource, info.subresource), bytes, format, request.fields);
   call.trace.done("decode");
   if (isStatus(body)) return body;
   const write = isScale(info.subresource) ? updateScale : updateObject;
-  return write(writersOf(server), request, body);
+  return warned(request, await write(writersOf(server), request, body));
 }
 
 async function patch(call: Call): Promise<Written | Status | undefined> {
@@ -114,11 +119,17 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "PatchOptions");
   if (isStatus(request)) return request;
-  const parsed = readPatch(type, bytes);
+  const parsed = readPatch(type, bytes, request.fields);
   call.trace.done("decode");
   if (isStatus(parsed)) return parsed;
   const write = isScale(call.info.subresource) ? patchScale : patchObject;
-  return write(writersOf(call.server), request, parsed);
+  return warned(request, await write(writersOf(call.server), request, parsed));
+}
+
+/** What came of a write, with what is to be said about the fields that were sent. */
+function warned({ fields }: WriteRequest, done: Written | Status): Written | Status {
+  if (fields === undefined || isStatus(done) || fields.warnings.length === 0) return done;
+  return { ...done, warnings: [...fields.warnings, ...done.warnings] };
 }
 
 async function deleteOne(call: Call): Promise<Written | Status | undefined> {
@@ -181,7 +192,9 @@ async function readBytes(call: Call): Promise<Uint8Array | Status | undefined> {
 
 function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
   const options = readWriteOptions(kind, call.info.query, call.server.identity);
-  return isStatus(options) ? options : { ...plainRequest(call), dryRun: options.dryRun };
+  if (isStatus(options)) return options;
+  const { dryRun, fieldValidation } = options;
+  return { ...plainRequest(call), dryRun, fields: fieldReportOf(fieldValidation) };
 }
 
 function plainRequest({ info, user, deadline, trace }: Call): WriteRequest {
