@@ -193,7 +193,7 @@ export async function sendList(
     const whole = chunks.done || !(chunks instanceof Gather) ? start : chunks.rest(start);
     // The scratch goes with this call; zlib reads in another thread.
     if (gzip && whole.length > limits.gzipBytesMin && !isText) {
-      return sendGzip(reply, 200, Uint8Array.from(whole), contentType);
+      return await sendGzip(reply, 200, Uint8Array.from(whole), contentType);
     }
     if (chunks instanceof Gather) return sendJson(reply, 200, whole, accepted);
     sendBytes(reply, 200, whole, accepted);

@@ -107,15 +107,25 @@ export const gzipHeaders: Headers = [
   ["Vary", "Accept-Encoding"],
 ];
 
-/** Sends a document gzipped. Answers from a later turn of the loop. */
-export function sendGzip(reply: Reply, code: number, bytes: Uint8Array, contentType: string, more: Headers = []): void {
-  gzip(bytes, { level: constants.Z_BEST_SPEED }, (error, packed) => {
-    if (reply.exchange.aborted) return;
-    const body = error === null ? packed : bytes;
-    reply.answered(code, body.length);
-    const headers = error === null ? [...more, ...gzipHeaders] : more;
-    reply.exchange.send(code, headersOf(reply, contentType, headers), body);
+/** The byte a gzipped body begins with (RFC 1952 2.3.1): a space ahead of it would not be skipped. */
+export const gzipOpening = 0x1f;
+
+/** Sends a document gzipped; resolves when it was sent, so that the request is reported with its answer. */
+export async function sendGzip(
+  reply: Reply,
+  code: number,
+  bytes: Uint8Array,
+  contentType: string,
+  more: Headers = [],
+): Promise<void> {
+  const packed = await new Promise<Uint8Array | undefined>((resolve) => {
+    gzip(bytes, { level: constants.Z_BEST_SPEED }, (error, done) => resolve(error === null ? done : undefined));
   });
+  if (reply.exchange.aborted) return;
+  const body = packed ?? bytes;
+  reply.answered(code, body.length);
+  const headers = packed === undefined ? more : [...more, ...gzipHeaders];
+  reply.exchange.send(code, headersOf(reply, contentType, headers), body);
 }
 
 /**

@@ -1,7 +1,7 @@
 // Answers that are written chunk by chunk, under backpressure and with a turn of the loop between chunks, so that
 // other requests are served while a long one is written.
 import type { Hold } from "../cache/view.ts";
-import { gzipHeaders, gzipStream, headersOf, type Reply } from "./respond.ts";
+import { gzipHeaders, gzipOpening, gzipStream, headersOf, type Reply } from "./respond.ts";
 import type { AnswerStream } from "./transport.ts";
 
 /** The chunks of one answer, in order; each is valid until the next one is asked for. */
@@ -21,7 +21,8 @@ export async function sendChunks(
   gzip: boolean,
 ): Promise<void> {
   reply.answered(200, -1);
-  const raw = reply.exchange.stream(200, headersOf(reply, contentType, gzip ? gzipHeaders : []));
+  const headers = headersOf(reply, contentType, gzip ? gzipHeaders : []);
+  const raw = reply.exchange.stream(200, headers, gzip ? gzipOpening : undefined);
   const stream = gzip ? gzipStream(raw) : raw;
   let aborted = false;
   const writable = drains(stream);

@@ -8,6 +8,7 @@ import type { Listener, ListenOptions } from "../../src/http/listener.ts";
 import { listenNode } from "../../src/http/node.ts";
 import { listenUws } from "../../src/http/uws.ts";
 import { keepServing, type ServingFiles } from "../../src/pki/serving.ts";
+import type { Handler } from "../../src/request/transport.ts";
 import { type Target, Toy, Wire } from "./toy.ts";
 
 /** A way to serve HTTP. */
@@ -38,9 +39,14 @@ export class Stand {
     this.#directory = directory;
   }
 
-  static async open(front: FrontUnderTest, headMsMax: number = limits.headMsMax): Promise<Stand> {
+  /** Opens one; `handle` takes the toy's place. */
+  static async open(
+    front: FrontUnderTest,
+    headMsMax: number = limits.headMsMax,
+    handle: Handler | undefined = undefined,
+  ): Promise<Stand> {
     const toy = new Toy();
-    const options = { host: "127.0.0.1", port: 0, handle: toy.handle, headMsMax };
+    const options = { host: "127.0.0.1", port: 0, handle: handle ?? toy.handle, headMsMax };
     if (!front.secure) return new Stand(toy, await front.listen({ ...options, tls: undefined }), undefined, undefined);
     const directory = mkdtempSync(join(tmpdir(), "orch-http-"));
     const files: ServingFiles = await keepServing(directory, ["localhost", "127.0.0.1"], systemClock);
