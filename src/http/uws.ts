@@ -8,6 +8,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "
 import { STATUS_CODES } from "node:http";
 import { createRequire } from "node:module";
 import { assert } from "../base/assert.ts";
+import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { asksClose, checkHead, encodeHeaderValue, type HeadFault, isHeadFault, isSent } from "./gate.ts";
@@ -172,6 +173,11 @@ function bodiless(method: string, code: number): boolean {
   return method === "HEAD" || code === 204 || code === 304;
 }
 
+/** What is looked at after send() returned must not lie in shared memory, which others recycle. */
+function keep(body: Uint8Array | string): Uint8Array | string {
+  return typeof body !== "string" && body.buffer instanceof SharedArrayBuffer ? copyOf(body) : body;
+}
+
 type Body = Uint8Array | "too-large" | "aborted";
 
 class UwsExchange implements Exchange {
@@ -324,15 +330,17 @@ class UwsExchange implements Exchange {
     this.#answered = true;
     if (this.aborted) return;
     if (asksClose(headers)) this.last = true;
+    const waits = this.last || (!this.#complete && this.#received > this.#bytesMax);
+    const kept = waits || body.length > limits.sliceBytesMax ? keep(body) : body;
     if (!this.#complete && this.#received > this.#bytesMax) {
       this.last = true;
-      this.#deferred = () => this.#send(code, headers, body);
+      this.#deferred = () => this.#send(code, headers, kept);
     } else if (this.last) {
       // Answering inside the parser would let a pipelined request run before the connection closes; while an answer
       // is due, the build closes on one.
-      setImmediate(() => this.#send(code, headers, body));
+      setImmediate(() => this.#send(code, headers, kept));
     } else {
-      this.#send(code, headers, body);
+      this.#send(code, headers, kept);
     }
   }
 

@@ -101,6 +101,10 @@ async function answers(t: Test, stand: Stand): Promise<void> {
   t.same(codes(streamed.received), [200, 200], "a streamed HEAD too");
   const shared = await stand.ask(get("/shared"), (w) => w.received.length > 200_000);
   t.ok(/^a{200000}$/.test(bodyOf(shared.received)), "a body in shared memory is not looked at after send()");
+  const large = await stand.ask(get("/shared-large"), (w) => bodyOf(w.received).length === 1_500_000);
+  t.ok(/^a{1500000}$/.test(bodyOf(large.received)), "nor a large one, which is sent as the peer takes it");
+  const closing = await stand.ask(get("/shared", "Connection: close\r\n"), (w) => w.closed);
+  t.ok(/^a{200000}$/.test(bodyOf(closing.received)), "nor one whose connection is closed behind it");
   const evil = await stand.ask(get("/inject"), ends("ok"));
   const fields = evil.received.slice(0, evil.received.indexOf("\r\n\r\n")).split("\r\n");
   t.ok(

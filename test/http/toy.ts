@@ -64,6 +64,12 @@ export class Toy {
         slice.fill(0x62);
         return;
       }
+      case "/shared-large": {
+        const slice = new Uint8Array(new SharedArrayBuffer(1_500_000)).fill(0x61);
+        exchange.send(200, json, slice);
+        slice.fill(0x62);
+        return;
+      }
       case "/big":
         exchange.send(200, [["Content-Type", "application/octet-stream"]], Buffer.alloc(5_000_000, "0123456789"));
         return;
