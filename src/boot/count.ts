@@ -1,23 +1,39 @@
 // Metrics of the threads themselves: the store thread's commits and logs, a front's watchers and loop, the process.
 // Names follow the reference where it measures the same thing (ANCHORS 3.2).
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Scheme } from "../api/scheme.ts";
+import type { Fanout } from "../cache/fanout.ts";
 import type { LogWriter } from "../cache/writer.ts";
-import type { Registry } from "../observe/metrics.ts";
+import type { Family, Registry } from "../observe/metrics.ts";
+import { prefixLabels } from "../request/watchmetrics.ts";
 import type { BatchSeen } from "../storage/serve.ts";
 import type { Store } from "../storage/store.ts";
 
 const commitSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000];
 
+/** What the store thread has to count. */
+export interface StoreParts {
+  readonly store: Store;
+  readonly writer: LogWriter;
+  /** Changes that wait for a transaction. */
+  readonly queued: () => number;
+  /** The file the store keeps its data in. */
+  readonly file: string;
+  readonly scheme: Scheme;
+}
+
 /** Counts the store thread's work into `registry`. Returns what the loop reports commits to. */
-export function countStore(registry: Registry, store: Store, writer: LogWriter): (batch: BatchSeen) => void {
+export function countStore(registry: Registry, parts: StoreParts): (batch: BatchSeen) => void {
+  const { store, writer } = parts;
+  const names = prefixLabels(parts.scheme);
   const seconds = registry.histogram(
     "orch_store_commit_seconds",
     "Seconds of a transaction, to its end on the disk.",
     commitSeconds,
   );
-  const sizes = registry.histogram("orch_store_batch_changes", "Changes of a transaction.", batchSizes);
+  const batches = registry.histogram("orch_store_batch_changes", "Changes of a transaction.", batchSizes);
   const changes = registry.counter("orch_store_changes_total", "Changes asked for, by what became of them.", "outcome");
   const revision = registry.gauge("orch_store_revision", "Newest committed revision.");
   const floor = registry.gauge("orch_store_floor_revision", "Revision up to which history is compacted.");
@@ -25,28 +41,70 @@ export function countStore(registry: Registry, store: Store, writer: LogWriter):
   const bytes = registry.gauge("orch_log_bytes", "Shared memory of a log's segments.", "resource");
   const age = registry.gauge("orch_log_oldest_seconds", "Age of the oldest event that can be watched.", "resource");
   const segments = registry.gauge("orch_log_segments", "Segments of a log.", "resource");
+  const live = registry.gauge("orch_log_live_bytes", "Bytes of a log's live objects.", "resource");
+  const releasing = registry.gauge(
+    "orch_log_releasing_segments",
+    "Retired segments of a log that a front still holds.",
+    "resource",
+  );
+  const queued = registry.gauge("orch_store_queued_changes", "Changes that wait for a transaction.");
+  // The name of the reference's release, and what later ones call it.
+  const sizeHelp = "Bytes of the file the store keeps its data in.";
+  const sizes = ["etcd_db_total_size_in_bytes", "apiserver_storage_db_total_size_in_bytes"].map((name) =>
+    registry.gauge(name, sizeHelp, "endpoint"),
+  );
   const pool = registry.gauge("orch_log_pool_bytes", "Shared memory of all logs, by use.", "use");
   countLoop(registry, "store");
   registry.onCollect(() => {
     revision.set("", store.revision);
     floor.set("", store.floor);
+    queued.set("", parts.queued());
+    for (const size of sizes) size.set("embedded", sizeOf(parts.file));
     const { logs, usedBytes, freeBytes } = writer.stats();
     pool.set("used", usedBytes);
     pool.set("free", freeBytes);
     for (const log of logs) {
-      const resource = log.prefix.slice("/registry/".length);
+      const resource = names.get(log.prefix)?.resource ?? "other";
       objects.set(resource, log.liveCount);
       bytes.set(resource, log.capacityBytes);
+      live.set(resource, log.liveBytes);
       segments.set(resource, log.segmentCount);
+      releasing.set(resource, log.releasingCount);
       age.set(resource, log.oldestAgeMs / 1000);
     }
   });
   return (batch) => {
     seconds.observe("", batch.commitMs / 1000);
-    sizes.observe("", batch.changes);
+    batches.observe("", batch.changes);
     changes.add("committed", batch.records);
     changes.add("refused", batch.changes - batch.records);
   };
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Counts what one front carries. */
+export function countFront(registry: Registry, thread: string, fanout: Fanout, queued: () => number): void {
+  const gauge = (name: string, help: string): Family => registry.gauge(name, help, "thread");
+  const watchers = gauge("orch_front_watchers", "Open watches of a front.");
+  const groups = gauge("orch_front_watch_groups", "Groups of watchers of a front that share their slices.");
+  const waiting = gauge("orch_front_queued_changes", "Changes a front waits for.");
+  const bytes = registry.counter("orch_front_watch_bytes_total", "Bytes a front sent to watchers.", "thread");
+  countLoop(registry, thread);
+  registry.onCollect(() => {
+    const all = { watchers: 0, groups: 0, bytes: 0 };
+    for (const counts of fanout.counts().values()) {
+      all.watchers += counts.watchers;
+      all.groups += counts.groups;
+      all.bytes += counts.bytes;
+    }
+    watchers.set(thread, all.watchers);
+    groups.set(thread, all.groups);
+    bytes.set(thread, all.bytes);
+    waiting.set(thread, queued());
+  });
 }
 
 /** Counts how late this thread's event loop runs. */

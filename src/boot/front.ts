@@ -45,7 +45,10 @@ class Front {
     const [first] = data.listeners;
     this.#shares = first?.front === "node" && !first.reusePort && data.config.frontWorkers > 1;
     for (const plan of data.listeners) {
-      this.#listeners.push(await listen(plan, { host: data.config.bindAddress, tls: data.tls, handle: server.handle }));
+      const { handle } = server;
+      const onHandshakeError = (): void => server.handshakeFailed();
+      const options = { host: data.config.bindAddress, tls: data.tls, handle, onHandshakeError };
+      this.#listeners.push(await listen(plan, options));
     }
     const ports = this.#listeners.map((listener) => listener.port);
     this.#tell({ kind: "listening", ports, fd: this.#listeners[0]?.fd });

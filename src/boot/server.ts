@@ -9,17 +9,19 @@ import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { answerHealth, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
-import { exposition, type FamilySnapshot, Registry } from "../observe/metrics.ts";
+import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
 import { createObserver } from "../observe/requests.ts";
 import type { Page, Server } from "../request/context.ts";
 import { createHandler } from "../request/handle.ts";
 import { Inflight } from "../request/inflight.ts";
 import type { Handler } from "../request/transport.ts";
 import { registerWatchMetrics } from "../request/watchmetrics.ts";
+import type { StoreClient } from "../storage/client.ts";
 import { PortClient } from "../storage/port.ts";
 import { Controllers } from "./controllers.ts";
-import { countLoop } from "./count.ts";
+import { countFront } from "./count.ts";
 import type { FromFront, FrontData } from "./messages.ts";
+import { TimedStore } from "./timedstore.ts";
 import { versionDocument } from "./version.ts";
 
 /** One front's server, as the thread that runs it sees it. */
@@ -31,6 +33,8 @@ export interface FrontServer {
   endWatches(perSecond: number): Promise<void>;
   /** Metrics of this thread. */
   families(): FamilySnapshot[];
+  /** Counts a handshake that failed. */
+  handshakeFailed(): void;
   /** Logs at this level from now on. */
   logAt(level: string): void;
   /** The metrics of every thread, which it asked main for. */
@@ -60,6 +64,8 @@ class OpenServer implements FrontServer {
   readonly #scrapes = new Map<number, (text: string) => void>();
   readonly #log: Logger;
   readonly #namespaces: string | undefined;
+  /** Undefined where no front can see them. */
+  readonly #handshakes: Family | undefined;
   #controllers: Controllers | undefined;
   #bootstrapped = false;
   #scrape = 0;
@@ -70,10 +76,15 @@ class OpenServer implements FrontServer {
     this.#views = views;
     this.#tell = tell;
     this.#log = createLog(data.config.logLevel, `front-${data.index}`);
-    countLoop(this.#registry, `front-${data.index}`);
     this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000 });
     this.#fanout.start();
-    const server = this.#open();
+    const store = new PortClient(data.storePort);
+    countFront(this.#registry, `front-${data.index}`, this.#fanout, () => store.queued);
+    if (data.listeners.some(({ front }) => front === "node")) {
+      const help = "Connections whose TLS handshake failed.";
+      this.#handshakes = this.#registry.counter("apiserver_tls_handshake_errors_total", help);
+    }
+    const server = this.#open(store);
     this.handle = createHandler(server);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
@@ -83,15 +94,16 @@ class OpenServer implements FrontServer {
     }
   }
 
-  #open(): Server {
-    const { config, serverAddress, storePort, tokens } = this.#data;
+  #open(client: StoreClient): Server {
+    const { config, serverAddress, tokens } = this.#data;
     const identity = identities[config.identity];
+    const scheme = createScheme({ identity, runtimeConfig: config.runtimeConfig });
     return {
       identity,
-      scheme: createScheme({ identity, runtimeConfig: config.runtimeConfig }),
+      scheme,
       views: this.#views,
       fanout: this.#fanout,
-      store: new PortClient(storePort),
+      store: new TimedStore(client, systemClock, this.#registry, scheme),
       clock: systemClock,
       observer: createObserver(this.#registry, this.#log),
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
@@ -139,6 +151,10 @@ class OpenServer implements FrontServer {
   gathered(id: number, snapshots: readonly (readonly FamilySnapshot[])[]): void {
     this.#scrapes.get(id)?.(exposition(snapshots));
     this.#scrapes.delete(id);
+  }
+
+  handshakeFailed(): void {
+    this.#handshakes?.add("");
   }
 
   logAt(level: string): void {

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { MessagePort } from "node:worker_threads";
 import { identities } from "../api/identity.ts";
-import { createScheme } from "../api/scheme.ts";
+import { createScheme, type Scheme } from "../api/scheme.ts";
 import { systemClock } from "../base/clock.ts";
 import { LogWriter } from "../cache/writer.ts";
 import { limits } from "../config/limits.ts";
@@ -20,7 +20,7 @@ export function startStore(data: StoreData, main: MessagePort): void {
   const tell = (message: FromStore): void => main.postMessage(message);
   let thread: StoreLogs;
   try {
-    thread = new StoreLogs(open(data), prefixesOf(data));
+    thread = new StoreLogs(open(data), data);
   } catch (error) {
     tell({ kind: "failed", message: describe(data, error) });
     main.close();
@@ -51,12 +51,16 @@ class StoreLogs {
   readonly loop: StoreLoop;
   readonly registry = new Registry();
 
-  constructor(store: Store, prefixes: readonly string[]) {
+  constructor(store: Store, { config }: StoreData) {
+    const { dataDir, identity, runtimeConfig } = config;
+    const scheme = createScheme({ identity: identities[identity], runtimeConfig });
     this.store = store;
-    this.writer = new LogWriter({ prefixes });
+    this.writer = new LogWriter({ prefixes: prefixesOf(scheme) });
     this.writer.load(store);
     this.writer.start();
-    const observe = countStore(this.registry, store, this.writer);
+    const { writer } = this;
+    const file = join(dataDir, "store", "data.mdb");
+    const observe = countStore(this.registry, { store, writer, queued: () => this.loop.queued, file, scheme });
     this.loop = serveStore({ store, publish: (records) => this.writer.accept(records), observe });
   }
 
@@ -67,8 +71,7 @@ class StoreLogs {
 }
 
 /** Logs that exist from the start: one for each kind that is served, so that fronts need not wait for a first change. */
-function prefixesOf(data: StoreData): string[] {
-  const scheme = createScheme({ identity: identities[data.config.identity], runtimeConfig: data.config.runtimeConfig });
+function prefixesOf(scheme: Scheme): string[] {
   return [...new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])))];
 }
 

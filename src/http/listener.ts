@@ -21,6 +21,8 @@ export interface ListenOptions {
   /** Undefined serves plain HTTP (tests only). */
   readonly tls: TlsFiles | undefined;
   readonly handle: Handler;
+  /** Told of handshakes that failed, where the front can see them (node). */
+  readonly onHandshakeError?: () => void;
   /** Time for a handshake and for a request head, milliseconds; default limits.headMsMax (the uWS build has its own). */
   readonly headMsMax?: number;
 }

@@ -80,6 +80,7 @@ class NodeFront implements Listener {
       if (this.closing) socket.destroy();
     });
     this.#server.on("secureConnection", (socket: Socket) => this.#secured.add(socket));
+    this.#server.on("tlsClientError", () => options.onHandshakeError?.());
     this.#server.on("request", (req, res) => this.#accept(req, res));
     // For the gate to refuse like any other malformed head.
     this.#server.on("checkExpectation", (req, res) => this.#accept(req, res));

@@ -9,11 +9,15 @@ export type MetricType = "counter" | "gauge" | "histogram";
 /** Series one family may have; the reference's widest (requests) stays below. */
 const seriesMax = 10_000;
 
+/** How the values of several threads become one. */
+export type MetricMerge = "sum" | "max";
+
 /** One family as threads send it: plain data. */
 export interface FamilySnapshot {
   readonly name: string;
   readonly help: string;
   readonly type: MetricType;
+  readonly merge: MetricMerge;
   readonly labels: readonly string[];
   readonly buckets: readonly number[];
   /** Label values joined by a zero byte; counts per bucket, then count and sum, or the one value. */
@@ -25,6 +29,8 @@ export class Family {
   readonly name: string;
   readonly help: string;
   readonly type: MetricType;
+  /** Counts and most gauges add up. */
+  merge: MetricMerge = "sum";
   readonly labels: readonly string[];
   readonly buckets: readonly number[];
   readonly #series = new Map<string, Float64Array>();
@@ -82,7 +88,8 @@ export class Family {
 
   snapshot(): FamilySnapshot {
     const series = [...this.#series].map(([key, values]) => [key, [...values]] as const);
-    return { name: this.name, help: this.help, type: this.type, labels: this.labels, buckets: this.buckets, series };
+    const { name, help, type, merge, labels, buckets } = this;
+    return { name, help, type, merge, labels, buckets, series };
   }
 
   #at(key: string): Float64Array {
@@ -108,6 +115,13 @@ export class Registry {
 
   gauge(name: string, help: string, ...labels: string[]): Family {
     return this.#keep(new Family("gauge", name, help, labels));
+  }
+
+  /** A gauge of facts that are the same for the whole server whichever thread knows them. */
+  fact(name: string, help: string, ...labels: string[]): Family {
+    const family = this.gauge(name, help, ...labels);
+    family.merge = "max";
+    return family;
   }
 
   histogram(name: string, help: string, buckets: readonly number[], ...labels: string[]): Family {
@@ -143,7 +157,7 @@ export function exposition(snapshots: readonly (readonly FamilySnapshot[])[]): s
     for (const [key, values] of family.series) {
       const sum = entry.series.get(key);
       if (sum === undefined) entry.series.set(key, [...values]);
-      else for (let i = 0; i < values.length; i++) sum[i] = (sum[i] ?? 0) + (values[i] ?? 0);
+      else addTo(sum, values, family.merge);
     }
   }
   const lines: string[] = [];
@@ -154,6 +168,13 @@ export function exposition(snapshots: readonly (readonly FamilySnapshot[])[]): s
     for (const [key, values] of entry.series) writeSeries(lines, entry.family, key, values);
   }
   return `${lines.join("\n")}\n`;
+}
+
+function addTo(all: number[], values: readonly number[], merge: MetricMerge): void {
+  for (let i = 0; i < values.length; i++) {
+    const [a = 0, b = 0] = [all[i], values[i]];
+    all[i] = merge === "sum" ? a + b : Math.max(a, b);
+  }
 }
 
 function writeSeries(lines: string[], family: FamilySnapshot, key: string, values: readonly number[]): void {

@@ -3,19 +3,25 @@ import type { Logger } from "./log.ts";
 import type { Family, Registry } from "./metrics.ts";
 import type { Timing } from "./trace.ts";
 
-/** One finished request. Texts that become labels come from the scheme, never from the path. */
-export interface RequestRecord {
+/** What a request is for, as labels: texts of the scheme, never of the path. */
+export interface RequestTarget {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly scope: "cluster" | "namespace" | "resource" | "";
+}
+
+/** One finished request. Texts that become labels come from our own tables. */
+export interface RequestRecord extends RequestTarget {
   readonly id: string;
   readonly user: string;
   readonly method: string;
   /** Verb of the metrics: LIST, WATCH, GET, POST, PUT, PATCH, DELETE, DELETECOLLECTION; the method for anything else. */
   readonly verb: string;
   readonly path: string;
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly scope: "cluster" | "namespace" | "resource" | "";
+  /** Refused because too many requests were under way. */
+  readonly dropped: boolean;
   readonly dryRun: boolean;
   readonly code: number;
   /** Bytes of the answer's body; -1 for streams. */
@@ -33,10 +39,12 @@ export type RequestKind = "readOnly" | "mutating" | "long";
 /** Who wants to know about requests. */
 export interface Observer {
   /** A request was resolved: in flight until `finished`. */
-  started(kind: RequestKind): void;
+  started(kind: RequestKind, target: RequestTarget): void;
   finished(kind: RequestKind, record: RequestRecord): void;
   /** A request for a deprecated version was served. */
   deprecated(group: string, version: string, resource: string, subresource: string, removedIn: string): void;
+  /** A list was answered from the log of a prefix. */
+  listed(prefix: string, objects: number): void;
   /** Somebody's credentials were looked at. */
   authenticated(success: boolean): void;
   /** A fault of ours or of a dependency; never shown to the client. */
@@ -65,6 +73,10 @@ interface RequestFamilies {
   readonly aborts: Family;
   readonly outdated: Family;
   readonly attempts: Family;
+  readonly dropped: Family;
+  readonly terminated: Family;
+  readonly lists: Family;
+  readonly listed: Family;
 }
 
 /** Registers the families, by the reference's names. */
@@ -100,7 +112,7 @@ function families(registry: Registry): RequestFamilies {
       "verb",
       ...where,
     ),
-    outdated: registry.gauge(
+    outdated: registry.fact(
       "apiserver_requested_deprecated_apis",
       "Deprecated versions that were asked for.",
       "group",
@@ -110,28 +122,53 @@ function families(registry: Registry): RequestFamilies {
       "version",
     ),
     attempts: registry.counter("authentication_attempts", "Authentications by result.", "result"),
+    dropped: registry.counter(
+      "apiserver_dropped_requests_total",
+      "Requests refused because too many were under way.",
+      "request_kind",
+    ),
+    terminated: registry.counter(
+      "apiserver_request_terminations_total",
+      "Requests the server ended to protect itself.",
+      "verb",
+      ...target,
+      "code",
+    ),
+    lists: registry.counter(
+      "apiserver_cache_list_total",
+      "Lists answered from a log in memory.",
+      "resource_prefix",
+      "index",
+    ),
+    listed: registry.counter(
+      "apiserver_cache_list_returned_objects_total",
+      "Objects in lists answered from a log in memory.",
+      "resource_prefix",
+    ),
   };
 }
 
 /** Counts into `registry` and logs to `log`. */
 export function createObserver(registry: Registry, log: Logger): Observer {
-  const { inflight, long, outdated, attempts, ...counted } = families(registry);
-  let watches = 0;
+  const { inflight, long, outdated, attempts, lists, listed, ...counted } = families(registry);
   for (const kind of ["readOnly", "mutating"]) inflight.set(kind, 0);
-  const moved = (kind: RequestKind, by: number): void => {
+  const moved = (kind: RequestKind, target: RequestTarget, by: number): void => {
     if (kind !== "long") return inflight.add(kind, by);
-    watches += by;
-    for (const family of long) family.set("WATCH\0\0\0\0\0\0apiserver", watches);
+    for (const family of long) family.add(`WATCH\0${keyOf(target)}\0apiserver`, by);
   };
   return {
-    started: (kind) => moved(kind, 1),
+    started: (kind, target) => moved(kind, target, 1),
     finished: (kind, record) => {
-      moved(kind, -1);
+      moved(kind, record, -1);
       count(counted, record, kind);
       logRequest(log, record, kind);
     },
     deprecated: (group, version, resource, subresource, removedIn) => {
       outdated.set(`${group}\0${removedIn}\0${resource}\0${subresource}\0${version}`, 1);
+    },
+    listed: (prefix, objects) => {
+      lists.add(`${prefix}\0`);
+      listed.add(prefix, objects);
     },
     authenticated: (success) => attempts.add(success ? "success" : "failure"),
     fault: (id, error) => log.error({ id, err: error }, "A request met a fault"),
@@ -139,12 +176,12 @@ export function createObserver(registry: Registry, log: Logger): Observer {
 }
 
 function count(
-  to: Pick<RequestFamilies, "total" | "duration" | "slo" | "sli" | "sizes" | "aborts">,
+  to: Pick<RequestFamilies, "total" | "duration" | "slo" | "sli" | "sizes" | "aborts" | "dropped" | "terminated">,
   record: RequestRecord,
   kind: RequestKind,
 ): void {
-  const { verb, group, version, resource, subresource, scope } = record;
-  const at = `${group}\0${version}\0${resource}\0${subresource}\0${scope}`;
+  const { verb } = record;
+  const at = keyOf(record);
   const where = `${at}\0apiserver`;
   const dry = record.dryRun ? "All" : "";
   const seconds = record.durationMs / 1000;
@@ -156,6 +193,13 @@ function count(
   }
   if (record.bytes >= 0 && kind === "readOnly") to.sizes.observe(`${verb}\0${where}`, record.bytes);
   if (record.code === 499) to.aborts.add(`${verb}\0${at}`);
+  if (!record.dropped) return;
+  to.dropped.add(kind);
+  to.terminated.add(`${verb}\0${where}\0${record.code}`);
+}
+
+function keyOf({ group, version, resource, subresource, scope }: RequestTarget): string {
+  return `${group}\0${version}\0${resource}\0${subresource}\0${scope}`;
 }
 
 function logRequest(log: Logger, record: RequestRecord, kind: RequestKind): void {

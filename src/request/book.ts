@@ -3,7 +3,7 @@ import { randomFillSync } from "node:crypto";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import type { RequestKind, RequestRecord } from "../observe/requests.ts";
+import type { RequestKind, RequestRecord, RequestTarget } from "../observe/requests.ts";
 import { noTrace, type Trace } from "../observe/trace.ts";
 import type { Server } from "./context.ts";
 import type { RequestInfo, ResourceInfo } from "./info.ts";
@@ -14,6 +14,8 @@ export class Book {
   readonly id = nextId();
   user = "";
   trace: Trace = noTrace;
+  /** Refused because too many requests were under way. */
+  dropped = false;
   done = false;
   readonly headers: (readonly [string, string])[];
   readonly #server: Server;
@@ -39,7 +41,7 @@ export class Book {
     const warning = deprecation(info);
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
     this.kind = kindOf(exchange.method, info);
-    server.observer.started(this.kind);
+    server.observer.started(this.kind, targetOf(info));
   }
 
   /** Told by the answering stage just before bytes leave. */
@@ -98,18 +100,8 @@ export class Book {
       method: exchange.method,
       verb: resource === undefined ? knownMethod(exchange.method) : metricVerb(resource),
       path: exchange.path,
-      group: resource?.resource.group ?? "",
-      version: resource?.resource.version ?? "",
-      resource: resource?.resource.resource ?? "",
-      subresource: resource?.subresource?.name ?? "",
-      scope:
-        resource === undefined
-          ? ""
-          : resource.name !== ""
-            ? "resource"
-            : resource.namespace !== ""
-              ? "namespace"
-              : "cluster",
+      ...targetOf(info),
+      dropped: this.dropped,
       dryRun: resource?.query.has("dryRun") ?? false,
       code: this.#code,
       bytes: this.#bytes,
@@ -119,6 +111,15 @@ export class Book {
       timing: this.trace.timing,
     };
   }
+}
+
+const nothing: RequestTarget = { group: "", version: "", resource: "", subresource: "", scope: "" };
+
+function targetOf(info: RequestInfo | Status): RequestTarget {
+  if (isStatus(info) || !info.isResource) return nothing;
+  const { group, version, resource } = info.resource;
+  const scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
+  return { group, version, resource, subresource: info.subresource?.name ?? "", scope };
 }
 
 function report(server: Server, kind: RequestKind, record: RequestRecord, startedMs: number): () => void {

@@ -120,6 +120,7 @@ function asksTrace(query: string): boolean {
 
 /** The reference's plain text, which it writes before it knows of media types. */
 function sendTooMany(reply: Reply, book: Book): void {
+  book.dropped = true;
   book.headers.push(["Retry-After", "1"]);
   sendText(reply, 429, "Too many requests, please try again later.\n");
 }

@@ -65,6 +65,7 @@ async function list(call: Call): Promise<Status | undefined> {
   const found = await readList(input, options, selector);
   call.trace.done("find");
   if (isStatus(found)) return found;
+  server.observer.listed(found.view.prefix, found.items.length);
   await sendList(reply, input, found, accepted, acceptsGzip(call.exchange.header("accept-encoding")));
   return undefined;
 }

@@ -30,7 +30,7 @@ export function registerWatchMetrics(registry: Registry, fanout: Fanout, scheme:
     "Watchers that are not in step: reading their initial state, catching up, or taking nothing.",
     "resource",
   );
-  const names = labelsOf(scheme);
+  const names = prefixLabels(scheme);
   registry.onCollect(() => {
     for (const [prefix, counts] of fanout.counts()) {
       const labels = names.get(prefix);
@@ -52,7 +52,10 @@ export function registerWatchMetrics(registry: Registry, fanout: Fanout, scheme:
   });
 }
 
-function labelsOf(scheme: Scheme): ReadonlyMap<string, { readonly kind: string; readonly resource: string }> {
+/** What the log of a prefix is called in labels: group, version and kind as stored, and `resource.group`. */
+export function prefixLabels(
+  scheme: Scheme,
+): ReadonlyMap<string, { readonly kind: string; readonly resource: string }> {
   const names = new Map<string, { kind: string; resource: string }>();
   for (const { prefix, stored } of scheme.resources) {
     if (prefix === undefined || stored === undefined) continue;

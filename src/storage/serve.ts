@@ -64,6 +64,11 @@ export class StoreLoop {
     this.#timer = setInterval(() => this.#tick(), options.compactionMs ?? limits.compactionMs);
   }
 
+  /** Changes that wait for a transaction. */
+  get queued(): number {
+    return this.#queue.length - this.#head;
+  }
+
   /** Serves one more front. */
   add(port: MessagePort): void {
     this.#ports.add(port);

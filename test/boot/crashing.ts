@@ -18,6 +18,7 @@ const server: FrontServer = {
   shutdown: () => {},
   endWatches: () => Promise.resolve(),
   families: () => [],
+  handshakeFailed: () => {},
   logAt: () => {},
   gathered: () => {},
   close: () => {

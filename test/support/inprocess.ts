@@ -10,7 +10,7 @@ import { type OpenViews, openViews } from "../../src/cache/views.ts";
 import { LogWriter } from "../../src/cache/writer.ts";
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
-import type { RequestRecord } from "../../src/observe/requests.ts";
+import type { Observer, RequestRecord } from "../../src/observe/requests.ts";
 import type { Server } from "../../src/request/context.ts";
 import { createHandler } from "../../src/request/handle.ts";
 import { Inflight } from "../../src/request/inflight.ts";
@@ -81,6 +81,8 @@ export class InProcess {
   readonly faults: unknown[] = [];
   /** Who asks; an administrator unless a test says otherwise. */
   user = administrator;
+  /** Counts, too, when set. */
+  observer: Observer | undefined;
   /** What /debug/flags/v set. */
   verbosity: number | undefined;
   /** What was reported of the request before. */
@@ -103,12 +105,14 @@ export class InProcess {
       store: this.store,
       clock,
       observer: {
-        started: () => undefined,
-        finished: (_kind, record) => {
+        started: (kind, target) => this.observer?.started(kind, target),
+        finished: (kind, record) => {
           this.lastRecord = record;
+          this.observer?.finished(kind, record);
         },
-        deprecated: () => undefined,
-        authenticated: () => undefined,
+        listed: (prefix, objects) => this.observer?.listed(prefix, objects),
+        deprecated: (...words) => this.observer?.deprecated(...words),
+        authenticated: (success) => this.observer?.authenticated(success),
         fault: (_id, error) => void this.faults.push(error),
       },
       inflight: new Inflight(0, 0),

@@ -1,0 +1,42 @@
+// How long a front waits for the store, by the name the reference gives to what it asks of its own.
+import type { Scheme } from "../api/scheme.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Family, Registry } from "../observe/metrics.ts";
+import type { Outcome, StoreClient } from "../storage/client.ts";
+import { type Change, changeTypes } from "../storage/store.ts";
+
+/** Upper bounds in seconds, the reference's. */
+const secondBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 15, 30, 60];
+
+const operations = new Map<number, string>([
+  [changeTypes.create, "create"],
+  [changeTypes.update, "update"],
+  [changeTypes.delete, "delete"],
+]);
+
+/** A store client that counts. */
+export class TimedStore implements StoreClient {
+  readonly #client: StoreClient;
+  readonly #clock: Clock;
+  readonly #seconds: Family;
+  /** The kind stored below a prefix, as the reference names its type. */
+  readonly #types = new Map<string, string>();
+
+  constructor(client: StoreClient, clock: Clock, registry: Registry, scheme: Scheme) {
+    this.#client = client;
+    this.#clock = clock;
+    const help = "Seconds from a change to its end on the disk, its wait for its turn included.";
+    this.#seconds = registry.histogram("etcd_request_duration_seconds", help, secondBuckets, "operation", "type");
+    for (const { prefix, group, kind } of scheme.resources) {
+      if (prefix !== undefined) this.#types.set(prefix, `*${group === "" ? "core" : group.split(".")[0]}.${kind}`);
+    }
+  }
+
+  async commit(change: Change): Promise<Outcome> {
+    const startMs = this.#clock.monotonic();
+    const outcome = await this.#client.commit(change);
+    const key = `${operations.get(change.type) ?? ""}\0${this.#types.get(change.prefix) ?? ""}`;
+    this.#seconds.observe(key, (this.#clock.monotonic() - startMs) / 1000);
+    return outcome;
+  }
+}

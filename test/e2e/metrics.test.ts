@@ -1,0 +1,133 @@
+// What /metrics says of a server that did a little of everything: the reference's names and labels where it has them
+// (the ones dashboards and alerts read), ours per thread and log, and the values of what was done.
+import { connect } from "node:net";
+import t from "tap";
+import { eventually, startServer, type TestServer } from "../support/server.ts";
+
+const target = ["group", "version", "resource", "subresource", "scope", "component"];
+
+/** Families and the labels of their series; a histogram's bound is no label of its own. */
+const families: readonly [name: string, type: string, labels: readonly string[]][] = [
+  ["apiserver_request_total", "counter", ["verb", "dry_run", ...target, "code"]],
+  ["apiserver_request_duration_seconds", "histogram", ["verb", "dry_run", ...target]],
+  ["apiserver_request_slo_duration_seconds", "histogram", ["verb", ...target]],
+  ["apiserver_request_sli_duration_seconds", "histogram", ["verb", ...target]],
+  ["apiserver_current_inflight_requests", "gauge", ["request_kind"]],
+  ["apiserver_longrunning_gauge", "gauge", ["verb", ...target]],
+  ["apiserver_longrunning_requests", "gauge", ["verb", ...target]],
+  ["apiserver_response_sizes", "histogram", ["verb", ...target]],
+  ["apiserver_registered_watchers", "gauge", ["group", "version", "kind"]],
+  ["apiserver_watch_events_total", "counter", ["group", "version", "kind"]],
+  ["apiserver_watch_events_sizes", "histogram", ["group", "version", "kind"]],
+  ["apiserver_init_events_total", "counter", ["resource"]],
+  ["apiserver_terminated_watchers_total", "counter", ["resource"]],
+  ["apiserver_request_aborts_total", "counter", []],
+  ["apiserver_request_terminations_total", "counter", ["verb", ...target, "code"]],
+  ["apiserver_dropped_requests_total", "counter", ["request_kind"]],
+  ["apiserver_requested_deprecated_apis", "gauge", ["group", "removed_release", "resource", "subresource", "version"]],
+  ["apiserver_storage_objects", "gauge", ["resource"]],
+  ["apiserver_cache_list_total", "counter", ["resource_prefix", "index"]],
+  ["apiserver_cache_list_returned_objects_total", "counter", ["resource_prefix"]],
+  ["apiserver_tls_handshake_errors_total", "counter", []],
+  ["apiserver_storage_db_total_size_in_bytes", "gauge", ["endpoint"]],
+  ["etcd_db_total_size_in_bytes", "gauge", ["endpoint"]],
+  ["etcd_request_duration_seconds", "histogram", ["operation", "type"]],
+  ["authentication_attempts", "counter", ["result"]],
+  ["process_cpu_seconds_total", "counter", []],
+  ["process_resident_memory_bytes", "gauge", []],
+  ["process_start_time_seconds", "gauge", []],
+  ["orch_event_loop_lag_seconds", "gauge", ["thread", "quantile"]],
+  ["orch_event_loop_utilization", "gauge", ["thread"]],
+  ["orch_front_watchers", "gauge", ["thread"]],
+  ["orch_front_watch_groups", "gauge", ["thread"]],
+  ["orch_front_watch_bytes_total", "counter", ["thread"]],
+  ["orch_front_queued_changes", "gauge", ["thread"]],
+  ["orch_log_bytes", "gauge", ["resource"]],
+  ["orch_log_live_bytes", "gauge", ["resource"]],
+  ["orch_log_oldest_seconds", "gauge", ["resource"]],
+  ["orch_log_segments", "gauge", ["resource"]],
+  ["orch_log_releasing_segments", "gauge", ["resource"]],
+  ["orch_log_pool_bytes", "gauge", ["use"]],
+  ["orch_store_commit_seconds", "histogram", []],
+  ["orch_store_batch_changes", "histogram", []],
+  ["orch_store_changes_total", "counter", ["outcome"]],
+  ["orch_store_queued_changes", "gauge", []],
+  ["orch_store_revision", "gauge", []],
+  ["orch_store_floor_revision", "gauge", []],
+];
+
+/** Of one family in an exposition: its type, and the labels its series have; undefined when there is none. */
+function read(
+  text: string,
+  name: string,
+): { readonly type: string; readonly labels: readonly (readonly string[])[] } | undefined {
+  const type = new RegExp(`^# TYPE ${name} (\\w+)$`, "m").exec(text)?.[1];
+  if (type === undefined) return undefined;
+  const lines = text.match(new RegExp(`^${name}(?:_bucket)?(?:\\{[^}]*\\})? `, "gm")) ?? [];
+  const labels = lines.map((line) =>
+    [...line.matchAll(/(\w+)="/g)].map(([, label]) => label ?? "").filter((l) => l !== "le"),
+  );
+  return { type, labels };
+}
+
+async function value(server: TestServer, series: string): Promise<number> {
+  const { text } = await server.call("GET", "/metrics");
+  const line = text.split("\n").find((l) => l.startsWith(`${series} `));
+  return Number(line?.slice(series.length) ?? Number.NaN);
+}
+
+t.test("/metrics has the reference's names and labels, and counts what was done", async (t) => {
+  const flags = ["--identity=kubernetes", "--front=node", "--front-workers=2", "--max-mutating-requests-inflight=2"];
+  const server = await startServer(flags);
+  t.teardown(() => server.stop("SIGKILL"));
+  const maps = "/api/v1/namespaces/default/configmaps";
+  for (let i = 0; i < 3; i++) await server.call("POST", maps, { metadata: { name: `m${i}` }, data: { a: "1" } });
+  await server.call("PUT", `${maps}/m0`, { metadata: { name: "m0" }, data: { a: "2" } });
+  await server.call("DELETE", `${maps}/m1`);
+  await server.call("GET", maps);
+  for (let i = 0; i < 8; i++)
+    await server.call("GET", "/apis/policy/v1beta1/podsecuritypolicies", undefined, { connection: "keep-alive" });
+  const seen: string[] = [];
+  const close = server.watch(`${maps}?watch=1`, (event) => seen.push(event.type));
+  t.ok(await eventually(() => seen.length === 2));
+  await server.call("DELETE", `${maps}/m2`);
+  t.ok(await eventually(() => seen.length === 3));
+  const { hostname, port } = new URL(server.base);
+  const plain = connect({ host: hostname, port: Number(port) });
+  plain.on("error", () => undefined);
+  plain.end("This is no ClientHello.\r\n\r\n");
+
+  t.ok(
+    await eventually(async () => (await value(server, "apiserver_tls_handshake_errors_total")) === 1),
+    "a handshake",
+  );
+  const { text } = await server.call("GET", "/metrics");
+  for (const [name, type, labels] of families) {
+    const found = read(text, name);
+    t.equal(found?.type, type, name);
+    for (const series of found?.labels ?? []) if (series.join() !== labels.join()) t.strictSame(series, labels, name);
+  }
+  const kind = 'group="",version="v1",kind="ConfigMap"';
+  const where = 'group="",version="v1",resource="configmaps",subresource="",scope="namespace",component="apiserver"';
+  const wanted: readonly [string, number][] = [
+    [`apiserver_registered_watchers{${kind}}`, 1],
+    [`apiserver_watch_events_total{${kind}}`, 1],
+    [`apiserver_watch_events_sizes_count{${kind}}`, 1],
+    ['apiserver_init_events_total{resource="configmaps"}', 2],
+    ['apiserver_storage_objects{resource="configmaps"}', 1],
+    ['apiserver_storage_objects{resource="deployments.apps"}', 0],
+    [`apiserver_request_total{verb="POST",dry_run="",${where},code="201"}`, 3],
+    [`apiserver_longrunning_gauge{verb="WATCH",${where}}`, 1],
+    ['apiserver_cache_list_total{resource_prefix="/registry/configmaps",index=""}', 1],
+    ['apiserver_cache_list_returned_objects_total{resource_prefix="/registry/configmaps"}', 2],
+    ['etcd_request_duration_seconds_count{operation="create",type="*core.ConfigMap"}', 3],
+    ['etcd_request_duration_seconds_count{operation="delete",type="*core.ConfigMap"}', 2],
+    [
+      'apiserver_requested_deprecated_apis{group="policy",removed_release="1.25",resource="podsecuritypolicies",subresource="",version="v1beta1"}',
+      1,
+    ],
+  ];
+  for (const [series, count] of wanted) t.equal(await value(server, series), count, series);
+  close();
+  t.ok(await eventually(async () => (await value(server, `apiserver_longrunning_gauge{verb="WATCH",${where}}`)) === 0));
+});
