@@ -26,13 +26,16 @@ export function gatherInitial(
     return true;
   }
   let examined = 0;
+  let read = 0;
   let done = true;
   view.scan(namespace, watcher.after, revision, (at: Location, key: string) => {
     if (match === undefined || match(view.selectionSource(at), view.selectionAt(at))) {
       gather.addInitial(view, at, representation);
+      // Another form costs time by what is read, however little is written.
+      if (representation.transform !== undefined) read += view.object(at).length;
     }
     examined += 1;
-    if (gather.length < limits.sliceBytesMax && examined < limits.initialRecordsMax) return true;
+    if (Math.max(gather.length, read) < limits.sliceBytesMax && examined < limits.initialRecordsMax) return true;
     watcher.after = key;
     done = false;
     return false;

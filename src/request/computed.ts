@@ -32,11 +32,7 @@ export function readComponent(resource: Resource, name: string, storage: string 
   return found === undefined ? notFound(resource, name) : encode(resource.message, found);
 }
 
-/** The list of all. */
-export function listComponents(resource: Resource, storage: string | undefined): string {
-  const items = components(resource, storage).map(({ kind: _kind, apiVersion: _version, ...rest }) =>
-    encode(resource.message, rest),
-  );
-  const { listKind, apiVersion } = resource;
-  return `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":{},"items":[${items.join(",")}]}\n`;
+/** The JSON of all. */
+export function componentDocuments(resource: Resource, storage: string | undefined): string[] {
+  return components(resource, storage).map((component) => encode(resource.message, component));
 }

@@ -10,7 +10,7 @@ import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
 import type { Server } from "./context.ts";
 import { type RequestInfo, resolve } from "./info.ts";
-import { type MediaTypes, mediaTypes, negotiateAccept } from "./negotiate.ts";
+import { type MediaTypes, mediaTypes, negotiateAccept, withTableOptions } from "./negotiate.ts";
 import { servePage } from "./pages.ts";
 import { first, type Query } from "./query.ts";
 import { readAll, readOne } from "./readresource.ts";
@@ -95,7 +95,12 @@ async function dispatch(
   if (!info.isResource) return servePage(server, types, info, user, reply);
   const deadline = deadlineOf(server, info.query);
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
-  const accepted = negotiateAccept(reply.exchange.header("accept"), isPretty(info.query, reply.exchange), types);
+  // Subresources have no Table.
+  const offers = info.subresource === undefined ? "table" : "metadata";
+  const pretty = isPretty(info.query, reply.exchange);
+  const negotiated = negotiateAccept(reply.exchange.header("accept"), pretty, types, offers);
+  if (isStatus(negotiated)) return sendStatus(reply, negotiated);
+  const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);
   const lasts = () => book.lasts();
   const { exchange, trace } = reply;

@@ -1,18 +1,31 @@
 // Content negotiation: what the answer is written in and what the body is read as. The rules and texts are the
 // reference's (its Accept parser reads q-values but no wildcard of a subtype besides `*/*`).
 import type { Identity } from "../api/identity.ts";
-import { isStatus, refuse, type Status } from "../api/status.ts";
+import { badRequest, isStatus, refuse, type Status } from "../api/status.ts";
 import type { BodyFormat } from "./body.ts";
 
 /** Formats of an answer. */
 export type Format = "json" | "yaml" | "protobuf";
 
+/** Another form of objects than their own: `as=` of a media type. */
+export interface Form {
+  readonly kind: "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
+  /** `meta.k8s.io/v1` or `/v1beta1`, in the identity's name. */
+  readonly apiVersion: string;
+  /** What a Table's rows carry besides their cells. */
+  readonly includeObject: "None" | "Metadata" | "Object";
+}
+
+/** Forms an endpoint offers: its own only, objects reduced to their metadata too, or Tables as well. */
+export type Offers = "own" | "metadata" | "table";
+
 /** How an answer is to be written. */
 export interface Accepted {
   readonly format: Format;
   readonly pretty: boolean;
-  /** `as=`: Table and PartialObjectMetadata come with their own issue; absent for the object itself. */
   readonly contentType: string;
+  /** Absent for the object itself. */
+  readonly form?: Form;
 }
 
 interface Clause {
@@ -50,7 +63,12 @@ const jsonPretty: Accepted = { ...json, pretty: true };
 const yaml: Accepted = { format: "yaml", pretty: false, contentType: "application/yaml" };
 
 /** Chooses how to answer; a 406 Status when nothing asked for is offered. */
-export function negotiateAccept(accept: string | undefined, pretty: boolean, types: MediaTypes): Accepted | Status {
+export function negotiateAccept(
+  accept: string | undefined,
+  pretty: boolean,
+  types: MediaTypes,
+  offers: Offers = "own",
+): Accepted | Status {
   if (accept === undefined || accept === "" || accept === "application/json" || accept === "*/*")
     return pretty ? jsonPretty : json;
   let known = false;
@@ -58,10 +76,11 @@ export function negotiateAccept(accept: string | undefined, pretty: boolean, typ
     const format = formatOf(clause.type, types);
     if (format === undefined) continue;
     known = true;
-    if (clause.parameters.has("as")) continue;
-    if (format === "protobuf") return types.inProtobuf;
-    if (format === "yaml") return yaml;
-    return pretty || isPretty(clause.parameters.get("pretty")) ? jsonPretty : json;
+    const form = formOf(clause, format, types, offers);
+    if (form === "not offered") continue;
+    const plain = format === "protobuf" ? types.inProtobuf : format === "yaml" ? yaml : json;
+    const accepted = plain === json && (pretty || isPretty(clause.parameters.get("pretty"))) ? jsonPretty : plain;
+    return form === undefined ? accepted : { ...accepted, form };
   }
   if (!known) return refuse("NotAcceptable", "406: Not Acceptable", {});
   return refuse("NotAcceptable", `only the following media types are accepted: ${types.offered}`);
@@ -76,6 +95,43 @@ export function negotiateRefusal(accept: string | undefined, types: MediaTypes):
 /** 406 as discovery and other generic endpoints word it. */
 export function notOffered(types: MediaTypes): Status {
   return refuse("NotAcceptable", `only the following media types are accepted: ${types.offered}`);
+}
+
+/** The form a clause asks for. Tables have no protobuf. */
+function formOf(
+  { parameters }: Clause,
+  format: Format,
+  types: MediaTypes,
+  offers: Offers,
+): Form | undefined | "not offered" {
+  const kind = parameters.get("as");
+  if (kind === undefined) return undefined;
+  const version = parameters.get("v");
+  const isKnown = parameters.get("g") === types.metaGroup && (version === "v1" || version === "v1beta1");
+  if (!isKnown || offers === "own") return "not offered";
+  const form = { apiVersion: `${types.metaGroup}/${version}`, includeObject: "Metadata" } as const;
+  if (kind === "PartialObjectMetadata" || kind === "PartialObjectMetadataList") return { ...form, kind };
+  return kind === "Table" && offers === "table" && format !== "protobuf" ? { ...form, kind } : "not offered";
+}
+
+/** Puts a request's `includeObject` in a Table's form; 400 for a value that means nothing. */
+export function withTableOptions(accepted: Accepted, includeObject: string | undefined): Accepted | Status {
+  const { form } = accepted;
+  if (form?.kind !== "Table") return accepted;
+  switch (includeObject) {
+    case undefined:
+    case "":
+    case "Metadata":
+      return accepted;
+    case "None":
+    case "Object":
+      return { ...accepted, form: { ...form, includeObject } };
+    default:
+      return badRequest(
+        `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(includeObject)}: ` +
+          "must be 'Metadata', 'Object', 'None', or empty",
+      );
+  }
 }
 
 function isPretty(value: string | undefined): boolean {

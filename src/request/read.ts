@@ -6,11 +6,13 @@ import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Selector } from "../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
 import { copyBytes } from "../base/copy.ts";
 import { compileSelector } from "../cache/select.ts";
 import type { Hold, Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
+import { type FormInput, type FormWriter, formWriter } from "./form.ts";
 import { tooLarge, waitForRevision } from "./freshness.ts";
 import { type ListOptions, parseRevision, planList } from "./listoptions.ts";
 import type { Accepted } from "./negotiate.ts";
@@ -57,6 +59,10 @@ export interface ListAnswer {
 }
 
 const foot = "]}\n";
+
+/** Room for what stands before the first item: column definitions are the longest. */
+const headBytesMax = 8192;
+
 const encoder = new TextEncoder();
 
 /** Finds the items of a list; a Status for what the document's table refuses and for versions that are gone or not there yet. */
@@ -181,11 +187,14 @@ export async function sendList(
   list: ListAnswer,
   accepted: Accepted,
   gzip: boolean,
+  form?: FormInput,
 ): Promise<void> {
   const hold = list.view.hold();
   try {
     const { contentType, format } = accepted;
-    const chunks = format === "protobuf" ? await measured(input, list, hold) : new Gather(input, list);
+    const { stored = input.resource } = input.resource;
+    const writer = form && formWriter(form, stored);
+    const chunks = format === "protobuf" ? await measured(input, list, writer, hold) : new Gather(input, list, writer);
     if (chunks === undefined) return sendStatus(reply, timedOut, accepted);
     const start = chunks.next();
     const isText = chunks instanceof Gather && (format === "yaml" || accepted.pretty);
@@ -203,8 +212,13 @@ export async function sendList(
 }
 
 /** A list in protobuf whose length is known; undefined when that took longer than what it reads is kept. */
-async function measured(input: ReadInput, list: ListAnswer, hold: Hold): Promise<ProtoList | undefined> {
-  const chunks = new ProtoList(input, list);
+async function measured(
+  input: ReadInput,
+  list: ListAnswer,
+  form: FormWriter | undefined,
+  hold: Hold,
+): Promise<ProtoList | undefined> {
+  const chunks = new ProtoList(input, list, form);
   while (chunks.measure()) {
     await new Promise<void>((resolve) => setImmediate(resolve));
     if (hold.expired) return undefined;
@@ -218,18 +232,24 @@ class Gather implements Chunks {
   done = false;
   readonly #input: ReadInput;
   readonly #list: ListAnswer;
+  /** Undefined: items in their own form. */
+  readonly #form: FormWriter | undefined;
+  /** Bytes of an item that are left out behind its opening brace. */
   readonly #skip: number;
+  readonly #foot: string;
   readonly #scratch: Uint8Array;
   #index = -1;
 
-  constructor(input: ReadInput, list: ListAnswer) {
+  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined) {
     this.#input = input;
     this.#list = list;
-    this.#skip = typeMetaBytes(input.resource);
+    this.#form = form;
+    this.#skip = form === undefined ? typeMetaBytes(input.resource) : 1;
+    this.#foot = form?.listFoot ?? foot;
     // Small lists (most are) do not pay for a whole chunk.
     const first = list.items[0];
     const guess = first === undefined ? 0 : list.items.length * (list.view.object(first).length + 256);
-    this.#scratch = new Uint8Array(Math.min(limits.listChunkBytes, guess + 4096));
+    this.#scratch = new Uint8Array(Math.min(limits.listChunkBytes, guess + headBytesMax));
   }
 
   /** The next chunk. */
@@ -239,21 +259,29 @@ class Gather implements Chunks {
     let used = 0;
     if (this.#index < 0) {
       const { apiVersion, listKind } = this.#input.resource;
-      const head = `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`;
+      const head =
+        this.#form?.listHead(metadata) ??
+        `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`;
       used = encoder.encodeInto(head, scratch).written;
+      assert(used >= head.length, "The head of a list does not fit");
       this.#index = 0;
     }
+    let read = 0;
     while (this.#index < items.length) {
-      const bytes = represent(this.#input.resource, this.#input.identity, view.object(items[this.#index] ?? 0));
+      const object = view.object(items[this.#index] ?? 0);
+      // Another form costs time by what is read, not by what is written.
+      read += object.length;
+      if (this.#form !== undefined && read > limits.sliceBytesMax && used > 0) return scratch.subarray(0, used);
+      const bytes = this.#form?.item(object) ?? represent(this.#input.resource, this.#input.identity, object);
       const needed = bytes.length - this.#skip + 2;
-      if (used + needed + foot.length > scratch.length) {
+      if (used + needed + this.#foot.length > scratch.length) {
         if (used > 0) return scratch.subarray(0, used);
         return this.#large(bytes);
       }
       used = this.#put(scratch, used, bytes);
       this.#index++;
     }
-    used += encoder.encodeInto(foot, scratch.subarray(used)).written;
+    used += encoder.encodeInto(this.#foot, scratch.subarray(used)).written;
     this.done = true;
     return scratch.subarray(0, used);
   }

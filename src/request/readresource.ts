@@ -1,18 +1,19 @@
 // From a GET to the log and back: of one object, of a collection, and of what is computed rather than stored.
 import { isStatus, type Status } from "../api/status.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { answerList, answerObject, formInput } from "./answer.ts";
 import { type Call, readInput } from "./call.ts";
-import { listComponents, readComponent } from "./computed.ts";
+import { componentDocuments, readComponent } from "./computed.ts";
 import type { Server } from "./context.ts";
+import { formRefusal } from "./form.ts";
 import { unknownResource } from "./info.ts";
 import { parseListOptions, validateListOptions } from "./listoptions.ts";
 import { isObjectSubresource } from "./metadata.ts";
 import { acceptsGzip } from "./negotiate.ts";
-import { listMessageOf } from "./protoanswer.ts";
 import { first } from "./query.ts";
 import { readList, readObject, sendList } from "./read.ts";
-import { sendObject, sendStatus } from "./respond.ts";
-import { isScale, readScale, shapeOf } from "./scale.ts";
+import { sendStatus } from "./respond.ts";
+import { isScale, readScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
 
 const encoder = new TextEncoder();
@@ -23,8 +24,7 @@ export async function readOne(call: Call): Promise<void> {
   const found = await find(call);
   call.trace.done("find");
   if (isStatus(found)) return sendStatus(reply, found, accepted);
-  const { resource, subresource } = call.info;
-  sendObject(reply, 200, found, shapeOf(resource, subresource).message, accepted);
+  answerObject(call, 200, found);
 }
 
 async function find(call: Call): Promise<Uint8Array | Status> {
@@ -50,8 +50,7 @@ export async function readAll(call: Call): Promise<void> {
 async function list(call: Call): Promise<Status | undefined> {
   const { info, reply, server, accepted } = call;
   if (info.resource.computed) {
-    const components = encoder.encode(listComponents(info.resource, storageFault(server)));
-    sendObject(reply, 200, components, listMessageOf(info.resource), accepted);
+    answerList(call, componentDocuments(info.resource, storageFault(server)));
     return undefined;
   }
   const options = parseListOptions(info.query);
@@ -61,12 +60,15 @@ async function list(call: Call): Promise<Status | undefined> {
   const strategy = strategyOf(info.resource, server.identity);
   const selector = parseSelectors(options.labelSelector, options.fieldSelector, info.resource, strategy);
   if (isStatus(selector)) return selector;
+  const form = formInput(call);
+  const refused = form && formRefusal(form.form, info.resource, true);
+  if (refused !== undefined) return refused;
   const input = readInput(call);
   const found = await readList(input, options, selector);
   call.trace.done("find");
   if (isStatus(found)) return found;
   server.observer.listed(found.view.prefix, found.items.length);
-  await sendList(reply, input, found, accepted, acceptsGzip(call.exchange.header("accept-encoding")));
+  await sendList(reply, input, found, accepted, acceptsGzip(call.exchange.header("accept-encoding")), form);
   return undefined;
 }
 

@@ -49,7 +49,11 @@ export function sendNotFoundPage(reply: Reply): void {
 
 /** Sends a Status in the format negotiated, or before that in the one the request would get a refusal in. */
 export function sendStatus(reply: Reply, status: Status, negotiated?: Accepted): void {
-  const accepted = negotiated ?? negotiateRefusal(reply.exchange.header("accept"), reply.types);
+  // A refusal has no other form than its own; asking for one only is answered in JSON.
+  const accepted =
+    negotiated === undefined || negotiated.form !== undefined
+      ? negotiateRefusal(reply.exchange.header("accept"), reply.types)
+      : negotiated;
   const retry = status.details?.retryAfterSeconds;
   const more: [string, string][] = retry === undefined || retry === 0 ? [] : [["Retry-After", String(retry)]];
   if (status.code === 401) more.push(["WWW-Authenticate", "Bearer"]);

@@ -1,28 +1,19 @@
 // A watch request becomes a watcher: the document's table of start points, the later releases' watch-list form, and
 // what a kind's bookmarks look like. From here on the fan-out of the front owns the answer.
 import type { Identity } from "../api/identity.ts";
-import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Selector } from "../api/selector.ts";
 import { badRequest, isStatus, refuse, type Status } from "../api/status.ts";
-import { assert } from "../base/assert.ts";
-import { type Bookmark, BookmarkText } from "../cache/bookmark.ts";
 import type { Fanout } from "../cache/fanout.ts";
-import type { Representation } from "../cache/group.ts";
 import type { LogView } from "../cache/view.ts";
 import type { WatchStart } from "../cache/watcher.ts";
-import { decode, encodeForStore, Fault } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
+import type { FormInput } from "./form.ts";
 import { waitForRevision } from "./freshness.ts";
 import { type ListOptions, parseRevision } from "./listoptions.ts";
-import { protoDocument } from "./protoanswer.ts";
-import { ProtoBookmark, protoFraming } from "./protowatch.ts";
-import { represent } from "./represent.ts";
 import { pinnedName } from "./selectors.ts";
 import type { AnswerStream } from "./transport.ts";
-
-/** How events are written: lines of JSON, or frames of protobuf. */
-export type WatchFormat = "json" | "protobuf";
+import { type WatchFormat, watchForms, withDefinitions } from "./watchforms.ts";
 
 /** What a watch needs to know. */
 export interface WatchInput {
@@ -32,6 +23,8 @@ export interface WatchInput {
   readonly resource: Resource;
   readonly identity: Identity;
   readonly format: WatchFormat;
+  /** Another form of objects than their own. */
+  readonly form?: FormInput | undefined;
   /** Empty: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string;
   readonly selector: Selector;
@@ -86,8 +79,12 @@ export async function serveWatch(input: WatchInput): Promise<Status | undefined>
     const reached = await waitForRevision(view, plan.notBefore, input.aborted);
     if (isStatus(reached)) return reached;
   }
-  const forms = watchForms(resource, input.identity, input.format);
-  const { sink, ended } = input.open();
+  const { identity, format, form } = input;
+  if (form?.form.kind === "PartialObjectMetadataList") return endAtOnce(input);
+  const forms = watchForms(resource, identity, format, form);
+  const opened = input.open();
+  const { ended } = opened;
+  const sink = forms.definitions === undefined ? opened.sink : withDefinitions(opened.sink, forms.definitions);
   const gone = fanout.watch({
     view,
     namespaced: resource.namespaced,
@@ -105,6 +102,13 @@ export async function serveWatch(input: WatchInput): Promise<Status | undefined>
   return undefined;
 }
 
+/** No event is a list: the reference answers 200 and ends at the first one. */
+function endAtOnce({ open }: WatchInput): undefined {
+  const { sink, ended } = open();
+  sink.end();
+  ended();
+}
+
 /** The selector of a legacy watch of one object: the name joins the field selector. 400 when the two disagree. */
 export function pinName(selector: Selector, name: string): Selector | Status {
   const pinned = pinnedName(selector);
@@ -118,70 +122,4 @@ export function pinName(selector: Selector, name: string): Selector | Status {
 /** Zero counts as unset; below zero ends at once. */
 function timeoutMs({ timeoutSeconds }: ListOptions): number | undefined {
   return timeoutSeconds === undefined || timeoutSeconds === 0 ? undefined : timeoutSeconds * 1000;
-}
-
-/** How a resource's events and bookmarks look; one per resource and version, so that watchers share groups. */
-interface WatchForms {
-  readonly representation: Representation;
-  readonly initialEnd: Bookmark;
-}
-
-const formsOf: Readonly<Record<WatchFormat, WeakMap<Resource, WatchForms>>> = {
-  json: new WeakMap(),
-  protobuf: new WeakMap(),
-};
-
-function watchForms(resource: Resource, identity: Identity, format: WatchFormat): WatchForms {
-  const known = formsOf[format].get(resource);
-  if (known !== undefined) return known;
-  const forms = format === "json" ? jsonForms(resource, identity) : protoForms(resource, identity);
-  formsOf[format].set(resource, forms);
-  return forms;
-}
-
-function jsonForms(resource: Resource, identity: Identity): WatchForms {
-  const isStored = resource.stored === undefined || resource.stored === resource;
-  return {
-    representation: {
-      key: isStored ? "json" : `json ${resource.apiVersion}`,
-      transform: isStored ? undefined : (object) => represent(resource, identity, object),
-      bookmark: bookmarkText(resource, undefined),
-    },
-    initialEnd: bookmarkText(resource, initialEndMark(identity)),
-  };
-}
-
-/** Watchers of protobuf share a group too: each record is encoded once for all of them. */
-function protoForms(resource: Resource, identity: Identity): WatchForms {
-  const { message } = resource;
-  return {
-    representation: {
-      key: `protobuf ${resource.apiVersion}`,
-      transform: (object) => protoDocument(message, represent(resource, identity, object)),
-      framing: protoFraming,
-      bookmark: new ProtoBookmark(message, bookmarkObject(resource, undefined)),
-    },
-    initialEnd: new ProtoBookmark(message, bookmarkObject(resource, initialEndMark(identity))),
-  };
-}
-
-/** The annotation of the bookmark that ends an initial state. */
-function initialEndMark(identity: Identity): Map<string, string> {
-  return new Map([[identity.spell("k8s.io/initial-events-end"), "true"]]);
-}
-
-function bookmarkText(resource: Resource, annotations: Map<string, string> | undefined): BookmarkText {
-  const { body, versionAt } = encodeForStore(resource.message, bookmarkObject(resource, annotations));
-  return new BookmarkText(body, versionAt);
-}
-
-/** A bookmark's object: of the kind, empty but for the resource version. */
-function bookmarkObject(resource: Resource, annotations: Map<string, string> | undefined): ApiObject {
-  const object = decode<ApiObject>(resource.message, new Map());
-  assert(!(object instanceof Fault), `An empty ${resource.kind} does not decode`);
-  object.kind = resource.kind;
-  object.apiVersion = resource.apiVersion;
-  object.metadata ??= {};
-  if (annotations !== undefined) object.metadata.annotations = annotations;
-  return object;
 }

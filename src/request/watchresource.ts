@@ -1,6 +1,7 @@
 // From a watch request to the fan-out: options, selectors and format as for lists, then watch.ts.
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { formInput } from "./answer.ts";
 import { type Call, viewOf } from "./call.ts";
 import { parseListOptions, validateListOptions } from "./listoptions.ts";
 import { headersOf, sendStatus } from "./respond.ts";
@@ -40,6 +41,7 @@ async function start(call: Call): Promise<Status | undefined> {
     resource,
     identity: server.identity,
     format,
+    form: formInput(call),
     namespace: info.namespace,
     selector,
     options,

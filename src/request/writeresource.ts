@@ -6,11 +6,13 @@ import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { actionOf, readActionBody } from "./actions.ts";
+import { answerObject, formInput } from "./answer.ts";
 import { readBody } from "./body.ts";
 import type { Call } from "./call.ts";
 import type { Server } from "./context.ts";
 import { deleteItems, deleteObject } from "./delete.ts";
 import { fieldReportOf } from "./fieldvalidation.ts";
+import { formRefusal } from "./form.ts";
 import { unknownResource } from "./info.ts";
 import { parseListOptions, validateListOptions } from "./listoptions.ts";
 import { negotiatePatch, readPatch } from "./merge.ts";
@@ -19,7 +21,7 @@ import { acceptsGzip, negotiateBody } from "./negotiate.ts";
 import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options.ts";
 import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { readList, sendList } from "./read.ts";
-import { sendObject, sendStatus } from "./respond.ts";
+import { sendStatus } from "./respond.ts";
 import { isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
 import { warningHeaders } from "./warnings.ts";
@@ -46,8 +48,7 @@ export async function writeResource(call: Call): Promise<void> {
   const done = isServed(call) ? await dispatch(call) : unknownResource;
   if (done === undefined) return;
   if (isStatus(done)) return sendStatus(reply, done, accepted);
-  const { message } = shapeOf(call.info.resource, call.info.subresource);
-  sendObject(reply, done.code, done.body, message, accepted, warningHeaders(done.warnings));
+  answerObject(call, done.code, done.body, warningHeaders(done.warnings));
 }
 
 /** Kinds that are never stored, and connections to nodes, come with their own issues. */
@@ -154,6 +155,7 @@ async function deleteCollection(call: Call): Promise<Status | undefined> {
   const { view } = storeOf(writersOf(server), info.resource);
   const { resource, namespace } = info;
   const input = { resource, namespace, view, identity: server.identity, aborted: () => exchange.aborted };
+  const form = formInput(call);
   const list = await readList(input, listOptions, selector);
   if (isStatus(list)) return list;
   const hold = list.view.hold();
@@ -164,7 +166,9 @@ async function deleteCollection(call: Call): Promise<Status | undefined> {
     if (refused !== undefined) return refused;
     // Deleted, but it took so long that what there was cannot be shown any more.
     if (hold.expired) return timedOut;
-    await sendList(reply, input, list, accepted, acceptsGzip(exchange.header("accept-encoding")));
+    const unfit = form && formRefusal(form.form, resource, true);
+    if (unfit !== undefined) return unfit;
+    await sendList(reply, input, list, accepted, acceptsGzip(exchange.header("accept-encoding")), form);
     return undefined;
   } finally {
     hold.release();
