@@ -14,8 +14,11 @@ import { type Location, type LogView, recordTypes } from "./view.ts";
 /** How a record appears to one group. */
 export const eventForms = { none: 0, stored: 1, entered: 2, left: 3, unknown: 4 } as const;
 
-/** Another form of objects than the stored bytes: another version of the kind, or a reduced object. */
-export type Transform = (object: Uint8Array) => Uint8Array;
+/**
+ * Another form of objects than the stored bytes: another version of the kind, or a reduced object. `at` is the record
+ * the object is of, 0 when the object is that of no record.
+ */
+export type Transform = (object: Uint8Array, view: LogView, at: Location) => Uint8Array;
 
 /** Another framing of events than lines of JSON. */
 export interface Framing {
@@ -93,7 +96,7 @@ export class Gather {
   /** A record's object in the watchers' form. */
   #show(view: LogView, at: Location, { transform }: Look): Uint8Array {
     if (transform === undefined) return view.object(at);
-    if (this.#shared === undefined) return transform(view.object(at));
+    if (this.#shared === undefined) return transform(view.object(at), view, at);
     let known = this.#shared.get(transform);
     if (known === undefined) {
       known = new Map();
@@ -101,7 +104,7 @@ export class Gather {
     }
     let shown = known.get(at);
     if (shown === undefined) {
-      shown = transform(view.object(at));
+      shown = transform(view.object(at), view, at);
       known.set(at, shown);
     }
     return shown;
@@ -109,7 +112,7 @@ export class Gather {
 
   /** Adds a live record as the synthetic ADDED of an initial state. */
   addInitial(view: LogView, at: Location, look: Look): void {
-    this.#addFrame(added, view.object(at), look);
+    this.#addShown(added, look.transform?.(view.object(at), view, at) ?? view.object(at), look);
     this.count += 1;
   }
 
@@ -117,10 +120,6 @@ export class Gather {
   addBytes(bytes: Uint8Array): void {
     this.#reserve(bytes.length);
     this.length = copyBytes(this.#buffer, this.length, bytes);
-  }
-
-  #addFrame(head: Head, object: Uint8Array, look: Look): void {
-    this.#addShown(head, look.transform === undefined ? object : look.transform(object), look);
   }
 
   #addShown(head: Head, shown: Uint8Array, { framing }: Look): void {
@@ -144,7 +143,7 @@ export class Gather {
       spliced.set(object.subarray(0, digitsAt), 0);
       spliced.set(digits, digitsAt);
       spliced.set(object.subarray(digitsEnd), digitsAt + digits.length);
-      this.#addFrame(deleted, spliced, look);
+      this.#addShown(deleted, look.transform?.(spliced, view, 0) ?? spliced, look);
       return;
     }
     this.addBytes(deleted.bytes);

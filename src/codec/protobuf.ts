@@ -89,12 +89,27 @@ export function encodeProto(message: Message, object: object): Uint8Array<ArrayB
 /** Every list's items: the second field, behind the metadata. */
 const itemsKey = 16 + wireTypes.bytes;
 
-/** An object as an item of its kind's list, key and length included. */
-export function encodeListItem(message: Message, object: object): Uint8Array<ArrayBuffer> {
+/** An object's message alone, without an envelope. */
+export function encodeMessage(message: Message, object: object): Uint8Array<ArrayBuffer> {
   writer.reset();
   writeProto(writer, message, object);
-  writer.varint(writer.length);
+  return Uint8Array.from(writer.bytes());
+}
+
+/** Key and length in front of an item of a list, whose message is `bytes` long. */
+export function listItemHead(bytes: number): Uint8Array<ArrayBuffer> {
+  writer.reset();
+  writer.varint(bytes);
   writer.varint(itemsKey);
+  return Uint8Array.from(writer.bytes());
+}
+
+/** The document of an object whose message is there. */
+export function encodeEnvelope(apiVersion: string, kind: string, raw: Uint8Array): Uint8Array<ArrayBuffer> {
+  writer.reset();
+  writeFoot(writer);
+  writer.raw(raw);
+  writeHead(writer, apiVersion, kind, raw.length);
   return Uint8Array.from(writer.bytes());
 }
 

@@ -7,9 +7,11 @@ import { assert } from "../base/assert.ts";
 import { type Bookmark, BookmarkText } from "../cache/bookmark.ts";
 import type { Representation } from "../cache/group.ts";
 import { decode, encode, encodeForStore, Fault } from "../codec/json.ts";
+import { encodeEnvelope } from "../codec/protobuf.ts";
 import { columnsOf } from "../kinds/columns.ts";
 import { definitionsText, type FormInput, formWriter, partialMessage } from "./form.ts";
 import { protoDocument } from "./protoanswer.ts";
+import { protoCache } from "./protocache.ts";
 import { ProtoBookmark, protoFraming } from "./protowatch.ts";
 import { represent } from "./represent.ts";
 import type { AnswerStream } from "./transport.ts";
@@ -157,13 +159,16 @@ function jsonForms(resource: Resource, identity: Identity): WatchForms {
   };
 }
 
-/** Watchers of protobuf share a group too: each record is encoded once for all of them. */
+/** Watchers of protobuf share the encoding of a record, whatever they select, with each other and with lists. */
 function protoForms(resource: Resource, identity: Identity): WatchForms {
-  const { message } = resource;
+  const { message, apiVersion, kind } = resource;
   return {
     representation: {
-      key: `protobuf ${resource.apiVersion}`,
-      transform: (object) => protoDocument(message, represent(resource, identity, object)),
+      key: `protobuf ${apiVersion}`,
+      transform: (object, view, at) =>
+        at === 0
+          ? protoDocument(message, represent(resource, identity, object))
+          : encodeEnvelope(apiVersion, kind, protoCache.message(view, at, resource, identity)),
       framing: protoFraming,
       bookmark: new ProtoBookmark(message, bookmarkObject(resource, undefined)),
     },

@@ -131,7 +131,7 @@ t.test("serveWatch() frames protobuf: the state, its end, changes and errors", a
   await client.fanout.closeAll(1000);
   const frames = framesOf(Buffer.concat(client.sink.chunks), pods);
   t.match(frames, [
-    { type: "ADDED", object: { kind: "Thing", metadata: { name: "a", resourceVersion: "101" } } },
+    { type: "ADDED", object: { kind: "Pod", apiVersion: "v1", metadata: { name: "a", resourceVersion: "101" } } },
     {
       type: "BOOKMARK",
       object: { metadata: { resourceVersion: "101", annotations: { "orch.io/initial-events-end": "true" } } },
