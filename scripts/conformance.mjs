@@ -50,6 +50,7 @@ async function serve(identity) {
     "--secure-port=0",
     `--token-auth-file=${tokens}`,
     "--controllers=",
+    "--service-cluster-ip-range=10.1.0.0/16",
   ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const base = await new Promise((resolve, reject) => {

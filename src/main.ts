@@ -14,6 +14,7 @@ import { type Config, type FrontName, readConfig } from "./config/config.ts";
 import { helpText, isFlagFault, parseFlags } from "./config/flags.ts";
 import { limits } from "./config/limits.ts";
 import { loadUws } from "./http/uws.ts";
+import { parseRanges } from "./kinds/ranges.ts";
 import { createLog } from "./observe/log.ts";
 import { Registry } from "./observe/metrics.ts";
 
@@ -79,6 +80,8 @@ function readCommandLine(args: readonly string[]): Config {
   }
   const config = readConfig(values);
   if (typeof config === "string") die(config);
+  const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
+  if (typeof ranges === "string") die(ranges);
   return config;
 }
 

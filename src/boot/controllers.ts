@@ -1,6 +1,7 @@
 // What the server does on its own behalf, on its first front: the namespaces it starts with, the removal of those
 // that were deleted, and the end of events past their time to live.
 import { isStatus } from "../api/status.ts";
+import { AddressRepair } from "../controllers/addresses.ts";
 import { bootstrapNamespaces } from "../controllers/bootstrap.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
@@ -16,6 +17,7 @@ export class Controllers {
   /** Undefined: not to be run. */
   readonly #namespaces: NamespaceController | undefined;
   readonly #events: EventExpirer | undefined;
+  readonly #addresses: AddressRepair;
   readonly #server: Server;
   readonly #log: Logger;
   #stopped = false;
@@ -24,6 +26,7 @@ export class Controllers {
   constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number) {
     this.#server = server;
     this.#log = log;
+    this.#addresses = new AddressRepair(writersOf(server), (message, about) => log.warn(about, message));
     if (running.includes("eventttl")) this.#events = new EventExpirer(writersOf(server), eventTtlMs);
     if (!running.includes("namespace")) return;
     this.#namespaces = new NamespaceController(writersOf(server), (message, cause) => {
@@ -33,6 +36,7 @@ export class Controllers {
 
   /** Resolves when the namespaces of the start exist. */
   async start(): Promise<void> {
+    this.#addresses.start();
     this.#events?.start();
     this.#namespaces?.start();
     while (!this.#stopped) {
@@ -45,6 +49,7 @@ export class Controllers {
 
   stop(): void {
     this.#stopped = true;
+    this.#addresses.stop();
     this.#events?.stop();
     this.#namespaces?.stop();
   }

@@ -2,11 +2,13 @@
 import { identities } from "../api/identity.ts";
 import { createScheme } from "../api/scheme.ts";
 import { createAuthenticator } from "../authn/tokens.ts";
+import { assert } from "../base/assert.ts";
 import { systemClock } from "../base/clock.ts";
 import { Fanout } from "../cache/fanout.ts";
 import { type OpenViews, openViews } from "../cache/views.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
+import { parseRanges } from "../kinds/ranges.ts";
 import { answerHealth, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
@@ -98,6 +100,8 @@ class OpenServer implements FrontServer {
     const { config, serverAddress, tokens } = this.#data;
     const identity = identities[config.identity];
     const scheme = createScheme({ identity, runtimeConfig: config.runtimeConfig });
+    const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
+    assert(typeof ranges !== "string", "Main checked the ranges");
     return {
       identity,
       scheme,
@@ -109,6 +113,7 @@ class OpenServer implements FrontServer {
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       requestMsMax: config.requestTimeoutMs,
       authenticate: createAuthenticator(tokens),
+      ranges,
       serverAddress,
       health: this.#health(),
       metrics: () => this.#metrics(),

@@ -8,6 +8,7 @@ import { systemClock } from "../base/clock.ts";
 import { LogWriter } from "../cache/writer.ts";
 import { limits } from "../config/limits.ts";
 import { Registry } from "../observe/metrics.ts";
+import { claimPrefixes } from "../request/claims.ts";
 import { type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
 import { engines } from "../storage/table.ts";
@@ -72,7 +73,8 @@ class StoreLogs {
 
 /** Logs that exist from the start: one for each kind that is served, so that fronts need not wait for a first change. */
 function prefixesOf(scheme: Scheme): string[] {
-  return [...new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])))];
+  const kinds = scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix]));
+  return [...new Set([...kinds, ...Object.values(claimPrefixes)])];
 }
 
 function open(data: StoreData): Store {

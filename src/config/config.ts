@@ -31,6 +31,9 @@ export interface Config {
   readonly eventTtlMs: number;
   readonly identity: IdentityName;
   readonly runtimeConfig: ReadonlyMap<string, boolean>;
+  /** As written; read by kinds/ranges.ts. */
+  readonly serviceAddressRanges: string;
+  readonly servicePortRange: string;
   /** Names of the controllers to run. */
   readonly controllers: readonly string[];
   /** Empty: none. */
@@ -72,6 +75,8 @@ export function readConfig(values: FlagValues): Config | string {
     dataDir: text("data-dir"),
     eventTtlMs: ms("event-ttl"),
     identity: text("identity") as IdentityName,
+    serviceAddressRanges: text("service-cluster-ip-range"),
+    servicePortRange: text("service-node-port-range"),
     runtimeConfig: parseMap(text("runtime-config")) ?? new Map(),
     tokenAuthFile: text("token-auth-file"),
     logLevel: levelOf(Number(text("v")), text("log-level")),

@@ -161,6 +161,20 @@ export const flags = [
     help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl.",
   },
   {
+    name: "service-cluster-ip-range",
+    group: "API",
+    type: "string",
+    default: "10.0.0.0/24",
+    help: "Range the addresses of services are taken from; for both families, one of each, comma-separated.",
+  },
+  {
+    name: "service-node-port-range",
+    group: "API",
+    type: "string",
+    default: "30000-32767",
+    help: "Ports the node ports of services are taken from: first-last, or first+more.",
+  },
+  {
     name: "runtime-config",
     group: "API",
     type: "map",

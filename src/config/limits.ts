@@ -31,6 +31,12 @@ export const limits = {
   patchShiftedItemsMax: 20_000_000,
   /** Evictions a disruption budget notes that nobody confirmed yet (reference: 2000). */
   disruptedPodsMax: 2_000,
+  /** Addresses or ports looked at for a free one before a range counts as full: the whole of any port range. */
+  claimProbesMax: 65_536,
+  /** Claims without a service that are older are released, in milliseconds: a write takes far less between the two. */
+  claimAgeMsMax: 60_000,
+  /** Services or claims looked at per turn by the repair of claims: about 5 ms of a front. */
+  claimsPerTurn: 100,
   /** How often events past their time to live are looked for. */
   eventLookMs: 1_000,
   /** Events removed per look: 1,000 a second, the rate at which the reference's store revokes leases. */

@@ -1,5 +1,5 @@
-// Services, endpoints and endpoint slices. Cluster addresses and node ports are not allocated yet: what a client gives
-// is kept, what it leaves out stays empty.
+// Services, endpoints and endpoint slices. Cluster addresses and node ports are given out later, when a service is
+// known to be sound (request/allocate.ts); here is what a change of a service keeps and drops of them.
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Service } from "../api/gen/core_v1.ts";
 import type { Endpoint, EndpointSlice } from "../api/gen/discovery_v1.ts";
 import { compareBytes } from "../api/gotext.ts";
@@ -21,11 +21,13 @@ export function serviceStrategy(resource: Resource): Strategy<Service> {
     allowCreateOnUpdate: true,
     returnsDeletedObject: true,
     prepareForCreate(_context, service) {
-      syncClusterIps(service);
+      syncClusterIps(service, undefined);
     },
     prepareForUpdate(_context, service, old) {
       keepAllocated(service, old);
-      syncClusterIps(service);
+      syncClusterIps(service, old.spec);
+      dropUnused(service, old);
+      trimFamilies(service, old);
       if (service.spec.type !== "LoadBalancer") service.status = { ...service.status, loadBalancer: {} };
     },
     validate: validateService,
@@ -34,29 +36,80 @@ export function serviceStrategy(resource: Resource): Strategy<Service> {
   });
 }
 
-/** A headless service, or one whose address the client chose, says so in both fields. */
-function syncClusterIps({ spec }: Service): void {
-  if (spec.type === "ExternalName") return;
-  if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
-  else if (!spec.clusterIP && spec.clusterIPs?.length) spec.clusterIP = spec.clusterIPs[0];
+/** A client that knows one of the two fields for addresses means both (reference: NormalizeClusterIPs). */
+function syncClusterIps({ spec }: Service, old: Service["spec"] | undefined): void {
+  if (old === undefined) {
+    if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
+    return;
+  }
+  if (spec.clusterIP === old.clusterIP || !same(spec.clusterIPs, old.clusterIPs)) return;
+  if (!spec.clusterIP) delete spec.clusterIPs;
+  else spec.clusterIPs = [spec.clusterIP, ...(spec.clusterIPs ?? []).slice(1)];
 }
+
+function same(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {
+  return (a ?? []).join() === (b ?? []).join();
+}
+
+type Spec = Service["spec"];
+
+const hasIp = ({ type }: Spec): boolean => type !== "ExternalName";
+const isOutside = ({ type }: Spec): boolean => type === "NodePort" || type === "LoadBalancer";
+const isBalancer = ({ type }: Spec): boolean => type === "LoadBalancer";
+const isHealthChecked = (spec: Spec): boolean => isBalancer(spec) && spec.externalTrafficPolicy === "Local";
 
 /** What a replacement leaves out keeps its value while the type still has a use for it. */
 function keepAllocated({ spec }: Service, { spec: old }: Service): void {
-  if (spec.type === "ExternalName" || old.type === "ExternalName") return;
-  if (!spec.clusterIP && !spec.clusterIPs?.length) {
-    spec.clusterIP = old.clusterIP;
-    spec.clusterIPs = old.clusterIPs;
+  if (hasIp(spec) && hasIp(old)) {
+    spec.clusterIP ||= old.clusterIP;
+    if (!spec.clusterIPs?.length && spec.clusterIP === old.clusterIP) spec.clusterIPs = old.clusterIPs;
+    spec.ipFamilies ??= old.ipFamilies;
+    spec.ipFamilyPolicy ??= old.ipFamilyPolicy;
   }
-  spec.ipFamilies ??= old.ipFamilies;
-  spec.ipFamilyPolicy ??= old.ipFamilyPolicy;
-  if (spec.type === "NodePort" || spec.type === "LoadBalancer") {
+  if (isOutside(spec) && isOutside(old)) {
     const known = new Map(old.ports?.map((port) => [`${port.protocol} ${port.port}`, port.nodePort]));
-    for (const port of spec.ports ?? []) port.nodePort ||= known.get(`${port.protocol} ${port.port}`);
+    const used = new Set(spec.ports?.map(({ nodePort }) => nodePort));
+    for (const port of spec.ports ?? []) {
+      const before = known.get(`${port.protocol} ${port.port}`);
+      if (!port.nodePort && !used.has(before)) port.nodePort = before;
+    }
   }
-  if (spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local") {
-    spec.healthCheckNodePort ||= old.healthCheckNodePort;
+  if (isHealthChecked(spec) && isHealthChecked(old)) spec.healthCheckNodePort ||= old.healthCheckNodePort;
+}
+
+/** What only the old type had a use for goes with it, unless the client changed it and so means it. */
+function dropUnused({ spec }: Service, { spec: old }: Service): void {
+  if (hasIp(old) && !hasIp(spec)) {
+    if (spec.clusterIP === old.clusterIP && same(spec.clusterIPs, old.clusterIPs)) {
+      delete spec.clusterIP;
+      delete spec.clusterIPs;
+    }
+    if (same(spec.ipFamilies, old.ipFamilies)) delete spec.ipFamilies;
+    if (spec.ipFamilyPolicy === old.ipFamilyPolicy) delete spec.ipFamilyPolicy;
   }
+  if (!hasIp(old) && hasIp(spec) && spec.externalName === old.externalName) delete spec.externalName;
+  if (isOutside(old) && !isOutside(spec)) {
+    const unchanged = spec.ports?.every(({ nodePort }, index) => nodePort === old.ports?.[index]?.nodePort);
+    if (unchanged && spec.ports?.length === old.ports?.length)
+      for (const port of spec.ports ?? []) delete port.nodePort;
+    if (spec.externalTrafficPolicy === old.externalTrafficPolicy) delete spec.externalTrafficPolicy;
+  }
+  if (isHealthChecked(old) && !isHealthChecked(spec) && spec.healthCheckNodePort === old.healthCheckNodePort) {
+    delete spec.healthCheckNodePort;
+  }
+  if (!isBalancer(old) || isBalancer(spec)) return;
+  if (spec.allocateLoadBalancerNodePorts === old.allocateLoadBalancerNodePorts) {
+    delete spec.allocateLoadBalancerNodePorts;
+  }
+  if (spec.loadBalancerClass === old.loadBalancerClass) delete spec.loadBalancerClass;
+}
+
+/** A service that goes back to one family gives up its second address without having to say which. */
+function trimFamilies({ spec }: Service, { spec: old }: Service): void {
+  if (!hasIp(spec) || !hasIp(old)) return;
+  if (spec.ipFamilyPolicy !== "SingleStack" || old.ipFamilyPolicy === "SingleStack") return;
+  if (same(spec.clusterIPs, old.clusterIPs)) spec.clusterIPs = spec.clusterIPs?.slice(0, 1);
+  if (same(spec.ipFamilies, old.ipFamilies)) spec.ipFamilies = spec.ipFamilies?.slice(0, 1);
 }
 
 /** Endpoints: kept in one canonical form however they are written. */

@@ -42,8 +42,8 @@ export async function bindPod(writers: Writers, asked: WriteRequest, body: ApiOb
   const errors = validateBinding(binding, strategyContext(writers, request));
   if (errors.length > 0) {
     const texts = errors.map(({ field, text }) => `${field}: ${text}`);
-    // The reference forgets to wrap these.
-    return new Status(500, "", texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`);
+    // The reference forgets to wrap these, which makes them a 500.
+    return badRequest(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`);
   }
   const vetoed = await validate(writers.admission, attributes);
   if (vetoed !== undefined) return vetoed;

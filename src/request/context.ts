@@ -5,6 +5,7 @@ import type { User } from "../api/user.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Fanout } from "../cache/fanout.ts";
 import type { Views } from "../cache/view.ts";
+import type { ServiceRanges } from "../kinds/ranges.ts";
 import type { Observer } from "../observe/requests.ts";
 import type { StoreClient } from "../storage/client.ts";
 import type { Inflight } from "./inflight.ts";
@@ -33,6 +34,8 @@ export interface Server {
   readonly requestMsMax: number;
   /** The user of a request; undefined: no valid credentials. */
   readonly authenticate: (headers: Headers) => User | undefined;
+  /** What services get addresses and ports from. */
+  readonly ranges: ServiceRanges;
   /** `host:port` for discovery's server addresses. */
   readonly serverAddress: string;
   /** `/livez…`, `/readyz…`, `/healthz…` (path and query decoded); undefined: no such check. */

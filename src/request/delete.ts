@@ -8,6 +8,7 @@ import type { Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { hasAddresses, releaseAll } from "./allocate.ts";
 import { kindGroup } from "./metadata.ts";
 import {
   type Current,
@@ -27,6 +28,7 @@ import {
   type Writers,
   type Written,
 } from "./persist.ts";
+import { decodeStored } from "./represent.ts";
 
 /** Finalizer that keeps an object until its dependents let go of it. */
 export const orphanFinalizer = "orphan";
@@ -285,6 +287,9 @@ async function removeNow(
 ): Promise<Written | Status | typeof changed> {
   const removed = await commitRemoval(writers, request, current);
   if (removed === changed || isStatus(removed)) return removed;
+  if (hasAddresses(request.resource) && !request.dryRun) {
+    await releaseAll(writers, decodeStored(storeOf(writers, request.resource).stored, current.body));
+  }
   return answer(writers, request, strategy, meta, current, options, true);
 }
 

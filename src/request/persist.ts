@@ -15,6 +15,7 @@ import type { LogView, Views } from "../cache/view.ts";
 import { encode, encodeForStore, Fault, parseJson } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
 import { convert } from "../kinds/convert.ts";
+import type { ServiceRanges } from "../kinds/ranges.ts";
 import type { StrategyContext } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
 import type { Trace } from "../observe/trace.ts";
@@ -30,6 +31,8 @@ export interface Writers {
   readonly store: StoreClient;
   readonly clock: Clock;
   readonly admission: Admission;
+  /** What services get addresses and ports from. */
+  readonly ranges: ServiceRanges;
 }
 
 /** One write: what it is about and on whose behalf. */

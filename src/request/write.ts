@@ -6,6 +6,7 @@ import type { ApiObject } from "../api/object.ts";
 import { alreadyExists, isStatus, refuse, type Status } from "../api/status.ts";
 import { applyDefaults } from "../kinds/defaults.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { allocate, hasAddresses, releaseAll } from "./allocate.ts";
 import type { Body } from "./body.ts";
 import { mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
 import { dedupOwners, ownerWarning, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
@@ -101,7 +102,10 @@ async function attempt(
     const taken = readCurrent(writers, resource, namespace, finalName);
     if (taken !== undefined) return nameTaken(writers, request, finalName, generated);
   }
+  const allocation = await allocate(writers, request, object, old);
+  if (isStatus(allocation)) return allocation;
   const done = await commitObject(writers, request, finalName, object, current);
+  await allocation?.settle(done !== changed && !isStatus(done));
   if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
   return done === changed || isStatus(done) ? done : { code, body: done.body, warnings };
 }
@@ -127,7 +131,11 @@ async function release(
   const answer = await commitObject(writers, { ...request, dryRun: true }, request.name, object, current);
   if (answer === changed || isStatus(answer)) return answer;
   const removed = await commitRemoval(writers, request, current);
-  return removed === changed || isStatus(removed) ? removed : { code: 200, body: answer.body, warnings };
+  if (removed === changed || isStatus(removed)) return removed;
+  if (hasAddresses(request.resource) && !request.dryRun) {
+    await releaseAll(writers, requestedObject(writers, request.resource, current));
+  }
+  return { code: 200, body: answer.body, warnings };
 }
 
 /** 409 for a create of a name in use. */

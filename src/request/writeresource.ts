@@ -38,8 +38,8 @@ export function writersOf(server: Server): Writers {
     admission = admissionPlugins(server.views, prefix, server.identity.spell);
     admissions.set(server, admission);
   }
-  const { scheme, views, store, clock } = server;
-  return { scheme, views, store, clock, admission };
+  const { scheme, views, store, clock, ranges } = server;
+  return { scheme, views, store, clock, admission, ranges };
 }
 
 /** Serves create, update, patch, delete and deletecollection. */

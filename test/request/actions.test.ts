@@ -47,9 +47,9 @@ scenario("bindPod() assigns a pod once", async (t, server) => {
   const key = "/registry/pods/default/p";
   const table: [want: string, name: string, metadata: object, target: object][] = [
     ["400 name in URL does not match name in Binding object", "p", { name: "q" }, node],
-    ["500 target.name: Required value", "p", {}, {}],
+    ["400 target.name: Required value", "p", {}, {}],
     [
-      '500 target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
+      '400 target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
       "p",
       {},
       { kind: "Pod", name: "x" },

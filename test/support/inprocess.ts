@@ -10,7 +10,9 @@ import { type OpenViews, openViews } from "../../src/cache/views.ts";
 import { LogWriter } from "../../src/cache/writer.ts";
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
+import { defaultRanges, parseRanges } from "../../src/kinds/ranges.ts";
 import type { Observer, RequestRecord } from "../../src/observe/requests.ts";
+import { claimPrefixes } from "../../src/request/claims.ts";
 import type { Server } from "../../src/request/context.ts";
 import { createHandler } from "../../src/request/handle.ts";
 import { Inflight } from "../../src/request/inflight.ts";
@@ -97,6 +99,8 @@ export class InProcess {
     this.scheme = createScheme({ identity: identities[identity] });
     this.store = new MemoryStore(writer);
     const clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() + this.aheadMs };
+    const ranges = parseRanges(defaultRanges.addresses, defaultRanges.ports);
+    if (typeof ranges === "string") throw new Error(ranges);
     const server: Server = {
       identity: identities[identity],
       scheme: this.scheme,
@@ -118,6 +122,7 @@ export class InProcess {
       inflight: new Inflight(0, 0),
       requestMsMax: limits.requestMsMax,
       authenticate: () => this.user,
+      ranges,
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
       metrics: () => Promise.resolve(""),
@@ -195,7 +200,7 @@ function parse(text: string): unknown {
 export async function openInProcess(identity: IdentityName = "kubernetes"): Promise<InProcess> {
   const scheme = createScheme({ identity: identities[identity] });
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
-  const writer = new LogWriter({ prefixes: [...prefixes] });
+  const writer = new LogWriter({ prefixes: [...prefixes, ...Object.values(claimPrefixes)] });
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
   const views = await openViews({ control: writer.control, port: port2 });
