@@ -35,6 +35,8 @@ const changed = "may not change once set";
 
 /** Rules of a new service. */
 export function validateService(object: Service, context: StrategyContext): FieldError[] {
+  const wrongIps = faultsOfIps(object);
+  if (wrongIps.length > 0) return wrongIps;
   const out: Errors = [];
   const { spec } = object;
   const ports = spec.ports ?? [];
@@ -44,7 +46,6 @@ export function validateService(object: Service, context: StrategyContext): Fiel
   checkPorts(out, ports);
   checkLabels(out, "spec.selector", spec.selector);
   checkSessionAffinity(out, object);
-  checkClusterIps(out, object);
   eachItem(out, spec.externalIPs, "spec.externalIPs", (ip, path) => {
     const wrong = isIp(ip);
     faults(out, path, ip, wrong);
@@ -60,6 +61,8 @@ export function validateService(object: Service, context: StrategyContext): Fiel
 
 /** Rules of a changed service: addresses and families stay unless the type or the stack changes. */
 export function validateServiceUpdate(object: Service, old: Service, context: StrategyContext): FieldError[] {
+  const wrongIps = faultsOfIps(object);
+  if (wrongIps.length > 0) return wrongIps;
   const out: Errors = [];
   if (object.spec.type !== "ExternalName" && old.spec.type !== "ExternalName") {
     checkIpChange(out, object, old);
@@ -205,6 +208,13 @@ function checkAffinityConfig(out: Errors, path: string, config: SessionAffinityC
     const range = `must be greater than 0 and less than ${affinitySecondsMax}`;
     if (seconds <= 0 || seconds > affinitySecondsMax) out.push(invalid(`${at}.timeoutSeconds`, seconds, range));
   }
+}
+
+/** What contradicts itself in the addresses is told alone: the reference finds it when it gives out addresses. */
+function faultsOfIps(object: Service): FieldError[] {
+  const out: Errors = [];
+  checkClusterIps(out, object);
+  return out;
 }
 
 /** Cluster addresses, families and their policy together. */
