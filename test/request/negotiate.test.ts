@@ -1,7 +1,7 @@
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { isStatus } from "../../src/api/status.ts";
-import { acceptsGzip, mediaTypes, negotiateAccept, negotiateBody } from "../../src/request/negotiate.ts";
+import { acceptsGzip, mediaTypes, negotiateAccept, negotiateBody, type Offers } from "../../src/request/negotiate.ts";
 
 const types = mediaTypes(identities.kubernetes);
 
@@ -33,6 +33,30 @@ t.test("negotiateAccept() chooses as the reference does", (t) => {
   ];
   for (const [header, expected] of rows) t.equal(accept(header), expected, String(header));
   t.equal(accept("application/json", true), "json pretty");
+  t.end();
+});
+
+t.test("negotiateAccept() takes the first form an endpoint offers", (t) => {
+  const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
+  const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1";
+  const rows: [header: string, offers: Offers, expected: string][] = [
+    [table, "table", "json Table meta.k8s.io/v1"],
+    [`${table}, application/json`, "metadata", "json"],
+    [`${table};q=0.1, application/json`, "table", "json"],
+    [`application/json;as=Table;g=meta.k8s.io;v=v2,${table}`, "table", "json Table meta.k8s.io/v1"],
+    [metadata, "metadata", "protobuf PartialObjectMetadata meta.k8s.io/v1beta1"],
+    [table.replace("json", "yaml"), "table", "yaml Table meta.k8s.io/v1"],
+    ["application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1, */*", "table", "json"],
+  ];
+  for (const [header, offers, expected] of rows) {
+    const accepted = negotiateAccept(header, false, types, offers);
+    if (isStatus(accepted)) {
+      t.fail(accepted.message);
+      continue;
+    }
+    const { form } = accepted;
+    t.equal(accepted.format + (form === undefined ? "" : ` ${form.kind} ${form.apiVersion}`), expected, header);
+  }
   t.end();
 });
 

@@ -76,6 +76,8 @@ export class InProcess {
   readonly scheme: Scheme;
   readonly store: MemoryStore;
   readonly writers: Writers;
+  /** Nothing ticks: a test ends watches with closeAll(). */
+  readonly fanout: Fanout;
   /** The wall clock, in milliseconds. */
   nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
   /** The monotonic clock runs by itself; this is added. */
@@ -101,11 +103,12 @@ export class InProcess {
     const clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() + this.aheadMs };
     const ranges = parseRanges(defaultRanges.addresses, defaultRanges.ports);
     if (typeof ranges === "string") throw new Error(ranges);
+    this.fanout = new Fanout({ clock });
     const server: Server = {
       identity: identities[identity],
       scheme: this.scheme,
       views,
-      fanout: new Fanout({ clock }),
+      fanout: this.fanout,
       store: this.store,
       clock,
       observer: {
