@@ -1,6 +1,7 @@
 // Answers that are written chunk by chunk, under backpressure and with a turn of the loop between chunks, so that
 // other requests are served while a long one is written.
 import type { Hold } from "../cache/view.ts";
+import { limits } from "../config/limits.ts";
 import { gzipHeaders, gzipOpening, gzipStream, headersOf, type Reply } from "./respond.ts";
 import type { AnswerStream } from "./transport.ts";
 
@@ -11,7 +12,11 @@ export interface Chunks {
   next(): Uint8Array;
 }
 
-/** Streams `first` and what follows it. Cuts the connection when what is read goes away before it was written. */
+/**
+ * Streams `first` and what follows it. Cuts the connection when what is read goes away before it was written, when the
+ * peer takes nothing for `stallMs`, and when it has not taken all by the end of a request's time: a reader that does not
+ * read must not keep its place among the requests under way.
+ */
 export async function sendChunks(
   reply: Reply,
   chunks: Chunks,
@@ -19,11 +24,13 @@ export async function sendChunks(
   hold: Hold,
   contentType: string,
   gzip: boolean,
+  stallMs: number = limits.stallMsMax,
 ): Promise<void> {
   reply.answered(200, -1);
   const headers = headersOf(reply, contentType, gzip ? gzipHeaders : []);
   const raw = reply.exchange.stream(200, headers, gzip ? gzipOpening : undefined);
   const stream = gzip ? gzipStream(raw) : raw;
+  const end = performance.now() + limits.requestMsMax;
   let aborted = false;
   const writable = drains(stream);
   reply.exchange.onAbort(() => {
@@ -33,21 +40,32 @@ export async function sendChunks(
   for (let chunk = first; !aborted; chunk = chunks.next()) {
     const ready = stream.write(chunk);
     if (chunks.done) break;
-    await (ready ? new Promise<void>((resolve) => setImmediate(resolve)) : writable.wait());
-    // The slices are gone: a reader this slow gets an incomplete answer it can see.
-    if (hold.expired) return stream.abort();
+    const moved = await (ready ? turn() : writable.wait(stallMs));
+    // A reader this slow gets an incomplete answer it can see; with the hold, the slices are gone.
+    if (!moved || hold.expired || performance.now() > end) return stream.abort();
   }
-  if (!aborted) stream.end();
+  // Nobody is there any more: only what packs is left to be let go.
+  if (aborted) stream.abort();
+  else stream.end();
 }
 
-/** Waits for "writable again". */
-function drains(stream: AnswerStream): { wait(): Promise<void>; wake(): void } {
+/** A turn of the loop for others. */
+function turn(): Promise<boolean> {
+  return new Promise((resolve) => setImmediate(resolve, true));
+}
+
+/** Waits for "writable again"; false: it did not come in time. */
+function drains(stream: AnswerStream): { wait(ms: number): Promise<boolean>; wake(): void } {
   let wake: () => void = () => undefined;
   stream.onDrain(() => wake());
   return {
-    wait: () =>
+    wait: (ms) =>
       new Promise((resolve) => {
-        wake = resolve;
+        const timer = setTimeout(resolve, ms, false);
+        wake = () => {
+          clearTimeout(timer);
+          resolve(true);
+        };
       }),
     wake: () => wake(),
   };

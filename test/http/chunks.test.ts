@@ -9,6 +9,7 @@ import { mediaTypes } from "../../src/request/negotiate.ts";
 import type { Reply } from "../../src/request/respond.ts";
 import { sendChunks } from "../../src/request/stream.ts";
 import type { Exchange } from "../../src/request/transport.ts";
+import { until } from "../support/inprocess.ts";
 import { fronts, Stand } from "./fronts.ts";
 import type { Target } from "./toy.ts";
 
@@ -16,6 +17,11 @@ const types = mediaTypes(identities.kubernetes);
 const held = { expired: false, release: () => undefined };
 const chunkBytes = 300_000;
 const chunkCount = 5;
+
+/** How long a peer may take nothing here. */
+const stallMs = 200;
+/** Answers that ended, whichever way. */
+let ended = 0;
 
 /** What the answer says: digits that differ from chunk to chunk. */
 function chunkAt(index: number): Buffer {
@@ -27,11 +33,14 @@ function answer(exchange: Exchange): void {
   let next = 1;
   const chunks = {
     get done() {
-      return next === chunkCount;
+      return next === chunkCount && exchange.query !== "endless";
     },
-    next: () => chunkAt(next++),
+    next: () => chunkAt(next++ % 10),
   };
-  void sendChunks(reply, chunks, chunkAt(0), held, "application/json", exchange.query === "gzip");
+  const gzip = exchange.query === "gzip";
+  void sendChunks(reply, chunks, chunkAt(0), held, "application/json", gzip, stallMs).then(() => {
+    ended += 1;
+  });
 }
 
 function fetchBytes({ port, ca }: Target, path: string): Promise<Buffer> {
@@ -59,5 +68,19 @@ for (const front of fronts) {
     const packed = await fetchBytes(stand.target, "/packed?gzip");
     t.equal(packed[0], 0x1f, "a gzipped body begins with its magic number");
     t.ok(gunzipSync(packed).equals(whole));
+  });
+}
+
+for (const front of fronts) {
+  const name = `${front.name} ${front.secure ? "TLS" : "plain"}`;
+  t.test(`sendChunks() cuts off who reads nothing on ${name}`, async (t) => {
+    const stand = await Stand.open(front, undefined, answer);
+    t.teardown(() => stand.close());
+    const wire = await stand.wire();
+    const before = ended;
+    wire.socket.pause();
+    wire.send("GET /list?endless HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    t.ok(await until(() => ended > before), "the answer ended without its reader");
+    t.equal(stand.listener.streaming, 0);
   });
 }
