@@ -8,6 +8,11 @@ export function prettyJson(value: Value): string {
   return indented(value, "");
 }
 
+/** A value as it stands `margin` deep in a document of prettyJson(). */
+export function prettyItem(value: Value, margin: string): string {
+  return indented(value, margin);
+}
+
 function indented(value: Value, margin: string): string {
   const inner = `${margin}  `;
   if (Array.isArray(value)) {

@@ -62,7 +62,9 @@ export class ProtoList implements Chunks {
       parts.push(this.#head(metadata));
       this.#started = true;
     }
+    const until = performance.now() + limits.sliceMsMax;
     for (let bytes = 0; this.#index < items.length && bytes < limits.sliceBytesMax; this.#index += 1) {
+      if (bytes > 0 && performance.now() > until) break;
       const message = this.#kept[this.#index] ?? this.#message(this.#index);
       bytes += message.length;
       parts.push(listItemHead(message.length), message);

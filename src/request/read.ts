@@ -7,7 +7,7 @@ import type { Resource } from "../api/scheme.ts";
 import type { Selector } from "../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import { copyBytes } from "../base/copy.ts";
+import { copyBytes, copyOf } from "../base/copy.ts";
 import { compileSelector } from "../cache/select.ts";
 import type { Hold, Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
@@ -18,10 +18,11 @@ import { type ListOptions, parseRevision, planList } from "./listoptions.ts";
 import type { Accepted } from "./negotiate.ts";
 import { timedOut } from "./persist.ts";
 import { ProtoList } from "./protolist.ts";
-import { represent, typeMetaBytes } from "./represent.ts";
-import { type Reply, sendBytes, sendGzip, sendJson, sendStatus } from "./respond.ts";
+import { isStoredVersion, represent, typeMetaBytes } from "./represent.ts";
+import { type Reply, sendBytes, sendGzip, sendStatus } from "./respond.ts";
 import { pinnedName } from "./selectors.ts";
 import { type Chunks, sendChunks } from "./stream.ts";
+import { TextList } from "./textlist.ts";
 
 /** What a read needs to know. */
 export interface ReadInput {
@@ -191,39 +192,50 @@ export async function sendList(
 ): Promise<void> {
   const hold = list.view.hold();
   try {
-    const { contentType, format } = accepted;
     const { stored = input.resource } = input.resource;
-    const writer = form && formWriter(form, stored);
-    const chunks = format === "protobuf" ? await measured(input, list, writer, hold) : new Gather(input, list, writer);
+    const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, stored), hold);
     if (chunks === undefined) return sendStatus(reply, timedOut, accepted);
     const start = chunks.next();
-    const isText = chunks instanceof Gather && (format === "yaml" || accepted.pretty);
-    if (!chunks.done && !isText) return await sendChunks(reply, chunks, start, hold, contentType, gzip);
-    const whole = chunks.done || !(chunks instanceof Gather) ? start : chunks.rest(start);
+    if (!chunks.done) return await sendChunks(reply, chunks, start, hold, accepted.contentType, gzip);
     // The scratch goes with this call; zlib reads in another thread.
-    if (gzip && whole.length > limits.gzipBytesMin && !isText) {
-      return await sendGzip(reply, 200, Uint8Array.from(whole), contentType);
+    if (gzip && start.length > limits.gzipBytesMin) {
+      return await sendGzip(reply, 200, copyOf(start), accepted.contentType);
     }
-    if (chunks instanceof Gather) return sendJson(reply, 200, whole, accepted);
-    sendBytes(reply, 200, whole, accepted);
+    sendBytes(reply, 200, start, accepted);
   } finally {
     hold.release();
   }
 }
 
-/** A list in protobuf whose length is known; undefined when that took longer than what it reads is kept. */
-async function measured(
+/** The list in the format asked for; undefined when that took longer than what it reads is kept. */
+async function chunksOf(
+  reply: Reply,
   input: ReadInput,
   list: ListAnswer,
+  { format, pretty }: Accepted,
   form: FormWriter | undefined,
   hold: Hold,
-): Promise<ProtoList | undefined> {
+): Promise<Chunks | undefined> {
+  if (format === "yaml" || (format === "json" && pretty)) {
+    return new TextList(input, list, format, form, listHead(input, list, form));
+  }
+  if (format === "json") return new Gather(input, list, form);
   const chunks = new ProtoList(input, list, form);
+  // The length stands in front of a list in protobuf.
   while (chunks.measure()) {
     await new Promise<void>((resolve) => setImmediate(resolve));
-    if (hold.expired) return undefined;
+    if (hold.expired || reply.exchange.aborted) return undefined;
   }
   return chunks;
+}
+
+/** A list up to its first item, as JSON. */
+function listHead({ resource }: ReadInput, { metadata }: ListAnswer, form: FormWriter | undefined): string {
+  const { apiVersion, listKind } = resource;
+  return (
+    form?.listHead(metadata) ??
+    `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`
+  );
 }
 
 /** Gathers items into one scratch buffer, chunk by chunk; a chunk is valid until the next one is asked for. */
@@ -237,6 +249,8 @@ class Gather implements Chunks {
   /** Bytes of an item that are left out behind its opening brace. */
   readonly #skip: number;
   readonly #foot: string;
+  /** Items are not copied but made. */
+  readonly #dear: boolean;
   readonly #scratch: Uint8Array;
   #index = -1;
 
@@ -246,6 +260,7 @@ class Gather implements Chunks {
     this.#form = form;
     this.#skip = form === undefined ? typeMetaBytes(input.resource) : 1;
     this.#foot = form?.listFoot ?? foot;
+    this.#dear = form !== undefined || !isStoredVersion(input.resource);
     // Small lists (most are) do not pay for a whole chunk.
     const first = list.items[0];
     const guess = first === undefined ? 0 : list.items.length * (list.view.object(first).length + 256);
@@ -255,23 +270,19 @@ class Gather implements Chunks {
   /** The next chunk. */
   next(): Uint8Array {
     const scratch = this.#scratch;
-    const { items, metadata, view } = this.#list;
+    const { items, view } = this.#list;
     let used = 0;
     if (this.#index < 0) {
-      const { apiVersion, listKind } = this.#input.resource;
-      const head =
-        this.#form?.listHead(metadata) ??
-        `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`;
+      const head = listHead(this.#input, this.#list, this.#form);
       used = encoder.encodeInto(head, scratch).written;
       assert(used >= head.length, "The head of a list does not fit");
       this.#index = 0;
     }
-    let read = 0;
+    const until = performance.now() + limits.sliceMsMax;
     while (this.#index < items.length) {
+      // Another form or version costs a hundred times the copy.
+      if (this.#dear && used > 0 && performance.now() > until) return scratch.subarray(0, used);
       const object = view.object(items[this.#index] ?? 0);
-      // Another form costs time by what is read, not by what is written.
-      read += object.length;
-      if (this.#form !== undefined && read > limits.sliceBytesMax && used > 0) return scratch.subarray(0, used);
       const bytes = this.#form?.item(object) ?? represent(this.#input.resource, this.#input.identity, object);
       const needed = bytes.length - this.#skip + 2;
       if (used + needed + this.#foot.length > scratch.length) {
@@ -284,13 +295,6 @@ class Gather implements Chunks {
     used += encoder.encodeInto(this.#foot, scratch.subarray(used)).written;
     this.done = true;
     return scratch.subarray(0, used);
-  }
-
-  /** All that is left, in one piece behind `start`: only for formats that need the whole document. */
-  rest(start: Uint8Array): Uint8Array {
-    const chunks = [Buffer.from(start)];
-    while (!this.done) chunks.push(Buffer.from(this.next()));
-    return Buffer.concat(chunks);
   }
 
   /** An item larger than the scratch gets a buffer of its own. */

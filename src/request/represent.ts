@@ -26,10 +26,15 @@ export function decodeDocument(stored: Resource, document: Value): ApiObject {
   return object;
 }
 
+/** Whether objects are stored in the version of `resource`, so that nothing is converted. */
+export function isStoredVersion(resource: Resource): boolean {
+  return resource.stored === undefined || resource.stored === resource;
+}
+
 /** The stored bytes at the version of `resource`: the same bytes when that is the stored one. */
 export function represent(resource: Resource, identity: Identity, bytes: Uint8Array): Uint8Array {
   const { stored } = resource;
-  if (stored === undefined || stored === resource) return bytes;
+  if (stored === undefined || isStoredVersion(resource)) return bytes;
   const object = convert(decodeStored(stored, bytes), stored, resource, identity);
   return encoder.encode(encode(resource.message, object));
 }
