@@ -17,7 +17,7 @@ export class Controllers {
   /** Undefined: not to be run. */
   readonly #namespaces: NamespaceController | undefined;
   readonly #events: EventExpirer | undefined;
-  readonly #addresses: AddressRepair;
+  readonly #addresses: AddressRepair | undefined;
   readonly #server: Server;
   readonly #log: Logger;
   #stopped = false;
@@ -26,7 +26,10 @@ export class Controllers {
   constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number) {
     this.#server = server;
     this.#log = log;
-    this.#addresses = new AddressRepair(writersOf(server), (message, about) => log.warn(about, message));
+    const services = server.scheme.find("", "v1", "services");
+    if (services !== undefined) {
+      this.#addresses = new AddressRepair(writersOf(server), services, (message, about) => log.warn(about, message));
+    }
     if (running.includes("eventttl")) this.#events = new EventExpirer(writersOf(server), eventTtlMs);
     if (!running.includes("namespace")) return;
     this.#namespaces = new NamespaceController(writersOf(server), (message, cause) => {
@@ -36,7 +39,7 @@ export class Controllers {
 
   /** Resolves when the namespaces of the start exist. */
   async start(): Promise<void> {
-    this.#addresses.start();
+    this.#addresses?.start();
     this.#events?.start();
     this.#namespaces?.start();
     while (!this.#stopped) {
@@ -49,7 +52,7 @@ export class Controllers {
 
   stop(): void {
     this.#stopped = true;
-    this.#addresses.stop();
+    this.#addresses?.stop();
     this.#events?.stop();
     this.#namespaces?.stop();
   }

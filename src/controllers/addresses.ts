@@ -29,12 +29,11 @@ export class AddressRepair {
   /** Positions of the logs when all was well. */
   #clean = "";
 
-  constructor(writers: Writers, report: Report) {
+  constructor(writers: Writers, services: Resource, report: Report) {
     this.#writers = writers;
     this.#report = report;
-    const services = writers.scheme.find("", "v1", "services")?.stored;
-    assert(services?.prefix !== undefined, "Services are stored");
     this.#services = services;
+    assert(services.prefix !== undefined, "Services are stored");
     this.#view = writers.views.log(services.prefix);
   }
 

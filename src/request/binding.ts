@@ -4,8 +4,8 @@ import { mutate, validate } from "../admission/table.ts";
 import type { Binding, Pod } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { badRequest, conflict, isStatus, notFound, Status } from "../api/status.ts";
-import { assert } from "../base/assert.ts";
 import { validateBinding } from "../kinds/validation/pod.ts";
+import { unknownResource } from "./info.ts";
 import { preconditionFailed } from "./merge.ts";
 import {
   changed,
@@ -28,7 +28,7 @@ export async function bindPod(writers: Writers, asked: WriteRequest, body: ApiOb
   const binding = body as ApiObject & Binding;
   const sent = binding.metadata.name ?? "";
   const pods = writers.scheme.find("", "v1", "pods");
-  assert(pods !== undefined, "Pods are served");
+  if (pods === undefined) return unknownResource;
   const request = { ...asked, resource: pods, subresource: "binding", name: asked.name === "" ? sent : asked.name };
   const namespace = binding.metadata.namespace ?? "";
   if (namespace !== "" && namespace !== request.namespace) {

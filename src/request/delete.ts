@@ -287,10 +287,17 @@ async function removeNow(
 ): Promise<Written | Status | typeof changed> {
   const removed = await commitRemoval(writers, request, current);
   if (removed === changed || isStatus(removed)) return removed;
-  if (hasAddresses(request.resource) && !request.dryRun) {
-    await releaseAll(writers, decodeStored(storeOf(writers, request.resource).stored, current.body));
-  }
+  await afterRemoval(writers, request, current);
   return answer(writers, request, strategy, meta, current, options, true);
+}
+
+/** What goes with an object that is gone: a service's addresses and ports, and its endpoints. */
+export async function afterRemoval(writers: Writers, request: WriteRequest, last: StoredState): Promise<void> {
+  const { resource, dryRun } = request;
+  if (!hasAddresses(resource) || dryRun) return;
+  await releaseAll(writers, decodeStored(storeOf(writers, resource).stored, last.body));
+  const endpoints = writers.scheme.find("", "v1", "endpoints");
+  if (endpoints !== undefined) await deleteObject(writers, { ...request, resource: endpoints, subresource: "" }, {});
 }
 
 /** The last state for kinds that answer it, else a success Status; 202 while it is not gone and that was asked for. */

@@ -6,8 +6,9 @@ import type { ApiObject } from "../api/object.ts";
 import { alreadyExists, isStatus, refuse, type Status } from "../api/status.ts";
 import { applyDefaults } from "../kinds/defaults.ts";
 import { strategyOf } from "../kinds/table.ts";
-import { allocate, hasAddresses, releaseAll } from "./allocate.ts";
+import { allocate } from "./allocate.ts";
 import type { Body } from "./body.ts";
+import { afterRemoval } from "./delete.ts";
 import { mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
 import { dedupOwners, ownerWarning, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
 import {
@@ -132,9 +133,7 @@ async function release(
   if (answer === changed || isStatus(answer)) return answer;
   const removed = await commitRemoval(writers, request, current);
   if (removed === changed || isStatus(removed)) return removed;
-  if (hasAddresses(request.resource) && !request.dryRun) {
-    await releaseAll(writers, requestedObject(writers, request.resource, current));
-  }
+  await afterRemoval(writers, request, current);
   return { code: 200, body: answer.body, warnings };
 }
 

@@ -138,10 +138,15 @@ scenario("allocate() follows a service through changes of its type to its end", 
   );
   t.match(brief(other), "422 ");
   t.equal(claimed(server).length, 1);
+  const endpoints = "/api/v1/namespaces/default/endpoints";
+  for (const name of ["s", "other"]) await server.call("POST", endpoints, { metadata: { name } });
   await server.call("DELETE", `${path}?dryRun=All`);
+  t.equal((await server.call("GET", `${endpoints}/s`)).code, 200);
   t.equal(claimed(server).length, 1);
   await server.call("DELETE", path);
   t.strictSame(claimed(server), []);
+  t.equal((await server.call("GET", `${endpoints}/s`)).code, 404);
+  t.equal((await server.call("GET", `${endpoints}/other`)).code, 200);
 });
 
 scenario("allocate() undoes its claims when the service is not written, and retries", async (t, server) => {
@@ -171,7 +176,9 @@ scenario("AddressRepair.look() releases what nobody has and claims what somebody
   server.store.apply({ ...change, type: 3, expected: view.revisionOf(at) });
   t.equal(findClaim(server.writers, "address", spec.clusterIP), undefined);
   const reports: string[] = [];
-  const repair = new AddressRepair(server.writers, (message) => reports.push(message));
+  const resource = server.scheme.find("", "v1", "services");
+  if (resource === undefined) throw new Error("Services are not served");
+  const repair = new AddressRepair(server.writers, resource, (message) => reports.push(message));
   await repair.look();
   t.equal(findClaim(server.writers, "address", spec.clusterIP)?.uid, metadata.uid);
   t.ok(findClaim(server.writers, "address", "10.0.0.200"), "it may belong to a write under way");
