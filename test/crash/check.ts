@@ -85,6 +85,7 @@ class History {
   readonly #askAfter = new Map<number, number>();
   readonly #open = new Map<number, Ask>();
   readonly #refused = new Set<number>();
+  readonly #deleted = new Map<string, number>();
   readonly #acked: { ask: Ask; revision: number | undefined }[] = [];
   readonly #told = new Map<number, number>();
   /** Newest revision known of each key. */
@@ -152,6 +153,7 @@ class History {
   }
 
   finish(): string[] {
+    this.#findDeleted();
     for (const { ask, revision } of this.#acked) this.#present(ask, revision);
     this.#invented();
     return this.#bad;
@@ -244,11 +246,15 @@ class History {
   }
 
   #mayBeDeleted(ask: Ask, revision: number): boolean {
-    for (const other of this.#asks.values()) {
-      if (other.op === "delete" && other.key === ask.key && other.expected >= revision && !this.#refused.has(other.id))
-        return true;
+    return (this.#deleted.get(ask.key) ?? -1) >= revision;
+  }
+
+  /** The newest revision of each key that somebody deletes, or may have. */
+  #findDeleted(): void {
+    for (const { id, op, key, expected } of this.#asks.values()) {
+      if (op !== "delete" || this.#refused.has(id)) continue;
+      this.#deleted.set(key, Math.max(this.#deleted.get(key) ?? 0, expected));
     }
-    return false;
   }
 
   /** I8: what the store holds was asked for, by asks that were not refused. */
