@@ -16,7 +16,7 @@ install();
 build();
 
 /** Areas of this stage; what later stages bring is left out by key. */
-const areas = ["01[012]*", "02*", "03[012]*", "04*", "05*", "06*", "07[014]*", "08*", "11[03]*", "19[01]*", "2[0-4]*"];
+const areas = ["01[012]*", "02*", "03[012]*", "04*", "05*", "06*", "07[014]*", "08*", "11[034]*", "19[01]*", "2[0-4]*"];
 const without = ["managedFields"];
 const podKeys = [
   "serviceAccountName",

@@ -8,16 +8,17 @@ import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
 import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
+import { connect, isConnect } from "./connect.ts";
 import type { Server } from "./context.ts";
 import { type RequestInfo, resolve } from "./info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, withTableOptions } from "./negotiate.ts";
 import { servePage } from "./pages.ts";
 import { first, type Query } from "./query.ts";
 import { readAll, readOne } from "./readresource.ts";
-import { type Reply, sendStatus, sendText } from "./respond.ts";
+import { type Reply, sendNothing, sendStatus, sendText } from "./respond.ts";
 import type { Exchange, Handler } from "./transport.ts";
 import { watchResource } from "./watchresource.ts";
-import { writeResource } from "./writeresource.ts";
+import { writeResource, writersOf } from "./writeresource.ts";
 
 const unauthorized = refuse("Unauthorized", "Unauthorized");
 
@@ -106,6 +107,10 @@ async function dispatch(
   const { exchange, trace } = reply;
   trace.done("negotiate");
   const call: Call = { server, types, exchange, reply, info, user, accepted, lasts, deadline, trace };
+  if (isConnect(call)) {
+    const answer = connect(writersOf(server), call);
+    return answer === undefined ? sendNothing(reply) : sendStatus(reply, answer, accepted);
+  }
   switch (info.verb) {
     case "get":
       return readOne(call);

@@ -80,6 +80,12 @@ export function sendBytes(reply: Reply, code: number, bytes: Uint8Array, accepte
   reply.exchange.send(code, headersOf(reply, accepted.contentType, more), bytes);
 }
 
+/** Sends 204: all is well and there is nothing to show. */
+export function sendNothing(reply: Reply): void {
+  reply.answered(204, 0);
+  reply.exchange.send(204, [...reply.extra, noCache], "");
+}
+
 /** Sends one JSON document (with or without its newline) in the text format asked for. */
 export function sendJson(
   reply: Reply,
