@@ -1,6 +1,7 @@
 // The state a watch begins with, as synthetic ADDED events in the order of keys: one bounded piece at a time, all pieces
 // as of the same revision, nothing kept between them but the last key.
 import { limits } from "../config/limits.ts";
+import { examinationCost } from "./select.ts";
 import type { Gather } from "./gather.ts";
 import type { Location, LogView } from "./view.ts";
 import type { Watcher } from "./watcher.ts";
@@ -25,6 +26,7 @@ export function gatherInitial(
     }
     return true;
   }
+  const cost = examinationCost(selector);
   let examined = 0;
   let read = 0;
   let done = true;
@@ -34,7 +36,7 @@ export function gatherInitial(
       // Another form costs time by what is read, however little is written.
       if (representation.transform !== undefined) read += view.object(at).length;
     }
-    examined += 1;
+    examined += cost;
     if (Math.max(gather.length, read) < limits.sliceBytesMax && examined < limits.initialRecordsMax) return true;
     watcher.after = key;
     done = false;

@@ -52,6 +52,11 @@ export function compileTables(namespace: string, selector: Selector): TableMatch
   };
 }
 
+/** What looking at one object costs with a selector, in units of limits.initialRecordsMax. */
+export function examinationCost({ labels, fields }: Selector): number {
+  return 1 + labels.length + fields.length;
+}
+
 /** True when an object that matches once matches all its life: only its name and namespace are looked at. */
 export function isStable(selector: Selector): boolean {
   return selector.labels.length === 0 && selector.fields.every(({ field }) => isKeyField(field));
@@ -119,11 +124,20 @@ function labelIn(key: string, values: readonly string[]): TableMatch {
     return (source, table) => hasLabel(source, table, pair);
   }
   const text = selectionText(key);
-  const texts = values.map((each) => selectionText(each).bytes);
+  // By the hash an entry carries: a list of thousands costs a record no more than one of two.
+  const byHash = new Map<number, Uint8Array[]>();
+  for (const each of values) {
+    const pair = selectionPair(key, each);
+    const alike = byHash.get(pair.hash);
+    if (alike === undefined) byHash.set(pair.hash, [pair.value]);
+    else alike.push(pair.value);
+  }
   return (source, table) => {
     const entry = findLabel(source, table, text);
     if (entry < 0) return false;
-    for (const bytes of texts) if (isValue(source, table, entry, bytes)) return true;
+    const alike = byHash.get(pairHashOf(source, entry));
+    if (alike === undefined) return false;
+    for (const bytes of alike) if (isValue(source, table, entry, bytes)) return true;
     return false;
   };
 }

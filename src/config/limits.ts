@@ -121,8 +121,10 @@ export const limits = {
   passBytesMax: 64 * MiB,
   /** Bytes one pass writes to watchers that catch up; the others wait for the next pass. */
   catchUpBytesMax: 4 * MiB,
-  /** Objects an initial state examines in one turn of the loop, a few milliseconds. */
+  /** Objects an initial state or a list examines in one turn of the loop, a few milliseconds; each requirement counts as one more. */
   initialRecordsMax: 10_000,
+  /** Requirements of a label or field selector: each costs every record of every watch (the reference has no limit). */
+  selectorRequirementsMax: 1_000,
   /** Values of one `in` requirement a group is indexed under; above, its selector is evaluated for every record. */
   groupTermsMax: 16,
   /** Watchers of one front; 429 beyond. */

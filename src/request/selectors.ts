@@ -5,6 +5,7 @@ import type { Resource } from "../api/scheme.ts";
 import type { FieldRequirement, Selector } from "../api/selector.ts";
 import { parseFieldSelector, parseLabelSelector } from "../api/selector.ts";
 import { badRequest, type Status } from "../api/status.ts";
+import { limits } from "../config/limits.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 
 /** Everything. */
@@ -22,6 +23,10 @@ export function parseSelectors(
   if ("error" in labelRequirements) return badRequest(labelRequirements.error);
   const fieldRequirements = parseFieldSelector(fields);
   if ("error" in fieldRequirements) return badRequest(fieldRequirements.error);
+  const count = labelRequirements.length + fieldRequirements.length;
+  if (count > limits.selectorRequirementsMax) {
+    return badRequest(`a selector has at most ${limits.selectorRequirementsMax} requirements, this one has ${count}`);
+  }
   const known: FieldRequirement[] = [];
   for (const requirement of fieldRequirements) {
     const field = storedField(requirement.field, strategy);

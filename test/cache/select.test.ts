@@ -100,3 +100,19 @@ t.test("indexTerms() lists a group under what its selector requires", (t) => {
   }
   t.end();
 });
+
+t.test("compileTables() finds each of thousands of values", (t) => {
+  const values = Array.from({ length: 5_000 }, (_, i) => `v${i}`);
+  const within = compileTables("", selectorOf(`app in (${values.join(",")})`, ""));
+  for (const [value, expected] of [
+    ["v0", true],
+    ["v4999", true],
+    ["v5000", false],
+    ["", false],
+  ] as const) {
+    const table = selectionSource(encodeSelection("a", "b", new Map([["app", value]]), []));
+    t.equal(within?.(table, 0), expected, value);
+  }
+  t.equal(within?.(selectionSource(encodeSelection("a", "b", new Map([["other", "v1"]]), [])), 0), false);
+  t.end();
+});
