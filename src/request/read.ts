@@ -8,7 +8,6 @@ import type { Selector } from "../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { copyBytes, copyOf } from "../base/copy.ts";
-import { compileSelector } from "../cache/select.ts";
 import type { Hold, Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
@@ -20,9 +19,9 @@ import { timedOut } from "./persist.ts";
 import { ProtoList } from "./protolist.ts";
 import { isStoredVersion, represent, typeMetaBytes } from "./represent.ts";
 import { type Reply, sendBytes, sendGzip, sendStatus } from "./respond.ts";
-import { pinnedName } from "./selectors.ts";
 import { type Chunks, sendChunks } from "./stream.ts";
 import { TextList } from "./textlist.ts";
+import { walk } from "./walk.ts";
 
 /** What a read needs to know. */
 export interface ReadInput {
@@ -88,7 +87,8 @@ export async function readList(
     case "not-older": {
       const reached = await waitForRevision(view, plan.revision, input.aborted);
       if (isStatus(reached)) return reached;
-      version = reached;
+      // Others may have drained since: the state that is read is named, not the one that was waited for.
+      version = view.drain();
       break;
     }
     case "exact": {
@@ -111,14 +111,18 @@ export async function readList(
     }
   }
   const limit = plan.paged && options.limit > 0 ? options.limit : Number.POSITIVE_INFINITY;
-  const page = collect(input, selector, after, exact === version && exact !== 0 ? exact : 0, limit);
+  const { namespaced } = resource;
+  const { aborted } = input;
+  const from = { after, revision: version, now: exact === 0 };
+  const page = await walk({ view, namespaced, namespace, selector, ...from, limit, aborted });
+  if (isStatus(page)) return page;
   const unfiltered = selector.labels.length === 0 && selector.fields.length === 0;
   const metadata: ListMeta = { resourceVersion: String(version) };
   if (page.next !== undefined) {
     const left = unfiltered
       ? remaining >= 0
         ? Math.max(remaining - page.items.length, 1)
-        : countAfter(input, page.next, exact)
+        : countAfter(input, page.next, page.at)
       : -1;
     const start = namespace === "" ? page.next : page.next.slice(namespace.length + 1);
     metadata.continue = encodeContinue(identity, of, { revision: version, start: `${start}\0`, remaining: left });
@@ -137,38 +141,6 @@ function expired(identity: Identity, of: string, start: string): Status {
   return refuse("Expired", message, {
     continueToken: encodeContinue(identity, of, { revision: -1, start, remaining: -1 }),
   });
-}
-
-interface Page {
-  readonly items: Location[];
-  /** Key of the last item when more follow. */
-  readonly next: string | undefined;
-}
-
-function collect(input: ReadInput, selector: Selector, after: string, revision: number, limit: number): Page {
-  const { view, namespace } = input;
-  const items: Location[] = [];
-  const match = compileSelector(selector);
-  const name = pinnedName(selector);
-  if (name !== undefined && (namespace !== "" || !input.resource.namespaced)) {
-    const at = name === "" ? 0 : revision === 0 ? view.get(namespace, name) : view.getAt(namespace, name, revision);
-    const past = after === "" || (at !== 0 && view.keyOf(at) > after);
-    if (at !== 0 && past && (match === undefined || match(view, at))) items.push(at);
-    return { items, next: undefined };
-  }
-  let last = "";
-  let next: string | undefined;
-  view.scan(namespace, after, revision, (at, key) => {
-    if (match !== undefined && !match(view, at)) return true;
-    if (items.length >= limit) {
-      next = last;
-      return false;
-    }
-    items.push(at);
-    last = key;
-    return true;
-  });
-  return { items, next };
 }
 
 /** Items after the page that ends with `last`. */

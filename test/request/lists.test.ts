@@ -73,3 +73,50 @@ t.test("a long list in a dear form leaves in pieces", async (t) => {
     t.equal(server.lastRecord?.bytes, -1, "streamed");
   }
 });
+
+t.test("a list that takes several turns is of one revision, whatever changes meanwhile", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  await fill(server, 40, 10);
+  // 999 requirements: ten objects a turn.
+  const labels = Array.from({ length: 999 }, (_, i) => `!k${i}`).join(",");
+  const listing = server.call("GET", `${maps}?labelSelector=${labels}`);
+  // Behind the place the list has reached, and ahead of it.
+  for (const name of ["map-0", "map-9"]) await server.call("DELETE", `${maps}/${name}`);
+  await server.call("POST", maps, { metadata: { name: "map-99" } });
+  await server.call("PUT", `${maps}/map-8`, { metadata: { name: "map-8" }, data: { text: "later" } });
+  const { json } = await listing;
+  t.equal(json.items.length, 40);
+  for (const { metadata, data } of json.items) {
+    t.ok(Number(metadata.resourceVersion) <= Number(json.metadata.resourceVersion), metadata.name);
+    t.not(data.text, "later");
+  }
+  t.equal((await server.call("GET", maps)).json.items.length, 39, "the list was overtaken");
+});
+
+t.test("a page that takes several turns names the next one", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  await fill(server, 40, 10);
+  const labels = Array.from({ length: 999 }, (_, i) => `!k${i}`).join(",");
+  const names: string[] = [];
+  let query = `?labelSelector=${labels}&limit=15`;
+  for (let pages = 0; pages < 3; pages++) {
+    const { json } = await server.call("GET", maps + query);
+    for (const { metadata } of json.items) names.push(metadata.name);
+    query = `?labelSelector=${labels}&limit=15&continue=${json.metadata.continue}`;
+  }
+  t.same(names, [...names].sort());
+  t.equal(new Set(names).size, 40);
+});
+
+t.test("selectors have a bounded number of requirements", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  const labels = Array.from({ length: 1_001 }, (_, i) => `!k${i}`).join(",");
+  for (const query of ["?labelSelector=", "?watch=1&labelSelector="]) {
+    const answer = await server.call("GET", maps + query + labels);
+    t.equal(answer.code, 400);
+    t.match(answer.json.message, "at most 1000 requirements");
+  }
+});
