@@ -78,6 +78,17 @@ t.test("a long Table is whole, chunk by chunk, and pages go on", async (t) => {
   t.equal((await server.call("GET", more, undefined, accept("Table"))).json.rows.length, count - 2);
 });
 
+t.test("Tables for people hold what Tables for programs do", async (t) => {
+  const server = await withMaps(3);
+  t.teardown(() => server.close());
+  const compact = await server.call("GET", maps, undefined, accept("Table"));
+  const pretty = await server.call("GET", `${maps}?pretty=1`, undefined, accept("Table"));
+  t.same(pretty.json, compact.json);
+  t.match(pretty.text, /^\{\n {2}"kind": "Table"/);
+  const yaml = await server.call("GET", maps, undefined, accept("Table", "v1", "application/yaml"));
+  t.equal(yaml.text.match(/^- cells:$/gm)?.length, 3);
+});
+
 t.test("metadata alone, of an object and of a list, in JSON, YAML and protobuf", async (t) => {
   const server = await withMaps(2);
   t.teardown(() => server.close());
