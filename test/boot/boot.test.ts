@@ -29,7 +29,7 @@ function run(args: readonly string[]): Promise<{ code: number | null; out: strin
     child.stderr.on("data", (chunk: Buffer) => {
       errors += chunk.toString();
     });
-    const limit = setTimeout(() => child.kill("SIGKILL"), 20_000);
+    const limit = setTimeout(() => child.kill("SIGKILL"), 120_000);
     child.on("close", (code) => {
       clearTimeout(limit);
       resolve({ code, out, errors });

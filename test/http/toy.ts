@@ -142,7 +142,7 @@ export class Wire {
   }
 
   /** Waits until `done` holds, at most `msMax`; true when it does. */
-  async until(done: (wire: Wire) => boolean, msMax = 5_000): Promise<boolean> {
+  async until(done: (wire: Wire) => boolean, msMax = 20_000): Promise<boolean> {
     const deadline = performance.now() + msMax;
     for (;;) {
       if (done(this)) return true;

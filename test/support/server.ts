@@ -131,7 +131,7 @@ export async function startServer(args: readonly string[] = [], dir?: string, po
     const limit = setTimeout(() => {
       child.kill("SIGKILL");
       reject(new Error(`The server was not ready in 60 s: ${errors}`));
-    }, 60_000);
+    }, 120_000);
     child.stdout.on("data", (chunk: Buffer) => {
       out += chunk.toString();
       const ready = /^ready: (\S+)$/m.exec(out)?.[1];
