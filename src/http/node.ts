@@ -428,6 +428,8 @@ class NodeStream implements AnswerStream {
     const { socket } = res;
     // Node keeps what it is given until the kernel has it; the chunk is shared memory that others recycle.
     if (socket === null) return res.write(Buffer.from(chunk));
+    // HTTP/1.0 knows no chunks: there the body is what comes until the connection closes.
+    if (!res.chunkedEncoding) return res.write(Buffer.from(chunk));
     // One buffer with the chunk's framing, past the response object: a third of the cost of res.write().
     const size = chunk.length.toString(16);
     const framed = Buffer.allocUnsafe(size.length + 4 + chunk.length);

@@ -84,3 +84,14 @@ for (const front of fronts) {
     t.equal(stand.listener.streaming, 0);
   });
 }
+
+for (const front of fronts.filter(({ name }) => name === "node")) {
+  t.test(`sendChunks() frames nothing for HTTP/1.0 on node ${front.secure ? "TLS" : "plain"}`, async (t) => {
+    const stand = await Stand.open(front, undefined, answer);
+    t.teardown(() => stand.close());
+    const wire = await stand.ask("GET /list HTTP/1.0\r\nHost: localhost\r\n\r\n", () => false);
+    const [head = "", body] = wire.received.split("\r\n\r\n");
+    t.notMatch(head.toLowerCase(), "transfer-encoding");
+    t.ok(body === whole.toString(), "the body is the document and nothing else");
+  });
+}
