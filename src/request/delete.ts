@@ -64,8 +64,15 @@ export async function deleteItems(
   let next = 0;
   let refusedAt = keys.length;
   let refusal: Status | undefined;
+  let turnEnds = performance.now() + limits.sliceMsMax;
   const work = async (): Promise<void> => {
     while (next < keys.length && refusal === undefined) {
+      // A dry run, and what is being deleted already, waits for no commit.
+      if (performance.now() > turnEnds) {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        turnEnds = performance.now() + limits.sliceMsMax;
+        continue;
+      }
       const index = next++;
       const [first = "", second = ""] = (keys[index] ?? "").split("/");
       const one = namespaced ? { ...request, namespace: first, name: second } : { ...request, name: first };
@@ -76,7 +83,9 @@ export async function deleteItems(
       refusal = done;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(limits.collectionDeletesMax, keys.length) }, work));
+  // Several at a time share commits; where there are none they would only share a turn.
+  const atOnce = request.dryRun ? 1 : limits.collectionDeletesMax;
+  await Promise.all(Array.from({ length: Math.min(atOnce, keys.length) }, work));
   return refusal;
 }
 

@@ -120,3 +120,24 @@ t.test("selectors have a bounded number of requirements", async (t) => {
     t.match(answer.json.message, "at most 1000 requirements");
   }
 });
+
+t.test("a dry run of a deletecollection gives others a turn", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  const keys = Array.from({ length: 2_000 }, (_, i) => [`key-${i}`, "value"]);
+  for (let i = 0; i < 40; i++) {
+    await server.call("POST", maps, { metadata: { name: `map-${i}` }, data: Object.fromEntries(keys) });
+  }
+  let turns = 0;
+  let over = false;
+  const count = (): void => {
+    turns += 1;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  const answer = await server.call("DELETE", `${maps}?dryRun=All`);
+  over = true;
+  t.equal(answer.code, 200);
+  t.ok(turns > 3, `${turns} turns`);
+  t.equal((await server.call("GET", maps)).json.items.length, 40);
+});
