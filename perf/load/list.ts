@@ -3,6 +3,7 @@
 import { connect } from "node:tls";
 import { assert } from "../../src/base/assert.ts";
 import { startServer, type TestServer } from "../../test/support/server.ts";
+import { podText } from "../corpus/pod.ts";
 import { record, round, wait } from "../results.ts";
 import { cpuUs, residentBytes } from "./process.ts";
 import { RestClient } from "./rest.ts";
@@ -11,16 +12,29 @@ const objects = 10_000;
 const objectBytes = 2048;
 const rounds = 10;
 const collection = "/api/v1/namespaces/default/configmaps";
+const pods = "/api/v1/namespaces/default/pods";
 
-async function seed(server: TestServer): Promise<void> {
+function configMaps(): (n: number) => string {
   const pad = "p".repeat(objectBytes - 260);
+  return (n) => JSON.stringify({ metadata: { name: `object-${String(n).padStart(6, "0")}` }, data: { pad } });
+}
+
+/** The corpus' pod without what the server sets, under a name of its own. */
+function podBody(n: number): string {
+  const pod = JSON.parse(podText(n)) as { metadata: Record<string, unknown>; status?: unknown };
+  pod.metadata = { name: `p${n}`, labels: pod.metadata["labels"], annotations: pod.metadata["annotations"] };
+  delete pod.status;
+  return JSON.stringify(pod);
+}
+
+/** Creates the objects of a collection. */
+async function seed(server: TestServer, collection: string, text: (n: number) => string): Promise<void> {
   const clients = Array.from({ length: 32 }, () => new RestClient(server));
   let next = 0;
   await Promise.all(
     clients.map(async (client) => {
       for (let n = next++; n < objects; n = next++) {
-        const name = `object-${String(n).padStart(6, "0")}`;
-        const code = await client.send("POST", collection, JSON.stringify({ metadata: { name }, data: { pad } }));
+        const code = await client.send("POST", collection, text(n));
         assert(code === 201, `A create was answered ${code}`);
       }
       client.close();
@@ -29,7 +43,7 @@ async function seed(server: TestServer): Promise<void> {
 }
 
 /** Reads one whole list and throws it away; resolves with its bytes. */
-function readList(server: TestServer, query: string): Promise<number> {
+function readList(server: TestServer, path: string, accept: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(server.base);
     const socket = connect({ host: hostname, port: Number(port), ca: server.ca, servername: "localhost" });
@@ -40,14 +54,14 @@ function readList(server: TestServer, query: string): Promise<number> {
     socket.on("error", reject);
     socket.on("close", () => resolve(bytes));
     socket.write(
-      `GET ${collection}${query} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${server.token}\r\nConnection: close\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${server.token}\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`,
     );
   });
 }
 
-async function measure(server: TestServer, name: string, query: string): Promise<void> {
+async function measure(server: TestServer, name: string, path: string, accept = "application/json"): Promise<void> {
   const pid = server.process.pid ?? 0;
-  await readList(server, query);
+  await readList(server, path, accept);
   await wait(500);
   const before = residentBytes(pid);
   let peak = before;
@@ -57,7 +71,7 @@ async function measure(server: TestServer, name: string, query: string): Promise
   const cpu = cpuUs(pid);
   const start = performance.now();
   let bytes = 0;
-  for (let n = 0; n < rounds; n++) bytes = await readList(server, query);
+  for (let n = 0; n < rounds; n++) bytes = await readList(server, path, accept);
   const took = performance.now() - start;
   const used = cpuUs(pid) - cpu;
   clearInterval(sampler);
@@ -74,10 +88,13 @@ async function measure(server: TestServer, name: string, query: string): Promise
 export async function list(_only: readonly string[], args: readonly string[]): Promise<void> {
   const server = await startServer(["--identity=kubernetes", ...args]);
   try {
-    await seed(server);
-    await measure(server, `${objects} objects of 2 KiB`, "");
-    await measure(server, `${objects} objects of 2 KiB, a selector that matches none`, "?labelSelector=none%3Dset");
-    await measure(server, `${objects} objects of 2 KiB, first page of 500`, "?limit=500");
+    await seed(server, collection, configMaps());
+    await measure(server, `${objects} objects of 2 KiB`, collection);
+    const none = `${collection}?labelSelector=none%3Dset`;
+    await measure(server, `${objects} objects of 2 KiB, a selector that matches none`, none);
+    await measure(server, `${objects} objects of 2 KiB, first page of 500`, `${collection}?limit=500`);
+    await seed(server, pods, podBody);
+    await measure(server, `${objects} pods, protobuf`, pods, "application/vnd.kubernetes.protobuf");
   } finally {
     await server.stop();
   }
