@@ -21,7 +21,7 @@ import type { Server } from "./context.ts";
 import { methodNotAllowed, type NonResourceInfo } from "./info.ts";
 import { acceptsGzip } from "./negotiate.ts";
 import { first } from "./query.ts";
-import { type Reply, sendNotFoundPage, sendStatus, sendText } from "./respond.ts";
+import { type Reply, sendNotFoundPage, sendStatus } from "./respond.ts";
 import type { Headers } from "./transport.ts";
 
 /** A document that is ready to be sent. */
@@ -75,11 +75,17 @@ function documentsOf(server: Server): Documents {
 
 async function serveV2(documents: Documents, reply: Reply): Promise<void> {
   const form = formV2(reply.exchange.header("accept"));
-  if (form === undefined) return sendText(reply, 406, "406 Not Acceptable\n");
+  if (form === undefined) return sendNotAcceptable(reply);
   const protobuf = form === "protobuf";
   const built = await once(documents, protobuf ? "v2 protobuf" : "v2", () => buildV2(documents, protobuf));
   // The reference leaves both types to a guess from the first bytes; clients rely on neither.
   send(reply, built, protobuf ? "application/octet-stream" : "text/plain; charset=utf-8", noCache);
+}
+
+/** The reference says no more than the code here. */
+function sendNotAcceptable(reply: Reply): void {
+  reply.answered(406, 0);
+  reply.exchange.send(406, [...reply.extra, ...noCache], "");
 }
 
 /** The form of version 2 a client prefers. */
@@ -109,7 +115,7 @@ async function serveV3(documents: Documents, name: string, hash: string, reply: 
   if (!documentNames(documents.scheme).has(name)) return sendNotFoundPage(reply);
   const accept = reply.exchange.header("accept") ?? "";
   if (accept !== "" && !/application\/(?:json|\*)|\*\/\*/.test(accept)) {
-    return sendText(reply, 406, "406 Not Acceptable\n");
+    return sendNotAcceptable(reply);
   }
   const built = await documentV3(documents, name);
   const current = built.etag.slice(1, -1);
