@@ -48,6 +48,8 @@ scenario("bindPod() assigns a pod once", async (t, server) => {
   const table: [want: string, name: string, metadata: object, target: object][] = [
     ["400 name in URL does not match name in Binding object", "p", { name: "q" }, node],
     ["400 target.name: Required value", "p", {}, {}],
+    ["400 target.name: Invalid value: \"..\": may not be '..'", "p", {}, { name: ".." }],
+    ["400 target.name: Invalid value: \"a/b\": may not contain '/'", "p", {}, { name: "a/b" }],
     [
       '400 target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
       "p",

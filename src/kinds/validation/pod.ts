@@ -10,7 +10,7 @@ import type {
   Toleration,
 } from "../../api/gen/core_v1.ts";
 import { isIp, isIpv4, parseAddress } from "../address.ts";
-import { isQualifiedName, rangeMessage } from "../formats.ts";
+import { isPathSegment, isQualifiedName, rangeMessage } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { checkTolerations } from "./affinity.ts";
 import { checkSubdomain, type Errors, eachItem, empty, faults, isFull } from "./check.ts";
@@ -112,6 +112,8 @@ export function validateBinding(object: Binding, _context: StrategyContext): Fie
   const { kind, name } = object.target;
   if (!empty(kind) && kind !== "Node") out.push(notSupported("target.kind", kind, ["Node", "<empty>"]));
   if (empty(name)) out.push(required("target.name"));
+  // A node's name becomes part of paths; the reference does not look.
+  else faults(out, "target.name", name, isPathSegment(name));
   return out;
 }
 
