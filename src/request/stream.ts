@@ -37,12 +37,18 @@ export async function sendChunks(
     aborted = true;
     writable.wake();
   });
-  for (let chunk = first; !aborted; chunk = chunks.next()) {
-    const ready = stream.write(chunk);
-    if (chunks.done) break;
-    const moved = await (ready ? turn() : writable.wait(stallMs));
-    // A reader this slow gets an incomplete answer it can see; with the hold, the slices are gone.
-    if (!moved || hold.expired || performance.now() > end) return stream.abort();
+  try {
+    for (let chunk = first; !aborted; chunk = chunks.next()) {
+      const ready = stream.write(chunk);
+      if (chunks.done) break;
+      const moved = await (ready ? turn() : writable.wait(stallMs));
+      // A reader this slow gets an incomplete answer it can see; with the hold, the slices are gone.
+      if (!moved || hold.expired || performance.now() > end) return stream.abort();
+    }
+  } catch (error) {
+    // A fault of ours: the client must not wait for the rest.
+    stream.abort();
+    throw error;
   }
   // Nobody is there any more: only what packs is left to be let go.
   if (aborted) stream.abort();

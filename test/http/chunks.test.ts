@@ -35,12 +35,17 @@ function answer(exchange: Exchange): void {
     get done() {
       return next === chunkCount && exchange.query !== "endless";
     },
-    next: () => chunkAt(next++ % 10),
+    next: () => {
+      if (exchange.query === "faulty") throw new Error("a fault of ours");
+      return chunkAt(next++ % 10);
+    },
   };
   const gzip = exchange.query === "gzip";
-  void sendChunks(reply, chunks, chunkAt(0), held, "application/json", gzip, stallMs).then(() => {
-    ended += 1;
-  });
+  void sendChunks(reply, chunks, chunkAt(0), held, "application/json", gzip, stallMs)
+    .catch(() => undefined)
+    .then(() => {
+      ended += 1;
+    });
 }
 
 function fetchBytes({ port, ca }: Target, path: string): Promise<Buffer> {
@@ -93,5 +98,16 @@ for (const front of fronts.filter(({ name }) => name === "node")) {
     const [head = "", body] = wire.received.split("\r\n\r\n");
     t.notMatch(head.toLowerCase(), "transfer-encoding");
     t.ok(body === whole.toString(), "the body is the document and nothing else");
+  });
+}
+
+for (const front of fronts) {
+  const name = `${front.name} ${front.secure ? "TLS" : "plain"}`;
+  t.test(`sendChunks() cuts an answer that a fault ends on ${name}`, async (t) => {
+    const stand = await Stand.open(front, undefined, answer);
+    t.teardown(() => stand.close());
+    const wire = await stand.ask("GET /list?faulty HTTP/1.1\r\nHost: localhost\r\n\r\n", () => false);
+    t.ok(wire.closed, "the connection is closed");
+    t.notOk(wire.received.endsWith("0\r\n\r\n"), "without an end");
   });
 }
