@@ -176,15 +176,28 @@ function* pathOf(
   yield [path, item];
 }
 
+type CallTable = Readonly<Record<string, Call>>;
+
 function callsOf(resource: Resource, id: (action: string) => string): { collection: Call[]; object: Call[] } {
-  const { message, kind, group, version, verbs } = resource;
+  const served = (calls: CallTable): Call[] =>
+    Object.entries(calls).flatMap(([verb, call]) => (resource.verbs.includes(verb) ? [call] : []));
+  return { collection: served(collectionCalls(resource, id)), object: served(objectCalls(resource, id)) };
+}
+
+/** What all calls of a resource have in common. */
+function commonCall({ kind, group, version }: Resource) {
+  return { kind: { group, kind, version }, body: undefined, bodyRequired: false, codes: [200], streams: false };
+}
+
+/** By verb, in the order they are listed. */
+function collectionCalls(resource: Resource, id: (action: string) => string): CallTable {
+  const { message, kind, verbs } = resource;
   const listMessage = listMessageOf(resource);
-  const common = { kind: { group, kind, version }, body: undefined, bodyRequired: false, codes: [200], streams: false };
+  const common = commonCall(resource);
   const { deleteOptions, status } = commonMessages;
-  const all: Record<string, Call & { readonly verb: string }> = {
+  return {
     list: {
       ...common,
-      verb: "list",
       method: "get",
       action: "list",
       description: `List or watch objects of kind ${kind}`,
@@ -195,7 +208,6 @@ function callsOf(resource: Resource, id: (action: string) => string): { collecti
     },
     create: {
       ...common,
-      verb: "create",
       method: "post",
       action: "post",
       description: `Create a ${kind}`,
@@ -208,7 +220,6 @@ function callsOf(resource: Resource, id: (action: string) => string): { collecti
     },
     deletecollection: {
       ...common,
-      verb: "deletecollection",
       method: "delete",
       action: "deletecollection",
       description: `Delete a collection of objects of kind ${kind}`,
@@ -217,9 +228,17 @@ function callsOf(resource: Resource, id: (action: string) => string): { collecti
       body: deleteOptions,
       answer: status,
     },
+  };
+}
+
+/** By verb, in the order they are listed. */
+function objectCalls(resource: Resource, id: (action: string) => string): CallTable {
+  const { message, kind } = resource;
+  const common = commonCall(resource);
+  const { deleteOptions, status } = commonMessages;
+  return {
     get: {
       ...common,
-      verb: "get",
       method: "get",
       action: "get",
       description: `Read the ${kind}`,
@@ -229,7 +248,6 @@ function callsOf(resource: Resource, id: (action: string) => string): { collecti
     },
     update: {
       ...common,
-      verb: "update",
       method: "put",
       action: "put",
       description: `Replace the ${kind}`,
@@ -242,7 +260,6 @@ function callsOf(resource: Resource, id: (action: string) => string): { collecti
     },
     delete: {
       ...common,
-      verb: "delete",
       method: "delete",
       action: "delete",
       description: `Delete the ${kind}`,
@@ -254,7 +271,6 @@ function callsOf(resource: Resource, id: (action: string) => string): { collecti
     },
     patch: {
       ...common,
-      verb: "patch",
       method: "patch",
       action: "patch",
       description: `Change part of the ${kind}`,
@@ -265,12 +281,6 @@ function callsOf(resource: Resource, id: (action: string) => string): { collecti
       answer: message,
       codes: [200, 201],
     },
-  };
-  const served = (names: readonly string[]): Call[] =>
-    names.flatMap((name) => (verbs.includes(name) && all[name] !== undefined ? [all[name]] : []));
-  return {
-    collection: served(["list", "create", "deletecollection"]),
-    object: served(["get", "update", "delete", "patch"]),
   };
 }
 
