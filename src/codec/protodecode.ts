@@ -181,10 +181,11 @@ function readField(reader: ProtoReader, field: WireField, wireType: number, end:
   if (slot.cardinality === "list") return readItems(reader, field, slot, wireType, end, object);
   if (wireType !== field.wireType) return wrongType(reader, wireType, field);
   if (slot.cardinality === "map") return readEntry(reader, field, slot, end, object);
-  const value = readOne(reader, field, slot, end, object[slot.json]);
+  const known = object[slot.json];
+  const value = readOne(reader, field, slot, end, known);
   const zero = slot.dropsZero && (value === "" || value === 0 || value === false) && slot.shape <= shapes.bytes;
-  if (value === undefined || zero) delete object[slot.json];
-  else object[slot.json] = value;
+  if (value !== undefined && !zero) object[slot.json] = value;
+  else if (known !== undefined) delete object[slot.json];
 }
 
 function wrongType(reader: ProtoReader, wireType: number, field: WireField): void {
