@@ -49,9 +49,18 @@ export function stringList(list: readonly string[]): string {
   return `[]string{${list.map(quote).join(", ")}}`;
 }
 
-/** Go's order of strings: by bytes of UTF-8. */
+/** Go's order of strings: by bytes of UTF-8. That is the order of UTF-16 but for surrogates, which come last. */
 export function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    const x = a.charCodeAt(index);
+    const y = b.charCodeAt(index);
+    if (x === y) continue;
+    const isX = x >= 0xd800 && x <= 0xdfff;
+    const isY = y >= 0xd800 && y <= 0xdfff;
+    return isX === isY ? x - y : isX ? 1 : -1;
+  }
+  return a.length - b.length;
 }
 
 /** `%v` of a Time given in its JSON form. */

@@ -1,8 +1,8 @@
 // The state a watch begins with, as synthetic ADDED events in the order of keys: one bounded piece at a time, all pieces
 // as of the same revision, nothing kept between them but the last key.
 import { limits } from "../config/limits.ts";
-import { examinationCost } from "./select.ts";
 import type { Gather } from "./gather.ts";
+import { examinationCost } from "./select.ts";
 import type { Location, LogView } from "./view.ts";
 import type { Watcher } from "./watcher.ts";
 

@@ -17,6 +17,8 @@ export const limits = {
   depthMax: 10_000,
   /** Messages within messages a strategic merge patch descends into; no kind needs a tenth of it. */
   strategicDepthMax: 500,
+  /** Nesting of a managedFields entry that is read; entries beyond are dropped, as other malformed ones are. */
+  managedFieldsDepthMax: 500,
   /** Typed messages within one another; only schemas of custom resources nest at will, and they use the thread's stack. */
   messageDepthMax: 500,
   /** Unknown and duplicate fields named in one answer (reference: 100). */

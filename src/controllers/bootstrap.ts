@@ -36,6 +36,7 @@ export async function bootstrapNamespaces(writers: Writers): Promise<Status | un
       namespace: "",
       name: "",
       user: systemUser(identity.spell),
+      manager: identity.spell("kube-apiserver"),
       dryRun: false,
       deadline: writers.clock.monotonic() + limits.requestMsMax,
       trace: noTrace,

@@ -170,6 +170,7 @@ export class EventExpirer {
       namespace,
       name,
       user: systemUser(scheme.identity.spell),
+      manager: scheme.identity.spell("kube-controller-manager"),
       dryRun: false,
       deadline: clock.monotonic() + limits.requestMsMax,
       trace: noTrace,

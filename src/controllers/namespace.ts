@@ -256,6 +256,7 @@ export class NamespaceController {
       namespace: "",
       name,
       user: systemUser(scheme.identity.spell),
+      manager: scheme.identity.spell("kube-controller-manager"),
       dryRun: false,
       deadline: clock.monotonic() + limits.requestMsMax,
       trace: noTrace,

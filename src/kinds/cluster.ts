@@ -62,6 +62,10 @@ const finalize: UpdateStrategy<Namespace> = {
 export function nodeStrategy(resource: Resource): Strategy<Node> {
   return strategyFor<Node>(resource, {
     keepsStatusOnCreate: true,
+    canonicalize({ spec }) {
+      // Beside a list, which of the two is newer shows only against what is stored.
+      if ((spec.podCIDR ?? "") !== "" && (spec.podCIDRs ?? []).length === 0) spec.podCIDRs = [spec.podCIDR ?? ""];
+    },
     prepareForCreate(_context, node) {
       syncPodCidrs(node, undefined);
       dropDynamicConfig(node, undefined);

@@ -18,11 +18,8 @@ export function configMapStrategy(resource: Resource): Strategy<ConfigMap> {
 /** Secrets: stringData is a way to write data, never stored. */
 export function secretStrategy(resource: Resource): Strategy<Secret> {
   return strategyFor<Secret>(resource, {
-    prepareForCreate(_context, secret) {
-      mergeStringData(secret);
-    },
+    canonicalize: mergeStringData,
     prepareForUpdate(_context, secret, old) {
-      mergeStringData(secret);
       if (!secret.type) secret.type = old.type;
     },
     validate: validateSecret,

@@ -28,6 +28,7 @@ export interface Rules<T extends ApiObject> {
   readonly keepsStatusOnCreate?: boolean;
   /** The status subresource leaves all metadata but managedFields alone. */
   readonly keepsMetaOnStatus?: boolean;
+  canonicalize?(object: T): void;
   prepareForCreate?(context: StrategyContext, object: T): void;
   /** Runs after status is restored and before the generation is counted. */
   prepareForUpdate?(context: StrategyContext, object: T, old: T): void;
@@ -90,8 +91,9 @@ function statusStrategy<T extends ApiObject>(resource: Resource, rules: Rules<T>
 
 /** The parts of a Strategy that are absent unless the kind has them. */
 function optional<T extends ApiObject>(rules: Rules<T>): Partial<Strategy<T>> {
-  const { subresources, warnings, selectableFields, fieldLabels, gracePeriod, defaultOrphan } = rules;
+  const { canonicalize, subresources, warnings, selectableFields, fieldLabels, gracePeriod, defaultOrphan } = rules;
   return {
+    ...(canonicalize && { canonicalize }),
     ...(subresources && { subresources }),
     ...(warnings && { warnings }),
     ...(selectableFields && { selectableFields }),

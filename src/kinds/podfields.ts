@@ -54,11 +54,16 @@ const disabled: readonly Disabled[] = [
   },
 ];
 
-/** Settles the fields of a pod about to be written over `old`. */
-export function settlePodFields(spec: PodSpec, old: PodSpec | undefined): void {
-  // serviceAccount is the old name of the field; the new one wins and both are answered.
+/** serviceAccount is the old name of serviceAccountName; the new one wins and both are answered. */
+export function copyServiceAccount(spec: PodSpec): void {
   if (!spec.serviceAccountName && spec.serviceAccount) spec.serviceAccountName = spec.serviceAccount;
   if (spec.serviceAccountName) spec.serviceAccount = spec.serviceAccountName;
+}
+
+/** Settles the fields of a pod about to be written over `old`. */
+export function settlePodFields(spec: PodSpec, old: PodSpec | undefined): void {
+  // Again: a plugin may have set it.
+  copyServiceAccount(spec);
   for (const field of disabled) {
     if (field.used(spec) && !(old && field.used(old))) field.drop(spec);
   }

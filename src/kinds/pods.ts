@@ -3,7 +3,7 @@ import type { Container, Pod, PodSpec, PodTemplate, SeccompProfile } from "../ap
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { countUp, differs, fieldOf, keepMeta, strategyFor } from "./generic.ts";
-import { settlePodFields } from "./podfields.ts";
+import { copyServiceAccount, settlePodFields } from "./podfields.ts";
 import type { Strategy, UpdateStrategy } from "./strategy.ts";
 import { billionths } from "./validation/amounts.ts";
 import {
@@ -20,6 +20,7 @@ export function podStrategy(resource: Resource, identity: Identity): Strategy<Po
   const seccomp = seccompSync(identity);
   return strategyFor<Pod>(resource, {
     returnsDeletedObject: true,
+    canonicalize: (pod) => copyServiceAccount(pod.spec),
     prepareForCreate(_context, pod) {
       pod.status = { phase: "Pending", qosClass: qosClass(pod.spec) };
       settlePodFields(pod.spec, undefined);

@@ -41,6 +41,11 @@ export interface Strategy<T extends ApiObject> {
   readonly allowUnconditionalUpdate: boolean;
   /** A delete that removed the object answers the object, not a Status. */
   readonly returnsDeletedObject: boolean;
+  /**
+   * Writes fields that have another name or form (stringData, serviceAccount) the way they are kept. Runs on all that
+   * clients send before anything else looks at it: what a manager owns is told in the kept form.
+   */
+  canonicalize?(object: T): void;
   /** Resets and computed fields of a create (status emptied, generation 1, …). `object` is changed in place. */
   prepareForCreate(context: StrategyContext, object: T): void;
   /** All fields at fault on create (generic metadata rules are checked by the caller). */

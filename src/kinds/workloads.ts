@@ -6,7 +6,7 @@ import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { type Rules, strategyFor } from "./generic.ts";
-import { settleTemplateFields } from "./podfields.ts";
+import { copyServiceAccount, settleTemplateFields } from "./podfields.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 import {
   validateCronJob,
@@ -42,9 +42,15 @@ interface Workload extends ApiObject {
 }
 
 /** What all of them share: changes of the spec are counted, switched-off fields of the template dropped. */
-function workload<T extends Workload>(): Pick<Rules<T>, "counts" | "prepareForCreate" | "prepareForUpdate"> {
+function workload<T extends Workload>(): Pick<
+  Rules<T>,
+  "canonicalize" | "counts" | "prepareForCreate" | "prepareForUpdate"
+> {
   return {
     counts: ["spec"],
+    canonicalize(object) {
+      if (object.spec.template !== undefined) copyServiceAccount(object.spec.template.spec);
+    },
     prepareForCreate(_context, object) {
       settleTemplateFields(object.spec.template, undefined);
     },
@@ -124,6 +130,10 @@ export function daemonSetStrategy(resource: Resource): Strategy<DaemonSet> {
   const shared = workload<DaemonSet>();
   return strategyFor<DaemonSet>(resource, {
     ...shared,
+    canonicalize(object) {
+      shared.canonicalize?.(object);
+      setTemplateGeneration(object, templateGenerationOf(object));
+    },
     prepareForCreate(context, object) {
       shared.prepareForCreate?.(context, object);
       setTemplateGeneration(object, 1);

@@ -11,6 +11,7 @@ export type Stage =
   | "current"
   | "merge"
   | "default"
+  | "managers"
   | "admit"
   | "validate"
   | "encode"

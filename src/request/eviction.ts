@@ -93,7 +93,8 @@ async function charge(writers: Writers, request: WriteRequest, pod: Stored<Pod>)
   // A pod that is not ready is not counted as healthy, and its end costs nothing while enough others are.
   if (!isReady(pod) && currentHealthy >= desiredHealthy && desiredHealthy > 0) return true;
   const name = budget.metadata.name ?? "";
-  const write = { ...request, resource, subresource: "status", name, user: systemUser(writers) };
+  const manager = writers.scheme.identity.spell("kube-apiserver");
+  const write = { ...request, resource, subresource: "status", name, user: systemUser(writers), manager };
   const done = await writeMerged(writers, write, (current) => {
     if (current === undefined) return notFound(resource, name);
     const latest = requestedObject(writers, resource, current) as Stored<PodDisruptionBudget>;

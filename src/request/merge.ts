@@ -20,7 +20,7 @@ import { type Body, decodeTyped, typeOf } from "./body.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
 import { type Current, keyOf, storeOf, type WriteRequest, type Writers } from "./persist.ts";
 
-/** The patch formats served; apply comes with its own issue. */
+/** The formats that patch a document. */
 export type PatchType = "json" | "merge" | "strategic";
 
 /** A parsed patch. */
@@ -31,22 +31,17 @@ export interface PatchBody {
   readonly duplicates?: readonly string[];
 }
 
-const patchTypes: ReadonlyMap<string, PatchType | "later"> = new Map([
+const patchTypes: ReadonlyMap<string, PatchType | "apply"> = new Map([
   ["application/json-patch+json", "json"],
   ["application/merge-patch+json", "merge"],
   ["application/strategic-merge-patch+json", "strategic"],
-  ["application/apply-patch+yaml", "later"],
+  ["application/apply-patch+yaml", "apply"],
 ]);
 
-/** Chooses the patch format by content type; a 415 Status for what is not a patch or not served yet. */
-export function negotiatePatch(contentType: string | undefined): PatchType | Status {
+/** Chooses the patch format by content type; a 415 Status for what is not a patch. */
+export function negotiatePatch(contentType: string | undefined): PatchType | "apply" | Status {
   const type = (contentType ?? "").split(";")[0]?.trim() ?? "";
-  const found = patchTypes.get(type);
-  if (found === undefined) return refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
-  if (found !== "later") return found;
-  const accepted = "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
-  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
-  return refuse("UnsupportedMediaType", message);
+  return patchTypes.get(type) ?? refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
 }
 
 /** Parses a patch; a 400 Status in the words of the reference's patch library. */
@@ -178,7 +173,7 @@ function invalidPatch(shown: string, fault: string): Status {
 }
 
 /** The name and namespace in an object agree with the path. */
-function checkName(request: WriteRequest, object: ApiObject): Status | undefined {
+export function checkName(request: WriteRequest, object: ApiObject): Status | undefined {
   const { name, namespace } = request;
   const meta = object.metadata;
   if ((meta.name ?? "") === "") {

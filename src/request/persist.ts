@@ -45,6 +45,8 @@ export interface WriteRequest {
   /** Empty for a create. */
   readonly name: string;
   readonly user: User;
+  /** Who owns what this write changes, in managedFields. */
+  readonly manager: string;
   readonly dryRun: boolean;
   /** What is to be said about unknown and duplicate fields; absent: nothing. */
   readonly fields?: FieldReport | undefined;

@@ -5,9 +5,11 @@ import type { Scale } from "../api/gen/autoscaling_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource, Subresource } from "../api/scheme.ts";
 import { isStatus, notFound, type Status } from "../api/status.ts";
+import type { Value, ValueMap } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { encode, toValue } from "../codec/json.ts";
 import { applyScale, scaleOf, validateScale } from "../kinds/scale.ts";
+import { type Config, checkFit, mergeConfig } from "./apply.ts";
 import type { Body } from "./body.ts";
 import { mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
 import { requestedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
@@ -57,6 +59,37 @@ export function patchScale(writers: Writers, request: WriteRequest, patch: Patch
     const document = toValue(shape.message, scaleOf(old));
     return patchDocument(writers, request, shape, document, patch);
   });
+}
+
+/** Applies a configuration of a Scale: the size it names becomes the manager's in the workload. */
+export async function applyScaleConfig(
+  writers: Writers,
+  request: WriteRequest,
+  { shape, config, force }: Config,
+): Promise<Written | Status> {
+  const { resource, name } = request;
+  const part = (key: string): ValueMap => {
+    const value = config.get(key);
+    return value instanceof Map ? value : new Map();
+  };
+  const only = (map: ValueMap, key: string): ValueMap => new Map([...map].filter(([found]) => found === key));
+  const workload: ValueMap = new Map<string, Value>([
+    ["apiVersion", resource.apiVersion],
+    ["kind", resource.kind],
+    ["metadata", only(part("metadata"), "resourceVersion").set("name", part("metadata").get("name") ?? name)],
+    ["spec", only(part("spec"), "replicas")],
+  ]);
+  const misfit = checkFit(shape, config);
+  const done = await writeMerged(
+    writers,
+    request,
+    (current, old) => {
+      if (current === undefined) return notFound(resource, name);
+      return misfit ?? mergeConfig(writers, request, { shape: resource, config: workload, force }, current, old);
+    },
+    false,
+  );
+  return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
 }
 
 /** `merge` makes a Scale; the workload of that size is written, and answered as a Scale. */

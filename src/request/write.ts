@@ -11,6 +11,7 @@ import type { Body } from "./body.ts";
 import { afterRemoval } from "./delete.ts";
 import { mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
 import { dedupOwners, ownerWarning, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
+import { trackManagers } from "./ownership.ts";
 import {
   type Current,
   changed,
@@ -43,9 +44,17 @@ export function patchObject(writers: Writers, request: WriteRequest, patch: Patc
   return writeMerged(writers, request, (current, old) => mergePatch(writers, request, patch, current, old));
 }
 
-/** Writes what `merge` makes of the current state; it is asked again whenever somebody else changes that first. */
-export function writeMerged(writers: Writers, request: WriteRequest, merge: Merge): Promise<Written | Status> {
-  return untilUnchanged(writers, request.deadline, () => attempt(writers, request, merge));
+/**
+ * Writes what `merge` makes of the current state; it is asked again whenever somebody else changes that first.
+ * `tracks`: the write's manager comes to own what it changes (an apply says itself what it owns).
+ */
+export function writeMerged(
+  writers: Writers,
+  request: WriteRequest,
+  merge: Merge,
+  tracks = true,
+): Promise<Written | Status> {
+  return untilUnchanged(writers, request.deadline, () => attempt(writers, request, merge, tracks));
 }
 
 /** One try, top to bottom. */
@@ -53,6 +62,7 @@ async function attempt(
   writers: Writers,
   request: WriteRequest,
   merge: Merge,
+  tracks: boolean,
 ): Promise<Written | Status | typeof changed> {
   const { resource, subresource, namespace, trace } = request;
   const { identity } = writers.scheme;
@@ -67,8 +77,14 @@ async function attempt(
   dedupOwners(object.metadata, ownerWarning, warnings);
   trace.done("merge");
 
+  const strategy = strategyOf(resource, identity);
   applyDefaults(resource, object, identity);
+  strategy.canonicalize?.(object);
   trace.done("default");
+
+  // Before admission: what plugins add belongs to nobody (reference).
+  if (tracks) trackManagers(writers, request, object, current, old);
+  trace.done("managers");
 
   const operation = old === undefined ? "create" : "update";
   const name = request.name || (object.metadata.name ?? "");
@@ -79,7 +95,6 @@ async function attempt(
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
   trace.done("admit");
 
-  const strategy = strategyOf(resource, identity);
   const context = strategyContext(writers, request);
   const invalid =
     current === undefined || old === undefined

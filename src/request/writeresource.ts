@@ -7,6 +7,7 @@ import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { actionOf, readActionBody } from "./actions.ts";
 import { answerObject, formInput } from "./answer.ts";
+import { applyObject, readConfig } from "./apply.ts";
 import { readBody } from "./body.ts";
 import type { Call } from "./call.ts";
 import type { Server } from "./context.ts";
@@ -19,10 +20,11 @@ import { negotiatePatch, readPatch } from "./merge.ts";
 import { isObjectSubresource } from "./metadata.ts";
 import { acceptsGzip, negotiateBody } from "./negotiate.ts";
 import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options.ts";
+import { managerOfAgent } from "./ownership.ts";
 import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { readList, sendList } from "./read.ts";
 import { sendStatus } from "./respond.ts";
-import { isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
+import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
 import { warningHeaders } from "./warnings.ts";
 import { createObject, patchObject, updateObject } from "./write.ts";
@@ -118,6 +120,7 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
   if (isStatus(type)) return type;
   const bytes = await readBytes(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
+  if (type === "apply") return applyPatch(call, bytes);
   const request = requestOf(call, "PatchOptions");
   if (isStatus(request)) return request;
   const parsed = readPatch(type, bytes, request.fields);
@@ -131,6 +134,20 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
 function warned({ fields }: WriteRequest, done: Written | Status): Written | Status {
   if (fields === undefined || isStatus(done) || fields.warnings.length === 0) return done;
   return { ...done, warnings: [...fields.warnings, ...done.warnings] };
+}
+
+async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Status> {
+  const { info, server } = call;
+  const options = readWriteOptions("PatchOptions", info.query, server.identity, true);
+  if (isStatus(options)) return options;
+  const { dryRun, fieldManager, force } = options;
+  const request = { ...plainRequest(call), dryRun, manager: fieldManager };
+  const shape = shapeOf(info.resource, info.subresource);
+  const config = readConfig(shape, bytes);
+  call.trace.done("decode");
+  if (isStatus(config)) return config;
+  const write = isScale(info.subresource) ? applyScaleConfig : applyObject;
+  return write(writersOf(server), request, { shape, config, force });
 }
 
 async function deleteOne(call: Call): Promise<Written | Status | undefined> {
@@ -197,11 +214,13 @@ async function readBytes(call: Call): Promise<Uint8Array | Status | undefined> {
 function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
   const options = readWriteOptions(kind, call.info.query, call.server.identity);
   if (isStatus(options)) return options;
-  const { dryRun, fieldValidation } = options;
-  return { ...plainRequest(call), dryRun, fields: fieldReportOf(fieldValidation) };
+  const { dryRun, fieldManager, fieldValidation } = options;
+  const manager = fieldManager === "" ? managerOfAgent(call.exchange.header("user-agent")) : fieldManager;
+  return { ...plainRequest(call), dryRun, manager, fields: fieldReportOf(fieldValidation) };
 }
 
 function plainRequest({ info, user, deadline, trace }: Call): WriteRequest {
   const { resource, subresource, namespace, name } = info;
-  return { resource, subresource: subresource?.name ?? "", namespace, name, user, dryRun: false, deadline, trace };
+  const through = subresource?.name ?? "";
+  return { resource, subresource: through, namespace, name, user, manager: "", dryRun: false, deadline, trace };
 }

@@ -1,0 +1,208 @@
+// Who owns which fields after a write, and what an apply makes of an object. Pure: versions are converted and fields
+// the strategy resets are named by callbacks. An apply owns what it names and loses what it no longer names; a field
+// that only this manager applied, and that nobody else owns, disappears with it. Every other write owns what it changed.
+import type { Value } from "../api/value.ts";
+import { emptySet, type FieldSet, type PathElement } from "./fieldset.ts";
+import type { MapType } from "./schema.ts";
+import { compare, type Difference, fieldSetOf, mergeTyped, removeItems, TypeFault, withNamedFields } from "./typed.ts";
+
+/** What one manager owns, in the fields of one version of the kind. */
+export interface Owned {
+  readonly version: string;
+  /** By apply, and not by changing. */
+  readonly applied: boolean;
+  readonly set: FieldSet;
+}
+
+/** Managers by their identifier. */
+export type Owners = ReadonlyMap<string, Owned>;
+
+/** What the updater must know of a kind. */
+export interface Kind {
+  /** Type of the kind at a version; undefined: no such version. */
+  typeOf(version: string): MapType | undefined;
+  /** An object at another version; undefined: it cannot be had there. */
+  convert(object: Value, from: string, to: string): Value | undefined;
+  /** Paths a write of this kind never owns, for the server takes them back. */
+  ignored(version: string): FieldSet | undefined;
+}
+
+/** Fields that others own and the apply would change. */
+export class Conflicts {
+  /** One manager and one path each, managers in the order of their identifiers. */
+  readonly list: readonly { readonly manager: string; readonly path: readonly PathElement[] }[];
+  constructor(list: Conflicts["list"]) {
+    this.list = list;
+  }
+}
+
+/** An object at a version. */
+interface Versioned {
+  readonly value: Value;
+  readonly version: string;
+}
+
+/** Owners after a write that is no apply. A fault when the objects cannot be compared. `known`: their difference. */
+export function ownUpdate(
+  kind: Kind,
+  version: string,
+  live: Value,
+  next: Value,
+  owners: Owners,
+  manager: string,
+  known?: Difference,
+): Map<string, Owned> | TypeFault {
+  const done = settle(kind, version, live, next, new Map(owners), manager, true, known);
+  if (done instanceof TypeFault) return done;
+  if (done instanceof Conflicts) return new TypeFault("a forced write has no conflicts");
+  const { result, difference } = done;
+  const former = result.get(manager)?.set ?? emptySet;
+  const changed = former.union(difference.modified).union(difference.added).difference(difference.removed);
+  const set = changed.differenceBelow(kind.ignored(version) ?? emptySet);
+  if (set.isEmpty) result.delete(manager);
+  else result.set(manager, { version, applied: false, set });
+  return result;
+}
+
+/** What an apply makes of an object. */
+export interface Applied {
+  /** Undefined: the object stays as it is. */
+  readonly value: Value | undefined;
+  readonly owners: Map<string, Owned>;
+}
+
+/** Applies `config` to `live`, both at `version`. */
+export function apply(
+  kind: Kind,
+  version: string,
+  live: Value,
+  config: Value,
+  owners: Owners,
+  manager: string,
+  force: boolean,
+): Applied | Conflicts | TypeFault {
+  const type = kind.typeOf(version);
+  if (type === undefined) return new TypeFault(`no type for version ${version}`);
+  const last = owners.get(manager);
+  const set = fieldSetOf(type, config).differenceBelow(kind.ignored(version) ?? emptySet);
+  const claimed = new Map(owners).set(manager, { version, applied: true, set });
+  const merged = mergeTyped(type, live, config) ?? null;
+  const pruned = last === undefined ? merged : prune(kind, { value: merged, version }, claimed, last);
+  if (pruned instanceof TypeFault) return pruned;
+  const done = settle(kind, version, live, pruned, claimed, manager, force);
+  if (done instanceof TypeFault || done instanceof Conflicts) return done;
+  return { value: isSame(done.difference) ? undefined : pruned, owners: done.result };
+}
+
+function isSame({ added, modified, removed }: Difference): boolean {
+  return added.isEmpty && modified.isEmpty && removed.isEmpty;
+}
+
+/** Takes from every other manager what `next` changes or removes; conflicts when that is not forced. */
+function settle(
+  kind: Kind,
+  version: string,
+  live: Value,
+  next: Value,
+  owners: Map<string, Owned>,
+  manager: string,
+  force: boolean,
+  known?: Difference,
+): { result: Map<string, Owned>; difference: Difference } | Conflicts | TypeFault {
+  const difference = known ?? differenceAt(kind, version, live, next);
+  if (difference instanceof TypeFault) return difference;
+  if (difference === undefined) return new TypeFault(`no type for version ${version}`);
+  const differences = new Map<string, Difference | undefined>([[version, difference]]);
+  const conflicts: { manager: string; path: PathElement[] }[] = [];
+  const result = new Map(owners);
+  for (const [other, owned] of owners) {
+    if (other === manager) continue;
+    let seen = differences.get(owned.version);
+    if (seen === undefined && !differences.has(owned.version)) {
+      const found = compareAt(kind, owned.version, { value: live, version }, { value: next, version });
+      if (found instanceof TypeFault) return found;
+      seen = found;
+      differences.set(owned.version, seen);
+    }
+    // A version that is not served any more: what was owned in it cannot be told.
+    if (seen === undefined) result.delete(other);
+    else {
+      const lost = owned.set.intersection(seen.modified.union(seen.added));
+      for (const path of lost.paths()) conflicts.push({ manager: other, path });
+      const set = owned.set.difference(lost).difference(seen.removed);
+      if (set !== owned.set) result.set(other, { ...owned, set });
+    }
+  }
+  if (!force && conflicts.length > 0) {
+    conflicts.sort((a, b) => (a.manager < b.manager ? -1 : a.manager > b.manager ? 1 : 0));
+    return new Conflicts(conflicts);
+  }
+  for (const [other, { set }] of result) if (set.isEmpty) result.delete(other);
+  return { result, difference };
+}
+
+/** The difference of two objects of one version, without what the server takes back; undefined: no such version. */
+export function differenceAt(
+  kind: Kind,
+  version: string,
+  live: Value,
+  next: Value,
+): Difference | TypeFault | undefined {
+  return compareAt(kind, version, { value: live, version }, { value: next, version });
+}
+
+/** The difference at a version, without what the server takes back; undefined where the version is not known. */
+function compareAt(kind: Kind, version: string, live: Versioned, next: Versioned): Difference | TypeFault | undefined {
+  const type = kind.typeOf(version);
+  const before = convert(kind, live, version);
+  const after = convert(kind, next, version);
+  if (type === undefined || before === undefined || after === undefined) return undefined;
+  const difference = compare(type, before, after);
+  if (difference instanceof TypeFault) return difference;
+  const ignored = kind.ignored(version);
+  if (ignored === undefined) return difference;
+  return {
+    added: difference.added.differenceBelow(ignored),
+    modified: difference.modified.differenceBelow(ignored),
+    removed: difference.removed.differenceBelow(ignored),
+  };
+}
+
+function convert(kind: Kind, { value, version }: Versioned, to: string): Value | undefined {
+  return version === to ? value : kind.convert(value, version, to);
+}
+
+/**
+ * Takes out a field or item iff the manager applied it last time, does not apply it now, and nobody else owns it.
+ * What hangs below such a field and was never owned by this manager stays, and keeps the field with it.
+ */
+function prune(kind: Kind, merged: Versioned, owners: Owners, last: Owned): Value | TypeFault {
+  const type = kind.typeOf(last.version);
+  const base = convert(kind, merged, last.version);
+  if (last.set.isEmpty || type === undefined || base === undefined) return merged.value;
+  let pruned: Versioned = { value: removeItems(type, base, withNamedFields(type, last.set)), version: last.version };
+  const byVersion = new Map<string, FieldSet>();
+  for (const { version, set } of owners.values()) {
+    byVersion.set(version, (byVersion.get(version) ?? emptySet).union(set));
+  }
+  // The version it was pruned in first: what others own may be needed for a conversion.
+  const versions = [last.version, ...[...byVersion.keys()].filter((version) => version !== last.version)];
+  let whole: Versioned = { value: base, version: last.version };
+  for (const version of versions) {
+    const owned = byVersion.get(version);
+    const there = kind.typeOf(version);
+    const wholeThere = convert(kind, whole, version);
+    const prunedThere = convert(kind, pruned, version);
+    if (owned === undefined || there === undefined || wholeThere === undefined || prunedThere === undefined) continue;
+    whole = { value: wholeThere, version };
+    const kept = withNamedFields(there, fieldSetOf(there, prunedThere)).union(withNamedFields(there, owned));
+    const lost = withNamedFields(there, fieldSetOf(there, wholeThere)).difference(kept);
+    pruned = { value: removeItems(there, wholeThere, lost), version };
+  }
+  const left = convert(kind, pruned, last.version);
+  if (left === undefined) return merged.value;
+  const lost = withNamedFields(type, fieldSetOf(type, base)).difference(withNamedFields(type, fieldSetOf(type, left)));
+  const result = removeItems(type, base, lost.intersection(withNamedFields(type, last.set)));
+  const back = convert(kind, { value: result, version: last.version }, merged.version);
+  return back === undefined ? merged.value : back;
+}

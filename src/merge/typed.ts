@@ -1,0 +1,405 @@
+// Values with a type: which paths a value holds, how two values differ, one merged into another, paths taken out.
+// Absent is undefined and null is a value, as in the reference's library: an empty or null list or map is a leaf while
+// the other side is empty too, which keeps the difference between the two. @hot: every write compares.
+import type { Value, ValueMap } from "../api/value.ts";
+import { limits } from "../config/limits.ts";
+import { sameValue } from "./document.ts";
+import { elementText, FieldSet, type PathElement } from "./fieldset.ts";
+import { goText, goType } from "./govalue.ts";
+import { type ListType, type MapType, resolve, type ScalarType, type Type } from "./schema.ts";
+
+/** A value that does not fit its type; the message names the path. */
+export class TypeFault {
+  readonly message: string;
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+/** What differs between two values. No path is in two of the sets. */
+export interface Difference {
+  added: FieldSet;
+  modified: FieldSet;
+  removed: FieldSet;
+}
+
+/** What lies deeper is one leaf: only raw JSON nests without end, and nothing here may run out of stack. */
+const depthMax = limits.managedFieldsDepthMax;
+
+const noItems: readonly Value[] = [];
+const noEntries: ReadonlyMap<string, Value> = new Map();
+
+function listOf(value: Value | undefined): readonly Value[] {
+  return Array.isArray(value) ? value : noItems;
+}
+
+function mapOf(value: Value | undefined): ReadonlyMap<string, Value> {
+  return value instanceof Map ? value : noEntries;
+}
+
+/** The path element of a field or map key. */
+export function fieldElement(name: string): PathElement {
+  return `f:${name}`;
+}
+
+/** Type of a key in a map or message; undefined where the type has no such key. */
+export function typeOfKey(type: MapType, key: string): Type | undefined {
+  return type.fields.get(key) ?? type.element;
+}
+
+/** The path element of a list's item, or what is wrong with the item. */
+function itemElement(type: ListType, item: Value): PathElement | TypeFault {
+  if (type.relation === "set") {
+    if (item instanceof Map) return new TypeFault("associative list without keys has an element that's a map type");
+    if (Array.isArray(item)) return new TypeFault("not supported: associative list with lists as elements");
+    if (item === null) {
+      return new TypeFault("associative list without keys has an element that's an explicit null");
+    }
+    return `v:${scalarJson(item)}`;
+  }
+  if (item === null) return new TypeFault("associative list with keys may not have a null element");
+  if (!(item instanceof Map)) return new TypeFault("associative list with keys may not have non-map elements");
+  let text = "";
+  for (const key of type.keys) {
+    const value = item.get(key.name);
+    const json = value === undefined ? key.default : scalarJson(value);
+    if (json === undefined) {
+      const lacks = `associative list with keys has an element that omits key field "${key.name}"`;
+      return new TypeFault(`${lacks} (and doesn't have default value)`);
+    }
+    text += `${text === "" ? "" : ","}"${key.name}":${json}`;
+  }
+  return `k:{${text}}`;
+}
+
+function scalarJson(value: Value): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  return value === null || typeof value === "number" ? String(value) : JSON.stringify(goText(value));
+}
+
+/** A list's items by element, in their order. */
+function indexItems(type: ListType, list: readonly Value[], faults: Faults): Map<PathElement, Value> {
+  const items = new Map<PathElement, Value>();
+  for (let index = 0; index < list.length; index++) {
+    const item = list[index] as Value;
+    const element = itemElement(type, item);
+    if (element instanceof TypeFault) faults.add(`element ${index}: ${element.message}`);
+    else if (items.has(element)) faults.add(`duplicate entries for key ${elementText(element)}`);
+    else items.set(element, item);
+  }
+  return items;
+}
+
+/** Where a walk is, and what it found wrong. */
+class Faults {
+  readonly path: PathElement[] = [];
+  readonly #messages: string[] = [];
+
+  add(message: string): void {
+    const where = this.path.map(elementText).join("");
+    // One client's mistakes fill a screen, not the memory.
+    if (this.#messages.length < faultsMax) this.#messages.push(where === "" ? message : `${where}: ${message}`);
+  }
+
+  get result(): TypeFault | undefined {
+    const [first, ...more] = this.#messages;
+    if (first === undefined) return undefined;
+    if (more.length === 0) return new TypeFault(first);
+    return new TypeFault(["errors:", `  ${first}`, ...more.map((message) => `  ${message}`)].join("\n"));
+  }
+}
+
+const faultsMax = 100;
+
+/** Whether a value fits its type. */
+export function checkType(type: Type, value: Value): TypeFault | undefined {
+  const faults = new Faults();
+  checkValue(type, value, faults);
+  return faults.result;
+}
+
+function checkValue(declared: Type, value: Value, faults: Faults): void {
+  const type = resolve(declared, value);
+  if (value === null || faults.path.length >= depthMax) return;
+  if (type.kind === "scalar") checkScalar(type, value, faults);
+  else if (type.kind === "list") {
+    if (Array.isArray(value)) checkItems(type, value, faults);
+    else faults.add(`expected list, got &{${goText(value)}}`);
+  } else if (value instanceof Map) {
+    for (const [key, item] of value) {
+      const inner = typeOfKey(type, key);
+      faults.path.push(fieldElement(key));
+      if (inner === undefined) faults.add("field not declared in schema");
+      else checkValue(inner, item, faults);
+      faults.path.pop();
+      if (inner === undefined) return;
+    }
+  } else faults.add(`expected map, got &{${goText(value)}}`);
+}
+
+function checkScalar({ scalar }: ScalarType, value: Value, faults: Faults): void {
+  const kind = goType(value);
+  if (scalar === "string" && kind !== "string") {
+    faults.add(`expected string, got &value.valueUnstructured{Value:${goText(value)}}`);
+  } else if (scalar === "boolean" && kind !== "bool") faults.add(`expected boolean, got &{${goText(value)}}`);
+  else if (scalar === "numeric" && kind !== "int64" && kind !== "float64") {
+    faults.add(`expected numeric (int or float), got ${kind}`);
+  }
+}
+
+function checkItems(type: ListType, list: readonly Value[], faults: Faults): void {
+  const seen = new Set<PathElement>();
+  for (const [index, item] of list.entries()) {
+    const element = type.relation === "atomic" ? `i:${index}` : itemElement(type, item);
+    if (element instanceof TypeFault) {
+      faults.add(`element ${index}: ${element.message}`);
+      return;
+    }
+    if (type.relation !== "atomic") {
+      if (seen.has(element)) faults.add(`duplicate entries for key ${elementText(element)}`);
+      seen.add(element);
+    }
+    faults.path.push(element);
+    checkValue(type.element, item, faults);
+    faults.path.pop();
+  }
+}
+
+/** The paths a value holds: its leaves, items of lists, keys of maps. */
+export function fieldSetOf(type: Type, value: Value): FieldSet {
+  const set = new FieldSet();
+  collect(type, value, [], set);
+  return set;
+}
+
+function collect(declared: Type, value: Value, path: PathElement[], set: FieldSet): void {
+  const type = resolve(declared, value);
+  if (type.kind === "scalar" || path.length >= depthMax) return set.insert(path);
+  if (type.kind === "list") {
+    if (type.relation === "atomic") return set.insert(path);
+    for (const item of listOf(value)) {
+      const element = itemElement(type, item);
+      if (element instanceof TypeFault) continue;
+      path.push(element);
+      collect(type.element, item, path, set);
+      set.insert(path);
+      path.pop();
+    }
+    return;
+  }
+  if (type.atomic) return set.insert(path);
+  for (const [key, item] of mapOf(value)) {
+    const inner = typeOfKey(type, key);
+    if (inner === undefined) continue;
+    path.push(fieldElement(key));
+    collect(inner, item, path, set);
+    const isEmpty = item === null || (item instanceof Map && item.size === 0);
+    if (isEmpty || !type.fields.has(key)) set.insert(path);
+    path.pop();
+  }
+}
+
+/** Compares two values of a type. A fault when a list of keyed items cannot be told apart. */
+export function compare(type: Type, before: Value, after: Value): Difference | TypeFault {
+  const walk = new Comparing();
+  walk.compare(type, before, after);
+  return walk.faults.result ?? walk;
+}
+
+class Comparing implements Difference {
+  readonly added = new FieldSet();
+  readonly modified = new FieldSet();
+  readonly removed = new FieldSet();
+  readonly faults = new Faults();
+
+  compare(declared: Type, before: Value | undefined, after: Value | undefined): void {
+    const { path } = this.faults;
+    // What one side lacks, the other has with all that is in it.
+    if (path.length > 0 && before === undefined && after !== undefined) {
+      return this.added.graft(path, this.#whole(declared, after));
+    }
+    if (path.length > 0 && after === undefined && before !== undefined) {
+      return this.removed.graft(path, this.#whole(declared, before));
+    }
+    if (declared.kind === "any" && before !== undefined && after !== undefined) {
+      const former = resolve(declared, before);
+      if (former !== resolve(declared, after)) this.#inside(former, before, after);
+    }
+    this.#inside(resolve(declared, after ?? before), before, after);
+  }
+
+  /** All paths in a value, containers included. */
+  #whole(declared: Type, value: Value): FieldSet | undefined {
+    const type = resolve(declared, value);
+    const { path } = this.faults;
+    if (type.kind === "scalar" || path.length >= depthMax) return undefined;
+    const set = new FieldSet();
+    if (type.kind === "list") {
+      if (type.relation === "atomic") return undefined;
+      for (const [element, item] of indexItems(type, listOf(value), this.faults)) {
+        path.push(element);
+        set.graftElement(element, this.#whole(type.element, item));
+        path.pop();
+      }
+      return set;
+    }
+    if (type.atomic) return undefined;
+    for (const [key, item] of mapOf(value)) {
+      const inner = typeOfKey(type, key);
+      if (inner === undefined) continue;
+      const element = fieldElement(key);
+      path.push(element);
+      set.graftElement(element, this.#whole(inner, item));
+      path.pop();
+    }
+    return set;
+  }
+
+  #inside(type: ScalarType | MapType | ListType, before: Value | undefined, after: Value | undefined): void {
+    if (type.kind === "scalar" || this.faults.path.length >= depthMax) return this.#leaf(before, after);
+    if (type.kind === "map") {
+      const former = mapOf(before);
+      const latter = mapOf(after);
+      if (type.atomic || (former.size === 0 && latter.size === 0)) return this.#leaf(before, after);
+      return this.#entries(type, former, latter);
+    }
+    const former = listOf(before);
+    const latter = listOf(after);
+    if (type.relation === "atomic" || (former.length === 0 && latter.length === 0)) return this.#leaf(before, after);
+    this.#items(type, former, latter);
+  }
+
+  #entries(type: MapType, former: ReadonlyMap<string, Value>, latter: ReadonlyMap<string, Value>): void {
+    for (const [key, item] of former) this.#entry(type, key, item, latter.get(key));
+    for (const [key, item] of latter) if (!former.has(key)) this.#entry(type, key, undefined, item);
+  }
+
+  #entry(type: MapType, key: string, before: Value | undefined, after: Value | undefined): void {
+    const inner = typeOfKey(type, key);
+    if (inner === undefined) return;
+    this.faults.path.push(fieldElement(key));
+    this.compare(inner, before, after);
+    this.faults.path.pop();
+  }
+
+  #items(type: ListType, before: readonly Value[], after: readonly Value[]): void {
+    const former = indexItems(type, before, this.faults);
+    const latter = indexItems(type, after, this.faults);
+    for (const [element, item] of former) this.#item(type, element, item, latter.get(element));
+    for (const [element, item] of latter) if (!former.has(element)) this.#item(type, element, undefined, item);
+  }
+
+  #item(type: ListType, element: PathElement, before: Value | undefined, after: Value | undefined): void {
+    this.faults.path.push(element);
+    this.compare(type.element, before, after);
+    this.faults.path.pop();
+  }
+
+  #leaf(before: Value | undefined, after: Value | undefined): void {
+    const { path } = this.faults;
+    if (before === undefined) this.added.insert(path);
+    else if (after === undefined) this.removed.insert(path);
+    else if (!sameValue(before, after)) this.modified.insert(path);
+  }
+}
+
+/** `config` merged into `live`: nothing disappears, what both hold is as in `config`. Undefined: nothing is left. */
+export function mergeTyped(
+  declared: Type,
+  live: Value | undefined,
+  config: Value | undefined,
+  depth = 0,
+): Value | undefined {
+  if (live === undefined || config === undefined || depth >= depthMax) return config ?? live;
+  const type = resolve(declared, config);
+  if (type.kind === "map" && !type.atomic) {
+    const former = mapOf(live);
+    const latter = mapOf(config);
+    if (former.size === 0 && latter.size === 0) return config;
+    const merged: ValueMap = new Map(former);
+    for (const [key, item] of latter) {
+      const inner = typeOfKey(type, key);
+      const value = inner === undefined ? item : mergeTyped(inner, former.get(key), item, depth + 1);
+      if (value !== undefined) merged.set(key, value);
+    }
+    return merged;
+  }
+  if (type.kind !== "list" || type.relation === "atomic") return config;
+  const former = listOf(live);
+  const latter = listOf(config);
+  return former.length === 0 && latter.length === 0 ? config : mergeItems(type, former, latter, depth);
+}
+
+/**
+ * The items of both lists. Shared items come in the order of `latter`; an item of `former` alone stands behind what it
+ * stood behind, and before the items of `latter` alone that follow there.
+ */
+function mergeItems(type: ListType, former: readonly Value[], latter: readonly Value[], depth: number): Value[] {
+  const left = indexItems(type, former, new Faults());
+  const right = indexItems(type, latter, new Faults());
+  const lefts = [...left.keys()];
+  const shared = [...right.keys()].filter((element) => left.has(element));
+  const merged: Value[] = [];
+  const take = (element: PathElement): void => {
+    const item = mergeTyped(type.element, left.get(element), right.get(element), depth + 1);
+    if (item !== undefined) merged.push(item);
+  };
+  let at = 0;
+  let sharedAt = 0;
+  for (const element of right.keys()) {
+    const next = shared[sharedAt];
+    for (; at < lefts.length; at++) {
+      const own = lefts[at] as PathElement;
+      if (!right.has(own)) take(own);
+      else if (next === undefined || own === next) break;
+      // A shared item that stands elsewhere in the other list is passed over: it is taken there.
+    }
+    take(element);
+    if (element === next) sharedAt++;
+    if (element === lefts[at]) at++;
+  }
+  for (; at < lefts.length; at++) if (!right.has(lefts[at] as PathElement)) take(lefts[at] as PathElement);
+  return merged;
+}
+
+/** The value without the paths of a set. What loses all it held becomes null. */
+export function removeItems(declared: Type, value: Value, set: FieldSet): Value {
+  const type = resolve(declared, value);
+  if (type.kind === "scalar") return value;
+  if (type.kind === "list") {
+    if (type.relation === "atomic") return null;
+    const kept: Value[] = [];
+    for (const item of listOf(value)) {
+      const element = itemElement(type, item);
+      if (element instanceof TypeFault || set.hasMember(element)) continue;
+      const below = set.under(element);
+      kept.push(below === undefined ? item : removeItems(type.element, item, below));
+    }
+    return kept.length === 0 ? null : kept;
+  }
+  if (type.atomic) return null;
+  const kept: ValueMap = new Map();
+  for (const [key, item] of mapOf(value)) {
+    const element = fieldElement(key);
+    if (set.hasMember(element)) continue;
+    const below = set.under(element);
+    const inner = typeOfKey(type, key);
+    kept.set(key, below === undefined || inner === undefined ? item : removeItems(inner, item, below));
+  }
+  return kept.size === 0 ? null : kept;
+}
+
+/** The set with every field of a message on the way to a path made a path itself; keys of maps are left as they are. */
+export function withNamedFields(type: Type, set: FieldSet): FieldSet {
+  return set.withMembers<Type | undefined>(type, (at, element) => {
+    const none = { named: false, below: undefined };
+    if (at === undefined) return none;
+    if (element.startsWith("f:")) {
+      if (at.kind === "any") return { named: false, below: at };
+      if (at.kind !== "map") return none;
+      const name = element.slice(2);
+      return { named: at.fields.has(name), below: typeOfKey(at, name) };
+    }
+    return element.startsWith("k:") && at.kind === "list" ? { named: false, below: at.element } : none;
+  });
+}

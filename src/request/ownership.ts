@@ -1,0 +1,135 @@
+// Who owns which fields: the link between the write path, which has typed objects, and src/merge, which has documents
+// and types. Every create, update and patch is recorded in metadata.managedFields under its field manager.
+import type { ApiObject } from "../api/object.ts";
+import type { Resource, Scheme } from "../api/scheme.ts";
+import type { Value } from "../api/value.ts";
+import { decode, Fault, parseText, toValue, zeroOf } from "../codec/json.ts";
+import { limits } from "../config/limits.ts";
+import { convert } from "../kinds/convert.ts";
+import { resetFields } from "../kinds/ownership.ts";
+import { strategyOf } from "../kinds/table.ts";
+import type { Kind } from "../merge/apply.ts";
+import { type ManagedLimits, trackUpdate } from "../merge/managedfields.ts";
+import { typeOfMessage } from "../merge/schema.ts";
+import { type Current, storeOf, timeText, type WriteRequest, type Writers } from "./persist.ts";
+
+/** How managedFields are read. */
+export const managedLimits: ManagedLimits = {
+  parse: (text) => {
+    const value = parseText(text);
+    return value instanceof Fault ? undefined : value;
+  },
+  depthMax: limits.managedFieldsDepthMax,
+};
+
+/** Bytes of a manager's name taken from a user agent (reference: 128). */
+const managerBytesMax = 128;
+
+/** The manager a request without one writes as: the user agent up to its first slash, printable characters only. */
+export function managerOfAgent(agent: string | undefined): string {
+  let name = "";
+  let bytes = 0;
+  for (const character of (agent ?? "").split("/", 1)[0] ?? "") {
+    if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) continue;
+    bytes += Buffer.byteLength(character);
+    if (bytes > managerBytesMax) break;
+    name += character;
+  }
+  return name;
+}
+
+/** Debugging containers have no owner (reference). */
+const untracked: ReadonlySet<string> = new Set(["ephemeralcontainers"]);
+
+/** Records in `object`, before it is admitted and prepared, what this write makes its manager own. */
+export function trackManagers(
+  writers: Writers,
+  request: WriteRequest,
+  object: ApiObject,
+  current: Current | undefined,
+  old: ApiObject | undefined,
+): void {
+  const { resource, subresource, manager } = request;
+  if (untracked.has(subresource)) {
+    object.metadata.managedFields = old?.metadata.managedFields;
+    return;
+  }
+  const sent = object.metadata.managedFields;
+  delete object.metadata.managedFields;
+  const kind = kindOf(writers.scheme, resource, subresource);
+  const entries = trackUpdate(
+    kind,
+    managedLimits,
+    { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request) },
+    {
+      value:
+        current === undefined || old === undefined ? blankOf(resource) : liveDocument(writers, resource, current, old),
+      entries: old?.metadata.managedFields,
+      exists: current !== undefined,
+    },
+    { value: toValue(resource.message, object), entries: sent },
+  );
+  if (entries !== undefined) object.metadata.managedFields = entries;
+}
+
+/** The time of an entry. */
+export function timeOf(writers: Writers, { subresource }: WriteRequest): string | undefined {
+  return subresource === "scale" ? undefined : timeText(writers.clock.now());
+}
+
+/** What is stored, as a document at the version of the request. */
+export function liveDocument(writers: Writers, resource: Resource, current: Current, old: ApiObject): Value {
+  return storeOf(writers, resource).stored === resource ? current.document : toValue(resource.message, old);
+}
+
+const blanks = new WeakMap<Resource, Value>();
+
+/** An object of the kind in which nothing is set: what a new object is compared with. */
+export function blankOf(resource: Resource): Value {
+  const known = blanks.get(resource);
+  if (known !== undefined) return known;
+  const blank = toValue(resource.message, zeroOf(resource.message));
+  blanks.set(resource, blank);
+  return blank;
+}
+
+const kinds = new WeakMap<Scheme, Map<Resource, Map<string, Kind>>>();
+
+/** What apply must know of a kind, as written through a subresource. */
+export function kindOf(scheme: Scheme, resource: Resource, subresource: string): Kind {
+  let byResource = kinds.get(scheme);
+  if (byResource === undefined) kinds.set(scheme, (byResource = new Map()));
+  let bySubresource = byResource.get(resource);
+  if (bySubresource === undefined) byResource.set(resource, (bySubresource = new Map()));
+  let kind = bySubresource.get(subresource);
+  if (kind === undefined) bySubresource.set(subresource, (kind = makeKind(scheme, resource, subresource)));
+  return kind;
+}
+
+function makeKind(scheme: Scheme, resource: Resource, subresource: string): Kind {
+  const { identity } = scheme;
+  const ignored = resetFields(resource.resource, subresource, strategyOf(resource, identity).status !== undefined);
+  const at = (apiVersion: string): Resource | undefined => {
+    const slash = apiVersion.indexOf("/");
+    const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+    const found = scheme.findKind(group, apiVersion.slice(slash + 1), resource.kind);
+    return found?.stored === resource.stored ? found : undefined;
+  };
+  return {
+    typeOf: (version) => {
+      const found = at(version);
+      return found === undefined ? undefined : typeOfMessage(found.message);
+    },
+    ignored: () => ignored,
+    convert: (value, from, to) => {
+      const source = at(from);
+      const target = at(to);
+      const { stored } = resource;
+      if (source === undefined || target === undefined || stored === undefined) return undefined;
+      const object = decode<ApiObject>(source.message, value ?? new Map());
+      if (object instanceof Fault) return undefined;
+      const kept = convert(object, source, stored, identity);
+      return toValue(target.message, convert(kept, stored, target, identity));
+    },
+  };
+}
