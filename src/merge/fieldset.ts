@@ -1,6 +1,6 @@
 // Sets of field paths: what managers own. A path element is the text FieldsV1 has for it: `f:name` a field, `k:{…}` an
 // item of a list by its keys, `v:…` an item of a set by its value, `i:0` an item by its position. Texts are canonical
-// (keys sorted, compact), so that elements are equal when their texts are. @hot: every write passes here.
+// (keys sorted, compact), so that elements are equal when their texts are.
 //
 //   {"f:spec": {"f:replicas": {}, "f:ports": {"k:{\"port\":80}": {".": {}, "f:name": {}}}}}
 //

@@ -67,6 +67,7 @@ function faultsOf(resource: Resource, body: ApiObject): readonly string[] | unde
   const context: StrategyContext = { identity, group, version, now: "2026-01-01T00:00:00Z", user, dryRun: false };
   applyDefaults(resource, object, identity);
   const strategy = strategyOf(resource, identity);
+  strategy.canonicalize?.(object);
   const meta = object.metadata;
   if (resource.namespaced) meta.namespace = "g-abc123";
   else delete meta.namespace;

@@ -34,6 +34,7 @@ type Json = Record<string, unknown>;
 
 function created({ resource, strategy, context }: Kind, json: object): Json {
   const object = load<ApiObject>(resource.message.name, json);
+  strategy.canonicalize?.(object);
   strategy.prepareForCreate(context, object);
   return dump(object) as Json;
 }
@@ -45,6 +46,7 @@ function updated({ resource, strategy, context }: Kind, json: object, old: objec
   const rules =
     part === undefined ? strategy.update : part === "status" ? strategy.status : strategy.subresources?.get(part);
   assert(rules !== undefined, `${resource.kind} has ${part}`);
+  strategy.canonicalize?.(object);
   rules.prepare(context, object, before);
   return dump(object) as Json;
 }

@@ -17,7 +17,7 @@ function stages(answer: Answer): string[] {
 t.test("?trace=1 answers an administrator where the time of a request went", async (t) => {
   const server = await openInProcess();
   const before = ["resolve", "authenticate", "negotiate"];
-  const write = ["current", "merge", "default", "admit", "validate"];
+  const write = ["current", "merge", "default", "managers", "admit", "validate"];
   const end = ["encode", "commit", "answer", "total"];
   const merge = { "content-type": "application/merge-patch+json" };
   const cases: [string, Promise<Answer>, string[]][] = [

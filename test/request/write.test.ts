@@ -44,8 +44,9 @@ scenario("createObject() gives an object its identity and answers it with its ve
   const { code, json } = await server.call("POST", maps, body);
   t.equal(code, 201);
   t.match(json.metadata.uid, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  const { uid, ...metadata } = json.metadata;
+  const { uid, managedFields, ...metadata } = json.metadata;
   t.ok(uid);
+  t.match(managedFields, [{ manager: "unknown", operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1" }]);
   t.strictSame(metadata, {
     name: "a",
     namespace: "default",
