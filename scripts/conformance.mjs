@@ -16,20 +16,7 @@ install();
 build();
 
 /** Areas of this stage; what later stages bring is left out by key. */
-const areas = [
-  "01*",
-  "02*",
-  "03[012]*",
-  "04*",
-  "05*",
-  "06*",
-  "07*",
-  "08*",
-  "09*",
-  "11[0134]*",
-  "19[01]*",
-  "2[0-4]*",
-];
+const areas = ["01*", "02*", "03[012]*", "04*", "05*", "06*", "07*", "08*", "09*", "11[0134]*", "19[01]*", "2[0-4]*"];
 const podKeys = [
   "serviceAccountName",
   "serviceAccount",
@@ -83,9 +70,7 @@ async function serve(identity) {
   return { base, stop };
 }
 
-/**
- * Copies the scenarios; steps that need what is not built yet are not compared.
- */
+/** Copies the scenarios, with what is decided otherwise for an identity, and without our own prose. */
 function adapted(identity) {
   const dir = mkdtempSync(join(tmpdir(), "orch-scenarios-"));
   for (const file of readdirSync(join(transcripts, "scenarios"))) {
