@@ -29,7 +29,7 @@ function indented(value: Value, margin: string): string {
 
 /** YAML with sorted keys, as the reference converts its JSON. */
 export function yamlText(value: Value): string {
-  const document = new Document(undefined, { version: "1.1", schema: "yaml-1.1" });
+  const document = new Document(undefined, { version: "1.2", schema: "core" });
   document.contents = yamlNode(value) as never;
   document.directives = undefined as never;
   return document.toString({

@@ -6,7 +6,7 @@ import { assert } from "../base/assert.ts";
 import type { RequestKind, RequestRecord, RequestTarget } from "../observe/requests.ts";
 import { noTrace, type Trace } from "../observe/trace.ts";
 import type { Server } from "./context.ts";
-import type { RequestInfo, ResourceInfo } from "./info.ts";
+import { type RequestInfo, type ResourceInfo, resolve } from "./info.ts";
 import type { Exchange } from "./transport.ts";
 
 /** Keeps the record of one request and reports it once. */
@@ -38,7 +38,7 @@ export class Book {
     this.#agent = exchange.header("user-agent") ?? "";
     this.startedMs = server.clock.monotonic();
     this.headers = [["Audit-Id", this.id]];
-    const warning = deprecation(info);
+    const warning = deprecation(isRefusedMethod(info) ? resolve(server.scheme, "GET", exchange.path, "") : info);
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
     this.kind = kindOf(exchange.method, info);
     server.observer.started(this.kind, targetOf(info));
@@ -156,6 +156,11 @@ const servedMinor = 23;
 /** Deprecated as of the release served; later deprecations are nobody's business yet. */
 function isDeprecated({ deprecatedIn }: Resource): boolean {
   return deprecatedIn !== undefined && Number(deprecatedIn.split(".")[1]) <= servedMinor;
+}
+
+/** A resource that does not take the method is still a resource that may be deprecated. */
+function isRefusedMethod(info: RequestInfo | Status): boolean {
+  return isStatus(info) && info.code === 405;
 }
 
 /** The text of the Warning header for a deprecated version. */
