@@ -107,6 +107,11 @@ function writeAbsent(slot: Slot): string {
   }
 }
 
+/** JSON text of one value of a field: an item of a list, a value of a map, or the one there is. */
+export function encodeSlot(slot: Slot, value: unknown): string {
+  return writeOne(slot, value);
+}
+
 function writeOne(slot: Slot, value: unknown): string {
   switch (slot.shape) {
     case shapes.string:

@@ -201,7 +201,10 @@ export class FieldSet {
 
   #encode(first: string): string {
     let text = first;
-    for (const [element, { member, below }] of this.#sorted()) {
+    const elements = [...this.#nodes.keys()];
+    if (elements.length > 1) elements.sort(elements.every(isNarrowField) ? compareUnits : compareElements);
+    for (const element of elements) {
+      const { member, below } = this.#nodes.get(element) as Node;
       const inner = below === undefined ? "{}" : below.#encode(member ? '".":{}' : "");
       text += `${text === "" ? "" : ","}${quoteElement(element)}:${inner}`;
     }
@@ -246,8 +249,13 @@ export function setOf(...paths: readonly PathElement[][]): FieldSet {
 
 const plain = /^[ !#-%'-;=?-[\]-~]*$/;
 
+/** Elements of plain ASCII, quoted: the same field names are written with every object. */
+const quoted = new Map<PathElement, string>();
+
 function quoteElement(element: PathElement): string {
-  if (plain.test(element)) return `"${element}"`;
+  const known = quoted.get(element);
+  if (known !== undefined) return known;
+  if (plain.test(element)) return remember(quoted, element, `"${element}"`, element.length);
   return JSON.stringify(element).replace(/[<>&\u2028\u2029]/g, escapeUnit);
 }
 
@@ -263,6 +271,17 @@ function compareElements(a: PathElement, b: PathElement): number {
   if (kind === 102) return compareBytes(a, b);
   if (kind === 105) return Number(a.slice(2)) - Number(b.slice(2));
   return compareJson(contentOf(a), contentOf(b));
+}
+
+/** A field whose name has no unit from U+D800 on: among such, the order of UTF-16 is that of the bytes. */
+function isNarrowField(element: PathElement): boolean {
+  return element.charCodeAt(0) === 102 && (quoted.has(element) || !wide.test(element));
+}
+
+const wide = /[\ud800-\uffff]/;
+
+function compareUnits(a: PathElement, b: PathElement): number {
+  return a < b ? -1 : 1;
 }
 
 /**

@@ -1,11 +1,12 @@
 // Well-formed objects of every kind and version, drawn from the schemas: JSON to protobuf and back is the same JSON, and
 // protobuf to an object and back the same bytes. Then damaged bytes: an object or a fault, never a throw, never slow.
 // `ORCH_FUZZ_SEED` and `ORCH_FUZZ_ROUNDS` repeat and lengthen a run.
+import { isDeepStrictEqual } from "node:util";
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import type { Field, Message } from "../../src/api/schema.ts";
 import { createScheme } from "../../src/api/scheme.ts";
-import { decode, encode, Fault, parseText } from "../../src/codec/json.ts";
+import { decode, encode, Fault, parseText, toValue } from "../../src/codec/json.ts";
 import { decodeProto, encodeMessage } from "../../src/codec/protobuf.ts";
 import { random } from "../support/random.ts";
 
@@ -155,6 +156,29 @@ t.test(`JSON to protobuf and back is the same for every kind (seed ${seed})`, (t
   }
   t.end();
 });
+
+t.test(`toValue() says what encode() writes, for every kind (seed ${seed})`, (t) => {
+  for (const message of kinds) {
+    const wrong: string[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      fieldsLeft = fieldsMax;
+      const source = fromJson(message, object(message, 0));
+      const written = parseText(encode(message, source));
+      // Key order counts: a document is written again in the order it has.
+      if (!isDeepStrictEqual(toValue(message, source), written)) wrong.push(encode(message, source));
+      if (order(toValue(message, source)) !== order(written)) wrong.push("another order of keys");
+    }
+    t.same(wrong, [], message.name);
+  }
+  t.end();
+});
+
+/** Keys and values in their order. */
+function order(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    inner instanceof Map ? [...inner] : typeof inner === "bigint" ? `${inner}n` : inner,
+  );
+}
 
 t.test(`damaged protobuf is an object or a fault (seed ${seed})`, (t) => {
   let slowest = 0;
