@@ -291,7 +291,8 @@ t.test("queries and selectors of any size are answered in time", async (t) => {
   const queries: readonly [string, string, readonly number[]][] = [
     ["a label selector of 50 kB", `labelSelector=${"a".repeat(50_000)}`, [400]],
     ["8,000 values", `labelSelector=a+in+(${many(8000, (i) => `v${i}`)})`, [200]],
-    ["5,000 requirements", `labelSelector=${many(5000, (i) => `k${i}`)}`, [200]],
+    ["1,000 requirements", `labelSelector=${many(1000, (i) => `k${i}`)}`, [200]],
+    ["5,000 requirements", `labelSelector=${many(5000, (i) => `k${i}`)}`, [400]],
     ["5,000 keys", many(5000, (i) => `k${i}=v`, "&"), [200]],
     ["5,000 times one key", many(5000, () => "limit=1", "&"), [200]],
     ["nested brackets", `labelSelector=${"(".repeat(20_000)}`, [400]],
