@@ -21,6 +21,10 @@ type Library = typeof import("uWebSockets.js");
 const corkBytesMax = 16 * 1024;
 /** An empty chunk ends a body, and nothing else makes this build send the head: JSON readers skip the space. */
 const blank = new Uint8Array([0x20]);
+
+/** The build's cork buffer has 16 KiB: a piece and its chunk framing fit, the first one with the head. */
+const pieceBytes = 16_000;
+const firstPieceBytes = 4_096;
 const empty = new Uint8Array(0);
 /** How often the timer of a slow upload is started anew, in milliseconds. */
 const rearmMs = 1_000;
@@ -472,12 +476,22 @@ class UwsStream implements AnswerStream {
     if (this.#front.closing) this.#res.writeHeader("Connection", "close");
   }
 
+  /**
+   * In pieces that fit the build's cork buffer. A larger write loses what does not fit when the peer is just then
+   * behind: the build flushes the buffer, sees that it could not, and forgets the rest.
+   */
   #send(chunk: Uint8Array): boolean {
-    this.#chunk = chunk;
-    this.#res.cork(this.#write);
+    let accepted = true;
+    for (let at = 0; at < chunk.length; ) {
+      const end = at + (this.#head === undefined ? pieceBytes : firstPieceBytes);
+      this.#chunk = end >= chunk.length && at === 0 ? chunk : chunk.subarray(at, end);
+      this.#res.cork(this.#write);
+      accepted &&= this.#accepted;
+      at = end;
+    }
     this.#chunk = blank;
     this.#wrote = true;
-    return this.#accepted;
+    return accepted;
   }
 
   write(chunk: Uint8Array): boolean {
