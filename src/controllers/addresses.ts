@@ -6,11 +6,11 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
 import type { LogView } from "../cache/view.ts";
+import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { heldBy, ownerOf } from "../request/allocate.ts";
 import { type ClaimKind, claim, claimPrefixes, readClaim, release, taken } from "../request/claims.ts";
 import type { Writers } from "../request/persist.ts";
-import { decodeStored } from "../request/represent.ts";
 
 /** Told what cannot be put right. */
 export type Report = (message: string, about: object) => void;

@@ -7,10 +7,10 @@ import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { recordTypes } from "../cache/view.ts";
+import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
 import { changed, commitRemoval, type StoredState, type WriteRequest, type Writers } from "../request/persist.ts";
-import { decodeStored } from "../request/represent.ts";
 import { systemUser } from "./bootstrap.ts";
 
 /** A write of an event, by key (relative to the prefix) and revision. */

@@ -9,11 +9,11 @@ import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/select.ts";
 import type { Location, LogView } from "../cache/view.ts";
+import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
 import { deleteItems } from "../request/delete.ts";
 import { readCurrent, storedObject, timeText, type WriteRequest, type Writers } from "../request/persist.ts";
-import { decodeStored } from "../request/represent.ts";
 import { patchObject } from "../request/write.ts";
 import { systemUser } from "./bootstrap.ts";
 

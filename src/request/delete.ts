@@ -5,6 +5,7 @@ import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import type { ApiObject, ObjectMeta } from "../api/object.ts";
 import { conflict, isStatus, notFound, Status, type StatusDetails } from "../api/status.ts";
 import type { Location, LogView } from "../cache/view.ts";
+import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
@@ -28,7 +29,6 @@ import {
   type Writers,
   type Written,
 } from "./persist.ts";
-import { decodeStored } from "./represent.ts";
 
 /** Finalizer that keeps an object until its dependents let go of it. */
 export const orphanFinalizer = "orphan";

@@ -7,6 +7,7 @@ import type { Eviction, PodDisruptionBudget, PodDisruptionBudgetStatus } from ".
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { badRequest, forbidden, isStatus, notFound, refuse, Status } from "../api/status.ts";
+import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { selects } from "../kinds/validation/selector.ts";
 import { deleteObject } from "./delete.ts";
@@ -21,7 +22,7 @@ import {
   type WriteRequest,
   type Writers,
 } from "./persist.ts";
-import { decodeStored, representRecord } from "./represent.ts";
+import { representRecord } from "./represent.ts";
 import { writeMerged } from "./write.ts";
 
 type Stored<T> = ApiObject & T;

@@ -7,10 +7,11 @@ import type { Resource } from "../api/scheme.ts";
 import { refuse, type Status } from "../api/status.ts";
 import { assert, unreachable } from "../base/assert.ts";
 import { quote } from "../codec/json.ts";
+import { decodeStored } from "../codec/stored.ts";
 import { type Cell, type Columns, columnsOf } from "../kinds/columns.ts";
 import { convert } from "../kinds/convert.ts";
 import type { Form } from "./negotiate.ts";
-import { decodeStored, represent, typeMetaBytes } from "./represent.ts";
+import { represent, typeMetaBytes } from "./represent.ts";
 
 /** The message of an object reduced to its metadata; its list's. */
 export const partialMessage = messageOf("meta/v1.PartialObjectMetadata");

@@ -13,6 +13,7 @@ import type { Clock } from "../base/clock.ts";
 import { encodeSelection } from "../cache/selection.ts";
 import type { LogView, Views } from "../cache/view.ts";
 import { encode, encodeForStore, Fault, parseJson } from "../codec/json.ts";
+import { decodeDocument, decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { convert } from "../kinds/convert.ts";
 import type { ServiceRanges } from "../kinds/ranges.ts";
@@ -22,7 +23,7 @@ import type { Trace } from "../observe/trace.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { changeTypes, type Refusal } from "../storage/store.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
-import { decodeDocument, decodeStored, represent } from "./represent.ts";
+import { represent } from "./represent.ts";
 
 /** What every write of one front shares. */
 export interface Writers {

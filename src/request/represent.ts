@@ -2,29 +2,13 @@
 // decoded, converted and encoded, which callers bound and cache as they need.
 
 import type { Identity } from "../api/identity.ts";
-import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import type { Value } from "../api/value.ts";
-import { assert } from "../base/assert.ts";
 import type { Location, LogView } from "../cache/view.ts";
-import { decode, encode, Fault, parseJson } from "../codec/json.ts";
+import { encode } from "../codec/json.ts";
+import { decodeStored } from "../codec/stored.ts";
 import { convert } from "../kinds/convert.ts";
 
 const encoder = new TextEncoder();
-
-/** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
-export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
-  const value = parseJson(bytes);
-  assert(!(value instanceof Fault), "A stored object is not JSON");
-  return decodeDocument(stored, value);
-}
-
-/** The same for bytes that were parsed before. */
-export function decodeDocument(stored: Resource, document: Value): ApiObject {
-  const object = decode<ApiObject>(stored.message, document);
-  assert(!(object instanceof Fault), "A stored object does not fit its type");
-  return object;
-}
 
 /** Whether objects are stored in the version of `resource`, so that nothing is converted. */
 export function isStoredVersion(resource: Resource): boolean {

@@ -8,13 +8,13 @@ import { isStatus, notFound, type Status } from "../api/status.ts";
 import type { Value, ValueMap } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { encode, toValue } from "../codec/json.ts";
+import { decodeStored } from "../codec/stored.ts";
 import { applyScale, scaleOf, validateScale } from "../kinds/scale.ts";
 import { type Config, checkFit, mergeConfig } from "./apply.ts";
 import type { Body } from "./body.ts";
 import { mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
 import { requestedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { type ReadInput, readObject } from "./read.ts";
-import { decodeStored } from "./represent.ts";
 import { type Merge, writeMerged } from "./write.ts";
 
 const encoder = new TextEncoder();

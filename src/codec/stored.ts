@@ -1,0 +1,20 @@
+// Objects out of the bytes the server itself stored: what does not fit there is a bug, not a client's mistake.
+import type { ApiObject } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
+import type { Value } from "../api/value.ts";
+import { assert } from "../base/assert.ts";
+import { decode, Fault, parseJson } from "./json.ts";
+
+/** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
+export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
+  const value = parseJson(bytes);
+  assert(!(value instanceof Fault), "A stored object is not JSON");
+  return decodeDocument(stored, value);
+}
+
+/** The same for bytes that were parsed before. */
+export function decodeDocument(stored: Resource, document: Value): ApiObject {
+  const object = decode<ApiObject>(stored.message, document);
+  assert(!(object instanceof Fault), "A stored object does not fit its type");
+  return object;
+}
