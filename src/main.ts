@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
+import { checkPluginNames } from "./admission/table.ts";
 import { identities } from "./api/identity.ts";
 import { systemClock } from "./base/clock.ts";
 import { countProcess } from "./boot/count.ts";
@@ -80,6 +81,8 @@ function readCommandLine(args: readonly string[]): Config {
   }
   const config = readConfig(values);
   if (typeof config === "string") die(config);
+  const plugins = checkPluginNames(config.admission.enabled, config.admission.disabled);
+  if (plugins !== undefined) die(plugins);
   const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
   if (typeof ranges === "string") die(ranges);
   return config;

@@ -1,21 +1,22 @@
 // NamespaceLifecycle: nothing is created in a namespace that is missing or going away, and the namespaces the system
 // lives in stay. The reference runs this before the kind's own rules, so a wrong name in a missing namespace is a 404.
 import { forbidden, notFound, refuse, type Status } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/select.ts";
-import type { LogView } from "../cache/view.ts";
-import type { AdmissionPlugin, Attributes } from "./table.ts";
+import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
 
 const namespaces = { group: "", resource: "namespaces" };
 
 /** Builds the plugin over the log of namespaces. */
-export function lifecycle(view: LogView, spell: (name: string) => string): AdmissionPlugin {
-  const immortal = new Set(["default", "kube-system", "kube-public"].map(spell));
+export function lifecycle({ objects, identity }: Environment): AdmissionPlugin {
+  const view = objects.view("", "v1", "namespaces");
+  assert(view !== undefined, "Namespaces are stored");
+  const immortal = new Set(["default", "kube-system", "kube-public"].map(identity.spell));
   const isTerminating = compileSelector({
     labels: [],
     fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
   });
   return {
-    plugin: "NamespaceLifecycle",
     mutate(attributes) {
       const { operation, resource, namespace, name } = attributes;
       const isNamespace = resource.group === "" && resource.resource === "namespaces";

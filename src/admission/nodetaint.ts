@@ -1,13 +1,12 @@
 // TaintNodesByCondition: a new node takes no pods before somebody found it ready.
 import type { Node } from "../api/gen/core_v1.ts";
-import type { AdmissionPlugin } from "./table.ts";
+import type { AdmissionPlugin, Environment } from "./plugin.ts";
 
 /** Builds the plugin. */
-export function nodeTaint(spell: (name: string) => string): AdmissionPlugin {
-  const key = spell("node.kubernetes.io/not-ready");
+export function nodeTaint({ identity }: Environment): AdmissionPlugin {
+  const key = identity.spell("node.kubernetes.io/not-ready");
   const effect = "NoSchedule";
   return {
-    plugin: "TaintNodesByCondition",
     mutate({ operation, resource, subresource, object }) {
       if (operation !== "create" || subresource !== "") return undefined;
       if (resource.group !== "" || resource.resource !== "nodes") return undefined;

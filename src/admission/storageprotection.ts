@@ -1,15 +1,14 @@
 // StorageObjectInUseProtection: claims and volumes get the finalizer that keeps them while they are in use. Whoever
 // watches their use takes it away.
-import type { AdmissionPlugin } from "./table.ts";
+import type { AdmissionPlugin, Environment } from "./plugin.ts";
 
 /** Builds the plugin. */
-export function storageProtection(spell: (name: string) => string): AdmissionPlugin {
+export function storageProtection({ identity }: Environment): AdmissionPlugin {
   const finalizers = new Map([
-    ["persistentvolumeclaims", spell("kubernetes.io/pvc-protection")],
-    ["persistentvolumes", spell("kubernetes.io/pv-protection")],
+    ["persistentvolumeclaims", identity.spell("kubernetes.io/pvc-protection")],
+    ["persistentvolumes", identity.spell("kubernetes.io/pv-protection")],
   ]);
   return {
-    plugin: "StorageObjectInUseProtection",
     mutate({ operation, resource, subresource, object }) {
       const finalizer = resource.group === "" ? finalizers.get(resource.resource) : undefined;
       if (operation !== "create" || subresource !== "" || finalizer === undefined || object === undefined)

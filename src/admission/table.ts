@@ -1,51 +1,47 @@
-// Admission: plugins a write passes, in the order of this table. Each may change the object (after defaulting, before
-// the kind's own rules) and each may refuse it (after validation). A plugin sees the attributes, never the request.
-import type { ApiObject } from "../api/object.ts";
-import type { Resource } from "../api/scheme.ts";
+// Admission: the plugins of the reference in its order, which of them run, and the run itself. Each may change the
+// object (after defaulting, before the kind's own rules) and each may refuse it (after validation).
 import type { Status } from "../api/status.ts";
-import type { User } from "../api/user.ts";
-import type { Views } from "../cache/view.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { nodeTaint } from "./nodetaint.ts";
+import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
 import { storageProtection } from "./storageprotection.ts";
 
-/** What is about to happen. */
-export interface Attributes {
-  readonly operation: "create" | "update" | "delete";
-  /** At the version of the request. */
-  readonly resource: Resource;
-  /** Empty for the object itself. */
-  readonly subresource: string;
-  readonly namespace: string;
-  /** Empty while a name is still to be generated. */
-  readonly name: string;
-  /** The new state; undefined for a delete. Plugins may change it in place while mutating. */
-  readonly object: ApiObject | undefined;
-  /** The state before; undefined for a create. */
-  readonly old: ApiObject | undefined;
-  readonly user: User;
-  readonly dryRun: boolean;
+interface Entry {
+  /** As flags name it. */
+  readonly plugin: string;
+  readonly byDefault: boolean;
+  readonly build: (environment: Environment) => AdmissionPlugin;
 }
 
-/** One plugin. Both methods return why the write is refused, or nothing. */
-export interface AdmissionPlugin {
-  readonly plugin: string;
-  mutate?(attributes: Attributes): Status | undefined | Promise<Status | undefined>;
-  validate?(attributes: Attributes): Status | undefined | Promise<Status | undefined>;
-}
+/** Every plugin, in the order they run (reference: AllOrderedPlugins of v1.23). */
+const entries: readonly Entry[] = [
+  { plugin: "NamespaceLifecycle", byDefault: true, build: lifecycle },
+  { plugin: "TaintNodesByCondition", byDefault: true, build: nodeTaint },
+  { plugin: "StorageObjectInUseProtection", byDefault: true, build: storageProtection },
+];
+
+/** Names of all plugins, in order. */
+export const pluginNames: readonly string[] = entries.map(({ plugin }) => plugin);
+
+/** Names of those that run when no flag says otherwise. */
+export const defaultPluginNames: readonly string[] = entries.filter((e) => e.byDefault).map(({ plugin }) => plugin);
 
 /** The plugins of a server, in the order they run. */
 export type Admission = readonly AdmissionPlugin[];
 
-/** Builds the plugins. `namespacePrefix` is the log namespaces are in; `spell` is the identity's. */
-export function admissionPlugins(views: Views, namespacePrefix: string, spell: (name: string) => string): Admission {
-  return [lifecycle(views.log(namespacePrefix), spell), nodeTaint(spell), storageProtection(spell)];
+/** Builds the plugins that `enabled` and `disabled` leave on. */
+export function admissionPlugins(environment: Omit<Environment, "settings">): Admission {
+  const { enabled, disabled, settings } = environment.config;
+  const on = entries.filter(
+    ({ plugin, byDefault }) => (byDefault && !disabled.includes(plugin)) || enabled.includes(plugin),
+  );
+  return on.map(({ plugin, build }) => build({ ...environment, settings: settings.get(plugin) }));
 }
 
 /** Runs the mutating half in order; the first refusal ends it. */
 export async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   for (const plugin of admission) {
-    const refused = plugin.mutate?.(attributes);
+    const refused = plugin.mutate?.(attributes, false);
     const status = refused instanceof Promise ? await refused : refused;
     if (status !== undefined) return status;
   }
@@ -60,4 +56,19 @@ export async function validate(admission: Admission, attributes: Attributes): Pr
     if (status !== undefined) return status;
   }
   return undefined;
+}
+
+/** What is wrong with the plugins two flags name; undefined when nothing is. */
+export function checkPluginNames(enabled: readonly string[], disabled: readonly string[]): string | undefined {
+  for (const [flag, names] of [
+    ["enable", enabled],
+    ["disable", disabled],
+  ] as const) {
+    const unknown = names.find((name) => !pluginNames.includes(name));
+    if (unknown !== undefined) {
+      return `--${flag}-admission-plugins: there is no plugin ${JSON.stringify(unknown)}; there are: ${pluginNames.join(", ")}`;
+    }
+  }
+  const both = enabled.find((name) => disabled.includes(name));
+  return both === undefined ? undefined : `${both} in both --enable-admission-plugins and --disable-admission-plugins`;
 }

@@ -2,9 +2,11 @@
 import { identities } from "../api/identity.ts";
 import { createScheme } from "../api/scheme.ts";
 import { createAuthenticator } from "../authn/tokens.ts";
+import { alwaysAllow } from "../authz/authorizer.ts";
 import { assert } from "../base/assert.ts";
 import { systemClock } from "../base/clock.ts";
 import { Fanout } from "../cache/fanout.ts";
+import { Objects } from "../cache/objects.ts";
 import { type OpenViews, openViews } from "../cache/views.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
@@ -113,6 +115,9 @@ class OpenServer implements FrontServer {
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       requestMsMax: config.requestTimeoutMs,
       authenticate: createAuthenticator(tokens),
+      authorizer: alwaysAllow,
+      objects: new Objects(scheme, this.#views),
+      admission: config.admission,
       ranges,
       serverAddress,
       health: this.#health(),

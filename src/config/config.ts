@@ -10,6 +10,15 @@ export type FrontName = "uws" | "node";
 /** The identities: api/identity.ts, which imports nothing from here, has the same two. */
 type IdentityName = "orch" | "kubernetes";
 
+/** What the flags say about admission. */
+export interface AdmissionConfig {
+  /** Names of plugins, beyond those that run by default. */
+  readonly enabled: readonly string[];
+  readonly disabled: readonly string[];
+  /** What --admission-control-config-file has for a plugin, by its name: JSON text. */
+  readonly settings: ReadonlyMap<string, string>;
+}
+
 /** The configuration of a server. Copied to every thread: plain data only. */
 export interface Config {
   readonly bindAddress: string;
@@ -34,6 +43,7 @@ export interface Config {
   /** As written; read by kinds/ranges.ts. */
   readonly serviceAddressRanges: string;
   readonly servicePortRange: string;
+  readonly admission: AdmissionConfig;
   /** Names of the controllers to run. */
   readonly controllers: readonly string[];
   /** Empty: none. */
@@ -60,6 +70,11 @@ export function readConfig(values: FlagValues): Config | string {
   if (typeof controllers === "string") return controllers;
   return {
     controllers,
+    admission: {
+      enabled: readNames(text("enable-admission-plugins")),
+      disabled: readNames(text("disable-admission-plugins")),
+      settings: new Map(),
+    },
     bindAddress: text("bind-address"),
     securePort: Number(text("secure-port")),
     tlsCertFile: text("tls-cert-file"),
@@ -82,6 +97,14 @@ export function readConfig(values: FlagValues): Config | string {
     logLevel: levelOf(Number(text("v")), text("log-level")),
     quietLogLevel: text("log-level"),
   };
+}
+
+/** A comma-separated list of names. */
+function readNames(list: string): string[] {
+  return list
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 }
 
 /** The controllers a list like `*,-name` asks for (reference: controller manager's --controllers). A text says what is wrong. */

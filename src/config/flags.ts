@@ -182,6 +182,20 @@ export const flags = [
     help: "API groups, versions and resources to switch on or off: key[=true|false], comma-separated.",
   },
   {
+    name: "enable-admission-plugins",
+    group: "Admission",
+    type: "string",
+    default: "",
+    help: "Admission plugins to run besides those that run by default, comma-separated; their order is fixed.",
+  },
+  {
+    name: "disable-admission-plugins",
+    group: "Admission",
+    type: "string",
+    default: "",
+    help: "Admission plugins that run by default and shall not, comma-separated.",
+  },
+  {
     name: "token-auth-file",
     group: "Authentication",
     type: "string",

@@ -5,6 +5,7 @@ import type { Binding, Pod } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { badRequest, conflict, isStatus, notFound, Status } from "../api/status.ts";
 import { validateBinding } from "../kinds/validation/pod.ts";
+import { attributesOf } from "./admit.ts";
 import { unknownResource } from "./info.ts";
 import { preconditionFailed } from "./merge.ts";
 import {
@@ -34,8 +35,8 @@ export async function bindPod(writers: Writers, asked: WriteRequest, body: ApiOb
   if (namespace !== "" && namespace !== request.namespace) {
     return badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
-  const { name, user, dryRun } = request;
-  const attributes = { ...request, operation: "create", name, object: binding, old: undefined, user, dryRun } as const;
+  const { name } = request;
+  const attributes = attributesOf(request, "create", binding, undefined);
   const refused = await mutate(writers.admission, attributes);
   if (refused !== undefined) return refused;
   if (sent !== name) return badRequest("name in URL does not match name in Binding object");

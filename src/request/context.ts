@@ -2,9 +2,12 @@
 import type { Identity } from "../api/identity.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { User } from "../api/user.ts";
+import type { Authorizer } from "../authz/authorizer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Fanout } from "../cache/fanout.ts";
+import type { Objects } from "../cache/objects.ts";
 import type { Views } from "../cache/view.ts";
+import type { AdmissionConfig } from "../config/config.ts";
 import type { ServiceRanges } from "../kinds/ranges.ts";
 import type { Observer } from "../observe/requests.ts";
 import type { StoreClient } from "../storage/client.ts";
@@ -34,6 +37,11 @@ export interface Server {
   readonly requestMsMax: number;
   /** The user of a request; undefined: no valid credentials. */
   readonly authenticate: (headers: Headers) => User | undefined;
+  /** Decides about every request, and what admission asks. */
+  readonly authorizer: Authorizer;
+  /** Decoded objects for authentication, authorization and admission. */
+  readonly objects: Objects;
+  readonly admission: AdmissionConfig;
   /** What services get addresses and ports from. */
   readonly ranges: ServiceRanges;
   /** `host:port` for discovery's server addresses. */

@@ -9,6 +9,7 @@ import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { attributesOf } from "./admit.ts";
 import { hasAddresses, releaseAll } from "./allocate.ts";
 import { kindGroup } from "./metadata.ts";
 import {
@@ -94,11 +95,9 @@ async function attempt(
   request: WriteRequest,
   options: DeleteOptions,
 ): Promise<Written | Status | typeof changed> {
-  const { resource, subresource, namespace, name, user, dryRun, trace } = request;
+  const { resource, namespace, name, trace } = request;
   const { identity } = writers.scheme;
-  const operation = "delete";
-  const attributes = { operation, resource, subresource, namespace, name, user, dryRun, object: undefined } as const;
-  const refused = await mutate(writers.admission, { ...attributes, old: undefined });
+  const refused = await mutate(writers.admission, attributesOf(request, "delete", undefined, undefined));
   if (refused !== undefined) return refused;
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
@@ -111,7 +110,7 @@ async function attempt(
   const stale = checkPreconditions(request, object.metadata, current, options);
   if (stale !== undefined) return stale;
   trace.done("validate");
-  const vetoed = await validate(writers.admission, { ...attributes, old: object });
+  const vetoed = await validate(writers.admission, attributesOf(request, "delete", undefined, object));
   if (vetoed !== undefined) return vetoed;
   trace.done("admit");
 

@@ -10,6 +10,7 @@ import { badRequest, forbidden, isStatus, notFound, refuse, Status } from "../ap
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { selects } from "../kinds/validation/selector.ts";
+import { attributesOf } from "./admit.ts";
 import { deleteObject } from "./delete.ts";
 import {
   type Current,
@@ -30,12 +31,12 @@ type Stored<T> = ApiObject & T;
 /** Deletes the pod a request names unless its disruption budget forbids it (429). */
 export async function evictPod(writers: Writers, asked: WriteRequest, body: ApiObject): Promise<Status> {
   const eviction = body as Stored<Eviction>;
-  const { name, user } = asked;
+  const { name } = asked;
   if (eviction.metadata.name !== name) return badRequest("name in URL does not match name in Eviction object");
   const options = optionsOf(eviction, asked.dryRun);
   if (isStatus(options)) return options;
   const dryRun = (options.dryRun ?? []).length > 0;
-  const attributes = { ...asked, operation: "create", object: eviction, old: undefined, user, dryRun } as const;
+  const attributes = attributesOf({ ...asked, dryRun }, "create", eviction, undefined);
   const refused = (await mutate(writers.admission, attributes)) ?? (await validate(writers.admission, attributes));
   if (refused !== undefined) return refused;
   const request = { ...asked, subresource: "", dryRun };

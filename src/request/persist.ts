@@ -25,12 +25,16 @@ import { changeTypes, type Refusal } from "../storage/store.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
 import { represent } from "./represent.ts";
 
-/** What every write of one front shares. */
-export interface Writers {
+/** What reads the present state and commits a new one. */
+export interface StoreAccess {
   readonly scheme: Scheme;
   readonly views: Views;
   readonly store: StoreClient;
   readonly clock: Clock;
+}
+
+/** What every write of one front shares. */
+export interface Writers extends StoreAccess {
   readonly admission: Admission;
   /** What services get addresses and ports from. */
   readonly ranges: ServiceRanges;
@@ -49,6 +53,8 @@ export interface WriteRequest {
   /** Who owns what this write changes, in managedFields. */
   readonly manager: string;
   readonly dryRun: boolean;
+  /** CreateOptions and so on as a document, for admission; absent: all defaults. */
+  readonly options?: Value | undefined;
   /** What is to be said about unknown and duplicate fields; absent: nothing. */
   readonly fields?: FieldReport | undefined;
   /** On the monotonic clock, in milliseconds: no try starts after it. */
@@ -93,7 +99,7 @@ export interface Committed {
 export const changed = "changed";
 
 /** The store's side of a resource: the version it is stored in, and its log. */
-export function storeOf(writers: Writers, resource: Resource): { stored: Resource; prefix: string; view: LogView } {
+export function storeOf(writers: StoreAccess, resource: Resource): { stored: Resource; prefix: string; view: LogView } {
   const { stored } = resource;
   assert(stored?.prefix !== undefined, `Nothing of ${resource.resource} is stored`);
   return { stored, prefix: stored.prefix, view: writers.views.log(stored.prefix) };
@@ -101,7 +107,7 @@ export function storeOf(writers: Writers, resource: Resource): { stored: Resourc
 
 /** The newest state of an object; undefined when there is none. */
 export function readCurrent(
-  writers: Writers,
+  writers: StoreAccess,
   resource: Resource,
   namespace: string,
   name: string,
@@ -124,12 +130,12 @@ export function readCurrent(
 }
 
 /** The current state decoded at the version it is stored in. */
-export function storedObject(writers: Writers, resource: Resource, current: Current): ApiObject {
+export function storedObject(writers: StoreAccess, resource: Resource, current: Current): ApiObject {
   return decodeDocument(storeOf(writers, resource).stored, current.document);
 }
 
 /** The current state decoded at the version of the request. */
-export function requestedObject(writers: Writers, resource: Resource, current: Current): ApiObject {
+export function requestedObject(writers: StoreAccess, resource: Resource, current: Current): ApiObject {
   const { stored } = storeOf(writers, resource);
   const object = decodeDocument(stored, current.document);
   return stored === resource ? object : convert(object, stored, resource, writers.scheme.identity);
@@ -172,7 +178,7 @@ export function timeText(milliseconds: number): string {
  * was. Answers its bytes; a change that changes nothing is not written. A Status when the store refuses.
  */
 export async function commitObject(
-  writers: Writers,
+  writers: StoreAccess,
   request: WriteRequest,
   name: string,
   object: ApiObject,

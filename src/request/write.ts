@@ -1,11 +1,13 @@
 // Create, update and patch: one path, in the order of DESIGN section 6. Read the current state, merge the request
 // into it, default, mutating admission, the kind's own preparation, validation, validating admission, and a commit
 // that holds only while nobody else changed the object; else from the top until the request's deadline.
+import { Notes } from "../admission/plugin.ts";
 import { mutate, validate } from "../admission/table.ts";
 import type { ApiObject } from "../api/object.ts";
 import { alreadyExists, isStatus, refuse, type Status } from "../api/status.ts";
 import { applyDefaults } from "../kinds/defaults.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { attributesOf } from "./admit.ts";
 import { allocate } from "./allocate.ts";
 import type { Body } from "./body.ts";
 import { afterRemoval } from "./delete.ts";
@@ -54,7 +56,12 @@ export function writeMerged(
   merge: Merge,
   tracks = true,
 ): Promise<Written | Status> {
-  return untilUnchanged(writers, request.deadline, () => attempt(writers, request, merge, tracks));
+  return untilUnchanged(writers, request.deadline, async () => {
+    const notes = new Notes();
+    const done = await attempt(writers, request, merge, tracks, notes);
+    if (notes.unsettled) await notes.settle(done !== changed && !isStatus(done));
+    return done;
+  });
 }
 
 /** One try, top to bottom. */
@@ -63,10 +70,11 @@ async function attempt(
   request: WriteRequest,
   merge: Merge,
   tracks: boolean,
+  notes: Notes,
 ): Promise<Written | Status | typeof changed> {
-  const { resource, subresource, namespace, trace } = request;
+  const { resource, namespace, dryRun, trace } = request;
   const { identity } = writers.scheme;
-  const warnings: string[] = [];
+  const { warnings } = notes;
 
   const current = request.name === "" ? undefined : readCurrent(writers, resource, namespace, request.name);
   const old = current === undefined ? undefined : requestedObject(writers, resource, current);
@@ -86,10 +94,7 @@ async function attempt(
   if (tracks) trackManagers(writers, request, object, current, old);
   trace.done("managers");
 
-  const operation = old === undefined ? "create" : "update";
-  const name = request.name || (object.metadata.name ?? "");
-  const { user, dryRun } = request;
-  const attributes = { operation, resource, subresource, namespace, name, object, old, user, dryRun } as const;
+  const attributes = attributesOf(request, old === undefined ? "create" : "update", object, old, notes);
   const refused = await mutate(writers.admission, attributes);
   if (refused !== undefined) return refused;
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);

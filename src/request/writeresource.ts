@@ -2,10 +2,10 @@
 // order the reference reads them, and nothing below knows of HTTP.
 import { type Admission, admissionPlugins } from "../admission/table.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
-import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { actionOf, readActionBody } from "./actions.ts";
+import { committer } from "./admit.ts";
 import { answerObject, formInput } from "./answer.ts";
 import { applyObject, readConfig } from "./apply.ts";
 import { readBody } from "./body.ts";
@@ -35,9 +35,9 @@ const admissions = new WeakMap<Server, Admission>();
 export function writersOf(server: Server): Writers {
   let admission = admissions.get(server);
   if (admission === undefined) {
-    const prefix = server.scheme.find("", "v1", "namespaces")?.prefix;
-    assert(prefix !== undefined, "Namespaces are stored");
-    admission = admissionPlugins(server.views, prefix, server.identity.spell);
+    const { scheme, identity, objects, clock, authorizer, admission: config } = server;
+    const commit = committer(server);
+    admission = admissionPlugins({ scheme, identity, objects, clock, authorizer, config, commit });
     admissions.set(server, admission);
   }
   const { scheme, views, store, clock, ranges } = server;

@@ -4,8 +4,10 @@ import { MessageChannel } from "node:worker_threads";
 import { type IdentityName, identities } from "../../src/api/identity.ts";
 import { createScheme, type Scheme } from "../../src/api/scheme.ts";
 import type { User } from "../../src/api/user.ts";
+import { alwaysAllow } from "../../src/authz/authorizer.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { Fanout } from "../../src/cache/fanout.ts";
+import { Objects } from "../../src/cache/objects.ts";
 import { type OpenViews, openViews } from "../../src/cache/views.ts";
 import { LogWriter } from "../../src/cache/writer.ts";
 import { limits } from "../../src/config/limits.ts";
@@ -125,6 +127,9 @@ export class InProcess {
       inflight: new Inflight(0, 0),
       requestMsMax: limits.requestMsMax,
       authenticate: () => this.user,
+      authorizer: alwaysAllow,
+      objects: new Objects(this.scheme, views),
+      admission: { enabled: [], disabled: [], settings: new Map() },
       ranges,
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
