@@ -130,3 +130,15 @@ export function podText(index: number, padding = 0): string {
     },
   });
 }
+
+/** Brings what is stored to 5 KiB, managed fields aside; a fresh pod has no status yet. */
+const bodyPadding = 1700;
+
+/** The body of a create: pod `index` without what the server sets, under a name of its own; labels in `more` are added. */
+export function podBody(index: number, name = `p${index}`, more: Readonly<Record<string, string>> = {}): string {
+  const pod = JSON.parse(podText(index, bodyPadding)) as { metadata: Record<string, unknown>; status?: unknown };
+  const { labels, annotations } = pod.metadata;
+  pod.metadata = { name, labels: { ...(labels as object), ...more }, annotations };
+  delete pod.status;
+  return JSON.stringify(pod);
+}

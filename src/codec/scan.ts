@@ -176,18 +176,25 @@ function readKey(reader: Reader): string {
 function readString(reader: Reader): string {
   const { text } = reader;
   const start = reader.at + 1;
-  let at = start;
+  const end = plainEnd(text, start);
+  if (text.charCodeAt(end) !== 34) return readEscaped(reader, start, end);
+  reader.at = end + 1;
+  return text.substring(start, end);
+}
+
+/**
+ * Where a run of characters that stand for themselves ends. A loop with nothing else in it: while a long string is
+ * read it may be compiled before anything that follows it ever ran, and V8 would then fall out of that code at the end
+ * of every string from there on.
+ */
+function plainEnd(text: string, from: number): number {
+  let at = from;
   for (;;) {
     const code = text.charCodeAt(at);
-    if (code === 34) {
-      reader.at = at + 1;
-      return text.substring(start, at);
-    }
     // NaN, the end, is not at least 32 either.
-    if (code === 92 || !(code >= 32)) break;
+    if (code === 34 || code === 92 || !(code >= 32)) return at;
     at += 1;
   }
-  return readEscaped(reader, start, at);
 }
 
 const escapes: Readonly<Record<string, string>> = {
@@ -210,18 +217,7 @@ function readEscaped(reader: Reader, start: number, first: number): string {
   let from = start;
   let at = first;
   let surrogates = false;
-  for (;;) {
-    const code = text.charCodeAt(at);
-    if (code === 34) break;
-    if (!(code >= 32)) {
-      reader.at = at;
-      stop(reader, "in string literal");
-      return "";
-    }
-    if (code !== 92) {
-      at += 1;
-      continue;
-    }
+  while (text.charCodeAt(at) === 92) {
     value += text.substring(from, at);
     const letter = text.charAt(at + 1);
     if (letter === "u") {
@@ -232,19 +228,22 @@ function readEscaped(reader: Reader, start: number, first: number): string {
       at += 6;
     } else {
       const char = escapes[letter];
-      if (char === undefined) {
-        reader.at = at + 1;
-        stop(reader, "in string escape code");
-        return "";
-      }
+      if (char === undefined) return stopString(reader, at + 1, "in string escape code");
       value += char;
       at += 2;
     }
     from = at;
+    at = plainEnd(text, at);
   }
+  if (text.charCodeAt(at) !== 34) return stopString(reader, at, "in string literal");
   reader.at = at + 1;
   value += text.substring(from, at);
   return surrogates ? value.replace(loneSurrogate, "\ufffd") : value;
+}
+
+function stopString(reader: Reader, at: number, context: string): string {
+  stopAt(reader, at, context);
+  return "";
 }
 
 /** The four hexadecimal digits of an escape; -1 after a fault. */
