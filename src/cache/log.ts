@@ -154,6 +154,11 @@ export class Log implements LogView {
     return hold;
   }
 
+  isCurrent(at: Location): boolean {
+    const entry = this.#byNumber.get(segmentOf(at))?.entries[indexOf(at)];
+    return entry?.live === true && entry.at === at;
+  }
+
   typeOf(at: Location): number {
     return this.#segmentOf(at).type(indexOf(at));
   }

@@ -39,6 +39,9 @@ export interface LogView {
    */
   hold(): Hold;
 
+  /** Whether a location, of any age, is the live record of its key as of the last drain(). */
+  isCurrent(at: Location): boolean;
+
   // Reading a record. The slices are views of shared memory.
   typeOf(at: Location): number;
   revisionOf(at: Location): number;

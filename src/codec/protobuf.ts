@@ -96,12 +96,20 @@ export function encodeMessage(message: Message, object: object): Uint8Array<Arra
   return Uint8Array.from(writer.bytes());
 }
 
-/** Key and length in front of an item of a list, whose message is `bytes` long. */
-export function listItemHead(bytes: number): Uint8Array<ArrayBuffer> {
-  writer.reset();
-  writer.varint(bytes);
-  writer.varint(itemsKey);
-  return Uint8Array.from(writer.bytes());
+/** The longest putListItemHead() gets: a key and the length of a message in memory. */
+export const listItemHeadBytesMax = 6;
+
+/** Writes key and length of a list's item, whose message is `bytes` long, at `at`; returns the byte after them. */
+export function putListItemHead(target: Uint8Array, at: number, bytes: number): number {
+  let next = at;
+  target[next++] = itemsKey;
+  for (let rest = bytes; ; rest >>>= 7) {
+    if (rest < 0x80) {
+      target[next++] = rest;
+      return next;
+    }
+    target[next++] = (rest & 0x7f) + 0x80;
+  }
 }
 
 /** The document of an object whose message is there. */

@@ -156,9 +156,9 @@ export const limits = {
   profileSecondsMax: 60,
   /** Chunk a list is gathered into. */
   listChunkBytes: 1 * MiB,
-  /** Bytes of records in protobuf a front keeps: about 20,000 pods. Lists and watches share them. */
+  /** Bytes of records in protobuf a front keeps: about 12,000 pods. Lists and watches share them. */
   protoCacheBytesMax: 64 * MiB,
-  /** Bytes of a protobuf list kept between measuring and writing it; what lies beyond is encoded twice. */
+  /** Bytes of a protobuf list kept between measuring and writing it, of what the cache does not take; the rest is encoded twice. */
   protoListKeptBytesMax: 16 * MiB,
   /** How long a hold may keep segments from being recycled. */
   holdMsMax: 60_000,

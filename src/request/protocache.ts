@@ -1,7 +1,8 @@
 // Protobuf of records that were asked for before. A record never changes and its location is never given to another,
 // so its message is encoded once per front and version, for all lists and groups of watchers that want it, as long as
-// it is wanted. Two generations: what is found in the old one moves to the young one; when that is full it becomes the
-// old one, and the old one is forgotten.
+// there is room. When there is none, records nobody would list any more go first. A list that goes on through more than
+// fits would throw out each message just before it is asked for again if the oldest or the least used one went: what
+// goes is drawn at random, and a list gets room only now and then, so that it finds about what fits.
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Location, LogView } from "../cache/view.ts";
@@ -10,57 +11,131 @@ import { limits } from "../config/limits.ts";
 import { objectOf } from "./protoanswer.ts";
 import { represent } from "./represent.ts";
 
-type Messages = Map<Location, Uint8Array>;
-type Generation = Map<LogView, Map<Resource, Messages>>;
+/** What an entry costs besides its bytes. */
+const overheadBytes = 300;
+/** Entries looked at for one that is no longer current. */
+const looksMax = 8;
+/** One in so many messages of a list gets the room of another one. */
+const listShare = 8;
+
+interface Entry {
+  readonly shelf: ProtoShelf;
+  readonly at: Location;
+  readonly message: Uint8Array;
+  /** Where the entry stands among all. */
+  index: number;
+}
 
 /** Messages of records, by log and version. */
 export class ProtoCache {
   readonly #bytesMax: number;
-  #young: Generation = new Map();
-  #old: Generation = new Map();
-  /** Bytes of the young generation. */
+  readonly #random: () => number;
+  readonly #shelves = new Map<LogView, Map<Resource, ProtoShelf>>();
+  /** In no order. */
+  readonly #entries: Entry[] = [];
   #bytes = 0;
 
-  /** Keeps at most `bytesMax`, both generations together. */
-  constructor(bytesMax: number) {
+  /** Keeps at most `bytesMax`. `random` draws from [0, 1). */
+  constructor(bytesMax: number, random: () => number) {
     this.#bytesMax = bytesMax;
+    this.#random = random;
   }
 
-  /** The message of a record at the version of `resource`, without an envelope. Nobody changes it. */
-  message(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
-    const young = messagesOf(this.#young, view, resource);
-    const known = young.get(at);
-    if (known !== undefined) return known;
-    const message =
-      this.#old.get(view)?.get(resource)?.get(at) ??
-      encodeMessage(resource.message, objectOf(resource.message, represent(resource, identity, view.object(at))));
-    young.set(at, message);
-    this.#bytes += message.length + overheadBytes;
-    if (this.#bytes > this.#bytesMax / 2) {
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#bytes = 0;
+  /** Bytes kept, with what they cost besides. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The messages of one log at the version of `resource`. */
+  shelf(view: LogView, resource: Resource, identity: Identity): ProtoShelf {
+    let byResource = this.#shelves.get(view);
+    if (byResource === undefined) {
+      byResource = new Map();
+      this.#shelves.set(view, byResource);
     }
-    return message;
+    let shelf = byResource.get(resource);
+    if (shelf === undefined) {
+      shelf = new ProtoShelf(this, view, resource, identity);
+      byResource.set(resource, shelf);
+    }
+    return shelf;
+  }
+
+  /** For shelves: keeps a message if there is room, or if it gets the room of another one. */
+  keep(shelf: ProtoShelf, at: Location, message: Uint8Array, isListed: boolean): Entry | undefined {
+    const bytes = message.length + overheadBytes;
+    if (bytes > this.#bytesMax) return undefined;
+    for (let look = 0; look < looksMax && this.#bytes + bytes > this.#bytesMax; look += 1) {
+      const entry = this.#draw();
+      if (!entry.shelf.view.isCurrent(entry.at)) this.#drop(entry);
+    }
+    if (this.#bytes + bytes > this.#bytesMax && isListed && this.#random() * listShare >= 1) return undefined;
+    while (this.#bytes + bytes > this.#bytesMax) this.#drop(this.#draw());
+    const entry = { shelf, at, message, index: this.#entries.length };
+    this.#entries.push(entry);
+    this.#bytes += bytes;
+    return entry;
+  }
+
+  /** Any entry; there is one. */
+  #draw(): Entry {
+    return this.#entries[Math.floor(this.#random() * this.#entries.length)] as Entry;
+  }
+
+  #drop(entry: Entry): void {
+    entry.shelf.forget(entry.at);
+    this.#bytes -= entry.message.length + overheadBytes;
+    const last = this.#entries.pop();
+    if (last === undefined || last === entry) return;
+    this.#entries[entry.index] = last;
+    last.index = entry.index;
   }
 }
 
-/** What an entry costs besides its bytes. */
-const overheadBytes = 200;
+/** The messages of one log at one version. */
+export class ProtoShelf {
+  readonly view: LogView;
+  readonly #cache: ProtoCache;
+  readonly #resource: Resource;
+  readonly #identity: Identity;
+  readonly #entries = new Map<Location, Entry>();
 
-function messagesOf(generation: Generation, view: LogView, resource: Resource): Messages {
-  let byResource = generation.get(view);
-  if (byResource === undefined) {
-    byResource = new Map();
-    generation.set(view, byResource);
+  constructor(cache: ProtoCache, view: LogView, resource: Resource, identity: Identity) {
+    this.#cache = cache;
+    this.view = view;
+    this.#resource = resource;
+    this.#identity = identity;
   }
-  let messages = byResource.get(resource);
-  if (messages === undefined) {
-    messages = new Map();
-    byResource.set(resource, messages);
+
+  /** The message of a record that is an event, without an envelope: many watchers want it. Nobody changes it. */
+  message(at: Location): Uint8Array {
+    return this.#entries.get(at)?.message ?? this.#encoded(at, false);
   }
-  return messages;
+
+  /** The same for an item of a list. */
+  listed(at: Location): Uint8Array {
+    return this.#entries.get(at)?.message ?? this.#encoded(at, true);
+  }
+
+  /** Whether the message of a record is kept. */
+  has(at: Location): boolean {
+    return this.#entries.has(at);
+  }
+
+  #encoded(at: Location, isListed: boolean): Uint8Array {
+    const { message } = this.#resource;
+    const json = represent(this.#resource, this.#identity, this.view.object(at));
+    const encoded = encodeMessage(message, objectOf(message, json));
+    const entry = this.#cache.keep(this, at, encoded, isListed);
+    if (entry !== undefined) this.#entries.set(at, entry);
+    return encoded;
+  }
+
+  /** For the cache: an entry goes. */
+  forget(at: Location): void {
+    this.#entries.delete(at);
+  }
 }
 
 /** The cache of this front. */
-export const protoCache = new ProtoCache(limits.protoCacheBytesMax);
+export const protoCache = new ProtoCache(limits.protoCacheBytesMax, Math.random);

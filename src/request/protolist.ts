@@ -1,14 +1,17 @@
 // A list in protobuf. Its envelope begins with the length of all of it, so every item is encoded before the first byte
-// leaves, a few milliseconds at a time. Messages are kept up to limits.protoListKeptBytesMax; beyond, only their lengths
-// count, and they are encoded again when their turn comes (unless the front's cache has them).
-import type { ListMeta } from "../api/gen/meta_v1.ts";
-import { encodeMessage, listFoot, listHead, listItemHead } from "../codec/protobuf.ts";
+// leaves, a few milliseconds at a time. What the front's cache does not take is kept up to limits.protoListKeptBytesMax;
+// beyond, only lengths count, and items are encoded again when their turn comes.
+import type { Location } from "../cache/view.ts";
+import { encodeMessage, listFoot, listHead, listItemHeadBytesMax, putListItemHead } from "../codec/protobuf.ts";
 import { limits } from "../config/limits.ts";
 import { type FormWriter, partialListMessage, partialMessage } from "./form.ts";
 import { listMessageOf, objectOf } from "./protoanswer.ts";
-import { protoCache } from "./protocache.ts";
+import { type ProtoShelf, protoCache } from "./protocache.ts";
 import type { ListAnswer, ReadInput } from "./read.ts";
 import type { Chunks } from "./stream.ts";
+
+/** Looking at the clock costs as much as a cached item: once in so many is enough. */
+const itemsPerLook = 16;
 
 /** The chunks of a list in protobuf. */
 export class ProtoList implements Chunks {
@@ -17,18 +20,22 @@ export class ProtoList implements Chunks {
   readonly #list: ListAnswer;
   /** Undefined: items in their own form; else their metadata alone. */
   readonly #form: FormWriter | undefined;
-  /** Messages of the first items. */
-  readonly #kept: Uint8Array[] = [];
-  #itemsBytes = 0;
+  readonly #shelf: ProtoShelf;
+  /** Messages the cache does not have, by location. */
+  readonly #kept = new Map<Location, Uint8Array>();
   #keptBytes = 0;
+  /** What follows the list's head, without its foot. */
+  #itemsBytes = 0;
   /** Items measured, later items written. */
   #index = 0;
-  #started = false;
+  /** What chunks are gathered in; there since the first one. */
+  #scratch: Uint8Array | undefined;
 
   constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined) {
     this.#input = input;
     this.#list = list;
     this.#form = form;
+    this.#shelf = protoCache.shelf(list.view, input.resource, input.identity);
   }
 
   /** Encodes the next items to know their length; false when all are known. Called before next(), turn by turn. */
@@ -36,47 +43,58 @@ export class ProtoList implements Chunks {
     const { items } = this.#list;
     const until = performance.now() + limits.sliceMsMax;
     while (this.#index < items.length) {
-      // Looking at the clock costs as much as a cached item: once in sixteen is enough.
-      const batch = Math.min(this.#index + 16, items.length);
-      for (; this.#index < batch; this.#index += 1) this.#measureItem();
+      const batch = Math.min(this.#index + itemsPerLook, items.length);
+      for (; this.#index < batch; this.#index += 1) this.#measureItem(items[this.#index] ?? 0);
       if (performance.now() > until) return true;
     }
     this.#index = 0;
     return false;
   }
 
-  #measureItem(): void {
-    const message = this.#message(this.#index);
-    this.#itemsBytes += message.length + listItemHead(message.length).length;
-    // The kept ones are the first ones: after one that does not fit none is kept.
-    const fits = this.#kept.length === this.#index;
-    if (!fits || this.#keptBytes + message.length > limits.protoListKeptBytesMax) return;
-    this.#kept.push(message);
+  #measureItem(at: Location): void {
+    const message = this.#message(at);
+    this.#itemsBytes += message.length + putListItemHead(itemHead, 0, message.length);
+    const isKept = this.#form === undefined && this.#shelf.has(at);
+    if (isKept || this.#keptBytes + message.length > limits.protoListKeptBytesMax) return;
+    this.#kept.set(at, message);
     this.#keptBytes += message.length;
   }
 
+  /** The next chunk; it is good until the one after it is asked for. */
   next(): Uint8Array {
-    const { items, metadata } = this.#list;
-    const parts: Uint8Array[] = [];
-    if (!this.#started) {
-      parts.push(this.#head(metadata));
-      this.#started = true;
-    }
+    const { items } = this.#list;
+    const first = this.#scratch === undefined;
+    const head = first ? this.#head() : nothing;
+    const rest = head.length + this.#itemsBytes + listFoot.length;
+    const scratch = this.#scratch ?? new Uint8Array(Math.max(Math.min(limits.listChunkBytes, rest), head.length));
+    this.#scratch = scratch;
+    scratch.set(head);
+    let used = head.length;
     const until = performance.now() + limits.sliceMsMax;
-    for (let bytes = 0; this.#index < items.length && bytes < limits.sliceBytesMax; this.#index += 1) {
-      if (bytes > 0 && performance.now() > until) break;
-      const message = this.#kept[this.#index] ?? this.#message(this.#index);
-      bytes += message.length;
-      parts.push(listItemHead(message.length), message);
+    for (; this.#index < items.length; this.#index += 1) {
+      if (used > 0 && this.#index % itemsPerLook === 0 && performance.now() > until) return scratch.subarray(0, used);
+      const message = this.#message(items[this.#index] ?? 0);
+      const needed = message.length + listItemHeadBytesMax;
+      if (used + needed + listFoot.length > scratch.length && rest > scratch.length) {
+        if (used > 0) return scratch.subarray(0, used);
+        return this.#large(message);
+      }
+      used = put(scratch, used, message);
     }
-    if (this.#index === items.length) {
-      parts.push(listFoot);
-      this.done = true;
-    }
-    return Buffer.concat(parts);
+    scratch.set(listFoot, used);
+    this.done = true;
+    return scratch.subarray(0, used + listFoot.length);
   }
 
-  #head(metadata: ListMeta): Uint8Array {
+  /** An item larger than the scratch gets a buffer of its own. */
+  #large(message: Uint8Array): Uint8Array {
+    const own = new Uint8Array(message.length + listItemHeadBytesMax);
+    this.#index += 1;
+    return own.subarray(0, put(own, 0, message));
+  }
+
+  #head(): Uint8Array {
+    const { metadata } = this.#list;
     if (this.#form !== undefined) {
       const { kind, apiVersion } = this.#form.listType;
       return listHead(partialListMessage, { apiVersion, kind, metadata }, this.#itemsBytes);
@@ -86,11 +104,21 @@ export class ProtoList implements Chunks {
     return listHead(message, { apiVersion, kind: listKind, metadata }, this.#itemsBytes);
   }
 
-  #message(index: number): Uint8Array {
-    const { resource, identity } = this.#input;
-    const { items, view } = this.#list;
-    const at = items[index] ?? 0;
-    if (this.#form === undefined) return protoCache.message(view, at, resource, identity);
-    return encodeMessage(partialMessage, objectOf(partialMessage, this.#form.item(view.object(at))));
+  #message(at: Location): Uint8Array {
+    const kept = this.#kept.size > 0 ? this.#kept.get(at) : undefined;
+    if (kept !== undefined) return kept;
+    if (this.#form === undefined) return this.#shelf.listed(at);
+    return encodeMessage(partialMessage, objectOf(partialMessage, this.#form.item(this.#list.view.object(at))));
   }
+}
+
+const nothing = new Uint8Array(0);
+/** Where heads are written only to be measured. */
+const itemHead = new Uint8Array(listItemHeadBytesMax);
+
+/** Writes an item's head and message; returns the byte after them. */
+function put(target: Uint8Array, at: number, message: Uint8Array): number {
+  const from = putListItemHead(target, at, message.length);
+  target.set(message, from);
+  return from + message.length;
 }

@@ -168,7 +168,7 @@ function protoForms(resource: Resource, identity: Identity): WatchForms {
       transform: (object, view, at) =>
         at === 0
           ? protoDocument(message, represent(resource, identity, object))
-          : encodeEnvelope(apiVersion, kind, protoCache.message(view, at, resource, identity)),
+          : encodeEnvelope(apiVersion, kind, protoCache.shelf(view, resource, identity).message(at)),
       framing: protoFraming,
       bookmark: new ProtoBookmark(message, bookmarkObject(resource, undefined)),
     },

@@ -43,6 +43,8 @@ function check(t: Test, view: LogView, model: Model, random: () => number): void
     const at = view.getAt(key.slice(0, Math.max(0, slash)), key.slice(slash + 1), from);
     if (view.revisionOf(at) !== record.revision) t.fail(`getAt(${key}, ${from})`);
     if (view.createRevisionOf(at) !== record.createRevision) t.fail(`createRevisionOf(${key}, ${from})`);
+    const isNewest = model.stateAt(head).get(key)?.revision === record.revision;
+    if (view.isCurrent(at) !== isNewest) t.fail(`isCurrent(${key}, ${from})`);
   }
   const position = view.positionAfter(from);
   if (position === undefined) {

@@ -77,6 +77,11 @@ export class FakeLog implements LogView {
     this.#live.set(key, this.#entries.length);
   }
 
+  isCurrent(at: Location): boolean {
+    const entry = this.#entry(at);
+    return at > this.#recycled && entry.type !== recordTypes.delete && this.#live.get(entry.key) === at;
+  }
+
   /** Forgets what is before a position. */
   recycle(position: number, floor: number): void {
     this.#recycled = position;
