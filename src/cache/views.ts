@@ -3,6 +3,7 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { assert } from "../base/assert.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
+import { nextTurn } from "../base/turn.ts";
 import { limits } from "../config/limits.ts";
 import { Log } from "./log.ts";
 import type { ToFront, ToWriter } from "./messages.ts";
@@ -180,7 +181,7 @@ class FrontViews implements OpenViews {
       this.#tell();
       const rung = this.#words.waitForRing(seen);
       // Rung already: others get their turn first.
-      if (rung === undefined) await new Promise((resolve) => setImmediate(resolve));
+      if (rung === undefined) await nextTurn();
       else await rung;
     }
   }

@@ -5,6 +5,7 @@ import type { Service } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
+import { nextTurn } from "../base/turn.ts";
 import type { LogView } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
@@ -74,7 +75,7 @@ export class AddressRepair {
   async #claimMissing(): Promise<boolean> {
     let well = true;
     for (const [index, key] of keysOf(this.#view).entries()) {
-      if (index % limits.claimsPerTurn === 0) await turn();
+      if (index % limits.claimsPerTurn === 0) await nextTurn();
       const service = this.#service(key);
       if (service === undefined) continue;
       const owner = ownerOf(service);
@@ -98,7 +99,7 @@ export class AddressRepair {
       const view = this.#writers.views.log(claimPrefixes[kind]);
       view.drain();
       for (const [index, what] of keysOf(view).entries()) {
-        if (index % limits.claimsPerTurn === 0) await turn();
+        if (index % limits.claimsPerTurn === 0) await nextTurn();
         const found = readClaim(view, what);
         if (found === undefined) continue;
         this.#view.drain();
@@ -125,8 +126,4 @@ function keysOf(view: LogView): string[] {
   const keys: string[] = [];
   view.scan("", "", 0, (_at, key) => keys.push(key) > 0);
   return keys;
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

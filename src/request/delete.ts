@@ -4,6 +4,7 @@ import { mutate, validate } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import type { ApiObject, ObjectMeta } from "../api/object.ts";
 import { conflict, isStatus, notFound, Status, type StatusDetails } from "../api/status.ts";
+import { nextTurn } from "../base/turn.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
@@ -70,7 +71,7 @@ export async function deleteItems(
     while (next < keys.length && refusal === undefined) {
       // A dry run, and what is being deleted already, waits for no commit.
       if (performance.now() > turnEnds) {
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await nextTurn();
         turnEnds = performance.now() + limits.sliceMsMax;
         continue;
       }

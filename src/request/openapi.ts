@@ -15,6 +15,7 @@ import {
 import { addScalar, definitionsOf, type Schema, type SchemaContext } from "../api/openapischema.ts";
 import type { Message } from "../api/schema.ts";
 import type { Scheme } from "../api/scheme.ts";
+import { nextTurn } from "../base/turn.ts";
 import { encodeDefinition, encodeFrame, encodePath } from "../codec/openapiproto.ts";
 import { limits } from "../config/limits.ts";
 import type { Server } from "./context.ts";
@@ -180,7 +181,7 @@ class Slices {
 
   async next(): Promise<void> {
     if (performance.now() - this.#since < limits.sliceMsMax) return;
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     this.#since = performance.now();
   }
 }

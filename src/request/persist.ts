@@ -10,6 +10,7 @@ import type { User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
+import { nextTurn } from "../base/turn.ts";
 import { encodeSelection } from "../cache/selection.ts";
 import type { LogView, Views } from "../cache/view.ts";
 import { encode, encodeForStore, Fault, parseJson } from "../codec/json.ts";
@@ -253,7 +254,7 @@ export async function untilUnchanged<T>(
     const result = await attempt();
     if (result !== changed) return result;
     // The change that won is published by now or will be in a turn of the loop or two.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     if (writers.clock.monotonic() >= deadline) return timedOut;
   }
 }

@@ -8,6 +8,7 @@ import type { Selector } from "../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { copyBytes, copyOf } from "../base/copy.ts";
+import { nextTurn } from "../base/turn.ts";
 import type { Hold, Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
@@ -195,7 +196,7 @@ async function chunksOf(
   const chunks = new ProtoList(input, list, form);
   // The length stands in front of a list in protobuf.
   while (chunks.measure()) {
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     if (hold.expired || reply.exchange.aborted) return undefined;
   }
   return chunks;

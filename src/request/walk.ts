@@ -2,6 +2,7 @@
 // the first piece reads the state as it is, the others the same state as of its revision, which a hold keeps readable.
 import type { Selector } from "../api/selector.ts";
 import type { Status } from "../api/status.ts";
+import { nextTurn } from "../base/turn.ts";
 import { compileSelector, examinationCost } from "../cache/select.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
@@ -43,7 +44,7 @@ export async function walk(input: WalkInput): Promise<Page | Status> {
   const hold = input.view.hold();
   try {
     do {
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await nextTurn();
       if (hold.expired || input.aborted()) return timedOut;
     } while (!steps.step(input.revision));
   } finally {
