@@ -5,13 +5,13 @@ import type { Event } from "../api/gen/core_v1.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
+import { nextTurn } from "../base/turn.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { recordTypes } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
-import { noTrace } from "../observe/trace.ts";
-import { changed, commitRemoval, type StoredState, type WriteRequest, type Writers } from "../request/persist.ts";
-import { systemUser } from "./bootstrap.ts";
+import { changed, commitRemoval, type StoredState, type Writers } from "../request/persist.ts";
+import { Actor } from "./actor.ts";
 
 /** A write of an event, by key (relative to the prefix) and revision. */
 interface Note {
@@ -39,6 +39,7 @@ const usualPace: ExpiryPace = {
 /** Runs from start() to stop(). */
 export class EventExpirer {
   readonly #writers: Writers;
+  readonly #actor: Actor;
   readonly #ttlMs: number;
   readonly #pace: ExpiryPace;
   readonly #events: Resource;
@@ -57,6 +58,7 @@ export class EventExpirer {
 
   constructor(writers: Writers, ttlMs: number, pace: ExpiryPace = usualPace) {
     this.#writers = writers;
+    this.#actor = new Actor(writers, "kube-controller-manager");
     this.#ttlMs = ttlMs;
     this.#pace = pace;
     this.#notes = new Notes(ttlMs);
@@ -97,7 +99,7 @@ export class EventExpirer {
     this.#position = this.#view.head;
     for (let after: string | undefined = ""; after !== undefined && reading === this.#reading; ) {
       after = this.#readSome(after, upTo);
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
   }
 
@@ -163,18 +165,8 @@ export class EventExpirer {
     this.#view.drain();
     const at = this.#view.get(namespace, name);
     if (at === 0 || this.#view.revisionOf(at) !== note.revision) return;
-    const { clock, scheme } = this.#writers;
-    const request: WriteRequest = {
-      resource: this.#events,
-      subresource: "",
-      namespace,
-      name,
-      user: systemUser(scheme.identity.spell),
-      manager: scheme.identity.spell("kube-controller-manager"),
-      dryRun: false,
-      deadline: clock.monotonic() + limits.requestMsMax,
-      trace: noTrace,
-    };
+    // Past the rules of deletes: an event's end asks nobody.
+    const request = this.#actor.request({ resource: this.#events, namespace, name });
     const done = await commitRemoval(this.#writers, request, this.#stateAt(at, note.revision));
     // Another write has a note of its own.
     if (isStatus(done)) this.#refused.push(note);

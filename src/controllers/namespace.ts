@@ -11,11 +11,8 @@ import { compileSelector } from "../cache/select.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
-import { noTrace } from "../observe/trace.ts";
-import { deleteItems } from "../request/delete.ts";
-import { readCurrent, storedObject, timeText, type WriteRequest, type Writers } from "../request/persist.ts";
-import { patchObject } from "../request/write.ts";
-import { systemUser } from "./bootstrap.ts";
+import { readCurrent, storedObject, timeText, type Writers } from "../request/persist.ts";
+import { Actor } from "./actor.ts";
 
 /** Told what went wrong; the controller tries again. */
 export type Report = (message: string, cause: Status | unknown) => void;
@@ -46,6 +43,7 @@ interface Remains {
 /** Runs from start() to stop(). */
 export class NamespaceController {
   readonly #writers: Writers;
+  readonly #actor: Actor;
   readonly #report: Report;
   readonly #namespaces: Resource;
   readonly #view: LogView;
@@ -67,6 +65,7 @@ export class NamespaceController {
 
   constructor(writers: Writers, report: Report) {
     this.#writers = writers;
+    this.#actor = new Actor(writers, "kube-controller-manager");
     this.#report = report;
     const namespaces = writers.scheme.find("", "v1", "namespaces")?.stored;
     assert(namespaces?.prefix !== undefined, "Namespaces are stored");
@@ -162,7 +161,7 @@ export class NamespaceController {
     const left = finalizers.filter((f) => f !== this.#finalizer);
     if (left.length === finalizers.length) return [];
     const patch: Value = new Map([["spec", new Map([["finalizers", left]])]]);
-    const done = await patchObject(this.#writers, this.#request(name, "finalize"), { type: "merge", patch });
+    const done = await this.#actor.patch({ resource: this.#namespaces, name, subresource: "finalize" }, patch);
     if (!isStatus(done)) this.#removed.add(name);
     else if (done.reason !== "NotFound") {
       this.#report(`Letting namespace ${name} go failed`, done);
@@ -186,8 +185,8 @@ export class NamespaceController {
     const view = this.#writers.views.log(resource.prefix ?? "");
     const items = locate(view, name);
     if (items.length === 0) return;
-    const request = { ...this.#request("", ""), resource, namespace: name };
-    const refused = await deleteItems(this.#writers, request, view, items, { propagationPolicy: "Background" });
+    const options = { propagationPolicy: "Background" };
+    const refused = await this.#actor.deleteItems({ resource, namespace: name }, view, items, options);
     remains.refusal ??= refused;
     if (resource.group === "" && resource.resource === "persistentvolumeclaims") await this.#unprotect(name, resource);
     const left = locate(view, name);
@@ -209,9 +208,8 @@ export class NamespaceController {
       const finalizers = metadata.finalizers ?? [];
       const left = finalizers.filter((finalizer) => finalizer !== this.#claimFinalizer);
       if (left.length === finalizers.length || metadata.deletionTimestamp === undefined) continue;
-      const request = { ...this.#request(metadata.name ?? "", ""), resource: claims, namespace: name };
-      const patch: Value = new Map([["metadata", new Map([["finalizers", left]])]]);
-      const done = await patchObject(this.#writers, request, { type: "merge", patch });
+      const claim = { resource: claims, namespace: name, name: metadata.name ?? "" };
+      const done = await this.#actor.patch(claim, new Map([["metadata", new Map([["finalizers", left]])]]));
       if (isStatus(done) && done.reason !== "NotFound")
         this.#report(`Unprotecting claim ${metadata.name} failed`, done);
     }
@@ -243,24 +241,9 @@ export class NamespaceController {
     const list = after.map((condition) => new Map<string, Value>(Object.entries(condition) as [string, string][]));
     const patch: Value = new Map([["status", new Map([["conditions", list]])]]);
     const name = namespace.metadata.name ?? "";
-    const done = await patchObject(this.#writers, this.#request(name, "status"), { type: "merge", patch });
+    const done = await this.#actor.patch({ resource: this.#namespaces, name, subresource: "status" }, patch);
     if (isStatus(done) && done.reason !== "NotFound") this.#report(`Updating namespace ${name} failed`, done);
     return !isStatus(done);
-  }
-
-  #request(name: string, subresource: string): WriteRequest {
-    const { scheme, clock } = this.#writers;
-    return {
-      resource: this.#namespaces,
-      subresource,
-      namespace: "",
-      name,
-      user: systemUser(scheme.identity.spell),
-      manager: scheme.identity.spell("kube-controller-manager"),
-      dryRun: false,
-      deadline: clock.monotonic() + limits.requestMsMax,
-      trace: noTrace,
-    };
   }
 }
 

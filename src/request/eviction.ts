@@ -7,6 +7,7 @@ import type { Eviction, PodDisruptionBudget, PodDisruptionBudgetStatus } from ".
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { badRequest, forbidden, isStatus, notFound, refuse, Status } from "../api/status.ts";
+import { systemUser } from "../api/user.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { selects } from "../kinds/validation/selector.ts";
@@ -95,19 +96,15 @@ async function charge(writers: Writers, request: WriteRequest, pod: Stored<Pod>)
   // A pod that is not ready is not counted as healthy, and its end costs nothing while enough others are.
   if (!isReady(pod) && currentHealthy >= desiredHealthy && desiredHealthy > 0) return true;
   const name = budget.metadata.name ?? "";
-  const manager = writers.scheme.identity.spell("kube-apiserver");
-  const write = { ...request, resource, subresource: "status", name, user: systemUser(writers), manager };
+  const { identity } = writers.scheme;
+  const manager = identity.spell("kube-apiserver");
+  const write = { ...request, resource, subresource: "status", name, user: systemUser(identity), manager };
   const done = await writeMerged(writers, write, (current) => {
     if (current === undefined) return notFound(resource, name);
     const latest = requestedObject(writers, resource, current) as Stored<PodDisruptionBudget>;
     return spend(latest, request.name, timeText(writers.clock.now()));
   });
   return isStatus(done) ? done : false;
-}
-
-function systemUser(writers: Writers): WriteRequest["user"] {
-  const name = writers.scheme.identity.spell("system:apiserver");
-  return { name, uid: "", groups: ["system:masters"], extra: new Map() };
 }
 
 function budgetsOf(

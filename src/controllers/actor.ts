@@ -1,0 +1,98 @@
+// How a controller changes objects: through the write path that clients use, defaults, admission, validation and field
+// managers included, under a user and a manager of its own. One Actor per controller; each call is one request with a
+// deadline of its own, and its answer is what a client would read.
+import type { DeleteOptions } from "../api/gen/meta_v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
+import { badRequest, notFound, type Status } from "../api/status.ts";
+import { systemUser, type User } from "../api/user.ts";
+import type { Value } from "../api/value.ts";
+import type { Location, LogView } from "../cache/view.ts";
+import { Fault } from "../codec/json.ts";
+import { limits } from "../config/limits.ts";
+import { noTrace } from "../observe/trace.ts";
+import { Body, decodeAs } from "../request/body.ts";
+import { deleteItems, deleteObject } from "../request/delete.ts";
+import { requestedObject, type WriteRequest, type Writers, type Written } from "../request/persist.ts";
+import { createObject, patchObject, writeMerged } from "../request/write.ts";
+
+/** What a call is about. A resource is taken at the version it is given in. */
+export interface Target {
+  readonly resource: Resource;
+  /** Left out: the object is not in a namespace. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  /** Left out: the object itself. */
+  readonly subresource?: string;
+}
+
+/** One controller's hands. All methods answer the Status a client would get; none throws for what it is given. */
+export class Actor {
+  readonly #writers: Writers;
+  readonly #user: User;
+  readonly #manager: string;
+
+  /** `manager` owns in managedFields what is written; `userName` is left out for the server itself. Canonical spellings. */
+  constructor(writers: Writers, manager: string, userName?: string) {
+    const { identity } = writers.scheme;
+    this.#writers = writers;
+    this.#user = systemUser(identity, userName);
+    this.#manager = identity.spell(manager);
+  }
+
+  /** The request a call makes, for what this class has no method for. */
+  request({ resource, namespace = "", name, subresource = "" }: Target): WriteRequest {
+    return {
+      resource,
+      subresource,
+      namespace,
+      name,
+      user: this.#user,
+      manager: this.#manager,
+      dryRun: false,
+      deadline: this.#writers.clock.monotonic() + limits.requestMsMax,
+      trace: noTrace,
+    };
+  }
+
+  /** Creates an object; its name, or generateName, stands in `content`. 409 AlreadyExists when there is one. */
+  async create(target: Omit<Target, "name">, content: Value): Promise<Written | Status> {
+    const { resource } = target;
+    const decoded = decodeAs(resource, content);
+    if (decoded instanceof Fault) return badRequest(decoded.message);
+    return createObject(this.#writers, this.request({ ...target, name: "" }), new Body(resource, content, decoded));
+  }
+
+  /**
+   * Changes an object: `change` is given a copy of its newest state, and another one when somebody else was faster.
+   * A Status it answers ends the call. What it leaves as it was is not written. 404 when there is no such object.
+   */
+  update<T extends ApiObject>(target: Target, change: (object: T) => Status | undefined): Promise<Written | Status> {
+    const { resource, name } = target;
+    return writeMerged(this.#writers, this.request(target), (current) => {
+      if (current === undefined) return notFound(resource, name);
+      const object = requestedObject(this.#writers, resource, current);
+      return change(object as T) ?? object;
+    });
+  }
+
+  /** Applies a JSON merge patch to an object. */
+  patch(target: Target, patch: Value): Promise<Written | Status> {
+    return patchObject(this.#writers, this.request(target), { type: "merge", patch });
+  }
+
+  /** Deletes an object: a success Status, or the object where its kind answers that or it is still there. */
+  delete(target: Target, options: DeleteOptions = {}): Promise<Written | Status> {
+    return deleteObject(this.#writers, this.request(target), options);
+  }
+
+  /** Deletes the objects at `items` of `view`, several at a time; the first refusal, or undefined. */
+  deleteItems(
+    target: Omit<Target, "name">,
+    view: LogView,
+    items: readonly Location[],
+    options: DeleteOptions = {},
+  ): Promise<Status | undefined> {
+    return deleteItems(this.#writers, this.request({ ...target, name: "" }), view, items, options);
+  }
+}
