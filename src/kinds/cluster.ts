@@ -47,6 +47,12 @@ export function namespaceStrategy(resource: Resource, identity: Identity): Strat
     subresources: new Map([["finalize", finalize]]),
     selectableFields: ({ status }) => [["status.phase", status.phase ?? ""]],
     fieldLabels: ["status.phase"],
+    termination: {
+      begin(namespace) {
+        namespace.status = { ...namespace.status, phase: "Terminating" };
+      },
+      isHeld: ({ spec }) => (spec.finalizers ?? []).length > 0,
+    },
   });
 }
 

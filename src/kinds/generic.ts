@@ -6,7 +6,7 @@ import type { Field } from "../api/schema.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
 import { zeroOf } from "../codec/json.ts";
-import type { NameFormat, Strategy, StrategyContext, UpdateStrategy } from "./strategy.ts";
+import type { NameFormat, Strategy, StrategyContext, Termination, UpdateStrategy } from "./strategy.ts";
 import { equal } from "./validation/equal.ts";
 
 /** What a kind says about itself; everything has the common answer when left out. */
@@ -44,6 +44,9 @@ export interface Rules<T extends ApiObject> {
   readonly fieldLabels?: readonly (string | readonly [label: string, stored: string])[];
   gracePeriod?(object: T, requested: number | undefined): number | undefined;
   readonly defaultOrphan?: boolean;
+  readonly termination?: Termination<T>;
+  readonly holdsAddresses?: boolean;
+  readonly removesToo?: string;
 }
 
 type Struct = Record<string, unknown>;
@@ -92,6 +95,7 @@ function statusStrategy<T extends ApiObject>(resource: Resource, rules: Rules<T>
 /** The parts of a Strategy that are absent unless the kind has them. */
 function optional<T extends ApiObject>(rules: Rules<T>): Partial<Strategy<T>> {
   const { canonicalize, subresources, warnings, selectableFields, fieldLabels, gracePeriod, defaultOrphan } = rules;
+  const { termination, holdsAddresses, removesToo } = rules;
   return {
     ...(canonicalize && { canonicalize }),
     ...(subresources && { subresources }),
@@ -102,6 +106,9 @@ function optional<T extends ApiObject>(rules: Rules<T>): Partial<Strategy<T>> {
     }),
     ...(gracePeriod && { gracePeriod }),
     ...(defaultOrphan === undefined ? {} : { defaultOrphan }),
+    ...(termination && { termination }),
+    ...(holdsAddresses === undefined ? {} : { holdsAddresses }),
+    ...(removesToo === undefined ? {} : { removesToo }),
   };
 }
 

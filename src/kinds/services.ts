@@ -20,6 +20,8 @@ export function serviceStrategy(resource: Resource): Strategy<Service> {
     nameFormat: "dns1035-label",
     allowCreateOnUpdate: true,
     returnsDeletedObject: true,
+    holdsAddresses: true,
+    removesToo: "endpoints",
     prepareForCreate(_context, service) {
       syncClusterIps(service, undefined);
     },

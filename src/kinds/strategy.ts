@@ -34,6 +34,14 @@ export interface UpdateStrategy<T extends ApiObject> {
   validate(context: StrategyContext, object: T, old: T): FieldError[];
 }
 
+/** How objects end that are emptied first: a delete only marks them, and they go with their last finalizer. */
+export interface Termination<T extends ApiObject> {
+  /** Says in the object that its end has begun. */
+  begin(object: T): void;
+  /** Whether it has finalizers of its own left, beside those in its metadata. */
+  isHeld(object: T): boolean;
+}
+
 /** Behaviour of one kind at its internal shape (the version the request is in). */
 export interface Strategy<T extends ApiObject> {
   readonly nameFormat: NameFormat;
@@ -66,6 +74,12 @@ export interface Strategy<T extends ApiObject> {
    * Undefined means removal at once.
    */
   gracePeriod?(object: T, requested: number | undefined): number | undefined;
+  /** Deletes of the kind only begin its end (namespaces). */
+  readonly termination?: Termination<T>;
+  /** Objects hold addresses and ports, which the write path claims for them and releases (services). */
+  readonly holdsAddresses?: boolean;
+  /** Resource of the core group whose object of the same name goes along with one that is removed. */
+  readonly removesToo?: string;
   /** Refuses a delete (immortal objects). */
   checkDelete?(context: StrategyContext, object: T): Status | undefined;
   /** Finalizers a delete leaves by default when the request names no policy: "orphan" or undefined. */

@@ -5,12 +5,12 @@ import { randomInt } from "node:crypto";
 import { type FieldError, invalid, invalidObject } from "../api/fielderror.ts";
 import type { Service, ServicePort } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import type { Resource } from "../api/scheme.ts";
 import { isStatus, Status } from "../api/status.ts";
 import { limits } from "../config/limits.ts";
 import { parseAddress } from "../kinds/address.ts";
 import { settleFamilies } from "../kinds/families.ts";
 import { addressAt, addressCount, addressText, canonicalAddress, holds, rangeOf, rangeText } from "../kinds/ranges.ts";
+import type { Strategy } from "../kinds/strategy.ts";
 import { goStringList } from "../kinds/validation/gostruct.ts";
 import { type ClaimKind, claim, claimPrefixes, type Owner, release, taken } from "./claims.ts";
 import type { WriteRequest, Writers } from "./persist.ts";
@@ -23,19 +23,18 @@ export interface Allocation {
 
 type Held = readonly [kind: ClaimKind, what: string];
 
-/** Whether objects of this resource have addresses. */
-export function hasAddresses({ group, resource }: Resource): boolean {
-  return group === "" && resource === "services";
-}
-
-/** Fills in what a service lacks, in place, and claims it. A Status when the client asked for what cannot be had. */
+/**
+ * Fills in what a service lacks, in place, and claims it. A Status when the client asked for what cannot be had;
+ * undefined where there is nothing to claim.
+ */
 export async function allocate(
   writers: Writers,
   request: WriteRequest,
+  strategy: Strategy<ApiObject>,
   object: ApiObject,
   old: ApiObject | undefined,
 ): Promise<Allocation | Status | undefined> {
-  if (!hasAddresses(request.resource) || request.subresource !== "") return undefined;
+  if (strategy.holdsAddresses !== true || request.subresource !== "") return undefined;
   const service = object as ApiObject & Service;
   const errors = settleFamilies(
     service,

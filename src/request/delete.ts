@@ -8,10 +8,10 @@ import { nextTurn } from "../base/turn.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
-import type { Strategy } from "../kinds/strategy.ts";
+import type { Strategy, Termination } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { attributesOf } from "./admit.ts";
-import { hasAddresses, releaseAll } from "./allocate.ts";
+import { releaseAll } from "./allocate.ts";
 import { kindGroup } from "./metadata.ts";
 import {
   type Current,
@@ -108,16 +108,18 @@ async function attempt(
   const context = strategyContext(writers, request);
   const kept = strategy.checkDelete?.(context, object);
   if (kept !== undefined) return kept;
-  const stale = checkPreconditions(request, object.metadata, current, options);
+  const stale = checkPreconditions(request, strategy, object.metadata, current, options);
   if (stale !== undefined) return stale;
   trace.done("validate");
   const vetoed = await validate(writers.admission, attributesOf(request, "delete", undefined, object));
   if (vetoed !== undefined) return vetoed;
   trace.done("admit");
 
-  const plan = isNamespace(request)
-    ? planNamespace(strategy, object, options, context.now)
-    : planDeletion(strategy, object, options, writers.clock.now());
+  const { termination } = strategy;
+  const plan =
+    termination === undefined
+      ? planDeletion(strategy, object, options, writers.clock.now())
+      : planTermination(strategy, termination, object, options, context.now);
   switch (plan.outcome) {
     case "pending":
       return answer(writers, request, strategy, object.metadata, current, options, false);
@@ -128,13 +130,10 @@ async function attempt(
   }
 }
 
-function isNamespace(request: WriteRequest): boolean {
-  return request.resource.group === "" && request.resource.resource === "namespaces";
-}
-
 /** 409 when the object is not the one, or not in the state, that is to be deleted. */
 function checkPreconditions(
   request: WriteRequest,
+  strategy: Strategy<ApiObject>,
   meta: ObjectMeta,
   current: Current,
   options: DeleteOptions,
@@ -142,8 +141,8 @@ function checkPreconditions(
   const { uid, resourceVersion } = options.preconditions ?? {};
   const { resource, name } = request;
   const recorded = String(current.revision);
-  // Namespaces have a path of their own on the reference, with other words and the resource for the kind.
-  if (isNamespace(request)) {
+  // Such kinds have a path of their own on the reference, with other words and the resource for the kind.
+  if (strategy.termination !== undefined) {
     const short = (what: string, wanted: string, found: string): string =>
       `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;
     if (uid !== undefined && uid !== meta.uid) return conflict(resource, name, short("UID", uid, meta.uid ?? ""));
@@ -172,8 +171,7 @@ function planDeletion(strategy: Strategy<ApiObject>, object: ApiObject, options:
   const grace = graceOf(strategy, object, options, now);
   if (grace === "pending") return { outcome: "pending" };
   const finalizers = finalizersFor(strategy, meta, options);
-  if (finalizers.length > 0) meta.finalizers = finalizers;
-  else delete meta.finalizers;
+  setFinalizers(meta, finalizers);
   if (grace !== undefined) return { outcome: "mark", thenRemove: grace === 0 && finalizers.length === 0 };
   if (finalizers.length === 0) return { outcome: "remove" };
   markAsDeleting(meta, now);
@@ -240,6 +238,11 @@ function finalizersFor(strategy: Strategy<ApiObject>, meta: ObjectMeta, options:
   return same ? present : wanted;
 }
 
+function setFinalizers(meta: ObjectMeta, finalizers: string[]): void {
+  if (finalizers.length > 0) meta.finalizers = finalizers;
+  else delete meta.finalizers;
+}
+
 function policyOf(strategy: Strategy<ApiObject>, present: readonly string[], options: DeleteOptions): string {
   if (options.orphanDependents !== undefined) return options.orphanDependents ? "Orphan" : "Background";
   if (options.propagationPolicy !== undefined) return options.propagationPolicy;
@@ -248,20 +251,23 @@ function policyOf(strategy: Strategy<ApiObject>, present: readonly string[], opt
   return strategy.defaultOrphan === true ? "Orphan" : "Background";
 }
 
-/** A namespace is marked first; it goes when its own finalizers (in its spec) are gone. */
-function planNamespace(strategy: Strategy<ApiObject>, object: ApiObject, options: DeleteOptions, now: string): Plan {
-  const namespace = object as ApiObject & { spec?: { finalizers?: string[] }; status?: { phase?: string } };
-  const meta = namespace.metadata;
+/** Marked first; it goes when its finalizers, its own included, are gone. No grace, and no change of generation. */
+function planTermination(
+  strategy: Strategy<ApiObject>,
+  termination: Termination<ApiObject>,
+  object: ApiObject,
+  options: DeleteOptions,
+  now: string,
+): Plan {
+  const meta = object.metadata;
   if (meta.deletionTimestamp === undefined) {
     meta.deletionTimestamp = now;
-    namespace.status = { ...namespace.status, phase: "Terminating" };
-    const finalizers = finalizersFor(strategy, meta, options);
-    if (finalizers.length > 0) meta.finalizers = finalizers;
-    else delete meta.finalizers;
+    termination.begin(object);
+    setFinalizers(meta, finalizersFor(strategy, meta, options));
     return { outcome: "mark", thenRemove: false };
   }
-  if ((namespace.spec?.finalizers ?? []).length > 0) return { outcome: "pending" };
-  return (meta.finalizers ?? []).length > 0 ? { outcome: "pending" } : { outcome: "remove" };
+  const held = termination.isHeld(object) || (meta.finalizers ?? []).length > 0;
+  return { outcome: held ? "pending" : "remove" };
 }
 
 /** Stores the marked state; answers it, or goes on to remove the object. */
@@ -296,17 +302,22 @@ async function removeNow(
 ): Promise<Written | Status | typeof changed> {
   const removed = await commitRemoval(writers, request, current);
   if (removed === changed || isStatus(removed)) return removed;
-  await afterRemoval(writers, request, current);
+  await afterRemoval(writers, request, strategy, current);
   return answer(writers, request, strategy, meta, current, options, true);
 }
 
-/** What goes with an object that is gone: a service's addresses and ports, and its endpoints. */
-export async function afterRemoval(writers: Writers, request: WriteRequest, last: StoredState): Promise<void> {
-  const { resource, dryRun } = request;
-  if (!hasAddresses(resource) || dryRun) return;
-  await releaseAll(writers, decodeStored(storeOf(writers, resource).stored, last.body));
-  const endpoints = writers.scheme.find("", "v1", "endpoints");
-  if (endpoints !== undefined) await deleteObject(writers, { ...request, resource: endpoints, subresource: "" }, {});
+/** What goes with an object that is gone, as its kind says: a service's addresses and ports, and its endpoints. */
+export async function afterRemoval(
+  writers: Writers,
+  request: WriteRequest,
+  { holdsAddresses, removesToo }: Strategy<ApiObject>,
+  last: StoredState,
+): Promise<void> {
+  if (request.dryRun) return;
+  const { stored } = storeOf(writers, request.resource);
+  if (holdsAddresses === true) await releaseAll(writers, decodeStored(stored, last.body));
+  const along = removesToo === undefined ? undefined : writers.scheme.find("", "v1", removesToo);
+  if (along !== undefined) await deleteObject(writers, { ...request, resource: along, subresource: "" }, {});
 }
 
 /** The last state for kinds that answer it, else a success Status; 202 while it is not gone and that was asked for. */
@@ -321,7 +332,7 @@ function answer(
 ): Written | Status {
   const { resource, name } = request;
   const code = !removed && options.orphanDependents === false ? 202 : 200;
-  if (strategy.returnsDeletedObject || (!removed && isNamespace(request))) {
+  if (strategy.returnsDeletedObject) {
     return { code, body: requestedBytes(writers.scheme.identity, resource, current), warnings: [] };
   }
   const details: StatusDetails = {

@@ -6,6 +6,7 @@ import { mutate, validate } from "../admission/table.ts";
 import type { ApiObject } from "../api/object.ts";
 import { alreadyExists, isStatus, refuse, type Status } from "../api/status.ts";
 import { applyDefaults } from "../kinds/defaults.ts";
+import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { attributesOf } from "./admit.ts";
 import { allocate } from "./allocate.ts";
@@ -113,8 +114,8 @@ async function attempt(
   if (vetoed !== undefined) return vetoed;
   trace.done("admit");
 
-  if (current !== undefined && old !== undefined && isReleased(object, old)) {
-    return release(writers, request, object, current, warnings);
+  if (current !== undefined && old !== undefined && isReleased(strategy, object, old)) {
+    return release(writers, request, strategy, object, current, warnings);
   }
   const finalName = object.metadata.name ?? "";
   const generated = (object.metadata.generateName ?? "") !== "";
@@ -123,7 +124,7 @@ async function attempt(
     const taken = readCurrent(writers, resource, namespace, finalName);
     if (taken !== undefined) return nameTaken(writers, request, finalName, generated);
   }
-  const allocation = await allocate(writers, request, object, old);
+  const allocation = await allocate(writers, request, strategy, object, old);
   if (isStatus(allocation)) return allocation;
   const done = await commitObject(writers, request, finalName, object, current);
   await allocation?.settle(done !== changed && !isStatus(done));
@@ -132,11 +133,9 @@ async function attempt(
 }
 
 /** An update that takes the last finalizer from an object being deleted removes it (reference: ShouldDeleteDuringUpdate). */
-function isReleased(object: ApiObject, old: ApiObject): boolean {
+function isReleased(strategy: Strategy<ApiObject>, object: ApiObject, old: ApiObject): boolean {
   if ((object.metadata.finalizers ?? []).length > 0 || old.metadata.deletionTimestamp === undefined) return false;
-  // A namespace has finalizers of its own in its spec.
-  const { spec } = object as ApiObject & { spec?: { finalizers?: unknown } };
-  if (object.kind === "Namespace" && Array.isArray(spec?.finalizers) && spec.finalizers.length > 0) return false;
+  if (strategy.termination?.isHeld(object)) return false;
   const grace = old.metadata.deletionGracePeriodSeconds;
   return grace === undefined || Number(grace) === 0;
 }
@@ -145,6 +144,7 @@ function isReleased(object: ApiObject, old: ApiObject): boolean {
 async function release(
   writers: Writers,
   request: WriteRequest,
+  strategy: Strategy<ApiObject>,
   object: ApiObject,
   current: Current,
   warnings: readonly string[],
@@ -153,7 +153,7 @@ async function release(
   if (answer === changed || isStatus(answer)) return answer;
   const removed = await commitRemoval(writers, request, current);
   if (removed === changed || isStatus(removed)) return removed;
-  await afterRemoval(writers, request, current);
+  await afterRemoval(writers, request, strategy, current);
   return { code: 200, body: answer.body, warnings };
 }
 
