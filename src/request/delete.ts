@@ -13,6 +13,7 @@ import { strategyOf } from "../kinds/table.ts";
 import { attributesOf } from "./admit.ts";
 import { releaseAll } from "./allocate.ts";
 import { planDelete } from "./deleteplan.ts";
+import { preconditionFailed } from "./merge.ts";
 import { kindGroup } from "./metadata.ts";
 import {
   type Current,
@@ -166,10 +167,38 @@ async function mark(
   if (done === changed || isStatus(done)) return done;
   const marked: StoredState = { ...done, selection: current.selection };
   if (thenRemove && !request.dryRun) {
-    return removeNow(writers, request, strategy, object.metadata, marked, options);
+    return removeMarked(writers, request, strategy, object.metadata, marked, options);
   }
   const code = !thenRemove && options.orphanDependents === false ? 202 : 200;
   return { code, body: requestedBytes(writers.scheme.identity, resource, marked), warnings: [] };
+}
+
+/**
+ * Removes what this delete has marked. An object that somebody else removed meanwhile is gone as was asked; one that
+ * somebody wrote to is not the one a resource version was given for, and else the delete starts over (reference:
+ * Store.Delete takes the mark's version for the precondition, and ignores "not found" after it).
+ */
+async function removeMarked(
+  writers: Writers,
+  request: WriteRequest,
+  strategy: Strategy<ApiObject>,
+  meta: ObjectMeta,
+  marked: StoredState,
+  options: DeleteOptions,
+): Promise<Written | Status | typeof changed> {
+  const { resource, namespace, name } = request;
+  let found: Current | undefined;
+  do {
+    const done = await removeNow(writers, request, strategy, meta, marked, options);
+    if (done !== changed) return done;
+    if (writers.clock.monotonic() >= request.deadline) return timedOut;
+    // The change that won is published by now or will be in a turn of the loop or two.
+    await nextTurn();
+    found = readCurrent(writers, resource, namespace, name);
+  } while (found?.revision === marked.revision);
+  if (found === undefined) return answer(writers, request, strategy, meta, marked, options, true);
+  if (options.preconditions?.resourceVersion === undefined) return changed;
+  return preconditionFailed(writers, request, "ResourceVersion", String(marked.revision), String(found.revision));
 }
 
 async function removeNow(

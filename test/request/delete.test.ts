@@ -1,6 +1,6 @@
 // Deletes through the whole request path; answers are those of the reference's transcripts 040 to 044.
 import t, { type Test } from "tap";
-import { changeTypes } from "../../src/storage/store.ts";
+import { type Change, changeTypes } from "../../src/storage/store.ts";
 import { type Answer, type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
@@ -151,6 +151,46 @@ scenario("deleteObject() gives pods their grace", async (t, server) => {
   const both = { gracePeriodSeconds: 0, preconditions: { resourceVersion: version } };
   t.equal(await remove("conditional", "", both), "200 deleted 0", "its own mark does not break its precondition");
   t.equal((await server.call("GET", `${pods}/conditional`)).code, 404);
+});
+
+scenario("deleteObject() copes with others between its mark and the end of a pod", async (t, server) => {
+  const { store } = server;
+  const spec = { nodeName: "n", containers: [{ name: "c", image: "i" }] };
+  /** Deletes a pod at once; `meanwhile` happens just before it is removed. */
+  const race = async (name: string, conditional: boolean, meanwhile: (removal: Change) => unknown): Promise<string> => {
+    const { metadata } = (await server.call("POST", pods, { metadata: { name }, spec })).json;
+    const preconditions = conditional ? { resourceVersion: metadata.resourceVersion } : {};
+    store.before = (change) => {
+      if (change.type !== changeTypes.delete) return undefined;
+      store.before = undefined;
+      meanwhile(change);
+      return undefined;
+    };
+    return brief(await server.call("DELETE", `${pods}/${name}`, { gracePeriodSeconds: 0, preconditions }));
+  };
+  const write = (removal: Change): unknown => store.apply({ ...removal, type: changeTypes.update });
+  const remove = (removal: Change): unknown => store.apply(removal);
+  const isGone = async (name: string): Promise<boolean> => (await server.call("GET", `${pods}/${name}`)).code === 404;
+
+  t.equal(await race("written", false, write), "200 deleted 0", "it starts over");
+  t.ok(await isGone("written"));
+  t.equal(await race("removed", false, remove), "200 deleted 0", "gone, as was asked");
+  t.equal(await race("removed", true, remove), "200 deleted 0", "gone in the state it was asked for");
+  t.match(
+    await race("conditional", true, write),
+    /^409 .* pods "conditional": StorageError: .* ResourceVersion in precondition: \d+, ResourceVersion in object meta: \d+$/,
+    "not the state it was asked for",
+  );
+  t.equal(brief(await server.call("GET", `${pods}/conditional`)), "200 deleted 0", "the mark stays");
+  const recreate = (removal: Change): unknown => {
+    store.apply(removal);
+    const body = Buffer.from(removal.body)
+      .toString()
+      .replace(/"uid":"[^"]{8}/, '"uid":"00000000');
+    return store.apply({ ...removal, type: changeTypes.create, expected: 0, body: Buffer.from(body) });
+  };
+  t.equal(await race("recreated", false, recreate), "200 deleted 0", "a name is asked for");
+  t.ok(await isGone("recreated"));
 });
 
 scenario("deleteItems() deletes what is selected and answers the list", async (t, server) => {
