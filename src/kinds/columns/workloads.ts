@@ -9,13 +9,15 @@ import type {
   MetricValueStatus,
 } from "../../api/gen/autoscaling_v2.ts";
 import type { CronJob, Job } from "../../api/gen/batch_v1.ts";
-import type { ReplicationController } from "../../api/gen/core_v1.ts";
+import type { PodTemplateSpec, ReplicationController } from "../../api/gen/core_v1.ts";
 import type { PodDisruptionBudget } from "../../api/gen/policy_v1beta1.ts";
 import type { Identity } from "../../api/identity.ts";
+import type { ApiObject } from "../../api/object.ts";
 import { parseTime } from "../../api/time.ts";
 import { autoscalerConversions } from "../conversions/autoscaling.ts";
 import {
   ageColumn,
+  type Column,
   type Columns,
   column,
   elapsed,
@@ -32,8 +34,33 @@ import {
 const integer = { type: "integer" } as const;
 const wide = { wide: true } as const;
 
-/** Columns of replication controllers. */
-export function replicationControllerColumns(): Columns<ReplicationController> {
+/** A workload with the template of its pods. */
+interface Templated extends ApiObject {
+  spec: { template?: PodTemplateSpec | undefined };
+}
+
+/** What wide output adds: the containers of the pods, and which pods they are. */
+function podColumns<T extends Templated>(selectorOf: (object: T) => string): Column<T>[] {
+  return [
+    ...templateColumns<T>(({ spec }) => spec.template),
+    column("Selector", "Labels of the pods it counts as its own", selectorOf, wide),
+  ];
+}
+
+/** Ready pods of deployments and stateful sets. */
+const readyOfWanted = column<Deployment | StatefulSet>(
+  "Ready",
+  "Ready pods of those wanted",
+  ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
+);
+
+/** What replication controllers and replica sets have in common. */
+interface Replicas extends Templated {
+  spec: { replicas?: number | undefined; template?: PodTemplateSpec | undefined };
+  status: { replicas: number; readyReplicas?: number | undefined };
+}
+
+function replicaColumns<T extends Replicas>(selectorOf: (object: T) => string): Columns<T> {
   return {
     columns: [
       nameColumn,
@@ -41,25 +68,19 @@ export function replicationControllerColumns(): Columns<ReplicationController> {
       column("Current", "Pods there are", ({ status }) => status.replicas, integer),
       column("Ready", "Pods that are ready", ({ status }) => status.readyReplicas ?? 0, integer),
       ageColumn,
-      ...templateColumns<ReplicationController>(({ spec }) => spec.template),
-      column("Selector", "Labels of the pods it counts as its own", ({ spec }) => labels(spec.selector), wide),
+      ...podColumns(selectorOf),
     ],
   };
 }
 
+/** Columns of replication controllers. */
+export function replicationControllerColumns(): Columns<ReplicationController> {
+  return replicaColumns(({ spec }) => labels(spec.selector));
+}
+
 /** Columns of replica sets. */
 export function replicaSetColumns(): Columns<ReplicaSet> {
-  return {
-    columns: [
-      nameColumn,
-      column("Desired", "Pods wanted", ({ spec }) => spec.replicas ?? 0, integer),
-      column("Current", "Pods there are", ({ status }) => status.replicas, integer),
-      column("Ready", "Pods that are ready", ({ status }) => status.readyReplicas ?? 0, integer),
-      ageColumn,
-      ...templateColumns<ReplicaSet>(({ spec }) => spec.template),
-      column("Selector", "Labels of the pods it counts as its own", ({ spec }) => selector(spec.selector), wide),
-    ],
-  };
+  return replicaColumns(({ spec }) => selector(spec.selector));
 }
 
 /** Columns of daemon sets. */
@@ -81,8 +102,7 @@ export function daemonSetColumns(): Columns<DaemonSet> {
         labels(spec.template.spec.nodeSelector),
       ),
       ageColumn,
-      ...templateColumns<DaemonSet>(({ spec }) => spec.template),
-      column("Selector", "Labels of the pods it counts as its own", ({ spec }) => selector(spec.selector), wide),
+      ...podColumns<DaemonSet>(({ spec }) => selector(spec.selector)),
     ],
   };
 }
@@ -90,16 +110,7 @@ export function daemonSetColumns(): Columns<DaemonSet> {
 /** Columns of stateful sets. */
 export function statefulSetColumns(): Columns<StatefulSet> {
   return {
-    columns: [
-      nameColumn,
-      column(
-        "Ready",
-        "Ready pods of those wanted",
-        ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
-      ),
-      ageColumn,
-      ...templateColumns<StatefulSet>(({ spec }) => spec.template),
-    ],
+    columns: [nameColumn, readyOfWanted, ageColumn, ...templateColumns<StatefulSet>(({ spec }) => spec.template)],
   };
 }
 
@@ -108,16 +119,11 @@ export function deploymentColumns(): Columns<Deployment> {
   return {
     columns: [
       nameColumn,
-      column(
-        "Ready",
-        "Ready pods of those wanted",
-        ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
-      ),
+      readyOfWanted,
       column("Up-to-date", "Pods that follow the current template", ({ status }) => status.updatedReplicas ?? 0),
       column("Available", "Pods that are available", ({ status }) => status.availableReplicas ?? 0),
       ageColumn,
-      ...templateColumns<Deployment>(({ spec }) => spec.template),
-      column("Selector", "Labels of the pods it counts as its own", ({ spec }) => selector(spec.selector, ""), wide),
+      ...podColumns<Deployment>(({ spec }) => selector(spec.selector, "")),
     ],
   };
 }
@@ -157,8 +163,7 @@ export function jobColumns(): Columns<Job> {
         return elapsed((parseTime(status.completionTime ?? "") ?? now) - from);
       }),
       ageColumn,
-      ...templateColumns<Job>(({ spec }) => spec.template),
-      column("Selector", "Labels of the pods it counts as its own", ({ spec }) => selector(spec.selector), wide),
+      ...podColumns<Job>(({ spec }) => selector(spec.selector)),
     ],
   };
 }
