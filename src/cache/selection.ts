@@ -157,29 +157,27 @@ export function isName(source: SelectionSource, at: number, text: SelectionText)
 /** The label's entry; -1 when the object has no such label. */
 export function findLabel(source: SelectionSource, at: number, key: SelectionText): number {
   const first = at >> 2;
-  const entry = first + headerWords;
-  return find(source, at, entry, entry + word(source, first) * entryWords, key);
+  return find(source, at, first + headerWords, labelsEnd(source, first), key);
 }
 
 /** The selectable field's entry; -1 when the kind has no such field. */
 export function findField(source: SelectionSource, at: number, key: SelectionText): number {
   const first = at >> 2;
-  const entry = first + headerWords + word(source, first) * entryWords;
-  return find(source, at, entry, entry + word(source, first + 1) * entryWords, key);
+  const from = labelsEnd(source, first);
+  return find(source, at, from, from + word(source, first + 1) * entryWords, key);
 }
 
 /** Whether the object has the label with exactly this value. */
 export function hasLabel(source: SelectionSource, at: number, pair: SelectionPair): boolean {
   const first = at >> 2;
-  const entry = first + headerWords;
-  return findPair(source, at, entry, entry + word(source, first) * entryWords, pair);
+  return findPair(source, at, first + headerWords, labelsEnd(source, first), pair);
 }
 
 /** Whether the object has the selectable field with exactly this value. */
 export function hasField(source: SelectionSource, at: number, pair: SelectionPair): boolean {
   const first = at >> 2;
-  const entry = first + headerWords + word(source, first) * entryWords;
-  return findPair(source, at, entry, entry + word(source, first + 1) * entryWords, pair);
+  const from = labelsEnd(source, first);
+  return findPair(source, at, from, from + word(source, first + 1) * entryWords, pair);
 }
 
 /** Number of labels; they come first among the entries. */
@@ -240,6 +238,11 @@ export function decodeSelection(source: SelectionSource, at: number) {
     labels: pairs.slice(0, labelCount),
     fields: pairs.slice(labelCount),
   };
+}
+
+/** First word after the labels of the table whose first word is `first`; the fields start there. */
+function labelsEnd(source: SelectionSource, first: number): number {
+  return first + headerWords + word(source, first) * entryWords;
 }
 
 function find(source: SelectionSource, at: number, from: number, end: number, key: SelectionText): number {
