@@ -9,7 +9,7 @@
 import { assert } from "../base/assert.ts";
 import { fromByteKey, type KeyEntry, KeyIndex, toByteKey } from "./index.ts";
 import type { SegmentMessage } from "./messages.ts";
-import { continued, frameExtraBytes, framePrefixBytes, indexOf, Segment, segmentOf } from "./segment.ts";
+import { continued, indexOf, Segment, segmentOf } from "./segment.ts";
 import type { SelectionSource } from "./selection.ts";
 import { type Hold, type Location, type LogView, recordTypes } from "./view.ts";
 import type { ControlWords } from "./words.ts";
@@ -183,13 +183,7 @@ export class Log implements LogView {
   }
 
   object(at: Location): Uint8Array<SharedArrayBuffer> {
-    const segment = this.#segmentOf(at);
-    const index = indexOf(at);
-    const start = segment.frameAt(index);
-    return segment.data.subarray(
-      start + framePrefixBytes,
-      start + framePrefixBytes + segment.frameBytes(index) - frameExtraBytes,
-    );
+    return this.#segmentOf(at).object(indexOf(at));
   }
 
   versionAt(at: Location): number {
@@ -197,10 +191,7 @@ export class Log implements LogView {
   }
 
   selection(at: Location): Uint8Array<SharedArrayBuffer> {
-    const segment = this.#segmentOf(at);
-    const index = indexOf(at);
-    const start = segment.selectionAt(index);
-    return segment.bytes.subarray(start, start + segment.selectionBytes(index));
+    return this.#segmentOf(at).selection(indexOf(at));
   }
 
   selectionSource(at: Location): SelectionSource {
@@ -212,10 +203,7 @@ export class Log implements LogView {
   }
 
   frame(at: Location): Uint8Array<SharedArrayBuffer> {
-    const segment = this.#segmentOf(at);
-    const index = indexOf(at);
-    const start = segment.frameAt(index);
-    return segment.data.subarray(start, start + segment.frameBytes(index));
+    return this.#segmentOf(at).frame(indexOf(at));
   }
 
   positionAfter(revision: number): number | undefined {

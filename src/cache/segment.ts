@@ -35,9 +35,9 @@ export const continued = 5;
 export const recordsPerSegment = 65_536;
 
 /** Bytes of a frame before its object. */
-export const framePrefixBytes = 28;
+const framePrefixBytes = 28;
 /** Bytes of a frame beside its object. */
-export const frameExtraBytes = framePrefixBytes + 2;
+const frameExtraBytes = framePrefixBytes + 2;
 
 /** Bytes of an entry. */
 export const entryBytes = 64;
@@ -147,6 +147,24 @@ export class Segment implements SelectionSource {
     return this.frameBytes(index) + aligned(this.selectionBytes(index)) + entryBytes;
   }
 
+  /** The record's event as it is sent. */
+  frame(index: number): Uint8Array<SharedArrayBuffer> {
+    const start = this.frameAt(index);
+    return this.data.subarray(start, start + this.frameBytes(index));
+  }
+
+  /** The record's object, the part of the frame that is stored. */
+  object(index: number): Uint8Array<SharedArrayBuffer> {
+    const start = this.frameAt(index) + framePrefixBytes;
+    return this.data.subarray(start, start + this.frameBytes(index) - frameExtraBytes);
+  }
+
+  /** The record's selection table. */
+  selection(index: number): Uint8Array<SharedArrayBuffer> {
+    const start = this.selectionAt(index);
+    return this.bytes.subarray(start, start + this.selectionBytes(index));
+  }
+
   /** Number of the next segment, in the entry that says `continued`. */
   next(index: number): number {
     return this.#word(index * entryWords + 5);
@@ -247,16 +265,13 @@ export class OpenSegment {
   /** Copies a record of another segment here as a move, frame bytes and all, and publishes it. It must fit. */
   move(source: Segment, index: number, order: number, time: number): number {
     const here = this.count;
-    const frameAt = source.frameAt(index);
     const frameBytes = source.frameBytes(index);
     const data = this.segment.data;
-    copyBytes(data, this.dataBytes, source.data.subarray(frameAt, frameAt + frameBytes));
+    copyBytes(data, this.dataBytes, source.frame(index));
     data.set(addedPrefix, this.dataBytes);
     const selectionBytes = source.selectionBytes(index);
-    const selectionFrom = source.selectionAt(index);
     const selectionAt = this.selectionStart - aligned(selectionBytes);
-    const table = source.bytes.subarray(selectionFrom, selectionFrom + selectionBytes);
-    copyBytes(this.segment.bytes, selectionAt, table);
+    copyBytes(this.segment.bytes, selectionAt, source.selection(index));
     const word = here * entryWords;
     const words = this.segment.words;
     words[word + 1] = this.dataBytes;
