@@ -12,6 +12,7 @@ import { limits } from "../config/limits.ts";
 import { canonicalBase64 } from "./base64.ts";
 import { Fault } from "./fault.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
+import { rawOf } from "./remembered.ts";
 import { writeValue } from "./write.ts";
 
 /** A decoded message: properties named by its schema. */
@@ -190,7 +191,7 @@ function decodeOne(decoding: Decoding, slot: Slot, value: Value, goType: string)
     case shapes.bytes:
       return decodeBytes(decoding, value, goType);
     case shapes.raw:
-      return new RawJson(writeValue(value));
+      return rawOf(value);
     case shapes.float:
       return decodeFloat(decoding, value, goType);
     case shapes.strings:

@@ -7,6 +7,7 @@ import { isAscii, isUtf8 } from "node:buffer";
 import { NumberText, type Value, type ValueMap } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
 import { Fault } from "./fault.ts";
+import { endOfRaw, recall, remember } from "./remembered.ts";
 
 /** Parses one JSON document; duplicate keys: the last one wins. */
 export function parseJson(bytes: Uint8Array): Value | Fault {
@@ -66,9 +67,12 @@ class Reader {
   /** A number was not written as an integer. */
   fractions = false;
   fault: Fault | undefined = undefined;
+  /** Raw JSON in it is remembered; not what is raw within raw JSON. */
+  readonly remembers: boolean;
 
-  constructor(text: string) {
+  constructor(text: string, remembers = true) {
     this.text = text;
+    this.remembers = remembers;
   }
 }
 
@@ -100,7 +104,10 @@ function readDocument(reader: Reader): Value {
   for (;;) {
     const lead = skipSpace(reader);
     let value: Value = null;
-    if (lead === 123 || lead === 91) {
+    const known = lead === 123 && frames.length === rawDepth && frame?.key === rawKey ? readRaw(reader) : undefined;
+    if (known !== undefined) {
+      value = known;
+    } else if (lead === 123 || lead === 91) {
       if (frames.length >= limits.depthMax) return stop(reader, "exceeded max depth");
       reader.at += 1;
       const opened = open(reader, lead === 123);
@@ -139,6 +146,28 @@ function readDocument(reader: Reader): Value {
       frame = frames[frames.length - 1];
     }
   }
+}
+
+/** Where objects have what their managers own: metadata, managedFields, an entry, fieldsV1. */
+const rawDepth = 4;
+const rawKey = "fieldsV1";
+
+/** An object of raw JSON that was read before, or is remembered from now on; undefined: it is to be read as any other. */
+function readRaw(reader: Reader): ValueMap | undefined {
+  const { text, at } = reader;
+  const end = reader.remembers ? endOfRaw(text, at) : -1;
+  if (end < 0) return undefined;
+  const raw = text.substring(at, end);
+  let value = recall(raw);
+  if (value === undefined) {
+    const inner = new Reader(raw, false);
+    const read = readDocument(inner);
+    if (inner.fault !== undefined || inner.fractions || !(read instanceof Map)) return undefined;
+    remember(raw, read);
+    value = read;
+  }
+  reader.at = end;
+  return value;
 }
 
 /** Enters a container: reads its first key, or finds it empty. */

@@ -15,6 +15,10 @@ export const limits = {
   bodyDiscardBytesMax: 16 * MiB,
   /** JSON and YAML nesting (reference: 10,000). */
   depthMax: 10_000,
+  /** Characters of an object of raw JSON that is remembered: it cannot nest as deep as `depthMax`. */
+  rawCharsMax: 16 * KiB,
+  /** Characters of all of them, per thread: with what they stand for, about 30 bytes each. */
+  rawRememberedCharsMax: 256 * KiB,
   /** Messages within messages a strategic merge patch descends into; no kind needs a tenth of it. */
   strategicDepthMax: 500,
   /** Nesting of a managedFields entry that is read; entries beyond are dropped, as other malformed ones are. */

@@ -21,6 +21,9 @@ interface Node {
 /** A set of paths. All operations but insert() leave their operands alone; results may share parts with them. */
 export class FieldSet {
   readonly #nodes = new Map<PathElement, Node>();
+  /** What the set was encoded as, with and without itself being in the set that holds it. */
+  #text: string | undefined;
+  #memberText: string | undefined;
 
   get isEmpty(): boolean {
     return this.#nodes.size === 0;
@@ -194,21 +197,27 @@ export class FieldSet {
     return nodes.length < 2 ? nodes : nodes.sort(([a], [b]) => compareElements(a, b));
   }
 
-  /** The set as FieldsV1, compact JSON. */
+  /** The set as FieldsV1, compact JSON. Remembered, for parts of it, too: a set that differs a little shares the rest. */
   encode(): string {
-    return this.#encode("");
+    return (this.#text ??= `{${this.#inner()}}`);
   }
 
-  #encode(first: string): string {
-    let text = first;
+  /** The same where the path that leads to the set is a member of the set around it. */
+  #encodeMember(): string {
+    return (this.#memberText ??= `{".":{},${this.#inner()}}`);
+  }
+
+  /** Never empty below another set. */
+  #inner(): string {
+    let text = "";
     const elements = [...this.#nodes.keys()];
     if (elements.length > 1) elements.sort(elements.every(isNarrowField) ? compareUnits : compareElements);
     for (const element of elements) {
       const { member, below } = this.#nodes.get(element) as Node;
-      const inner = below === undefined ? "{}" : below.#encode(member ? '".":{}' : "");
+      const inner = below === undefined ? "{}" : member ? below.#encodeMember() : below.encode();
       text += `${text === "" ? "" : ","}${quoteElement(element)}:${inner}`;
     }
-    return `{${text}}`;
+    return text;
   }
 
   /** Reads FieldsV1; undefined for what is none. `depthMax` bounds how deep it may nest. */

@@ -32,6 +32,8 @@ interface Managed {
   readonly owners: Map<string, Owned>;
   readonly entries: Map<string, ManagedFieldsEntry>;
   readonly times: Map<string, string | undefined>;
+  /** Text of sets that the server wrote: a set that did not change is not written anew. */
+  readonly texts: Map<FieldSet, RawJson>;
 }
 
 /** An update that has more managers of other writes than this folds the oldest (reference: 10). */
@@ -59,7 +61,7 @@ const unowned = setOf(
 );
 
 function empty(): Managed {
-  return { owners: new Map(), entries: new Map(), times: new Map() };
+  return { owners: new Map(), entries: new Map(), times: new Map(), texts: new Map() };
 }
 
 /** Tells managers apart; conflicts are listed in the order of these texts. An applier is one across versions. */
@@ -74,8 +76,19 @@ function identify(entry: ManagedFieldsEntry): string {
   return JSON.stringify(Object.fromEntries(parts.filter(([, value]) => value !== "")));
 }
 
-/** Text of sets that were read from what the server wrote: a set that did not change is not written anew. */
-const texts = new WeakMap<FieldSet, RawJson>();
+/** Sets that were read before: raw JSON that comes in many objects is one value in all of them (codec/remembered.ts). */
+const sets = new WeakMap<RawJson, FieldSet>();
+
+/** The set an entry tells of; undefined when it is malformed. */
+function readSet(fieldsV1: RawJson | undefined, limits: ManagedLimits): FieldSet | undefined {
+  if (fieldsV1 === undefined) return emptySet;
+  const known = sets.get(fieldsV1);
+  if (known !== undefined) return known;
+  const fields = limits.parse(fieldsV1.text);
+  const set = fields === undefined ? undefined : FieldSet.decode(fields, limits.depthMax);
+  if (set !== undefined) sets.set(fieldsV1, set);
+  return set;
+}
 
 /** Reads entries; undefined when one of them is malformed. `ours`: the server wrote them. */
 function readEntries(list: readonly ManagedFieldsEntry[], limits: ManagedLimits, ours: boolean): Managed | undefined {
@@ -85,10 +98,9 @@ function readEntries(list: readonly ManagedFieldsEntry[], limits: ManagedLimits,
     if ((operation !== "Apply" && operation !== "Update") || apiVersion === "" || fieldsType !== "FieldsV1") {
       return undefined;
     }
-    const fields = fieldsV1 === undefined ? new Map<string, Value>() : limits.parse(fieldsV1.text);
-    const set = fields === undefined ? undefined : FieldSet.decode(fields, limits.depthMax);
+    const set = readSet(fieldsV1, limits);
     if (set === undefined) return undefined;
-    if (ours && fieldsV1 !== undefined) texts.set(set, fieldsV1);
+    if (ours && fieldsV1 !== undefined) managed.texts.set(set, fieldsV1);
     const id = identify(entry);
     managed.owners.set(id, { version: apiVersion, applied: operation === "Apply", set });
     managed.entries.set(id, entry);
@@ -193,7 +205,7 @@ function update(
     if (!entries.has(id)) entries.set(id, entry);
   }
   fold(owners, entries, times);
-  return { owners, entries, times };
+  return { owners, entries, times, texts: managed.texts };
 }
 
 /** Unites the oldest updaters of one version until there are few enough. */
@@ -233,7 +245,7 @@ function secondsOf(time: string | undefined): number {
 }
 
 /** Entries in the order of the reference: appliers first, then by time, name, version and subresource. */
-function writeEntries({ owners, entries, times }: Managed): ManagedFieldsEntry[] | undefined {
+function writeEntries({ owners, entries, times, texts }: Managed): ManagedFieldsEntry[] | undefined {
   const list: ManagedFieldsEntry[] = [];
   for (const [id, { version, set }] of owners) {
     const known = entries.get(id) ?? {};
@@ -330,7 +342,10 @@ function conclude(
   else owners.set(id, { ...own, set });
   entries.set(id, entry);
   if (value !== undefined || !sameOwners(managed.owners, owners)) times.set(id, now);
-  return { value: value === undefined ? live : value, entries: writeEntries({ owners, entries, times }) };
+  return {
+    value: value === undefined ? live : value,
+    entries: writeEntries({ owners, entries, times, texts: managed.texts }),
+  };
 }
 
 function sameOwners(before: ReadonlyMap<string, Owned>, after: ReadonlyMap<string, Owned>): boolean {

@@ -1,0 +1,72 @@
+// Raw JSON that comes again and again: what a field manager owns is the same text in every object of one shape, it is
+// a third of such objects, and every write reads it. A text read before is not read again: the value it stands for is
+// shared. Bounded in texts and characters; what was not asked for longest is forgotten first.
+import { RawJson } from "../api/schema.ts";
+import type { Value, ValueMap } from "../api/value.ts";
+import { limits } from "../config/limits.ts";
+import { writeValue } from "./write.ts";
+
+/** A text and what it stands for; nobody changes the value. */
+interface Remembered {
+  readonly raw: RawJson;
+  readonly value: ValueMap;
+}
+
+/** By text, asked for longest ago first. */
+const memory = new Map<string, Remembered>();
+let chars = 0;
+
+/** The raw form of values that are remembered: they need not be written. */
+const raws = new WeakMap<ValueMap, RawJson>();
+
+/** What a text stands for if it was read before. */
+export function recall(text: string): ValueMap | undefined {
+  const known = memory.get(text);
+  if (known === undefined) return undefined;
+  memory.delete(text);
+  memory.set(text, known);
+  return known.value;
+}
+
+/** Keeps what a text stands for; only compact text is kept, for it is also how the value is written. */
+export function remember(text: string, value: ValueMap): void {
+  const raw = new RawJson(writeValue(value));
+  raws.set(value, raw);
+  if (raw.text !== text) return;
+  // The text that was handed in may be a part of a whole document, and would keep it.
+  memory.set(raw.text, { raw, value });
+  chars += text.length;
+  for (const oldest of memory.keys()) {
+    if (chars <= limits.rawRememberedCharsMax) return;
+    memory.delete(oldest);
+    chars -= oldest.length;
+  }
+}
+
+/** The raw JSON of a value. One that is remembered has one raw form, in whatever object it stands. */
+export function rawOf(value: Value): RawJson {
+  const known = value instanceof Map ? raws.get(value) : undefined;
+  return known ?? new RawJson(writeValue(value));
+}
+
+/**
+ * Where the object that begins at `from` ends, if it is JSON and no longer than what is remembered; -1 otherwise.
+ * Braces are counted outside of strings.
+ */
+export function endOfRaw(text: string, from: number): number {
+  const last = Math.min(text.length, from + limits.rawCharsMax);
+  let depth = 0;
+  let quoted = false;
+  for (let at = from; at < last; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 34) quoted = !quoted;
+    else if (code === 92) at += 1;
+    else if (quoted) continue;
+    else if (code === 123) depth += 1;
+    else if (code === 125) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return -1;
+}
