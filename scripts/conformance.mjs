@@ -16,7 +16,7 @@ install();
 build();
 
 /** Areas of this stage; what later stages bring is left out by key. */
-const areas = ["01*", "02*", "03[012]*", "04*", "05*", "06*", "07*", "08*", "09*", "11[0134]*", "19[01]*", "2[0-4]*"];
+const areas = ["0*", "100*", "11[0134]*", "12*", "13*", "17*", "19[01]*", "2*"];
 const podKeys = [
   "serviceAccountName",
   "serviceAccount",
@@ -78,7 +78,10 @@ function adapted(identity) {
     // Decided in the branding table, but no rewrite of the transcripts: the word alone.
     if (identity === "orch") text = text.replace(/("finalizers": \[\s*)"kubernetes"/g, '$1"orch"');
     const scenario = JSON.parse(text);
-    for (const step of scenario.steps) withoutDescriptions(step);
+    for (const step of scenario.steps) {
+      withoutDescriptions(step);
+      withoutBlank(step);
+    }
     writeFileSync(join(dir, file), JSON.stringify(scenario));
   }
   return dir;
@@ -92,6 +95,16 @@ function withoutDescriptions(step) {
   for (const column of columns) delete column.description;
   const paths = ["columnDefinitions.*.description", "*.object.columnDefinitions.*.description"];
   step.ignore = [...(step.ignore ?? []), ...paths];
+}
+
+/** The blank with which the uws front begins a watch that has nothing to say (see known.md); anything else still differs. */
+function withoutBlank(step) {
+  const { expect } = step;
+  if (!/[?&]watch=|\/watch\//.test(step.path ?? "") || expect?.headers?.["content-type"] !== "application/json") return;
+  if (["json", "lines", "text", "protobuf"].some((key) => key in expect)) return;
+  step.bodyType = "text";
+  step.masks = [...(step.masks ?? []), ["^ $", ""]];
+  expect.text = "";
 }
 
 /** Replays and returns the failing steps as `area step`. */

@@ -59,8 +59,6 @@ export const limits = {
   namespacePassMsMax: 2_000,
   /** Deletes of one deletecollection that are under way at once. */
   collectionDeletesMax: 32,
-  /** Address and port pairs of endpoints that are brought into canonical form: about 0.5 µs each. */
-  endpointPairsMax: 100_000,
   /** Names and keys beyond this are refused for their length alone: a pattern takes up to 0.1 µs per character. */
   patternCharsMax: 64 * KiB,
   /** Annotations, keys plus values (reference: 256 KiB). */

@@ -1,12 +1,9 @@
 // Services, endpoints and endpoint slices. Cluster addresses and node ports are given out later, when a service is
 // known to be sound (request/allocate.ts); here is what a change of a service keeps and drops of them.
-import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Service } from "../api/gen/core_v1.ts";
+import type { Endpoints, Service } from "../api/gen/core_v1.ts";
 import type { Endpoint, EndpointSlice } from "../api/gen/discovery_v1.ts";
-import { compareBytes } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
-import { limits } from "../config/limits.ts";
-import { parseAddress } from "./address.ts";
 import { countUp, differs, fieldOf, strategyFor } from "./generic.ts";
 import type { Strategy } from "./strategy.ts";
 import { validateEndpointSlice, validateEndpointSliceUpdate } from "./validation/discovery.ts";
@@ -114,86 +111,13 @@ function trimFamilies({ spec }: Service, { spec: old }: Service): void {
   if (same(spec.ipFamilies, old.ipFamilies)) spec.ipFamilies = spec.ipFamilies?.slice(0, 1);
 }
 
-/** Endpoints: kept in one canonical form however they are written. */
+/** Endpoints: kept as they are sent (the reference packs and sorts no longer, so that controllers see what they wrote). */
 export function endpointsStrategy(resource: Resource): Strategy<Endpoints> {
-  const repack = (endpoints: Endpoints) => {
-    const subsets = endpoints.subsets ?? [];
-    const pairs = subsets.reduce(
-      (sum, subset) => sum + Math.max(1, subset.ports?.length ?? 0) * addressCount(subset),
-      0,
-    );
-    // Beyond any real service the form stays as sent: it means the same, and packing would hold up everybody.
-    if (subsets.length > 0 && pairs <= limits.endpointPairsMax) endpoints.subsets = repackSubsets(subsets);
-  };
   return strategyFor<Endpoints>(resource, {
     allowCreateOnUpdate: true,
-    prepareForCreate: (_context, endpoints) => repack(endpoints),
-    prepareForUpdate: (_context, endpoints) => repack(endpoints),
     validate: validateEndpoints,
     validateUpdate: validateEndpointsUpdate,
   });
-}
-
-function addressCount({ addresses, notReadyAddresses }: EndpointSubset): number {
-  return (addresses?.length ?? 0) + (notReadyAddresses?.length ?? 0);
-}
-
-interface Member {
-  readonly address: EndpointAddress;
-  ready: boolean;
-}
-
-/** Groups the ports that share exactly the same addresses into one subset each, and sorts; not ready trumps ready. */
-function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
-  const byPort = new Map<string, { port: EndpointPort | undefined; members: Map<string, Member> }>();
-  const seen = new Map<string, EndpointAddress>();
-  for (const subset of subsets) {
-    for (const port of subset.ports?.length ? subset.ports : [undefined]) {
-      const key = port === undefined ? "" : [port.name, port.port, port.protocol, port.appProtocol].join("\n");
-      const entry = byPort.get(key) ?? { port, members: new Map<string, Member>() };
-      byPort.set(key, entry);
-      const join = (address: EndpointAddress, ready: boolean) => {
-        const id = `${address.ip}\n${address.targetRef?.uid ?? ""}`;
-        if (!seen.has(id)) seen.set(id, address);
-        const member = entry.members.get(id) ?? { address: seen.get(id) ?? address, ready };
-        entry.members.set(id, member);
-        if (!ready) member.ready = false;
-      };
-      for (const address of subset.addresses ?? []) join(address, true);
-      for (const address of subset.notReadyAddresses ?? []) join(address, false);
-    }
-  }
-  const packed = new Map<string, { subset: EndpointSubset; ports: EndpointPort[] }>();
-  for (const { port, members } of byPort.values()) {
-    const sorted = [...members.values()].sort((a, b) => compareAddresses(a.address, b.address));
-    const key = sorted.map((m) => `${m.address.ip} ${m.address.targetRef?.uid ?? ""} ${m.ready}`).join("\n");
-    const entry = packed.get(key) ?? { subset: subsetOf(sorted), ports: [] };
-    packed.set(key, entry);
-    if (port !== undefined) entry.ports.push(port);
-  }
-  return [...packed.entries()]
-    .sort(([a], [b]) => compareBytes(a, b))
-    .map(([, { subset, ports }]) => ({ ...subset, ports: ports.length > 0 ? ports.sort(comparePorts) : undefined }));
-}
-
-function subsetOf(members: readonly Member[]): EndpointSubset {
-  const some = (ready: boolean) => {
-    const addresses = members.filter((member) => member.ready === ready).map((member) => member.address);
-    return addresses.length > 0 ? addresses : undefined;
-  };
-  return { addresses: some(true), notReadyAddresses: some(false) };
-}
-
-function compareAddresses(a: EndpointAddress, b: EndpointAddress): number {
-  const [left, right] = [parseAddress(a.ip), parseAddress(b.ip)];
-  const order = left && right ? Buffer.compare(left, right) : compareBytes(a.ip, b.ip);
-  return order || compareBytes(a.targetRef?.uid ?? "", b.targetRef?.uid ?? "");
-}
-
-function comparePorts(a: EndpointPort, b: EndpointPort): number {
-  return (
-    compareBytes(a.name ?? "", b.name ?? "") || a.port - b.port || compareBytes(a.protocol ?? "", b.protocol ?? "")
-  );
 }
 
 /** Endpoint slices: changes of labels count too; the current version has no room for the topology of the old one. */

@@ -25,6 +25,8 @@ export interface Writer {
   readonly subresource: string;
   /** Now, as the canonical JSON form of Time; undefined: the entry gets none (the reference's scale drops it). */
   readonly now: string | undefined;
+  /** What changes is taken from its owners and given to nobody (reference: a patch of scale). */
+  readonly disowns?: boolean;
 }
 
 /** Managers by identifier, and what is kept of their entries. */
@@ -195,7 +197,7 @@ function update(
   const former = managed.owners.get(id);
   const owners = ownUpdate(kind, version, live, next, managed.owners, self, difference);
   if (owners instanceof TypeFault) return owners;
-  const own = owners.get(self)?.set.difference(unowned) ?? emptySet;
+  const own = writer.disowns === true ? emptySet : (owners.get(self)?.set.difference(unowned) ?? emptySet);
   owners.delete(self);
   const { times, entries } = managed;
   if (!own.isEmpty) {

@@ -61,7 +61,12 @@ function goKind(value: Value): string {
 
 /** Applies a configuration to an object, or creates the object from it. */
 export function applyObject(writers: Writers, request: WriteRequest, config: Config): Promise<Written | Status> {
-  return writeMerged(writers, request, (current, old) => mergeConfig(writers, request, config, current, old), false);
+  return writeMerged(
+    writers,
+    request,
+    (current, old) => mergeConfig(writers, request, config, current, old),
+    "recorded",
+  );
 }
 
 /** The current state with a configuration applied, its owners recorded. */

@@ -1,5 +1,5 @@
 // "Not older than": waits until the view has reached a resource version, at most the reference's three seconds.
-import { refuse, type Status } from "../api/status.ts";
+import { refuse, Status } from "../api/status.ts";
 import type { LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 
@@ -18,6 +18,12 @@ export async function waitForRevision(
     reached = view.drain();
   }
   return reached >= revision ? reached : tooLarge(revision, reached);
+}
+
+/** As the reference answers paged lists, which it does not wait for: no word of when to come again. */
+export function withoutRetry({ code, reason, message, details }: Status): Status {
+  const { retryAfterSeconds: _, ...rest } = details ?? {};
+  return new Status(code, reason, message, rest);
 }
 
 /** 504 for a resource version beyond the newest. */

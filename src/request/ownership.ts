@@ -41,6 +41,12 @@ export function managerOfAgent(agent: string | undefined): string {
 /** Debugging containers have no owner (reference). */
 const untracked: ReadonlySet<string> = new Set(["ephemeralcontainers"]);
 
+/**
+ * How a write is recorded in managedFields: its manager owns what it changes; what it changes is nobody's afterwards; or
+ * not at all, because the write has recorded that itself.
+ */
+export type Tracking = "owns" | "disowns" | "recorded";
+
 /** Records in `object`, before it is admitted and prepared, what this write makes its manager own. */
 export function trackManagers(
   writers: Writers,
@@ -48,8 +54,10 @@ export function trackManagers(
   object: ApiObject,
   current: Current | undefined,
   old: ApiObject | undefined,
+  tracking: Exclude<Tracking, "recorded">,
 ): void {
   const { resource, subresource, manager } = request;
+  const disowns = tracking === "disowns";
   if (untracked.has(subresource)) {
     object.metadata.managedFields = old?.metadata.managedFields;
     return;
@@ -60,7 +68,7 @@ export function trackManagers(
   const entries = trackUpdate(
     kind,
     managedLimits,
-    { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request) },
+    { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request), disowns },
     {
       value:
         current === undefined || old === undefined ? blankOf(resource) : liveDocument(writers, resource, current, old),

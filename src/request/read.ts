@@ -13,7 +13,7 @@ import type { Hold, Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
 import { type FormInput, type FormWriter, formWriter } from "./form.ts";
-import { tooLarge, waitForRevision } from "./freshness.ts";
+import { tooLarge, waitForRevision, withoutRetry } from "./freshness.ts";
 import { type ListOptions, parseRevision, planList } from "./listoptions.ts";
 import type { Accepted } from "./negotiate.ts";
 import { timedOut } from "./persist.ts";
@@ -87,7 +87,7 @@ export async function readList(
       break;
     case "not-older": {
       const reached = await waitForRevision(view, plan.revision, input.aborted);
-      if (isStatus(reached)) return reached;
+      if (isStatus(reached)) return plan.paged ? withoutRetry(reached) : reached;
       // Others may have drained since: the state that is read is named, not the one that was waited for.
       version = view.drain();
       break;

@@ -13,6 +13,7 @@ import { applyScale, scaleOf, validateScale } from "../kinds/scale.ts";
 import { type Config, checkFit, mergeConfig } from "./apply.ts";
 import type { Body } from "./body.ts";
 import { mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
+import type { Tracking } from "./ownership.ts";
 import { requestedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { type ReadInput, readObject } from "./read.ts";
 import { type Merge, writeMerged } from "./write.ts";
@@ -54,11 +55,13 @@ export function patchScale(writers: Writers, request: WriteRequest, patch: Patch
     resource,
     resource.subresources.find((found) => found.name === subresource),
   );
-  return writeScale(writers, request, (current, old) => {
+  const merge: Merge = (current, old) => {
     if (current === undefined || old === undefined) return notFound(resource, name);
     const document = toValue(shape.message, scaleOf(old));
     return patchDocument(writers, request, shape, document, patch);
-  });
+  };
+  // A patched size belongs to nobody (reference), so that an apply that names it is no conflict.
+  return writeScale(writers, request, merge, "disowns");
 }
 
 /** Applies a configuration of a Scale: the size it names becomes the manager's in the workload. */
@@ -87,16 +90,21 @@ export async function applyScaleConfig(
       if (current === undefined) return notFound(resource, name);
       return misfit ?? mergeConfig(writers, request, { shape: resource, config: workload, force }, current, old);
     },
-    false,
+    "recorded",
   );
   return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
 }
 
 /** `merge` makes a Scale; the workload of that size is written, and answered as a Scale. */
-async function writeScale(writers: Writers, request: WriteRequest, merge: Merge): Promise<Written | Status> {
+async function writeScale(
+  writers: Writers,
+  request: WriteRequest,
+  merge: Merge,
+  tracking: Tracking = "owns",
+): Promise<Written | Status> {
   const { resource, name } = request;
   const { identity } = writers.scheme;
-  const done = await writeMerged(writers, request, (current, old) => {
+  const resize: Merge = (current, old) => {
     const merged = merge(current, old);
     if (isStatus(merged)) return merged;
     if (current === undefined) return notFound(resource, name);
@@ -106,7 +114,8 @@ async function writeScale(writers: Writers, request: WriteRequest, merge: Merge)
     const workload = requestedObject(writers, resource, current);
     applyScale(workload, scale);
     return workload;
-  });
+  };
+  const done = await writeMerged(writers, request, resize, tracking);
   return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
 }
 

@@ -3,7 +3,8 @@
 import type { Value, ValueMap } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { parseJson, parseText } from "../codec/json.ts";
-import { prettyItem, prettyJson, yamlText } from "../codec/print.ts";
+import { prettyItem, prettyJson } from "../codec/print.ts";
+import { yamlText } from "../codec/yamlprint.ts";
 import { limits } from "../config/limits.ts";
 import type { FormWriter } from "./form.ts";
 import type { ListAnswer, ReadInput } from "./read.ts";

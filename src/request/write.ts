@@ -14,7 +14,7 @@ import type { Body } from "./body.ts";
 import { afterRemoval } from "./delete.ts";
 import { mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
 import { dedupOwners, ownerWarning, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
-import { trackManagers } from "./ownership.ts";
+import { type Tracking, trackManagers } from "./ownership.ts";
 import {
   type Current,
   changed,
@@ -49,17 +49,17 @@ export function patchObject(writers: Writers, request: WriteRequest, patch: Patc
 
 /**
  * Writes what `merge` makes of the current state; it is asked again whenever somebody else changes that first.
- * `tracks`: the write's manager comes to own what it changes (an apply says itself what it owns).
+ * `tracking`: how managedFields come to know of it (an apply records itself what it owns).
  */
 export function writeMerged(
   writers: Writers,
   request: WriteRequest,
   merge: Merge,
-  tracks = true,
+  tracking: Tracking = "owns",
 ): Promise<Written | Status> {
   return untilUnchanged(writers, request.deadline, async () => {
     const notes = new Notes();
-    const done = await attempt(writers, request, merge, tracks, notes);
+    const done = await attempt(writers, request, merge, tracking, notes);
     if (notes.unsettled) await notes.settle(done !== changed && !isStatus(done));
     return done;
   });
@@ -70,7 +70,7 @@ async function attempt(
   writers: Writers,
   request: WriteRequest,
   merge: Merge,
-  tracks: boolean,
+  tracking: Tracking,
   notes: Notes,
 ): Promise<Written | Status | typeof changed> {
   const { resource, namespace, dryRun, trace } = request;
@@ -92,7 +92,7 @@ async function attempt(
   trace.done("default");
 
   // Before admission: what plugins add belongs to nobody (reference).
-  if (tracks) trackManagers(writers, request, object, current, old);
+  if (tracking !== "recorded") trackManagers(writers, request, object, current, old, tracking);
   trace.done("managers");
 
   const attributes = attributesOf(request, old === undefined ? "create" : "update", object, old, notes);

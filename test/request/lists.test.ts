@@ -2,7 +2,8 @@
 import { gunzipSync } from "node:zlib";
 import t from "tap";
 import { Fault, parseText } from "../../src/codec/json.ts";
-import { prettyJson, yamlText } from "../../src/codec/print.ts";
+import { prettyJson } from "../../src/codec/print.ts";
+import { yamlText } from "../../src/codec/yamlprint.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
