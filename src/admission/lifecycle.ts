@@ -3,7 +3,7 @@
 import { forbidden, notFound, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/select.ts";
-import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
+import { type AdmissionPlugin, type Attributes, type Environment, forbid } from "./plugin.ts";
 
 const namespaces = { group: "", resource: "namespaces" };
 
@@ -34,11 +34,9 @@ export function lifecycle({ objects, identity }: Environment): AdmissionPlugin {
 }
 
 function terminating(attributes: Attributes): Status {
-  const { resource, namespace, object } = attributes;
-  const meta = object?.metadata;
-  const name = attributes.name || meta?.name || meta?.generateName || "Unknown";
+  const { namespace } = attributes;
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-  const status = forbidden(resource, name, why);
+  const status = forbid(attributes, why);
   const cause = {
     reason: "NamespaceTerminating",
     message: `namespace ${namespace} is being terminated`,

@@ -3,7 +3,7 @@
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
-import type { Status } from "../api/status.ts";
+import { forbidden, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
@@ -93,4 +93,15 @@ export interface Environment {
    * Admission, rules of the kind and field managers are not asked: for the status a plugin keeps itself.
    */
   readonly commit: (object: ApiObject, group: string, version: string, resource: string) => Promise<ChangeOutcome>;
+}
+
+/** 403 for a write a plugin does not allow; `why` follows `<resource> "<name>" is forbidden: `. */
+export function forbid(attributes: Attributes, why: string): Status {
+  return forbidden(attributes.resource, shownName(attributes), why);
+}
+
+/** The name a refusal shows: while none is generated, what it will begin with. */
+export function shownName({ name, object }: Attributes): string {
+  const { metadata } = object ?? {};
+  return name || metadata?.name || metadata?.generateName || "Unknown";
 }

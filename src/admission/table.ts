@@ -4,6 +4,7 @@ import type { Status } from "../api/status.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { nodeTaint } from "./nodetaint.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
+import { resourceQuota } from "./quota/plugin.ts";
 import { storageProtection } from "./storageprotection.ts";
 
 interface Entry {
@@ -18,6 +19,7 @@ const entries: readonly Entry[] = [
   { plugin: "NamespaceLifecycle", byDefault: true, build: lifecycle },
   { plugin: "TaintNodesByCondition", byDefault: true, build: nodeTaint },
   { plugin: "StorageObjectInUseProtection", byDefault: true, build: storageProtection },
+  { plugin: "ResourceQuota", byDefault: true, build: resourceQuota },
 ];
 
 /** Names of all plugins, in order. */

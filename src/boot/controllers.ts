@@ -5,6 +5,7 @@ import { AddressRepair } from "../controllers/addresses.ts";
 import { bootstrapNamespaces } from "../controllers/bootstrap.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
+import { QuotaController } from "../controllers/quota.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Server } from "../request/context.ts";
 import { writersOf } from "../request/writeresource.ts";
@@ -17,6 +18,7 @@ export class Controllers {
   /** Undefined: not to be run. */
   readonly #namespaces: NamespaceController | undefined;
   readonly #events: EventExpirer | undefined;
+  readonly #quotas: QuotaController | undefined;
   readonly #addresses: AddressRepair | undefined;
   readonly #server: Server;
   readonly #log: Logger;
@@ -30,6 +32,9 @@ export class Controllers {
     if (services !== undefined) {
       this.#addresses = new AddressRepair(writersOf(server), services, (message, about) => log.warn(about, message));
     }
+    if (running.includes("resourcequota")) {
+      this.#quotas = new QuotaController(server, (message, { message: status }) => log.warn({ status }, message));
+    }
     if (running.includes("eventttl")) this.#events = new EventExpirer(writersOf(server), eventTtlMs);
     if (!running.includes("namespace")) return;
     this.#namespaces = new NamespaceController(writersOf(server), (message, cause) => {
@@ -42,6 +47,7 @@ export class Controllers {
     this.#addresses?.start();
     this.#events?.start();
     this.#namespaces?.start();
+    this.#quotas?.start();
     while (!this.#stopped) {
       const refused = await bootstrapNamespaces(writersOf(this.#server));
       if (refused === undefined) return;
@@ -55,5 +61,6 @@ export class Controllers {
     this.#addresses?.stop();
     this.#events?.stop();
     this.#namespaces?.stop();
+    this.#quotas?.stop();
   }
 }

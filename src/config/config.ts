@@ -54,7 +54,7 @@ export interface Config {
 }
 
 /** Every controller, by name. */
-export const controllerNames = ["namespace", "eventttl"] as const;
+export const controllerNames = ["namespace", "eventttl", "resourcequota"] as const;
 
 /** Reads parsed flags. Returns the one line to print when they contradict each other. */
 export function readConfig(values: FlagValues): Config | string {

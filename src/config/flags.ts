@@ -158,7 +158,7 @@ export const flags = [
     group: "API",
     type: "string",
     default: "*",
-    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl.",
+    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl, resourcequota.",
   },
   {
     name: "service-cluster-ip-range",

@@ -164,6 +164,14 @@ export const limits = {
   protoListKeptBytesMax: 16 * MiB,
   /** How long a hold may keep segments from being recycled. */
   holdMsMax: 60_000,
+  /** Writes of one namespace that wait for its quotas, per front; 429 beyond. */
+  quotaWaitersMax: 1_000,
+  /** How long a namespace's quotas must not have been charged before they are counted anew, in milliseconds. */
+  quotaQuietMs: 500,
+  /** When a quota that could not be written is tried again, in milliseconds. */
+  quotaRetryMs: 5_000,
+  /** How often every quota is counted anew in any case (reference: 5 minutes). */
+  quotaRecountMs: 300_000,
   /** Changes waiting for the store thread, per front; 429 beyond. */
   storeQueueMax: 10_000,
   /** Their bytes, per front; 429 beyond. */

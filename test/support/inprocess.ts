@@ -93,6 +93,8 @@ export class InProcess {
   verbosity: number | undefined;
   /** What was reported of the request before. */
   lastRecord: RequestRecord | undefined;
+  /** What controllers are made of. */
+  readonly server: Server;
   readonly #handler: Handler;
   readonly #views: OpenViews;
   readonly #writer: LogWriter;
@@ -139,6 +141,7 @@ export class InProcess {
       },
       version: "{}",
     };
+    this.server = server;
     this.writers = writersOf(server);
     this.#handler = createHandler(server);
   }

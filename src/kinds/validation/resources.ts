@@ -60,7 +60,8 @@ export function mayOvercommit(name: string, names: Names): boolean {
   return isNative(name, names) && !isHugePages(name);
 }
 
-function isExtended(name: string, names: Names): boolean {
+/** A resource of somebody else: prefixed, and fit to be requested in a quota. */
+export function isExtended(name: string, names: Names): boolean {
   if (isNative(name, names) || name.startsWith("requests.")) return false;
   return isQualifiedName(`requests.${name}`).length === 0;
 }
