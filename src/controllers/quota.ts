@@ -4,8 +4,9 @@
 import type { Pod, ResourceQuota } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus, type Status } from "../api/status.ts";
+import { isStatus, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
+import { nextTurn } from "../base/turn.ts";
 import type { ObjectTable } from "../cache/objects.ts";
 import { compileSelector, type Match } from "../cache/select.ts";
 import { type Location, type LogView, recordTypes } from "../cache/view.ts";
@@ -22,8 +23,9 @@ import {
 } from "../kinds/quota/amounts.ts";
 import { isInScope, scopesOf } from "../kinds/quota/scopes.ts";
 import { type Evaluator, evaluatorOf } from "../kinds/quota/usage.ts";
-import { committer } from "../request/admit.ts";
 import type { Server } from "../request/context.ts";
+import { writersOf } from "../request/writeresource.ts";
+import { Actor } from "./actor.ts";
 
 type Quota = ApiObject & ResourceQuota;
 
@@ -41,6 +43,9 @@ interface Counted {
   readonly lowers: Match | undefined;
 }
 
+/** The quota was charged while its namespace was counted. */
+const charged = refuse("Conflict", "the quota changed while it was counted");
+
 /** A quota while a namespace is counted. */
 interface Tally {
   readonly quota: Quota;
@@ -51,7 +56,8 @@ interface Tally {
 export class QuotaController {
   readonly #server: Server;
   readonly #report: Report;
-  readonly #commit: ReturnType<typeof committer>;
+  readonly #actor: Actor;
+  readonly #resource: Resource;
   readonly #quotas: ObjectTable<Quota>;
   readonly #counted: readonly Counted[];
   readonly #stops: (() => void)[] = [];
@@ -65,7 +71,10 @@ export class QuotaController {
   constructor(server: Server, report: Report) {
     this.#server = server;
     this.#report = report;
-    this.#commit = committer(server);
+    this.#actor = new Actor(writersOf(server), "kube-controller-manager");
+    const resource = server.scheme.find("", "v1", "resourcequotas");
+    assert(resource !== undefined, "Quotas are served");
+    this.#resource = resource;
     this.#quotas = server.objects.table<Quota>("", "v1", "resourcequotas");
     this.#counted = countedOf(server);
     this.#quotas.onChange((namespace, name) => this.#noteQuota(namespace, name));
@@ -163,11 +172,16 @@ export class QuotaController {
       const same = sameAmounts(readAmounts(quota.status.used), now);
       if (same && isAcknowledged(quota)) continue;
       const status = { hard: writeAmounts(hard), used: writeAmounts(now) };
-      const changed = { ...quota, metadata: { ...quota.metadata }, status } as ApiObject;
-      const done = await this.#commit(changed, "", "v1", "resourcequotas");
+      const { name = "", resourceVersion } = quota.metadata;
+      const target = { resource: this.#resource, namespace, name, subresource: "status" };
+      const done = await this.#actor.update<Quota>(target, (now) => {
+        if (now.metadata.resourceVersion !== resourceVersion) return charged;
+        now.status = status;
+        return undefined;
+      });
       // Objects that passed admission before these limits were known may still arrive.
-      if (done === "conflict" || !isAcknowledged(quota)) this.#mark(namespace, limits.quotaQuietMs);
-      if (!isStatus(done)) continue;
+      if (done === charged || !isAcknowledged(quota)) this.#mark(namespace, limits.quotaQuietMs);
+      if (!isStatus(done) || done === charged || done.reason === "NotFound") continue;
       this.#report(`Counting quota ${quota.metadata.name} of namespace ${namespace} failed`, done);
       this.#mark(namespace, limits.quotaRetryMs);
     }
@@ -209,7 +223,7 @@ export class QuotaController {
           return false;
         });
         after = last;
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
     } finally {
       hold.release();
