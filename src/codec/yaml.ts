@@ -335,14 +335,19 @@ function openFlow(reading: Reading, sign: "[" | "{"): void {
   cursor.flow += 1;
 }
 
+/** The innermost flow collection, a map of one pair (`[a: b]`) closed; undefined, and a fault, outside of one. */
+function flowTop(reading: Reading): Frame | undefined {
+  if (reading.top?.single === true) close(reading);
+  const { top } = reading;
+  if (top !== undefined && top.indent < 0) return top;
+  fail(reading, "did not find expected node content");
+  return undefined;
+}
+
 function closeFlow(reading: Reading, sign: "]" | "}"): void {
   const { cursor } = reading;
-  let { top } = reading;
-  if (top?.single === true) {
-    close(reading);
-    ({ top } = reading);
-  }
-  if (top === undefined || top.indent >= 0) return fail(reading, "did not find expected node content");
+  const top = flowTop(reading);
+  if (top === undefined) return;
   if ((top.map === undefined) !== (sign === "]")) return refuseNode(reading, top);
   cursor.at += 1;
   cursor.flow -= 1;
@@ -361,12 +366,8 @@ function isKeyEnd(cursor: YamlCursor): boolean {
 
 function readComma(reading: Reading): void {
   const { cursor } = reading;
-  let { top } = reading;
-  if (top?.single === true) {
-    close(reading);
-    ({ top } = reading);
-  }
-  if (top === undefined || top.indent >= 0) return fail(reading, "did not find expected node content");
+  const top = flowTop(reading);
+  if (top === undefined) return;
   if (top.map !== undefined && (top.waiting === "node" || top.waiting === "colon")) {
     complete(reading, null, top.waiting === "colon");
   } else if (top.waiting !== "nothing") {
