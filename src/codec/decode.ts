@@ -4,7 +4,7 @@
 // Go's decoding at once. Unknown fields are dropped; keys are case-sensitive; null leaves scalars as they are.
 import { canonicalDuration } from "../api/duration.ts";
 import { canonicalText, isPlainCanonical, quantityErrors } from "../api/quantity.ts";
-import { type Message, RawJson } from "../api/schema.ts";
+import type { Message } from "../api/schema.ts";
 import { canonicalTime, TimeError } from "../api/time.ts";
 import { NumberText, type Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
@@ -14,6 +14,7 @@ import { Fault } from "./fault.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
 import { rawOf } from "./remembered.ts";
 import { writeValue } from "./write.ts";
+import { zeroOfSlot } from "./zero.ts";
 
 /** A decoded message: properties named by its schema. */
 type Target = Record<string, unknown>;
@@ -35,36 +36,6 @@ export function decode<T extends object>(message: Message, value: Value): T | Fa
   const object = decodeMessage(decoding, plan, value, plan.goName);
   const fault = decoding.refusal ?? decoding.mismatch;
   return fault === undefined ? (object as T) : new Fault(fault);
-}
-
-/** An object of `message` as Go's zero value: what an empty document decodes to. */
-export function zeroOf<T extends object>(message: Message): T {
-  return zero(planOf(message)) as T;
-}
-
-function zero(plan: Plan): Target {
-  const object: Target = {};
-  for (const slot of plan.present) object[slot.json] = zeroValue(slot);
-  return object;
-}
-
-function zeroValue(slot: Slot): unknown {
-  switch (slot.shape) {
-    case shapes.message:
-      return zero(slotPlan(slot));
-    case shapes.string:
-      return "";
-    case shapes.bool:
-      return false;
-    case shapes.quantity:
-      return "0";
-    case shapes.duration:
-      return "0s";
-    case shapes.union:
-      return zero(slotPlan(slot));
-    default:
-      return 0;
-  }
 }
 
 /** Go's word for what a value is. Numbers show their text only where they could have fit. */
@@ -96,7 +67,7 @@ function refuse(decoding: Decoding, text: string): undefined {
 function decodeMessage(decoding: Decoding, plan: Plan, value: Value, goType: string): Target {
   const object: Target = {};
   for (const slot of plan.present) {
-    if (slot.shape !== shapes.message) object[slot.json] = zeroValue(slot);
+    if (slot.shape !== shapes.message) object[slot.json] = zeroOfSlot(slot);
   }
   if (value instanceof Map) {
     if (decoding.depth >= limits.messageDepthMax) {
@@ -117,7 +88,7 @@ function decodeMessage(decoding: Decoding, plan: Plan, value: Value, goType: str
   }
   // Nested messages last: most are there already, and an absent one costs an object.
   for (const slot of plan.present) {
-    if (slot.shape === shapes.message && object[slot.json] === undefined) object[slot.json] = zero(slotPlan(slot));
+    if (slot.shape === shapes.message && object[slot.json] === undefined) object[slot.json] = zeroOfSlot(slot);
   }
   return object;
 }
@@ -160,15 +131,9 @@ function decodeMap(decoding: Decoding, slot: Slot, value: Value): Map<string, un
 function decodeItem(decoding: Decoding, slot: Slot, value: Value): unknown {
   if (value !== null) {
     const decoded = decodeOne(decoding, slot, value, slot.goItem);
-    return decoded === undefined ? zeroItem(slot) : decoded;
+    return decoded === undefined ? zeroOfSlot(slot) : decoded;
   }
-  return slot.shape === shapes.union ? decodeUnion(decoding, slot, value) : zeroItem(slot);
-}
-
-function zeroItem(slot: Slot): unknown {
-  if (slot.shape === shapes.bytes || slot.shape === shapes.time) return "";
-  if (slot.shape === shapes.raw) return new RawJson("null");
-  return slot.shape === shapes.strings ? [] : zeroValue(slot);
+  return slot.shape === shapes.union ? decodeUnion(decoding, slot, value) : zeroOfSlot(slot);
 }
 
 /** One value that is not null. Undefined: refused, or Go's zero time. */

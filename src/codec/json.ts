@@ -1,8 +1,9 @@
 // JSON on both sides of the type engine: bytes to Value, Value to a typed object and back to bytes.
 
-export { decode, zeroOf } from "./decode.ts";
+export { decode } from "./decode.ts";
 export { toValue } from "./document.ts";
 export { encode, encodeForStore } from "./encode.ts";
 export { Fault, isFault } from "./fault.ts";
 export { parseJson, parseText, textOf } from "./scan.ts";
 export { compareBytes, quote, writeValue } from "./write.ts";
+export { zeroOf } from "./zero.ts";

@@ -7,12 +7,12 @@ import { type Message, RawJson } from "../api/schema.ts";
 import { formatInstant, zeroTimeSeconds } from "../api/time.ts";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
-import { zeroOf } from "./decode.ts";
 import { Fault } from "./fault.ts";
 import { planOf, type Slot, shapes } from "./plan.ts";
 import { parseJson } from "./scan.ts";
 import { type WireField, type WirePlan, wirePlanOf, wireTypes } from "./wireplan.ts";
 import { writeValue } from "./write.ts";
+import { zeroOfSlot } from "./zero.ts";
 
 type Target = Record<string, unknown>;
 
@@ -204,7 +204,7 @@ function readItems(
 ): void {
   const list = (object[slot.json] ??= []) as unknown[];
   if (wireType === field.wireType) {
-    list.push(readOne(reader, field, slot, end, undefined) ?? zeroItem(slot));
+    list.push(readOne(reader, field, slot, end, undefined) ?? zeroOfSlot(slot));
   } else if (wireType === wireTypes.bytes) {
     const packedEnd = reader.span(end);
     while (reader.at < packedEnd && reader.fault === undefined) {
@@ -226,33 +226,7 @@ function readEntry(reader: ProtoReader, field: WireField, slot: Slot, end: numbe
     else if (Math.floor(key / 8) === 2) value = readOne(reader, field, slot, entryEnd, undefined);
     else reader.skip(key % 8, entryEnd);
   }
-  map.set(name, value ?? zeroItem(slot));
-}
-
-/** An item or value that was left out, or whose value is Go's zero time. */
-function zeroItem(slot: Slot): unknown {
-  switch (slot.shape) {
-    case shapes.message:
-    case shapes.union:
-      assert(slot.message !== undefined, "Messages have a message");
-      return zeroOf(slot.message);
-    case shapes.string:
-    case shapes.bytes:
-    case shapes.time:
-      return "";
-    case shapes.bool:
-      return false;
-    case shapes.quantity:
-      return "0";
-    case shapes.duration:
-      return "0s";
-    case shapes.raw:
-      return new RawJson("null");
-    case shapes.strings:
-      return [];
-    default:
-      return 0;
-  }
+  map.set(name, value ?? zeroOfSlot(slot));
 }
 
 /** One value; `known` is what the field held before, into which a message is merged. */
@@ -301,8 +275,7 @@ function readNested(reader: ProtoReader, field: WireField, end: number, known: u
 /** Adds what a decoded object always has and the bytes left out. */
 function fill(message: Message, object: Target): Target {
   for (const slot of planOf(message).present) {
-    if (object[slot.json] !== undefined) continue;
-    object[slot.json] = slot.message === undefined ? zeroItem(slot) : zeroOf(slot.message);
+    if (object[slot.json] === undefined) object[slot.json] = zeroOfSlot(slot);
   }
   return object;
 }
