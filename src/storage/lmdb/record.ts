@@ -91,34 +91,50 @@ export function encodeCurrentKey(key: Uint8Array): Buffer {
   return Buffer.concat([Buffer.of(0xff), createHash("sha256").update(key).digest()]);
 }
 
+/** Bytes of an entry of `current` and of `times`, the checksum included. */
+const currentBytes = 20;
+const timeBytes = 12;
+
+/** Ends an entry with the checksum of its key and of what stands before. */
+function seal(key: Uint8Array, bytes: Buffer): Buffer {
+  bytes.writeUInt32LE(sumOf(key, bytes), bytes.length - 4);
+  return bytes;
+}
+
+/** Throws StoreError "corrupt" unless `bytes` were sealed under `key`. */
+function checkSeal(key: Uint8Array, bytes: Buffer, length: number, what: string): void {
+  if (bytes.length !== length) corrupt(`${what} of ${bytes.length} bytes instead of ${length}`);
+  if (bytes.readUInt32LE(length - 4) !== sumOf(key, bytes)) corrupt(`checksum of ${what}`);
+}
+
+function sumOf(key: Uint8Array, bytes: Buffer): number {
+  return crc32(bytes.subarray(0, -4), crc32(key));
+}
+
 /** An entry of `current`, stored under `currentKey`. */
 export function encodeCurrent(currentKey: Uint8Array, mod: number, create: number): Buffer {
-  const bytes = Buffer.allocUnsafe(20);
+  const bytes = Buffer.allocUnsafe(currentBytes);
   writeUint64(bytes, mod, 0);
   writeUint64(bytes, create, 8);
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, 16), crc32(currentKey)), 16);
-  return bytes;
+  return seal(currentKey, bytes);
 }
 
 /** Reads an entry of `current`. Throws StoreError "corrupt". */
 export function decodeCurrent(currentKey: Uint8Array, bytes: Buffer): Current {
-  if (bytes.length !== 20) corrupt(`index entry of ${bytes.length} bytes instead of 20`);
-  if (bytes.readUInt32LE(16) !== crc32(bytes.subarray(0, 16), crc32(currentKey))) corrupt("checksum of an index entry");
+  checkSeal(currentKey, bytes, currentBytes, "an index entry");
   return { mod: readUint64(bytes, 0), create: readUint64(bytes, 8) };
 }
 
 /** A value of `times`, stored under `timeKey`. */
 export function encodeTime(timeKey: Uint8Array, revision: number): Buffer {
-  const bytes = Buffer.allocUnsafe(12);
+  const bytes = Buffer.allocUnsafe(timeBytes);
   writeUint64(bytes, revision, 0);
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, 8), crc32(timeKey)), 8);
-  return bytes;
+  return seal(timeKey, bytes);
 }
 
 /** Reads a value of `times`. Throws StoreError "corrupt". */
 export function decodeTime(timeKey: Uint8Array, bytes: Buffer): number {
-  if (bytes.length !== 12) corrupt(`time entry of ${bytes.length} bytes instead of 12`);
-  if (bytes.readUInt32LE(8) !== crc32(bytes.subarray(0, 8), crc32(timeKey))) corrupt("checksum of a time entry");
+  checkSeal(timeKey, bytes, timeBytes, "a time entry");
   return readUint64(bytes, 0);
 }
 
