@@ -2,10 +2,10 @@ import t from "tap";
 import type { ConfigMap } from "../../src/api/gen/core_v1.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { conflict, isStatus, type Status } from "../../src/api/status.ts";
-import type { Value } from "../../src/api/value.ts";
 import { Actor } from "../../src/controllers/actor.ts";
 import type { Written } from "../../src/request/persist.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
+import { value } from "../support/values.ts";
 
 const path = "/api/v1/namespaces/default/configmaps";
 
@@ -18,15 +18,6 @@ async function scenario(identity: "kubernetes" | "orch" = "kubernetes") {
   return { server, actor, target };
 }
 
-function tree(object: Record<string, string | object>): Value {
-  return new Map(
-    Object.entries(object).map(([key, value]) => [
-      key,
-      typeof value === "string" ? value : tree(value as Record<string, string>),
-    ]),
-  );
-}
-
 function read(done: Written | Status): { code: number; reason?: string; message?: string } {
   return isStatus(done) ? { code: done.code, reason: done.reason, message: done.message } : { code: done.code };
 }
@@ -37,7 +28,7 @@ async function stored(server: InProcess, name = "m") {
 
 t.test("Actor creates, updates, patches and deletes as a client would, under its own manager", async (t) => {
   const { server, actor, target } = await scenario();
-  const content = tree({ metadata: { name: "m", labels: { a: "b" } }, data: { k: "1" } });
+  const content = value({ metadata: { name: "m", labels: { a: "b" } }, data: { k: "1" } });
   t.strictSame(read(await actor.create(target, content)), { code: 201 });
   t.equal(read(await actor.create(target, content)).reason, "AlreadyExists");
   const done = await actor.update<ApiObject & ConfigMap>(target, (map) => {
@@ -45,7 +36,7 @@ t.test("Actor creates, updates, patches and deletes as a client would, under its
     return undefined;
   });
   t.strictSame(read(done), { code: 200 });
-  t.strictSame(read(await actor.patch(target, tree({ data: { more: "3" } }))), { code: 200 });
+  t.strictSame(read(await actor.patch(target, value({ data: { more: "3" } }))), { code: 200 });
   const found = await stored(server);
   t.strictSame(found.data, { k: "2", more: "3" });
   t.strictSame(
@@ -96,9 +87,9 @@ t.test("Actor answers the Status a client would get", async (t) => {
   t.strictSame(read(await actor.update(none, () => undefined)), missing);
   t.strictSame(read(await actor.patch(none, new Map())), missing);
   t.strictSame(read(await actor.delete(none)), missing);
-  t.equal(read(await actor.create(target, tree({ data: "text" }))).code, 400);
-  t.equal(read(await actor.create(target, tree({ metadata: { name: "A" } }))).code, 422);
-  await actor.create(target, tree({ metadata: { name: "m" } }));
+  t.equal(read(await actor.create(target, value({ data: "text" }))).code, 400);
+  t.equal(read(await actor.create(target, value({ metadata: { name: "A" } }))).code, 422);
+  await actor.create(target, value({ metadata: { name: "m" } }));
   t.equal(read(await actor.update(target, () => conflict(target.resource, "m", "not now"))).code, 409);
   server.close();
 });

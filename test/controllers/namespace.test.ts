@@ -3,22 +3,20 @@ import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
 import { NamespaceController } from "../../src/controllers/namespace.ts";
 import type { Change } from "../../src/storage/store.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
+import { scenario } from "../support/scenario.ts";
 
 const merge = { "content-type": "application/merge-patch+json" };
 
 /** A server with the controller running; `reports` is what it complained about. */
-function scenario(name: string, check: (t: Test, server: InProcess, reports: string[]) => Promise<void>): void {
-  t.test(name, async (t) => {
-    const server = await openInProcess();
+function running(name: string, check: (t: Test, server: InProcess, reports: string[]) => Promise<void>): void {
+  scenario(name, async (t, server) => {
     const reports: string[] = [];
     const controller = new NamespaceController(server.writers, (message) => void reports.push(message));
     controller.start();
     try {
       await check(t, server, reports);
-      t.strictSame(server.faults, []);
     } finally {
       controller.stop();
-      server.close();
     }
   });
 }
@@ -38,7 +36,7 @@ t.test("bootstrapNamespaces() makes the system's namespaces and may run again", 
   server.close();
 });
 
-scenario("NamespaceController removes a namespace and everything in it, pods first", async (t, server, reports) => {
+running("NamespaceController removes a namespace and everything in it, pods first", async (t, server, reports) => {
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   const base = "/api/v1/namespaces/n";
   const spec = { containers: [{ name: "c", image: "i" }] };
@@ -64,7 +62,7 @@ scenario("NamespaceController removes a namespace and everything in it, pods fir
   t.equal(again.code, 201, "the name is free");
 });
 
-scenario("NamespaceController unprotects claims once no pod is left to use them", async (t, server) => {
+running("NamespaceController unprotects claims once no pod is left to use them", async (t, server) => {
   const base = "/api/v1/namespaces/n";
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
@@ -79,7 +77,7 @@ scenario("NamespaceController unprotects claims once no pod is left to use them"
   t.ok(await gone(server, base));
 });
 
-scenario("NamespaceController waits for finalizers and says so in conditions", async (t, server, reports) => {
+running("NamespaceController waits for finalizers and says so in conditions", async (t, server, reports) => {
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   const base = "/api/v1/namespaces/n";
   await server.call("POST", `${base}/configmaps`, { metadata: { name: "held", finalizers: ["x.example/y"] } });
@@ -121,7 +119,7 @@ scenario("NamespaceController waits for finalizers and says so in conditions", a
   t.strictSame(reports, []);
 });
 
-scenario("NamespaceController keeps the rest while a pod has grace", async (t, server) => {
+running("NamespaceController keeps the rest while a pod has grace", async (t, server) => {
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   const base = "/api/v1/namespaces/n";
   const spec = { nodeName: "node", containers: [{ name: "c", image: "i" }] };
@@ -137,7 +135,7 @@ scenario("NamespaceController keeps the rest while a pod has grace", async (t, s
   t.ok(await gone(server, base));
 });
 
-scenario("NamespaceController keeps a namespace that has finalizers of its own", async (t, server) => {
+running("NamespaceController keeps a namespace that has finalizers of its own", async (t, server) => {
   const base = "/api/v1/namespaces/n";
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n", finalizers: ["x.example/y"] } });
   await server.call("DELETE", base);
@@ -148,7 +146,7 @@ scenario("NamespaceController keeps a namespace that has finalizers of its own",
   t.ok(await gone(server, base));
 });
 
-scenario("NamespaceController reports what fails and tries again", async (t, server, reports) => {
+running("NamespaceController reports what fails and tries again", async (t, server, reports) => {
   const base = "/api/v1/namespaces/n";
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   await server.call("POST", `${base}/configmaps`, { metadata: { name: "m" } });
@@ -160,7 +158,7 @@ scenario("NamespaceController reports what fails and tries again", async (t, ser
   t.ok(await gone(server, base));
 });
 
-scenario("NamespaceController removes what arrives after its namespace is gone", async (t, server) => {
+running("NamespaceController removes what arrives after its namespace is gone", async (t, server) => {
   const base = "/api/v1/namespaces/n";
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   let late: Change | undefined;

@@ -5,18 +5,10 @@ import { podText } from "../../perf/corpus/pod.ts";
 import { messageOf } from "../../src/api/messages.ts";
 import { decode, encode, encodeForStore, Fault, parseJson, toValue, writeValue } from "../../src/codec/json.ts";
 import { parseYaml } from "../../src/codec/yaml.ts";
+import { draws, fuzzRun } from "../support/random.ts";
 
-const seed = Number(process.env["ORCH_FUZZ_SEED"] ?? 1);
-const rounds = Number(process.env["ORCH_FUZZ_ROUNDS"] ?? 3000);
-
-let state = seed;
-/** A number below `below`; the same sequence for the same seed. */
-function random(below: number): number {
-  state = (state + 0x6d2b79f5) | 0;
-  let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-  return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-}
+const { seed, rounds } = fuzzRun(3000);
+const { next: random } = draws(seed);
 
 const kinds = [
   "core/v1.Pod",

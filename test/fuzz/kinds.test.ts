@@ -11,18 +11,15 @@ import { applyDefaults } from "../../src/kinds/defaults.ts";
 import { validateMeta, validateMetaUpdate } from "../../src/kinds/meta.ts";
 import type { StrategyContext } from "../../src/kinds/strategy.ts";
 import { strategyOf } from "../../src/kinds/table.ts";
-import { random } from "../support/random.ts";
+import { draws, fuzzRun } from "../support/random.ts";
 
 const identity = identities.kubernetes;
 const scheme = createScheme({ identity, runtimeConfig: new Map([["api/all", true]]) });
-const seed = Number(process.env["ORCH_FUZZ_SEED"] ?? 1);
 /** Pairs of objects per kind. */
-const rounds = Number(process.env["ORCH_FUZZ_ROUNDS"] ?? 15);
+const { seed, rounds } = fuzzRun(15);
 const depthMax = 12;
 
-const next = random(seed);
-const chance = (percent: number): boolean => next(100) < percent;
-const pick = <T>(of: readonly T[]): T => of[next(of.length)] as T;
+const { next, chance, pick } = draws(seed);
 
 const texts = [
   "",

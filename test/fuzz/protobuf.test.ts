@@ -8,21 +8,18 @@ import type { Field, Message } from "../../src/api/schema.ts";
 import { createScheme } from "../../src/api/scheme.ts";
 import { decode, encode, Fault, parseText, toValue } from "../../src/codec/json.ts";
 import { decodeProto, encodeMessage } from "../../src/codec/protobuf.ts";
-import { random } from "../support/random.ts";
+import { draws, fuzzRun } from "../support/random.ts";
 
 const scheme = createScheme({
   identity: identities.kubernetes,
   runtimeConfig: new Map([["api/all", true]]),
 });
-const seed = Number(process.env["ORCH_FUZZ_SEED"] ?? 1);
 /** Objects per kind. */
-const rounds = Number(process.env["ORCH_FUZZ_ROUNDS"] ?? 10);
+const { seed, rounds } = fuzzRun(10);
 const depthMax = 12;
 const fieldsMax = 150;
 
-const next = random(seed);
-const chance = (percent: number): boolean => next(100) < percent;
-const pick = <T>(of: readonly T[]): T => of[next(of.length)] as T;
+const { next, chance, pick } = draws(seed);
 
 const texts = [
   "",

@@ -34,6 +34,10 @@ function converted(group: string, resource: string, from: string, to: string, js
 
 const hpa = ["autoscaling", "horizontalpodautoscalers"] as const;
 const target = { kind: "Deployment", name: "d" };
+const cpuMetric = {
+  type: "Resource",
+  resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 60 } },
+};
 const cases: readonly [
   why: string,
   group: string,
@@ -52,9 +56,7 @@ const cases: readonly [
       spec: {
         scaleTargetRef: target,
         maxReplicas: 4,
-        metrics: [
-          { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 60 } } },
-        ],
+        metrics: [cpuMetric],
       },
     },
     { metadata: {}, spec: { scaleTargetRef: target, maxReplicas: 4, targetCPUUtilizationPercentage: 60 } },
@@ -161,7 +163,7 @@ const cases: readonly [
             type: "External",
             external: { metric: { name: "e" }, target: { type: "AverageValue", averageValue: "5" } },
           },
-          { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 60 } } },
+          cpuMetric,
         ],
       },
       status: {

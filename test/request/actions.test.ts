@@ -1,6 +1,7 @@
 // Binding and eviction through the whole request path; answers are those of the reference's transcripts.
-import t, { type Test } from "tap";
-import { type Answer, type InProcess, openInProcess } from "../support/inprocess.ts";
+import type { Test } from "tap";
+import type { Answer, InProcess } from "../support/inprocess.ts";
+import { scenario } from "../support/scenario.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
@@ -9,19 +10,6 @@ const blocked = "429 Cannot evict pod as it would violate the pod's disruption b
 
 function brief({ code, json }: Answer): string {
   return json?.kind === "Status" && json.message !== undefined ? `${code} ${json.message}` : String(code);
-}
-
-/** A test with a server of its own, in which nothing may end as a fault of ours. */
-function scenario(name: string, check: (t: Test, server: InProcess) => Promise<void>): void {
-  t.test(name, async (t) => {
-    const server = await openInProcess();
-    try {
-      await check(t, server);
-      t.strictSame(server.faults, []);
-    } finally {
-      server.close();
-    }
-  });
 }
 
 async function makePod(server: InProcess, name: string, nodeName?: string): Promise<void> {

@@ -1,23 +1,11 @@
 // Cluster addresses and node ports of services through the whole request path.
-import t, { type Test } from "tap";
 import { AddressRepair } from "../../src/controllers/addresses.ts";
 import { claim, claimPrefixes, findClaim } from "../../src/request/claims.ts";
-import { type Answer, type InProcess, openInProcess, until } from "../support/inprocess.ts";
+import { type Answer, type InProcess, until } from "../support/inprocess.ts";
+import { scenario } from "../support/scenario.ts";
 
 const services = "/api/v1/namespaces/default/services";
 const merge = { "content-type": "application/merge-patch+json" };
-
-function scenario(name: string, check: (t: Test, server: InProcess) => Promise<void>): void {
-  t.test(name, async (t) => {
-    const server = await openInProcess();
-    try {
-      await check(t, server);
-      t.strictSame(server.faults, []);
-    } finally {
-      server.close();
-    }
-  });
-}
 
 function brief({ code, json }: Answer): string {
   return json?.kind === "Status" && json.message !== undefined ? `${code} ${json.message}` : String(code);

@@ -1,23 +1,11 @@
 // Deletes through the whole request path; answers are those of the reference's transcripts 040 to 044.
-import t, { type Test } from "tap";
 import { type Change, changeTypes } from "../../src/storage/store.ts";
-import { type Answer, type InProcess, openInProcess } from "../support/inprocess.ts";
+import type { Answer } from "../support/inprocess.ts";
+import { scenario } from "../support/scenario.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 const pods = "/api/v1/namespaces/default/pods";
 const merge = { "content-type": "application/merge-patch+json" };
-
-function scenario(name: string, check: (t: Test, server: InProcess) => Promise<void>): void {
-  t.test(name, async (t) => {
-    const server = await openInProcess();
-    try {
-      await check(t, server);
-      t.strictSame(server.faults, []);
-    } finally {
-      server.close();
-    }
-  });
-}
 
 /** `code Kind phase-of-deletion finalizers`, or `code message`. */
 function brief({ code, json }: Answer): string {

@@ -10,22 +10,10 @@ import { limits } from "../../src/config/limits.ts";
 import type { ListOptions } from "../../src/request/listoptions.ts";
 import { serveWatch } from "../../src/request/watch.ts";
 import type { WatchFormat } from "../../src/request/watchforms.ts";
-import { selectorOf } from "../support/fakefront.ts";
+import { plainWatch, selectorOf } from "../support/fakefront.ts";
 import { FakeLog } from "../support/fakelog.ts";
 import { FakeSink } from "../support/fakesink.ts";
 
-const none: ListOptions = {
-  labelSelector: "",
-  fieldSelector: "",
-  watch: true,
-  allowWatchBookmarks: false,
-  resourceVersion: "",
-  resourceVersionMatch: "",
-  limit: 0,
-  continueToken: "",
-  timeoutSeconds: undefined,
-  sendInitialEvents: undefined,
-};
 const identity = identities.orch;
 const scheme = createScheme({ identity });
 
@@ -51,7 +39,7 @@ class Client {
       identity,
       namespace: "",
       selector: selectorOf("", ""),
-      options: { ...none, ...options },
+      options: { ...plainWatch, ...options },
       aborted: () => false,
       open: () => ({
         sink: this.sink,

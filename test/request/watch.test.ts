@@ -2,20 +2,7 @@ import t from "tap";
 import { isStatus } from "../../src/api/status.ts";
 import type { ListOptions } from "../../src/request/listoptions.ts";
 import { pinName, planWatch, type WatchPlan } from "../../src/request/watch.ts";
-import { selectorOf } from "../support/fakefront.ts";
-
-const none: ListOptions = {
-  labelSelector: "",
-  fieldSelector: "",
-  watch: true,
-  allowWatchBookmarks: false,
-  resourceVersion: "",
-  resourceVersionMatch: "",
-  limit: 0,
-  continueToken: "",
-  timeoutSeconds: undefined,
-  sendInitialEvents: undefined,
-};
+import { plainWatch, selectorOf } from "../support/fakefront.ts";
 
 t.test("planWatch() follows the document's table, and the client's wish where it states one", (t) => {
   const state: WatchPlan = { start: { from: "state" }, notBefore: 0, marksInitialEnd: false };
@@ -44,13 +31,13 @@ t.test("planWatch() follows the document's table, and the client's wish where it
     ],
     [{ sendInitialEvents: false, resourceVersion: "7" }, after(7)],
   ];
-  for (const [options, plan] of cases) t.same(planWatch({ ...none, ...options }), plan, JSON.stringify(options));
+  for (const [options, plan] of cases) t.same(planWatch({ ...plainWatch, ...options }), plan, JSON.stringify(options));
   t.end();
 });
 
 t.test("planWatch() refuses what is no resource version", (t) => {
   for (const text of ["abc", "-1", "1.5", "18446744073709551616"]) {
-    const plan = planWatch({ ...none, resourceVersion: text });
+    const plan = planWatch({ ...plainWatch, resourceVersion: text });
     t.ok(isStatus(plan) && plan.code === 400 && plan.message.includes(`parsing "${text}"`), text);
   }
   t.end();

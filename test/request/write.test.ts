@@ -1,28 +1,12 @@
 // Create, update and patch through the whole request path; answers are those of the reference's transcripts.
-import t, { type Test } from "tap";
+import type { Test } from "tap";
 import type { Change } from "../../src/storage/store.ts";
-import { type Answer, type InProcess, openInProcess } from "../support/inprocess.ts";
+import type { Answer, InProcess } from "../support/inprocess.ts";
+import { scenario } from "../support/scenario.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 const merge = { "content-type": "application/merge-patch+json" };
 const jsonPatch = { "content-type": "application/json-patch+json" };
-
-/** A test with a server of its own, in which nothing may end as a fault of ours. */
-function scenario(
-  name: string,
-  check: (t: Test, server: InProcess) => Promise<void>,
-  identity: "kubernetes" | "orch" = "kubernetes",
-): void {
-  t.test(name, async (t) => {
-    const server = await openInProcess(identity);
-    try {
-      await check(t, server);
-      t.strictSame(server.faults, []);
-    } finally {
-      server.close();
-    }
-  });
-}
 
 /** `code message`, or `code` and the metadata of an object. */
 function brief({ code, json }: Answer): string {

@@ -13,6 +13,7 @@ import type { Transform } from "../../src/cache/gather.ts";
 import type { Representation } from "../../src/cache/group.ts";
 import type { LogView } from "../../src/cache/view.ts";
 import type { WatchStart } from "../../src/cache/watcher.ts";
+import type { ListOptions } from "../../src/request/listoptions.ts";
 import { FakeSink } from "./fakesink.ts";
 
 /** What a test's watch asks for. */
@@ -92,3 +93,17 @@ export function selectorOf(labelText: string, fieldText: string): Selector {
   if ("error" in fields) throw new Error(fields.error);
   return { labels: labels as readonly LabelRequirement[], fields: fields as readonly FieldRequirement[] };
 }
+
+/** The options of a watch whose query is empty. */
+export const plainWatch: ListOptions = {
+  labelSelector: "",
+  fieldSelector: "",
+  watch: true,
+  allowWatchBookmarks: false,
+  resourceVersion: "",
+  resourceVersionMatch: "",
+  limit: 0,
+  continueToken: "",
+  timeoutSeconds: undefined,
+  sendInitialEvents: undefined,
+};
