@@ -172,6 +172,11 @@ export const limits = {
   quotaRetryMs: 5_000,
   /** How often every quota is counted anew in any case (reference: 5 minutes). */
   quotaRecountMs: 300_000,
+  /** Answer of a webhook or an identity provider. */
+  outboundAnswerBytesMax: 3 * MiB,
+  /** Connections to one peer of the server's own calls, and those kept without a call; further calls wait. */
+  outboundSocketsMax: 64,
+  outboundIdleSocketsMax: 8,
   /** Changes waiting for the store thread, per front; 429 beyond. */
   storeQueueMax: 10_000,
   /** Their bytes, per front; 429 beyond. */

@@ -1,0 +1,168 @@
+// Calls the server makes: to webhooks, identity providers and audit backends. One client per peer, with connections it
+// keeps. A call has a time limit for all of it, an answer has a size limit, a redirect is an answer like any other and
+// is never followed (CVE-2022-3172 and its like), and whatever goes wrong is a value that never holds an answer's text.
+import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
+import { Agent, request } from "node:https";
+import { assert } from "../base/assert.ts";
+import { limits } from "../config/limits.ts";
+
+/** Who is called, and as whom. */
+export interface Connection {
+  /** `https://host[:port][/path]`; `http:` for peers on the loopback only. */
+  readonly url: string;
+  /** PEM bundle the peer's certificate must lead to; absent: the system's. */
+  readonly authorities?: string | undefined;
+  /** The name its certificate must have; absent: the host of the url. */
+  readonly serverName?: string | undefined;
+  /** Its certificate is not looked at. */
+  readonly insecure?: boolean | undefined;
+  /** Where to connect instead of the host of the url. */
+  readonly address?: { readonly host: string; readonly port: number } | undefined;
+  /** PEM of a client certificate, and of its key. */
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
+  /** Value of the Authorization header. */
+  readonly authorization?: string | undefined;
+}
+
+/** One call. */
+export interface Call {
+  readonly method: "GET" | "POST";
+  /** Appended to the path of the connection's url. */
+  readonly path?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | undefined;
+  /** For all of it, connecting and reading included. */
+  readonly timeoutMs: number;
+  /** Default: limits.outboundAnswerBytesMax. */
+  readonly answerBytesMax?: number;
+}
+
+/** What the peer said. */
+export interface Answer {
+  readonly code: number;
+  /** The Content-Type header; empty when there is none. */
+  readonly contentType: string;
+  /** The Cache-Control header; empty when there is none. */
+  readonly cacheControl: string;
+  readonly body: Buffer;
+}
+
+/** Why there is no answer. */
+export class CallFailure {
+  readonly failure: "timeout" | "unreachable" | "too-large" | "closed";
+  /** In one line; nothing of what the peer sent. */
+  readonly message: string;
+
+  constructor(failure: CallFailure["failure"], message: string) {
+    this.failure = failure;
+    this.message = message;
+  }
+}
+
+/** Calls one peer. */
+export class OutboundClient {
+  readonly #url: URL;
+  readonly #connection: Connection;
+  readonly #agent: Agent | PlainAgent;
+  #closed = false;
+
+  /** Throws on an url that is none: whoever takes one from outside checks it with checkUrl() first. */
+  constructor(connection: Connection) {
+    const fault = checkUrl(connection.url);
+    assert(fault === undefined, `The url of a connection ${fault}`);
+    this.#url = new URL(connection.url);
+    this.#connection = connection;
+    const pool = {
+      keepAlive: true,
+      maxSockets: limits.outboundSocketsMax,
+      maxFreeSockets: limits.outboundIdleSocketsMax,
+    };
+    this.#agent = this.#url.protocol === "https:" ? new Agent({ ...pool, ...tlsOf(connection) }) : new PlainAgent(pool);
+  }
+
+  /** Makes a call. Never rejects. */
+  call(call: Call): Promise<Answer | CallFailure> {
+    if (this.#closed) return Promise.resolve(new CallFailure("closed", "the client is closed"));
+    return new Promise((resolve) => {
+      const { hostname, port, pathname, search, protocol } = this.#url;
+      const { address, authorization } = this.#connection;
+      const base = pathname.endsWith("/") && call.path !== undefined ? pathname.slice(0, -1) : pathname;
+      const body = typeof call.body === "string" ? Buffer.from(call.body) : call.body;
+      const options = {
+        agent: this.#agent,
+        method: call.method,
+        host: address?.host ?? hostname.replace(/^\[(.*)\]$/, "$1"),
+        port: address?.port ?? (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)),
+        path: `${base}${call.path ?? ""}${search}`,
+        headers: {
+          Host: this.#url.host,
+          "User-Agent": "orch",
+          ...call.headers,
+          ...(authorization === undefined ? {} : { Authorization: authorization }),
+          ...(body === undefined ? {} : { "Content-Length": String(body.length) }),
+        },
+      };
+      const asked = protocol === "https:" ? request(options) : plainRequest(options);
+      const done = (outcome: Answer | CallFailure): void => {
+        clearTimeout(timer);
+        resolve(outcome);
+        // An answer that was read to its end leaves its connection to the next call.
+        if (outcome instanceof CallFailure) asked.destroy();
+      };
+      const late = new CallFailure("timeout", `no answer within ${call.timeoutMs} ms`);
+      const timer = setTimeout(() => done(late), call.timeoutMs);
+      asked.on("error", (error) => done(new CallFailure("unreachable", reasonOf(error))));
+      asked.on("response", (response) => read(response, call.answerBytesMax ?? limits.outboundAnswerBytesMax, done));
+      asked.end(body);
+    });
+  }
+
+  /** Closes its connections; calls under way end as unreachable. */
+  close(): void {
+    this.#closed = true;
+    this.#agent.destroy();
+  }
+}
+
+/** What is wrong with an url that is to be called; undefined: nothing. */
+export function checkUrl(url: string): string | undefined {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined) return `must be a URL: ${JSON.stringify(url)}`;
+  if (parsed.protocol !== "https:" && parsed.protocol !== "http:") return `must begin with https://: ${url}`;
+  if (parsed.username !== "" || parsed.password !== "") return "must not hold a user or a password";
+  return parsed.hash === "" ? undefined : `must not hold a fragment: ${url}`;
+}
+
+function tlsOf({ url, authorities, serverName, insecure, certificate, key }: Connection) {
+  const host = serverName ?? new URL(url).hostname;
+  return {
+    rejectUnauthorized: insecure !== true,
+    // An address is verified as one; it must not be sent as a name (RFC 6066 3).
+    ...(/^[\d.]+$|:|^\[/.test(host) ? {} : { servername: host }),
+    ...(authorities === undefined ? {} : { ca: authorities }),
+    ...(certificate === undefined ? {} : { cert: certificate }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+function read(response: IncomingMessage, bytesMax: number, done: (outcome: Answer | CallFailure) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  response.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > bytesMax) done(new CallFailure("too-large", `the answer is larger than ${bytesMax} bytes`));
+    else chunks.push(chunk);
+  });
+  response.on("error", (error) => done(new CallFailure("unreachable", reasonOf(error))));
+  response.on("end", () => {
+    const { statusCode: code = 0, headers } = response;
+    const contentType = headers["content-type"] ?? "";
+    done({ code, contentType, cacheControl: headers["cache-control"] ?? "", body: Buffer.concat(chunks) });
+  });
+}
+
+/** Node's own words: they name hosts, ports and certificates, never what was sent. */
+function reasonOf(error: Error): string {
+  return error.message.split("\n", 1)[0] ?? "unknown";
+}

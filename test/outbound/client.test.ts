@@ -1,0 +1,133 @@
+// Calls to peers that behave, and to those that do not: each ends in time as a value.
+
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import t from "tap";
+import { type Answer, CallFailure, type Connection, checkUrl, OutboundClient } from "../../src/outbound/client.ts";
+import { type Answering, openPeer, type Peer, sayJson } from "../support/peer.ts";
+
+const timeoutMs = 5_000;
+
+async function open(
+  answer: Answering,
+  more: Partial<Connection> = {},
+): Promise<{ peer: Peer; client: OutboundClient }> {
+  const peer = await openPeer(answer);
+  const client = new OutboundClient({ url: peer.url, authorities: peer.authority, ...more });
+  t.teardown(() => {
+    client.close();
+    peer.close();
+  });
+  return { peer, client };
+}
+
+function failureOf(outcome: Answer | CallFailure): string {
+  return outcome instanceof CallFailure ? outcome.failure : `answered ${outcome.code}`;
+}
+
+t.test("call() sends path, headers and body, and keeps its connection", async (t) => {
+  const seen: string[] = [];
+  const { peer, client } = await open(
+    (body, response, request) => {
+      seen.push(`${request.method} ${request.url} ${request.headers.authorization} ${body}`);
+      sayJson(response, { said: body });
+    },
+    { authorization: "Bearer t" },
+  );
+  for (const body of ["a", "b"]) {
+    const answer = await client.call({ method: "POST", path: "/review?timeout=5s", body, timeoutMs });
+    if (answer instanceof CallFailure) return void t.fail(answer.message);
+    t.equal(answer.code, 200);
+    t.equal(answer.contentType, "application/json");
+    t.same(JSON.parse(answer.body.toString()), { said: body });
+  }
+  t.same(seen, ["POST /review?timeout=5s Bearer t a", "POST /review?timeout=5s Bearer t b"]);
+  t.equal(peer.connections, 1);
+});
+
+t.test("call() does not follow a redirect", async (t) => {
+  let asked = 0;
+  const { peer, client } = await open((_body, response) => {
+    asked += 1;
+    response.writeHead(307, { Location: `${peer.url}/elsewhere` });
+    response.end();
+  });
+  t.equal(failureOf(await client.call({ method: "GET", timeoutMs })), "answered 307");
+  t.equal(asked, 1);
+});
+
+t.test("call() ends in time with peers that hang, drip, cut or send too much", async (t) => {
+  const timers: NodeJS.Timeout[] = [];
+  t.teardown(() => {
+    for (const timer of timers) clearInterval(timer);
+  });
+  const cases: [string, Answering, string][] = [
+    ["hangs", () => undefined, "timeout"],
+    [
+      "drips",
+      (_body, response) => {
+        response.writeHead(200);
+        timers.push(setInterval(() => response.write("x"), 20));
+      },
+      "timeout",
+    ],
+    ["cuts", (_body, response) => void response.socket?.destroy(), "unreachable"],
+    [
+      "cuts inside",
+      (_body, response) => {
+        response.writeHead(200, { "Content-Length": "100" });
+        response.write("x");
+        setImmediate(() => response.socket?.destroy());
+      },
+      "unreachable",
+    ],
+    ["sends too much", (_body, response) => void response.end("x".repeat(2_000)), "too-large"],
+  ];
+  for (const [name, answer, failure] of cases) {
+    const { client } = await open(answer);
+    const started = performance.now();
+    const call = { method: "GET", timeoutMs: 300, answerBytesMax: 1_000 } as const;
+    t.equal(failureOf(await client.call(call)), failure, name);
+    t.ok(performance.now() - started < 5_000, `${name}: in time`);
+  }
+});
+
+t.test("call() trusts only the authorities it was given, for the name it means", async (t) => {
+  const { peer } = await open((_body, response) => sayJson(response, {}));
+  const other = await open((_body, response) => sayJson(response, {}));
+  const ask = async (connection: Connection): Promise<string> => {
+    const client = new OutboundClient(connection);
+    const outcome = await client.call({ method: "GET", timeoutMs });
+    client.close();
+    return failureOf(outcome);
+  };
+  const { url, authority, port } = peer;
+  t.equal(await ask({ url, authorities: authority }), "answered 200");
+  t.equal(await ask({ url }), "unreachable");
+  t.equal(await ask({ url, authorities: other.peer.authority }), "unreachable");
+  t.equal(await ask({ url, authorities: authority, serverName: "another" }), "unreachable");
+  t.equal(await ask({ url, authorities: authority, serverName: "localhost" }), "answered 200");
+  const address = { host: "127.0.0.1", port };
+  t.equal(await ask({ url: "https://localhost", authorities: authority, address }), "answered 200");
+  t.equal(await ask({ url: "https://a.b.svc", authorities: authority, address }), "unreachable");
+  t.equal(await ask({ url, insecure: true }), "answered 200");
+});
+
+t.test("call() tells of a peer that is not there, and of a closed client", async (t) => {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  const client = new OutboundClient({ url: `https://127.0.0.1:${port}` });
+  t.equal(failureOf(await client.call({ method: "GET", timeoutMs })), "unreachable");
+  client.close();
+  t.equal(failureOf(await client.call({ method: "GET", timeoutMs })), "closed");
+});
+
+t.test("checkUrl() names what is wrong", async (t) => {
+  t.equal(checkUrl("https://a.example/x?y=1"), undefined);
+  t.match(checkUrl("a.example"), /must be a URL: "a.example"/);
+  t.match(checkUrl("ftp://a.example"), /must begin with https:/);
+  t.match(checkUrl("https://u:p@a.example"), /must not hold a user or a password/);
+  t.match(checkUrl("https://a.example/#x"), /must not hold a fragment/);
+});
