@@ -5,6 +5,7 @@ import { request } from "node:https";
 import { createServer } from "node:net";
 import { checkPluginNames } from "./admission/table.ts";
 import { identities } from "./api/identity.ts";
+import { checkRuntimeConfig } from "./api/scheme.ts";
 import { systemClock } from "./base/clock.ts";
 import { countProcess } from "./boot/count.ts";
 import { type Credentials, checkFiles, keepCredentials, writeClientConfig } from "./boot/credentials.ts";
@@ -83,6 +84,9 @@ function readCommandLine(args: readonly string[]): Config {
   if (typeof config === "string") die(config);
   const plugins = checkPluginNames(config.admission.enabled, config.admission.disabled);
   if (plugins !== undefined) die(plugins);
+  const wrong = checkRuntimeConfig({ identity: identities[config.identity], runtimeConfig: config.runtimeConfig });
+  if (wrong !== undefined) die(`--runtime-config: ${wrong}`);
+  for (const note of config.notes) process.stderr.write(`${note}\n`);
   const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
   if (typeof ranges === "string") die(ranges);
   return config;

@@ -2,6 +2,7 @@
 // looked up per request; after listen it does not change (custom resources will get their own registry beside it).
 import { createHash } from "node:crypto";
 import { assert } from "../base/assert.ts";
+import { defaultGates } from "../config/gates.ts";
 import type { GroupVersionData, KindData, KindName } from "./descriptor.ts";
 import { groupVersionData, kindData } from "./gen/kinds.ts";
 import type { Identity } from "./identity.ts";
@@ -66,6 +67,10 @@ export interface Group {
 /** Everything served, in one identity. */
 export interface Scheme {
   readonly identity: Identity;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
+  /** The release whose lifecycle of versions is served: `1.<this>`. */
+  readonly release: number;
   /** In discovery order. */
   readonly groups: readonly Group[];
   /** All resources of all served versions. */
@@ -86,13 +91,21 @@ export interface SchemeOptions {
    * group is `v1`, `api/v1` or `v1/resource`. The narrower rule wins.
    */
   readonly runtimeConfig?: ReadonlyMap<string, boolean>;
+  /** Feature gates that are on; without it those of the release. */
+  readonly gates?: ReadonlySet<string>;
+  /** `--emulated-release`: versions that are gone by `1.<this>` are not served, whatever runtimeConfig says. */
+  readonly release?: number;
 }
+
+/** The release whose behaviour is served: `1.<this>`. */
+export const servedRelease = 23;
 
 /** Builds what is served: proto/'s kinds in the identity's names, without what the options switch off. */
 export function createScheme(options: SchemeOptions): Scheme {
   const config = options.runtimeConfig ?? new Map<string, boolean>();
   const all = makeResources(options.identity, kindData);
-  const served = all.filter((resource) => isServed(config, resource));
+  const release = options.release ?? servedRelease;
+  const served = all.filter((resource) => !isRemoved(resource, release) && isServed(config, resource));
   const resources = served.toSorted((a, b) => compareText(a.resource, b.resource));
   const groups = makeGroups(options.identity, resources);
   const byResource = new Map(resources.map((r) => [key(r.group, r.version, r.resource), r]));
@@ -105,6 +118,8 @@ export function createScheme(options: SchemeOptions): Scheme {
   }
   return {
     identity: options.identity,
+    gates: options.gates ?? defaultGates,
+    release,
     groups,
     resources,
     find: (group, version, resource) => byResource.get(key(group, version, resource)),
@@ -192,6 +207,44 @@ function storageVersionHash(identity: Identity, of: KindName): string {
   const name = `${identity.spell(of.group)}/${of.version}/${of.kind}`;
   return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
 }
+
+/** The minor number of `1.25`. */
+export function minorOf(release: string): number {
+  return Number(release.split(".")[1]);
+}
+
+function isRemoved({ removedIn }: Resource, release: number): boolean {
+  return removedIn !== undefined && minorOf(removedIn) <= release;
+}
+
+/**
+ * What is wrong with --runtime-config; undefined: nothing. Keys are groups and versions the server has, of any release,
+ * in the names of the identity.
+ */
+export function checkRuntimeConfig({ identity, runtimeConfig = new Map() }: SchemeOptions): string | undefined {
+  if (runtimeConfig.size === 1 && runtimeConfig.get("api/all") === false) return "invalid key with only api/all=false";
+  const versions = new Map<string, Set<string>>();
+  for (const { group, version, resource } of kindData) {
+    const apiVersion = apiVersionOf(identity.spell(group), version);
+    versions.set(apiVersion, (versions.get(apiVersion) ?? new Set()).add(resource));
+  }
+  const groups = new Set(groupVersionData.map(({ group }) => identity.spell(group)));
+  for (const key of runtimeConfig.keys()) {
+    if (stabilityKeys.has(key)) continue;
+    // The core group has no name: its keys are v1, api/v1 and v1/<resource>.
+    const parts = key.replace(/^(api\/)?(?=v\d+(\/|$))/, "/").split("/");
+    const [group = "", version = "", resource] = parts;
+    if (parts.length < 2 || parts.length > 3 || version === "") return `runtime-config invalid key ${key}`;
+    if (!groups.has(group)) return `unknown api groups ${group}`;
+    const resources = versions.get(apiVersionOf(group, version));
+    if (resources === undefined) return `group version ${group}/${version} that has not been registered`;
+    if (resource !== undefined && !resources.has(resource)) return `runtime-config invalid key ${key}`;
+  }
+  return undefined;
+}
+
+/** Keys that are no groups; api/legacy says nothing any more (reference). */
+const stabilityKeys: ReadonlySet<string> = new Set(["api/all", "api/ga", "api/beta", "api/alpha", "api/legacy"]);
 
 function isServed(config: ReadonlyMap<string, boolean>, resource: Resource): boolean {
   const { group, version } = resource;

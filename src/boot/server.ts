@@ -100,8 +100,9 @@ class OpenServer implements FrontServer {
 
   #open(client: StoreClient): Server {
     const { config, serverAddress, tokens } = this.#data;
+    const { runtimeConfig, gates, release } = config;
     const identity = identities[config.identity];
-    const scheme = createScheme({ identity, runtimeConfig: config.runtimeConfig });
+    const scheme = createScheme({ identity, runtimeConfig, gates, release });
     const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
     assert(typeof ranges !== "string", "Main checked the ranges");
     return {
@@ -159,7 +160,8 @@ class OpenServer implements FrontServer {
   }
 
   gathered(id: number, snapshots: readonly (readonly FamilySnapshot[])[]): void {
-    this.#scrapes.get(id)?.(exposition(snapshots));
+    const { release, hiddenMetricsFor } = this.#data.config;
+    this.#scrapes.get(id)?.(exposition(snapshots, { release, hiddenFor: hiddenMetricsFor }));
     this.#scrapes.delete(id);
   }
 

@@ -53,8 +53,8 @@ class StoreLogs {
   readonly registry = new Registry();
 
   constructor(store: Store, { config }: StoreData) {
-    const { dataDir, identity, runtimeConfig } = config;
-    const scheme = createScheme({ identity: identities[identity], runtimeConfig });
+    const { dataDir, identity, runtimeConfig, gates, release } = config;
+    const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
     this.store = store;
     this.writer = new LogWriter({ prefixes: prefixesOf(scheme) });
     this.writer.load(store);

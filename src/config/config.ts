@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { levelOf } from "../observe/log.ts";
 import { parseDuration } from "./duration.ts";
 import { type FlagValues, parseMap } from "./flags.ts";
+import { readGates } from "./gates.ts";
 
 /** The HTTP implementations. */
 export type FrontName = "uws" | "node";
@@ -40,6 +41,14 @@ export interface Config {
   readonly eventTtlMs: number;
   readonly identity: IdentityName;
   readonly runtimeConfig: ReadonlyMap<string, boolean>;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
+  /** The release whose versions of kinds are served: `1.<this>`. */
+  readonly release: number;
+  /** Metrics hidden in this release are shown when it is the one before; undefined: they are not. */
+  readonly hiddenMetricsFor: number | undefined;
+  /** What the operator should hear at the start. */
+  readonly notes: readonly string[];
   /** As written; read by kinds/ranges.ts. */
   readonly serviceAddressRanges: string;
   readonly servicePortRange: string;
@@ -52,6 +61,9 @@ export interface Config {
   /** The level while no verbosity is set. */
   readonly quietLogLevel: string;
 }
+
+/** The release served; earlier ones cannot be emulated. */
+const releaseMin = 23;
 
 /** Every controller, by name. */
 export const controllerNames = ["namespace", "eventttl", "resourcequota"] as const;
@@ -68,6 +80,15 @@ export function readConfig(values: FlagValues): Config | string {
   if (text("data-dir") === "") return "--data-dir must not be empty";
   const controllers = readControllers(text("controllers"));
   if (typeof controllers === "string") return controllers;
+  const gates = readGates(parseMap(text("feature-gates")) ?? new Map());
+  if (typeof gates === "string") return `invalid argument for "--feature-gates" flag: ${gates}`;
+  const release = Number(/^1\.(\d{1,3})$/.exec(text("emulated-release"))?.[1]);
+  if (!(release >= releaseMin)) return `--emulated-release must be 1.${releaseMin} or later, as in 1.25`;
+  const hidden = text("show-hidden-metrics-for-version");
+  if (hidden !== "" && hidden !== `1.${release - 1}`) {
+    const only = "Only the previous minor version is allowed";
+    return `--show-hidden-metrics-for-version must be omitted or have the value '1.${release - 1}'. ${only}`;
+  }
   return {
     controllers,
     admission: {
@@ -93,6 +114,10 @@ export function readConfig(values: FlagValues): Config | string {
     serviceAddressRanges: text("service-cluster-ip-range"),
     servicePortRange: text("service-node-port-range"),
     runtimeConfig: parseMap(text("runtime-config")) ?? new Map(),
+    gates: gates.on,
+    notes: gates.notes,
+    release,
+    hiddenMetricsFor: hidden === "" ? undefined : release - 1,
     tokenAuthFile: text("token-auth-file"),
     logLevel: levelOf(Number(text("v")), text("log-level")),
     quietLogLevel: text("log-level"),

@@ -2,6 +2,7 @@
 // `--name value`, `--switch`, `-v=4`. Names and meanings follow the reference where it has the flag.
 import { availableParallelism } from "node:os";
 import { formatDuration, parseDuration } from "./duration.ts";
+import { gatesText } from "./gates.ts";
 import { limits } from "./limits.ts";
 
 /** What a flag takes. */
@@ -179,7 +180,23 @@ export const flags = [
     group: "API",
     type: "map",
     default: "",
-    help: "API groups, versions and resources to switch on or off: key[=true|false], comma-separated.",
+    help:
+      "API groups, versions and resources to switch on or off: key[=true|false], comma-separated. Keys: api/all; " +
+      "api/ga, api/beta, api/alpha; v1 or <group>/<version>; either of them and /<resource>. The narrower key wins.",
+  },
+  {
+    name: "feature-gates",
+    group: "API",
+    type: "map",
+    default: "",
+    help: `Features to switch on or off: name[=true|false], comma-separated. Gates: ${gatesText()}.`,
+  },
+  {
+    name: "emulated-release",
+    group: "API",
+    type: "string",
+    default: "1.23",
+    help: "Leaves out the versions of kinds that are gone by this later release, and warns as it does, to try clients.",
   },
   {
     name: "enable-admission-plugins",
@@ -209,6 +226,13 @@ export const flags = [
     default: "info",
     choices: ["fatal", "error", "warn", "info", "debug", "trace"],
     help: "Least severe lines to log.",
+  },
+  {
+    name: "show-hidden-metrics-for-version",
+    group: "Logging",
+    type: "string",
+    default: "",
+    help: "The previous release, as in 1.22: its metrics that are deprecated and hidden by now are shown once more.",
   },
   {
     name: "v",

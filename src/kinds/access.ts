@@ -75,7 +75,8 @@ export function priorityClassStrategy(resource: Resource): Strategy<PriorityClas
 export function signingRequestStrategy(resource: Resource): Strategy<CertificateSigningRequest> {
   return strategyFor<CertificateSigningRequest>(resource, {
     nameFormat: "path-segment",
-    prepareForCreate({ user }, request) {
+    prepareForCreate({ user, gates }, request) {
+      if (!gates.has("CSRDuration")) request.spec.expirationSeconds = undefined;
       request.spec = {
         ...request.spec,
         username: user.name,

@@ -4,7 +4,7 @@ import type { Event, LimitRange, Namespace, Node, ResourceQuota } from "../api/g
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { strategyFor } from "./generic.ts";
-import type { Strategy, UpdateStrategy } from "./strategy.ts";
+import type { Strategy, StrategyContext, UpdateStrategy } from "./strategy.ts";
 import { type AnyEvent, validateEvent, validateEventUpdate } from "./validation/event.ts";
 import {
   validateNamespace,
@@ -72,15 +72,15 @@ export function nodeStrategy(resource: Resource): Strategy<Node> {
       // Beside a list, which of the two is newer shows only against what is stored.
       if ((spec.podCIDR ?? "") !== "" && (spec.podCIDRs ?? []).length === 0) spec.podCIDRs = [spec.podCIDR ?? ""];
     },
-    prepareForCreate(_context, node) {
+    prepareForCreate(context, node) {
       syncPodCidrs(node, undefined);
-      dropDynamicConfig(node, undefined);
+      dropDynamicConfig(context, node, undefined);
     },
-    prepareForUpdate(_context, node, old) {
+    prepareForUpdate(context, node, old) {
       syncPodCidrs(node, old);
-      dropDynamicConfig(node, old);
+      dropDynamicConfig(context, node, old);
     },
-    prepareForStatus: (_context, node, old) => dropDynamicConfig(node, old),
+    prepareForStatus: (context, node, old) => dropDynamicConfig(context, node, old),
     validate: validateNode,
     validateUpdate: validateNodeUpdate,
     validateStatus: validateNodeStatusUpdate,
@@ -99,8 +99,9 @@ function syncPodCidrs({ spec }: Node, old: Node | undefined): void {
   else spec.podCIDRs = [single];
 }
 
-/** Gate DynamicKubeletConfig is off. */
-function dropDynamicConfig({ spec, status }: Node, old: Node | undefined): void {
+/** Configurations that nodes fetch are behind a gate. */
+function dropDynamicConfig({ gates }: StrategyContext, { spec, status }: Node, old: Node | undefined): void {
+  if (gates.has("DynamicKubeletConfig")) return;
   if (old?.spec.configSource === undefined) spec.configSource = undefined;
   if (old?.status.config === undefined && status.config !== undefined) status.config = undefined;
 }

@@ -1,39 +1,42 @@
 // Fields of pods and pod templates that are not stored as sent: the two names of the service account are made one, and
 // what is switched off at this release is dropped, unless the stored object uses it already (it outlived a downgrade).
 import type { Container, EphemeralContainer, PodSpec, PodTemplateSpec, Probe } from "../api/gen/core_v1.ts";
+import type { StrategyContext } from "./strategy.ts";
 
 type AnyContainer = Container | EphemeralContainer;
 
-/** One switched-off field: is it used, and how to take it away. Gates: see the facts' strategies, `featureGates`. */
+/** A field behind a gate: is it used, and how to take it away. */
 interface Disabled {
+  readonly gate: string;
   used(spec: PodSpec): boolean;
   drop(spec: PodSpec): void;
 }
 
 const disabled: readonly Disabled[] = [
-  // IdentifyPodOS
   {
+    gate: "IdentifyPodOS",
     used: (spec) => spec.os !== undefined,
     drop: (spec) => {
       spec.os = undefined;
     },
   },
-  // ProbeTerminationGracePeriod
   {
+    gate: "ProbeTerminationGracePeriod",
     used: (spec) => probesOf(spec).some((probe) => probe.terminationGracePeriodSeconds !== undefined),
     drop: (spec) => {
       for (const probe of probesOf(spec)) probe.terminationGracePeriodSeconds = undefined;
     },
   },
-  // GRPCContainerProbe
   {
+    gate: "GRPCContainerProbe",
     used: (spec) => probesOf(spec).some((probe) => probe.grpc !== undefined),
     drop: (spec) => {
       for (const probe of probesOf(spec)) probe.grpc = undefined;
     },
   },
-  // ProcMountType: not dropped but set to what it means
+  // Not dropped but set to what it means.
   {
+    gate: "ProcMountType",
     used: (spec) =>
       containersOf(spec).some(({ securityContext }) => (securityContext?.procMount ?? "Default") !== "Default"),
     drop: (spec) => {
@@ -42,8 +45,8 @@ const disabled: readonly Disabled[] = [
       }
     },
   },
-  // AnyVolumeDataSource
   {
+    gate: "AnyVolumeDataSource",
     used: (spec) =>
       spec.volumes?.some((v) => v.ephemeral?.volumeClaimTemplate?.spec.dataSourceRef !== undefined) ?? false,
     drop: (spec) => {
@@ -61,17 +64,21 @@ export function copyServiceAccount(spec: PodSpec): void {
 }
 
 /** Settles the fields of a pod about to be written over `old`. */
-export function settlePodFields(spec: PodSpec, old: PodSpec | undefined): void {
+export function settlePodFields({ gates }: StrategyContext, spec: PodSpec, old: PodSpec | undefined): void {
   // Again: a plugin may have set it.
   copyServiceAccount(spec);
   for (const field of disabled) {
-    if (field.used(spec) && !(old && field.used(old))) field.drop(spec);
+    if (!gates.has(field.gate) && field.used(spec) && !(old && field.used(old))) field.drop(spec);
   }
 }
 
 /** The same for templates, which may be absent. */
-export function settleTemplateFields(template: PodTemplateSpec | undefined, old: PodTemplateSpec | undefined): void {
-  if (template !== undefined) settlePodFields(template.spec, old?.spec);
+export function settleTemplateFields(
+  context: StrategyContext,
+  template: PodTemplateSpec | undefined,
+  old: PodTemplateSpec | undefined,
+): void {
+  if (template !== undefined) settlePodFields(context, template.spec, old?.spec);
 }
 
 function containersOf(spec: PodSpec): AnyContainer[] {

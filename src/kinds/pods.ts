@@ -21,13 +21,13 @@ export function podStrategy(resource: Resource, identity: Identity): Strategy<Po
   return strategyFor<Pod>(resource, {
     returnsDeletedObject: true,
     canonicalize: (pod) => copyServiceAccount(pod.spec),
-    prepareForCreate(_context, pod) {
+    prepareForCreate(context, pod) {
       pod.status = { phase: "Pending", qosClass: qosClass(pod.spec) };
-      settlePodFields(pod.spec, undefined);
+      settlePodFields(context, pod.spec, undefined);
       seccomp(pod);
     },
-    prepareForUpdate(_context, pod, old) {
-      settlePodFields(pod.spec, old.spec);
+    prepareForUpdate(context, pod, old) {
+      settlePodFields(context, pod.spec, old.spec);
     },
     prepareForStatus(_context, pod, old) {
       // Old node agents corrupt owner references, which would break garbage collection.
@@ -79,12 +79,12 @@ export function podTemplateStrategy(resource: Resource): Strategy<PodTemplate> {
   const template = fieldOf(resource, "template");
   return strategyFor<PodTemplate>(resource, {
     returnsDeletedObject: true,
-    prepareForCreate(_context, object) {
+    prepareForCreate(context, object) {
       object.metadata.generation = 1;
-      settlePodFields(object.template.spec, undefined);
+      settlePodFields(context, object.template.spec, undefined);
     },
-    prepareForUpdate(_context, object, old) {
-      settlePodFields(object.template.spec, old.template.spec);
+    prepareForUpdate(context, object, old) {
+      settlePodFields(context, object.template.spec, old.template.spec);
       if (differs(template, object, old)) countUp(object, old);
     },
     validate: validatePodTemplate,

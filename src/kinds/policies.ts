@@ -18,7 +18,7 @@ import type { Resource } from "../api/scheme.ts";
 import { autoscalerConversions } from "./conversions/autoscaling.ts";
 import { runtimeClassFromOld } from "./conversions/others.ts";
 import { strategyFor } from "./generic.ts";
-import type { Strategy } from "./strategy.ts";
+import type { Strategy, StrategyContext } from "./strategy.ts";
 import { validateWebhooks } from "./validation/admissionregistration.ts";
 import { validateAutoscaler, validateAutoscalerStatus } from "./validation/autoscaling.ts";
 import { validateFlowSchema, validatePriorityLevel } from "./validation/flowcontrol.ts";
@@ -109,7 +109,7 @@ export function runtimeClassStrategy(resource: Resource): Strategy<ApiObject> {
   });
 }
 
-/** Autoscalers, in every version; rules are those of v2. Metrics of single containers are switched off. */
+/** Autoscalers, in every version; rules are those of v2. Metrics of single containers are behind a gate. */
 export function autoscalerStrategy(resource: Resource, identity: Identity): Strategy<ApiObject> {
   const { fromV1, fromV2beta1 } = autoscalerConversions(identity);
   const hub = (object: ApiObject): HorizontalPodAutoscaler => {
@@ -119,15 +119,15 @@ export function autoscalerStrategy(resource: Resource, identity: Identity): Stra
     if (resource.version === "v1") return fromV1(copy as V1);
     return resource.version === "v2beta1" ? fromV2beta1(copy as V2beta1) : (object as HorizontalPodAutoscaler);
   };
-  // Gate HPAContainerMetrics is off.
-  const drop = (object: ApiObject, old: ApiObject | undefined) => {
+  const drop = ({ gates }: StrategyContext, object: ApiObject, old: ApiObject | undefined) => {
+    if (gates.has("HPAContainerMetrics")) return;
     const metricsOf = (of: ApiObject | undefined) => (of as HorizontalPodAutoscaler | undefined)?.spec.metrics ?? [];
     if (metricsOf(old).some((metric) => metric.containerResource !== undefined)) return;
     for (const metric of metricsOf(object)) metric.containerResource = undefined;
   };
   return strategyFor<ApiObject>(resource, {
-    prepareForCreate: (_context, object) => drop(object, undefined),
-    prepareForUpdate: (_context, object, old) => drop(object, old),
+    prepareForCreate: (context, object) => drop(context, object, undefined),
+    prepareForUpdate: (context, object, old) => drop(context, object, old),
     validate: (object) => validateAutoscaler(hub(object)),
     validateUpdate: (object) => validateAutoscaler(hub(object)),
     validateStatus: (object) => validateAutoscalerStatus(hub(object)),

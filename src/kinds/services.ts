@@ -127,18 +127,17 @@ export function endpointSliceStrategy(resource: Resource, identity: Identity): S
   const hostname = identity.spell("kubernetes.io/hostname");
   const dropsTopology = resource.version === "v1";
   return strategyFor<EndpointSlice>(resource, {
-    prepareForCreate(_context, slice) {
+    prepareForCreate({ gates }, slice) {
       slice.metadata.generation = 1;
       for (const endpoint of slice.endpoints ?? []) {
-        endpoint.hints = undefined;
+        if (!gates.has("TopologyAwareHints")) endpoint.hints = undefined;
         if (dropsTopology) endpoint.deprecatedTopology = undefined;
       }
     },
-    prepareForUpdate(_context, slice, old) {
+    prepareForUpdate({ gates }, slice, old) {
       const changed = content.some((field) => differs(field, slice, old));
       if (changed || !equalStrings(slice.metadata.labels, old.metadata.labels)) countUp(slice, old);
-      // Gate TopologyAwareHints is off.
-      if (!old.endpoints?.some((endpoint) => endpoint.hints !== undefined)) {
+      if (!gates.has("TopologyAwareHints") && !old.endpoints?.some((endpoint) => endpoint.hints !== undefined)) {
         for (const endpoint of slice.endpoints ?? []) endpoint.hints = undefined;
       }
       if (dropsTopology && differs(endpoints, slice, old)) dropTopology(slice, old, hostname);

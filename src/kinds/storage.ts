@@ -5,7 +5,7 @@ import type { CSIStorageCapacity } from "../api/gen/storage_v1beta1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { countUp, strategyFor } from "./generic.ts";
-import type { Strategy } from "./strategy.ts";
+import type { Strategy, StrategyContext } from "./strategy.ts";
 import { equal } from "./validation/equal.ts";
 import {
   validatePersistentVolume,
@@ -48,20 +48,25 @@ export function persistentVolumeClaimStrategy(resource: Resource, identity: Iden
     if (source?.kind === "PersistentVolumeClaim") return !source.apiGroup;
     return source?.kind === "VolumeSnapshot" && source.apiGroup === snapshots;
   };
-  // Gate AnyVolumeDataSource is off: volumes are filled from claims and snapshots only.
-  const drop = ({ spec }: PersistentVolumeClaim, old: PersistentVolumeClaim | undefined) => {
+  // Without the gate volumes are filled from claims and snapshots only.
+  const drop = (
+    { gates }: StrategyContext,
+    { spec }: PersistentVolumeClaim,
+    old: PersistentVolumeClaim | undefined,
+  ) => {
+    if (gates.has("AnyVolumeDataSource")) return;
     if (old?.spec.dataSourceRef === undefined) spec.dataSourceRef = undefined;
     if (old?.spec.dataSource === undefined && !clones(spec.dataSource)) spec.dataSource = undefined;
   };
   return strategyFor<PersistentVolumeClaim>(resource, {
     returnsDeletedObject: true,
-    prepareForCreate(_context, claim) {
+    prepareForCreate(context, claim) {
       claim.status = { phase: "Pending" };
-      drop(claim, undefined);
+      drop(context, claim, undefined);
     },
-    prepareForUpdate: (_context, claim, old) => drop(claim, old),
-    // Gate RecoverVolumeExpansionFailure is off.
-    prepareForStatus(_context, { status }, old) {
+    prepareForUpdate: (context, claim, old) => drop(context, claim, old),
+    prepareForStatus({ gates }, { status }, old) {
+      if (gates.has("RecoverVolumeExpansionFailure")) return;
       if (old.status.allocatedResources === undefined) status.allocatedResources = undefined;
       if (old.status.resizeStatus === undefined) status.resizeStatus = undefined;
     },

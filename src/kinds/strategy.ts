@@ -21,6 +21,8 @@ export interface StrategyContext {
     readonly extra: ReadonlyMap<string, readonly string[]>;
   };
   readonly dryRun: boolean;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
 }
 
 /** Formats of metadata.name; the texts are those of facts' `formats`. */

@@ -51,11 +51,11 @@ function workload<T extends Workload>(): Pick<
     canonicalize(object) {
       if (object.spec.template !== undefined) copyServiceAccount(object.spec.template.spec);
     },
-    prepareForCreate(_context, object) {
-      settleTemplateFields(object.spec.template, undefined);
+    prepareForCreate(context, object) {
+      settleTemplateFields(context, object.spec.template, undefined);
     },
-    prepareForUpdate(_context, object, old) {
-      settleTemplateFields(object.spec.template, old.spec.template);
+    prepareForUpdate(context, object, old) {
+      settleTemplateFields(context, object.spec.template, old.spec.template);
     },
   };
 }
@@ -101,9 +101,8 @@ export function replicaSetStrategy(resource: Resource): Strategy<ReplicaSet> {
 /** Stateful sets. */
 export function statefulSetStrategy(resource: Resource): Strategy<StatefulSet> {
   const shared = workload<StatefulSet>();
-  // Gate StatefulSetAutoDeletePVC is off.
-  const drop = (object: StatefulSet, old: StatefulSet | undefined) => {
-    if (old?.spec.persistentVolumeClaimRetentionPolicy === undefined) {
+  const drop = ({ gates }: StrategyContext, object: StatefulSet, old: StatefulSet | undefined) => {
+    if (!gates.has("StatefulSetAutoDeletePVC") && old?.spec.persistentVolumeClaimRetentionPolicy === undefined) {
       object.spec.persistentVolumeClaimRetentionPolicy = undefined;
     }
   };
@@ -111,11 +110,11 @@ export function statefulSetStrategy(resource: Resource): Strategy<StatefulSet> {
     ...shared,
     prepareForCreate(context, object) {
       shared.prepareForCreate?.(context, object);
-      drop(object, undefined);
+      drop(context, object, undefined);
     },
     prepareForUpdate(context, object, old) {
       shared.prepareForUpdate?.(context, object, old);
-      drop(object, old);
+      drop(context, object, old);
     },
     validate: validateStatefulSet,
     validateUpdate: validateStatefulSetUpdate,
@@ -191,8 +190,7 @@ export function jobStrategy(resource: Resource, identity: Identity): Strategy<Jo
     ...shared,
     prepareForCreate(context, object) {
       shared.prepareForCreate?.(context, object);
-      // Gate JobTrackingWithFinalizers is off.
-      object.metadata.annotations?.delete(tracking);
+      if (!context.gates.has("JobTrackingWithFinalizers")) object.metadata.annotations?.delete(tracking);
     },
     // The selector needs uid and name, which are known only after preparation: so it is made here, as in the reference.
     validate(object, context) {
@@ -222,11 +220,11 @@ function selectByUid({ metadata, spec }: Job): void {
 export function cronJobStrategy(resource: Resource, identity: Identity): Strategy<CronJob> {
   return strategyFor<CronJob>(resource, {
     counts: ["spec"],
-    prepareForCreate(_context, object) {
-      settleTemplateFields(object.spec.jobTemplate.spec.template, undefined);
+    prepareForCreate(context, object) {
+      settleTemplateFields(context, object.spec.jobTemplate.spec.template, undefined);
     },
-    prepareForUpdate(_context, object, old) {
-      settleTemplateFields(object.spec.jobTemplate.spec.template, old.spec.jobTemplate.spec.template);
+    prepareForUpdate(context, object, old) {
+      settleTemplateFields(context, object.spec.jobTemplate.spec.template, old.spec.jobTemplate.spec.template);
     },
     validate: validateCronJob,
     validateUpdate: validateCronJobUpdate,

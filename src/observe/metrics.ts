@@ -18,6 +18,7 @@ export interface FamilySnapshot {
   readonly help: string;
   readonly type: MetricType;
   readonly merge: MetricMerge;
+  readonly deprecatedIn: number | undefined;
   readonly labels: readonly string[];
   readonly buckets: readonly number[];
   /** Label values joined by a zero byte; counts per bucket, then count and sum, or the one value. */
@@ -31,6 +32,8 @@ export class Family {
   readonly type: MetricType;
   /** Counts and most gauges add up. */
   merge: MetricMerge = "sum";
+  /** The release since which another family should be read: `1.<this>`. */
+  deprecatedIn: number | undefined;
   readonly labels: readonly string[];
   readonly buckets: readonly number[];
   readonly #series = new Map<string, Float64Array>();
@@ -88,8 +91,8 @@ export class Family {
 
   snapshot(): FamilySnapshot {
     const series = [...this.#series].map(([key, values]) => [key, [...values]] as const);
-    const { name, help, type, merge, labels, buckets } = this;
-    return { name, help, type, merge, labels, buckets, series };
+    const { name, help, type, merge, deprecatedIn, labels, buckets } = this;
+    return { name, help, type, merge, deprecatedIn, labels, buckets, series };
   }
 
   #at(key: string): Float64Array {
@@ -145,10 +148,31 @@ export class Registry {
   }
 }
 
+/** Which deprecated families are shown. */
+export interface MetricLifecycle {
+  /** `1.<this>` is the release served. */
+  readonly release: number;
+  /** Families that this release hides and `1.<this>` showed are shown as well. */
+  readonly hiddenFor: number | undefined;
+}
+
+/** Releases for which a deprecated family is still shown (the document: three), and for one more on demand. */
+const deprecatedReleases = 3;
+
+function isShown({ deprecatedIn }: FamilySnapshot, { release, hiddenFor }: MetricLifecycle): boolean {
+  if (deprecatedIn === undefined) return true;
+  const age = release - deprecatedIn;
+  return age < deprecatedReleases || (age === deprecatedReleases && hiddenFor === release - 1);
+}
+
 /** Adds up the snapshots of all threads and writes the exposition format, families by name. */
-export function exposition(snapshots: readonly (readonly FamilySnapshot[])[]): string {
+export function exposition(
+  snapshots: readonly (readonly FamilySnapshot[])[],
+  lifecycle: MetricLifecycle = { release: 0, hiddenFor: undefined },
+): string {
   const merged = new Map<string, { family: FamilySnapshot; series: Map<string, number[]> }>();
   for (const family of snapshots.flat()) {
+    if (!isShown(family, lifecycle)) continue;
     let entry = merged.get(family.name);
     if (entry === undefined) {
       entry = { family, series: new Map() };
@@ -164,7 +188,9 @@ export function exposition(snapshots: readonly (readonly FamilySnapshot[])[]): s
   for (const name of [...merged.keys()].sort()) {
     const entry = merged.get(name);
     if (entry === undefined) continue;
-    lines.push(`# HELP ${name} ${entry.family.help}`, `# TYPE ${name} ${entry.family.type}`);
+    const { help, deprecatedIn } = entry.family;
+    const prefix = deprecatedIn === undefined ? "" : `(Deprecated from 1.${deprecatedIn}) `;
+    lines.push(`# HELP ${name} ${prefix}${help}`, `# TYPE ${name} ${entry.family.type}`);
     for (const [key, values] of entry.series) writeSeries(lines, entry.family, key, values);
   }
   return `${lines.join("\n")}\n`;

@@ -23,6 +23,8 @@ export interface RequestRecord extends RequestTarget {
   /** Refused because too many requests were under way. */
   readonly dropped: boolean;
   readonly dryRun: boolean;
+  /** Of the audit event; undefined: none. */
+  readonly annotations: ReadonlyMap<string, string> | undefined;
   readonly code: number;
   /** Bytes of the answer's body; -1 for streams. */
   readonly bytes: number;
@@ -79,6 +81,12 @@ interface RequestFamilies {
   readonly listed: Family;
 }
 
+/** Names the reference gave up in the release served. */
+function deprecated(family: Family): Family {
+  family.deprecatedIn = 23;
+  return family;
+}
+
 /** Registers the families, by the reference's names. */
 function families(registry: Registry): RequestFamilies {
   const where = ["group", "version", "resource", "subresource", "scope"];
@@ -105,7 +113,7 @@ function families(registry: Registry): RequestFamilies {
     sli: seconds("apiserver_request_sli_duration_seconds", "The same, by the name later releases give it.", "verb"),
     sizes: registry.histogram("apiserver_response_sizes", "Bytes of answers.", byteBuckets, "verb", ...target),
     inflight: registry.gauge("apiserver_current_inflight_requests", "Requests being served.", "request_kind"),
-    long: [watches("apiserver_longrunning_gauge"), watches("apiserver_longrunning_requests")],
+    long: [deprecated(watches("apiserver_longrunning_gauge")), watches("apiserver_longrunning_requests")],
     aborts: registry.counter(
       "apiserver_request_aborts_total",
       "Requests whose client went away before the answer.",

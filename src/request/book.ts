@@ -1,6 +1,6 @@
 // The record of one request: its id, what its answer carries besides its own, and the one report at its end.
 import { randomFillSync } from "node:crypto";
-import type { Resource } from "../api/scheme.ts";
+import { minorOf, type Resource, type Scheme } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import type { RequestKind, RequestRecord, RequestTarget } from "../observe/requests.ts";
@@ -38,7 +38,8 @@ export class Book {
     this.#agent = exchange.header("user-agent") ?? "";
     this.startedMs = server.clock.monotonic();
     this.headers = [["Audit-Id", this.id]];
-    const warning = deprecation(isRefusedMethod(info) ? resolve(server.scheme, "GET", exchange.path, "") : info);
+    const asked = isRefusedMethod(info) ? resolve(server.scheme, "GET", exchange.path, "") : info;
+    const warning = deprecation(asked, server.scheme.release);
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
     this.kind = kindOf(exchange.method, info);
     server.observer.started(this.kind, targetOf(info));
@@ -84,7 +85,7 @@ export class Book {
   #reportDeprecated(): void {
     const info = this.#info;
     if (info === undefined || isStatus(info) || !info.isResource || this.#code >= 400) return;
-    if (!isDeprecated(info.resource)) return;
+    if (!isDeprecated(info.resource, this.#server.scheme.release)) return;
     const { group, version, resource, removedIn } = info.resource;
     this.#server.observer.deprecated(group, version, resource, info.subresource?.name ?? "", removedIn ?? "");
   }
@@ -103,6 +104,7 @@ export class Book {
       ...targetOf(info),
       dropped: this.dropped,
       dryRun: resource?.query.has("dryRun") ?? false,
+      annotations: resource && notesOf(resource, this.#server.scheme),
       code: this.#code,
       bytes: this.#bytes,
       durationMs: this.#server.clock.monotonic() - this.startedMs,
@@ -150,12 +152,18 @@ function metricVerb(info: ResourceInfo): string {
   }
 }
 
-/** The release whose behaviour is served: `1.<this>`. */
-const servedMinor = 23;
-
 /** Deprecated as of the release served; later deprecations are nobody's business yet. */
-function isDeprecated({ deprecatedIn }: Resource): boolean {
-  return deprecatedIn !== undefined && Number(deprecatedIn.split(".")[1]) <= servedMinor;
+function isDeprecated({ deprecatedIn }: Resource, release: number): boolean {
+  return deprecatedIn !== undefined && minorOf(deprecatedIn) <= release;
+}
+
+/** What the audit event of a request is told: whether it asked for a deprecated version. */
+function notesOf({ resource }: ResourceInfo, { identity, release }: Scheme): ReadonlyMap<string, string> | undefined {
+  if (!isDeprecated(resource, release)) return undefined;
+  const { removedIn } = resource;
+  const notes = new Map([[identity.spell("k8s.io/deprecated"), "true"]]);
+  if (removedIn !== undefined) notes.set(identity.spell("k8s.io/removed-release"), removedIn);
+  return notes;
 }
 
 /** A resource that does not take the method is still a resource that may be deprecated. */
@@ -164,8 +172,8 @@ function isRefusedMethod(info: RequestInfo | Status): boolean {
 }
 
 /** The text of the Warning header for a deprecated version. */
-function deprecation(info: RequestInfo | Status): string | undefined {
-  if (isStatus(info) || !info.isResource || !isDeprecated(info.resource)) return undefined;
+function deprecation(info: RequestInfo | Status, release: number): string | undefined {
+  if (isStatus(info) || !info.isResource || !isDeprecated(info.resource, release)) return undefined;
   const { apiVersion, kind, deprecatedIn, removedIn, replacement } = info.resource;
   const gone = removedIn === undefined ? "" : `, unavailable in v${removedIn}+`;
   const use =

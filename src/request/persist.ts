@@ -154,11 +154,11 @@ export function keyOf(prefix: string, namespace: string, name: string): string {
 
 /** What a strategy may know about the request. */
 export function strategyContext(writers: Writers, request: WriteRequest): StrategyContext {
-  const { identity } = writers.scheme;
+  const { identity, gates } = writers.scheme;
   const { group, version } = request.resource;
   const { name, uid, groups, extra } = request.user;
   const now = timeText(writers.clock.now());
-  return { identity, group, version, now, user: { name, uid, groups, extra }, dryRun: request.dryRun };
+  return { identity, group, version, now, user: { name, uid, groups, extra }, dryRun: request.dryRun, gates };
 }
 
 let lastSecond = Number.NaN;

@@ -53,8 +53,10 @@ async function list(call: Call): Promise<Status | undefined> {
     answerList(call, componentDocuments(info.resource, storageFault(server)));
     return undefined;
   }
-  const options = parseListOptions(info.query);
-  if (isStatus(options)) return options;
+  const sent = parseListOptions(info.query);
+  if (isStatus(sent)) return sent;
+  const { gates } = server.scheme;
+  const options = gates.has("APIListChunking") ? sent : { ...sent, limit: 0, continueToken: "" };
   const invalid = validateListOptions(options, server.identity);
   if (invalid !== undefined) return invalid;
   const strategy = strategyOf(info.resource, server.identity);
@@ -67,8 +69,10 @@ async function list(call: Call): Promise<Status | undefined> {
   const found = await readList(input, options, selector);
   call.trace.done("find");
   if (isStatus(found)) return found;
+  if (!gates.has("RemainingItemCount")) delete found.metadata.remainingItemCount;
   server.observer.listed(found.view.prefix, found.items.length);
-  await sendList(reply, input, found, accepted, acceptsGzip(call.exchange.header("accept-encoding")), form);
+  const packs = gates.has("APIResponseCompression") && acceptsGzip(call.exchange.header("accept-encoding"));
+  await sendList(reply, input, found, accepted, packs, form);
   return undefined;
 }
 

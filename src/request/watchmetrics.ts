@@ -8,6 +8,7 @@ import type { Family, Registry } from "../observe/metrics.ts";
 export function registerWatchMetrics(registry: Registry, fanout: Fanout, scheme: Scheme): void {
   const kind = ["group", "version", "kind"];
   const registered = registry.gauge("apiserver_registered_watchers", "Open watches by kind.", ...kind);
+  registered.deprecatedIn = 23;
   const events = registry.counter("apiserver_watch_events_total", "Events sent to watchers, by kind.", ...kind);
   const sizes = registry.histogram(
     "apiserver_watch_events_sizes",

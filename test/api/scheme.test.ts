@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
-import { createScheme } from "../../src/api/scheme.ts";
+import { checkRuntimeConfig, createScheme } from "../../src/api/scheme.ts";
 
 const kubernetes = createScheme({ identity: identities.kubernetes });
 const orch = createScheme({ identity: identities.orch });
@@ -57,6 +57,52 @@ for (const [rules, served] of switches) {
     }
   });
 }
+
+t.test(
+  "createScheme() leaves out what a later release serves no longer, whatever the configuration says",
+  async (t) => {
+    const at = (release: number, rules: Record<string, boolean> = {}) =>
+      createScheme({ identity: identities.orch, release, runtimeConfig: new Map(Object.entries(rules)) });
+    const served = (scheme: ReturnType<typeof at>, group: string, version: string, resource: string): boolean =>
+      scheme.find(group, version, resource) !== undefined;
+    const removed: readonly (readonly [release: number, group: string, version: string, resource: string])[] = [
+      [25, "batch", "v1beta1", "cronjobs"],
+      [25, "discovery.orch.io", "v1beta1", "endpointslices"],
+      [25, "events.orch.io", "v1beta1", "events"],
+      [25, "autoscaling", "v2beta1", "horizontalpodautoscalers"],
+      [25, "policy", "v1beta1", "poddisruptionbudgets"],
+      [25, "policy", "v1beta1", "podsecuritypolicies"],
+      [25, "node.orch.io", "v1beta1", "runtimeclasses"],
+      [26, "autoscaling", "v2beta2", "horizontalpodautoscalers"],
+      [26, "flowcontrol.orch.io", "v1beta1", "flowschemas"],
+    ];
+    for (const [release, group, version, resource] of removed) {
+      t.ok(served(at(release - 1), group, version, resource), `${version} ${resource} before 1.${release}`);
+      const rules = { [`${group}/${version}`]: true, [`${group}/${version}/${resource}`]: true };
+      t.notOk(served(at(release, rules), group, version, resource), `${version} ${resource} in 1.${release}`);
+    }
+    t.ok(served(at(40), "batch", "v1", "cronjobs"));
+  },
+);
+
+t.test("checkRuntimeConfig() refuses keys that are nothing", async (t) => {
+  const cases: readonly (readonly [rules: Record<string, boolean>, want: string | undefined])[] = [
+    [{}, undefined],
+    [{ "api/all": false }, "invalid key with only api/all=false"],
+    [{ "api/all": false, v1: true, "api/beta": true, "api/legacy": true }, undefined],
+    [{ v1: true, "api/v1": true, "v1/pods": true, "apps/v1/deployments": true, "batch/v1beta1": false }, undefined],
+    [{ "networking.orch.io/v1": true }, undefined],
+    [{ "networking.k8s.io/v1": true }, "unknown api groups networking.k8s.io"],
+    [{ "batch/v2alpha1": true }, "group version batch/v2alpha1 that has not been registered"],
+    [{ "batch/v1/things": true }, "runtime-config invalid key batch/v1/things"],
+    [{ batch: true }, "runtime-config invalid key batch"],
+    [{ "a/b/c/d": true }, "runtime-config invalid key a/b/c/d"],
+  ];
+  for (const [rules, want] of cases) {
+    const runtimeConfig = new Map(Object.entries(rules));
+    t.equal(checkRuntimeConfig({ identity: identities.orch, runtimeConfig }), want, JSON.stringify(rules));
+  }
+});
 
 const facts = "../shared/facts/kinds.json";
 if (existsSync(facts)) {

@@ -132,6 +132,12 @@ t.test("readConfig() refuses flags that contradict each other", (t) => {
     ["--fanout-port=1"],
     ["--data-dir="],
     ["--bind-address=localhost"],
+    ["--feature-gates=DryRun=false"],
+    ["--feature-gates=Nobody"],
+    ["--emulated-release=1.22"],
+    ["--emulated-release=2"],
+    ["--show-hidden-metrics-for-version=1.21"],
+    ["--show-hidden-metrics-for-version=1.22", "--emulated-release=1.26"],
   ]) {
     const values = parseFlags(args);
     t.type(isFlagFault(values) ? values : readConfig(values), "string", args.join(" "));

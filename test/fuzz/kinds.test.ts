@@ -6,6 +6,7 @@ import type { ApiObject } from "../../src/api/object.ts";
 import type { Field, Message } from "../../src/api/schema.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { decode, encode, isFault, parseJson } from "../../src/codec/json.ts";
+import { defaultGates } from "../../src/config/gates.ts";
 import { convert } from "../../src/kinds/convert.ts";
 import { applyDefaults } from "../../src/kinds/defaults.ts";
 import { validateMeta, validateMetaUpdate } from "../../src/kinds/meta.ts";
@@ -114,7 +115,7 @@ function read(resource: Resource): ApiObject | undefined {
 
 function contextOf({ group, version }: Resource): StrategyContext {
   const user = { name: "u", uid: "", groups: [], extra: new Map<string, readonly string[]>() };
-  return { identity, group, version, now: "2026-01-01T00:00:00Z", user, dryRun: false };
+  return { identity, group, version, now: "2026-01-01T00:00:00Z", user, dryRun: false, gates: defaultGates };
 }
 
 /** Create, then a change by another wild object through every part of the kind. */

@@ -43,3 +43,16 @@ t.test("Family.add() counts under other once a family has too many series", (t) 
   );
   t.end();
 });
+
+t.test("exposition() hides a deprecated family three releases later, and drops it after one more", (t) => {
+  const registry = new Registry();
+  registry.gauge("old", "Old.").deprecatedIn = 23;
+  const heads = (release: number, hiddenFor?: number) =>
+    exposition([registry.snapshot()], { release, hiddenFor }).split("\n")[0];
+  const shown = "# HELP old (Deprecated from 1.23) Old.";
+  for (const release of [23, 24, 25]) t.equal(heads(release), shown);
+  t.equal(heads(26), "");
+  t.equal(heads(26, 25), shown);
+  t.equal(heads(27, 26), "");
+  t.end();
+});

@@ -16,6 +16,7 @@ const record: RequestRecord = {
   scope: "namespace",
   dropped: false,
   dryRun: false,
+  annotations: undefined,
   code: 429,
   bytes: 10,
   durationMs: 1,

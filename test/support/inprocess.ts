@@ -2,7 +2,7 @@
 // Requests are made without sockets; commits are seen at once and can be made to fail or to lose a race.
 import { MessageChannel } from "node:worker_threads";
 import { type IdentityName, identities } from "../../src/api/identity.ts";
-import { createScheme, type Scheme } from "../../src/api/scheme.ts";
+import { createScheme, type Scheme, type SchemeOptions } from "../../src/api/scheme.ts";
 import type { User } from "../../src/api/user.ts";
 import { alwaysAllow } from "../../src/authz/authorizer.ts";
 import type { Clock } from "../../src/base/clock.ts";
@@ -99,18 +99,18 @@ export class InProcess {
   readonly #views: OpenViews;
   readonly #writer: LogWriter;
 
-  constructor(identity: IdentityName, writer: LogWriter, views: OpenViews) {
+  constructor(scheme: Scheme, writer: LogWriter, views: OpenViews) {
     this.#writer = writer;
     this.#views = views;
-    this.scheme = createScheme({ identity: identities[identity] });
+    this.scheme = scheme;
     this.store = new MemoryStore(writer);
     const clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() + this.aheadMs };
     const ranges = parseRanges(defaultRanges.addresses, defaultRanges.ports);
     if (typeof ranges === "string") throw new Error(ranges);
     this.fanout = new Fanout({ clock });
     const server: Server = {
-      identity: identities[identity],
-      scheme: this.scheme,
+      identity: scheme.identity,
+      scheme,
       views,
       fanout: this.fanout,
       store: this.store,
@@ -208,14 +208,17 @@ function parse(text: string): unknown {
 }
 
 /** Starts one, with the system's namespaces. */
-export async function openInProcess(identity: IdentityName = "kubernetes"): Promise<InProcess> {
-  const scheme = createScheme({ identity: identities[identity] });
+export async function openInProcess(
+  identity: IdentityName = "kubernetes",
+  options: Omit<SchemeOptions, "identity"> = {},
+): Promise<InProcess> {
+  const scheme = createScheme({ identity: identities[identity], ...options });
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
   const writer = new LogWriter({ prefixes: [...prefixes, ...Object.values(claimPrefixes)] });
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
   const views = await openViews({ control: writer.control, port: port2 });
-  const server = new InProcess(identity, writer, views);
+  const server = new InProcess(scheme, writer, views);
   await bootstrapNamespaces(server.writers);
   return server;
 }

@@ -25,6 +25,7 @@ import { checkVolumes } from "./volume.ts";
 
 const restartPolicies = ["Always", "OnFailure", "Never"];
 const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+const systems = ["linux", "windows"];
 const preemptionPolicies = ["PreemptLowerPriority", "Never"];
 const deadlineMax = 2147483647;
 const nameserversMax = 3;
@@ -54,9 +55,15 @@ export function checkPodSpec(out: Errors, path: string, spec: PodSpec, rules: Po
     const overhead = { limits: spec.overhead };
     checkResources(out, `${path}.overhead`, overhead, rules.names, rules.keepsIndivisiblePages);
   }
-  if (spec.os !== undefined) {
-    out.push(forbiddenField(`${path}.os`, "cannot be set when IdentifyPodOS feature is not enabled"));
-  }
+  if (spec.os !== undefined) checkSystem(out, `${path}.os`, spec.os.name, rules);
+}
+
+/** The operating system a pod says it is for. */
+function checkSystem(out: Errors, path: string, name: string | undefined, { gates }: PodRules): void {
+  if (!gates.has("IdentifyPodOS")) {
+    out.push(forbiddenField(path, "cannot be set when IdentifyPodOS feature is not enabled"));
+  } else if (empty(name)) out.push(required(`${path}.name`, ""));
+  else checkChoice(out, path, name, systems);
 }
 
 /** Account, node, deadline and names. */

@@ -9,6 +9,8 @@ import { isDivisible, isHugePages } from "./resources.ts";
 /** The circumstances a pod spec is checked in. */
 export interface PodRules {
   readonly names: Names;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
   /** Name of the pod; undefined in a template, whose pods have none yet. */
   readonly podName: string | undefined;
   /** Huge pages need not fill their pages. */
@@ -27,6 +29,7 @@ export function podRules(context: StrategyContext, podName?: string, old?: OldPo
   const names = namesOf(context.identity);
   return {
     names,
+    gates: context.gates,
     podName,
     keepsIndivisiblePages: old !== undefined && hasIndivisiblePages(old.spec),
     keepsLongSearches: old !== undefined && hasLongSearches(old.spec),

@@ -8,6 +8,7 @@ import type { Resource } from "../../../src/api/scheme.ts";
 import { createScheme } from "../../../src/api/scheme.ts";
 import { assert } from "../../../src/base/assert.ts";
 import { decode, Fault, parseJson } from "../../../src/codec/json.ts";
+import { defaultGates } from "../../../src/config/gates.ts";
 import { applyDefaults } from "../../../src/kinds/defaults.ts";
 import {
   isConfigMapKey,
@@ -33,6 +34,7 @@ export function contextOf(group = "", version = "v1"): StrategyContext {
     now: "2026-01-02T03:04:05Z",
     user: { name: "admin", uid: "", groups: [], extra: new Map() },
     dryRun: false,
+    gates: defaultGates,
   };
 }
 
