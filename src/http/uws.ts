@@ -17,14 +17,28 @@ import { goneStream } from "./streams.ts";
 
 type Library = typeof import("uWebSockets.js");
 
-/** Above the build's 16 KiB cork buffer: an answer of this size is on its way before the handler returns. */
+/*
+ * The build gathers what is written inside a cork in one buffer of its thread and sends it when the cork ends, or when
+ * a write does not fit. In the second case it forgets that write if it cannot send all of the buffer, as to a peer that
+ * is just then behind: a piece of a head or a body is missing. The parser holds a cork of its own, which all answers
+ * share that are given before it is left; a cork within it does nothing. Hence the rules:
+ *  - The body of a whole answer is offered with tryEnd(), which says what was taken. While some of it was not, the build
+ *    closes on a further request: a peer that pipelines and does not read costs no more than one answer.
+ *  - A peer is cut when nothing of a body was taken and a piece of its head may not have fitted either. An answer whose
+ *    fate the build does not tell (no body, or one that closes the connection) leaves the parser first if it may not fit.
+ *  - A stream writes nothing before the parser is left, and then in pieces that fit.
+ */
+
+/** Bytes of the cork buffer. */
 const corkBytesMax = 16 * 1024;
+/** What the build adds to a head: protocol, date, length, its own mark, connection. */
+const ownHeadBytes = 256;
+/** What frames a chunk of a stream. */
+const framingBytes = 16;
+/** A piece of a stream. */
+const pieceBytes = corkBytesMax - framingBytes;
 /** An empty chunk ends a body, and nothing else makes this build send the head: JSON readers skip the space. */
 const blank = new Uint8Array([0x20]);
-
-/** The build's cork buffer has 16 KiB: a piece and its chunk framing fit, the first one with the head. */
-const pieceBytes = 16_000;
-const firstPieceBytes = 4_096;
 const empty = new Uint8Array(0);
 /** How often the timer of a slow upload is started anew, in milliseconds. */
 const rearmMs = 1_000;
@@ -58,6 +72,8 @@ class UwsFront implements Listener {
   readonly #handle: Handler;
   readonly #app: TemplatedApp;
   #socket: us_listen_socket | undefined;
+  /** Bytes that lie in the parser's cork, at most: connections cannot be told apart, so all answers of this turn. */
+  #corkedBytes = 0;
 
   constructor(uws: Library, app: TemplatedApp, handle: Handler) {
     this.#uws = uws;
@@ -92,6 +108,17 @@ class UwsFront implements Listener {
         resolve(this);
       });
     });
+  }
+
+  /** What surely is free in the cork buffer inside the parser. */
+  get roomBytes(): number {
+    return corkBytesMax - this.#corkedBytes;
+  }
+
+  /** Takes note of an answer; `flushed`: it did not fit, and nothing is held from here on. */
+  corked(bytes: number, flushed: boolean): void {
+    if (this.#corkedBytes === 0 && !flushed) setImmediate(() => (this.#corkedBytes = 0));
+    this.#corkedBytes = flushed ? 0 : Math.min(this.#corkedBytes + bytes, corkBytesMax);
   }
 
   stopAccepting(): void {
@@ -167,9 +194,40 @@ function statusLine(code: number): string {
   return line;
 }
 
-function writeHead(res: HttpResponse, code: number, headers: Headers): void {
-  res.writeStatus(statusLine(code));
-  for (const [name, value] of headers) if (isSent(name)) res.writeHeader(name, encodeHeaderValue(value));
+/** A head in the form it is written in. */
+interface Head {
+  readonly status: string;
+  readonly fields: (readonly [name: string, value: string])[];
+  /** What it takes in the cork buffer, at most. */
+  readonly bytes: number;
+}
+
+function headOf(code: number, headers: Headers): Head {
+  const status = statusLine(code);
+  const fields: Head["fields"] = [];
+  let bytes = ownHeadBytes + status.length;
+  for (const [name, value] of headers) {
+    if (!isSent(name)) continue;
+    const encoded = encodeHeaderValue(value);
+    fields.push([name, encoded]);
+    bytes += name.length + Buffer.byteLength(encoded) + ": \r\n".length;
+  }
+  return { status, fields, bytes };
+}
+
+function writeHead(res: HttpResponse, head: Head): void {
+  res.writeStatus(head.status);
+  for (const [name, value] of head.fields) res.writeHeader(name, value);
+}
+
+/** Sends a head by itself, one that does not fit the cork buffer in parts. Not from inside the parser. */
+function sendHead(res: HttpResponse, head: Head): void {
+  if (head.bytes <= corkBytesMax) {
+    res.cork(() => writeHead(res, head));
+    return;
+  }
+  res.cork(() => res.writeStatus(head.status));
+  for (const [name, value] of head.fields) res.cork(() => res.writeHeader(name, value));
 }
 
 /** Whether an answer to `method` with `code` has no body (RFC 9110 6.4.1). */
@@ -178,8 +236,12 @@ function bodiless(method: string, code: number): boolean {
 }
 
 /** What is looked at after send() returned must not lie in shared memory, which others recycle. */
+function keepBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.buffer instanceof SharedArrayBuffer ? copyOf(bytes) : bytes;
+}
+
 function keep(body: Uint8Array | string): Uint8Array | string {
-  return typeof body !== "string" && body.buffer instanceof SharedArrayBuffer ? copyOf(body) : body;
+  return typeof body === "string" ? body : keepBytes(body);
 }
 
 type Body = Uint8Array | "too-large" | "aborted";
@@ -253,7 +315,7 @@ class UwsExchange implements Exchange {
       deferred();
       return;
     }
-    this.#offer();
+    this.#tell();
   }
 
   /**
@@ -275,7 +337,7 @@ class UwsExchange implements Exchange {
   }
 
   /** Settles a pending body() when there is something to tell. */
-  #offer(): void {
+  #tell(): void {
     const settle = this.#settle;
     if (settle === undefined) return;
     if (this.#received > this.#bytesMax) this.#give(settle, "too-large");
@@ -299,7 +361,7 @@ class UwsExchange implements Exchange {
     this.#bytesMax = bytesMax;
     return new Promise((resolve) => {
       this.#settle = resolve;
-      this.#offer();
+      this.#tell();
     });
   }
 
@@ -334,68 +396,101 @@ class UwsExchange implements Exchange {
     this.#answered = true;
     if (this.aborted) return;
     if (asksClose(headers)) this.last = true;
-    const waits = this.last || (!this.#complete && this.#received > this.#bytesMax);
-    const kept = waits || body.length > limits.sliceBytesMax ? keep(body) : body;
     if (!this.#complete && this.#received > this.#bytesMax) {
       this.last = true;
-      this.#deferred = () => this.#send(code, headers, kept);
+      const kept = keep(body);
+      this.#deferred = () => this.#sendLater(code, headers, kept);
     } else if (this.last) {
       // Answering inside the parser would let a pipelined request run before the connection closes; while an answer
       // is due, the build closes on one.
-      setImmediate(() => this.#send(code, headers, kept));
+      this.#sendLater(code, headers, body);
     } else {
-      this.#send(code, headers, kept);
+      this.#send(code, headers, body, false);
     }
   }
 
-  #send(code: number, headers: Headers, body: Uint8Array | string): void {
+  /** Leaves the parser, and whatever lies in its cork, first. */
+  #sendLater(code: number, headers: Headers, body: Uint8Array | string): void {
+    const kept = keep(body);
+    setImmediate(() => this.#send(code, headers, kept, true));
+  }
+
+  /** `left`: the parser is. */
+  #send(code: number, headers: Headers, body: Uint8Array | string, left: boolean): void {
     if (this.#done) return;
     const res = this.#res;
     const close = this.last || this.#front.closing;
-    const bytes = typeof body === "string" && body.length > limits.sliceBytesMax ? Buffer.from(body) : body;
-    res.cork(() => {
-      writeHead(res, code, headers);
-      if (bodiless(this.method, code)) {
-        // With an argument, the build sends it as a length and counts the answer as unfinished.
-        if (close) res.writeHeader("Connection", "close");
-        res.endWithoutBody();
-        this.#finish();
-      } else if (typeof bytes === "string" || bytes.length <= limits.sliceBytesMax) {
-        res.end(bytes, close);
-        this.#finish();
-      } else {
-        // tryEnd() cannot close: the header asks the client to, and the build's idle timer sees to the rest.
-        if (close) res.writeHeader("Connection", "close");
-        this.#sendSlices(bytes);
+    const head = headOf(code, headers);
+    const bare = bodiless(this.method, code);
+    const bodyBytes = bare ? 0 : Buffer.byteLength(body);
+    const room = left ? corkBytesMax : this.#front.roomBytes;
+    const fits = head.bytes + bodyBytes <= room;
+    if (!left) {
+      if (!fits && (close || bare || head.bytes > corkBytesMax)) {
+        this.#sendLater(code, headers, body);
+        return;
       }
-    });
+      this.#front.corked(head.bytes + bodyBytes, bodyBytes > corkBytesMax);
+    }
+    const end = (): void => {
+      if (bare) this.#endBare(close);
+      else if (close && bodyBytes <= limits.sliceBytesMax) this.#end(body);
+      else this.#offer(body, close, head.bytes <= room);
+    };
+    if (left && !fits && (close || head.bytes > corkBytesMax)) {
+      sendHead(res, head);
+      res.cork(end);
+    } else {
+      res.cork(() => {
+        writeHead(res, head);
+        end();
+      });
+    }
   }
 
-  /** A large whole answer goes out as the peer takes it, instead of being copied at once. */
-  #sendSlices(bytes: Uint8Array): void {
+  #endBare(close: boolean): void {
+    if (close) this.#res.writeHeader("Connection", "close");
+    // With an argument, the build sends it as a length and counts the answer as unfinished.
+    this.#res.endWithoutBody();
+    this.#finish();
+  }
+
+  /** Sends a body and closes. Only end() does; it has the cork buffer to itself, so that a peer can only lose the body. */
+  #end(body: Uint8Array | string): void {
+    this.#res.end(body, true);
+    this.#finish();
+  }
+
+  /** Sends a body as the peer takes it, instead of having it copied at once. `sure`: nothing of the head is missing. */
+  #offer(body: Uint8Array | string, close: boolean, sure: boolean): void {
     const res = this.#res;
+    // tryEnd() cannot close: the header asks the client to, and the build's idle timer sees to the rest.
+    if (close) res.writeHeader("Connection", "close");
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const total = bytes.length;
-    let offset = 0;
+    let rest = bytes;
+    /** Where in the body the rest begins. */
+    let base = 0;
     const more = (): boolean => {
-      for (;;) {
-        const slice = bytes.subarray(offset, offset + limits.sliceBytesMax);
+      for (let offset = res.getWriteOffset(); ; ) {
+        const slice = rest.subarray(offset - base, offset - base + limits.sliceBytesMax);
         const [ok, finished] = res.tryEnd(slice, total);
         if (finished) {
           this.#finish();
           return true;
         }
-        if (!ok) {
-          offset = res.getWriteOffset();
-          return false;
-        }
+        if (!ok) return false;
         offset += slice.length;
       }
     };
-    res.onWritable(() => {
-      offset = res.getWriteOffset();
-      return more();
-    });
-    more();
+    if (more()) return;
+    base = res.getWriteOffset();
+    if (base === 0 && !sure) {
+      this.cut();
+      return;
+    }
+    rest = keepBytes(rest.subarray(base));
+    res.onWritable(more);
   }
 
   #finish(): void {
@@ -405,22 +500,17 @@ class UwsExchange implements Exchange {
   }
 
   stream(code: number, headers: Headers, opening?: number): AnswerStream {
+    if (bodiless(this.method, code)) {
+      this.send(code, headers, "");
+      return goneStream;
+    }
     assert(!this.#answered, "An exchange is answered once");
     this.#answered = true;
     if (this.aborted) return goneStream;
-    if (bodiless(this.method, code)) {
-      const res = this.#res;
-      res.cork(() => {
-        writeHead(res, code, headers);
-        res.endWithoutBody();
-      });
-      this.#finish();
-      return goneStream;
-    }
     this.headers = [];
     const gone = [...this.#gone];
     this.#finish();
-    this.#stream = new UwsStream(this.#front, this.#res, () => writeHead(this.#res, code, headers), gone, opening);
+    this.#stream = new UwsStream(this.#front, this.#res, headOf(code, headers), gone, opening);
     return this.#stream;
   }
 }
@@ -434,8 +524,11 @@ class UwsStream implements AnswerStream {
   readonly #front: UwsFront;
   readonly #res: HttpResponse;
   #gone: (() => void)[];
-  #head: (() => void) | undefined;
+  /** What is written before the parser is left; undefined from then on. */
+  #early: Uint8Array[] | undefined = [];
+  #earlyBytes = 0;
   #chunk: Uint8Array = blank;
+  /** What the build said to the last piece: false, the peer is behind. */
   #accepted = true;
   #ended = false;
   #wrote = false;
@@ -446,14 +539,12 @@ class UwsStream implements AnswerStream {
   #drained: (() => void) | undefined;
   /** One closure for the life of the stream: exactly one write per cork, or the build sends piecemeal. */
   readonly #write = (): void => {
-    this.#begin();
     this.#accepted = this.#res.write(this.#chunk as Uint8Array<ArrayBuffer>);
   };
 
-  constructor(front: UwsFront, res: HttpResponse, head: () => void, gone: (() => void)[], opening: number | undefined) {
+  constructor(front: UwsFront, res: HttpResponse, head: Head, gone: (() => void)[], opening: number | undefined) {
     this.#front = front;
     this.#res = res;
-    this.#head = head;
     this.#opening = opening;
     this.#gone = gone;
     front.streams.add(this);
@@ -461,41 +552,54 @@ class UwsStream implements AnswerStream {
     res.onAborted(() => this.#abort());
     // Mandatory, also where nothing is waiting: without it a stream that was ever behind is closed 10 s later.
     res.onWritable(() => this.#writable());
-    setImmediate(() => {
-      if (this.#head === undefined || this.#ended) return;
+    setImmediate(() => this.#start(head));
+  }
+
+  /** The parser is left: sends the head and what was written so far. */
+  #start(head: Head): void {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    if (this.aborted) return;
+    let body = early.length === 1 ? (early[0] as Uint8Array) : Buffer.concat(early);
+    if (body.length === 0 && !this.#ended) {
       this.#opened = this.#opening !== undefined;
-      this.#send(this.#opening === undefined ? blank : Uint8Array.of(this.#opening));
-    });
+      body = this.#opening === undefined ? blank : Uint8Array.of(this.#opening);
+    }
+    if (this.#front.closing) head.fields.push(["Connection", "close"]);
+    const room = Math.min(body.length, corkBytesMax - head.bytes - framingBytes);
+    if (room > 0) {
+      this.#chunk = body.subarray(0, room);
+      this.#res.cork(() => {
+        writeHead(this.#res, head);
+        this.#write();
+      });
+    } else {
+      sendHead(this.#res, head);
+    }
+    const accepted = this.#send(body.subarray(Math.max(room, 0)));
+    if (!accepted) return;
+    if (this.#ended) this.#finish();
+    else if (this.#earlyBytes > limits.sliceBytesMax) this.#drained?.();
   }
 
-  /** Writes the head, once. */
-  #begin(): void {
-    if (this.#head === undefined) return;
-    this.#head();
-    this.#head = undefined;
-    if (this.#front.closing) this.#res.writeHeader("Connection", "close");
-  }
-
-  /**
-   * In pieces that fit the build's cork buffer. A larger write loses what does not fit when the peer is just then
-   * behind: the build flushes the buffer, sees that it could not, and forgets the rest.
-   */
+  /** In pieces that fit the build's cork buffer. */
   #send(chunk: Uint8Array): boolean {
-    let accepted = true;
-    for (let at = 0; at < chunk.length; ) {
-      const end = at + (this.#head === undefined ? pieceBytes : firstPieceBytes);
-      this.#chunk = end >= chunk.length && at === 0 ? chunk : chunk.subarray(at, end);
+    for (let at = 0; at < chunk.length; at += pieceBytes) {
+      this.#chunk = chunk.length <= pieceBytes ? chunk : chunk.subarray(at, at + pieceBytes);
       this.#res.cork(this.#write);
-      accepted &&= this.#accepted;
-      at = end;
     }
     this.#chunk = blank;
     this.#wrote = true;
-    return accepted;
+    return this.#accepted;
   }
 
   write(chunk: Uint8Array): boolean {
     if (this.#ended || chunk.length === 0) return true;
+    if (this.#early !== undefined) {
+      this.#early.push(copyOf(chunk));
+      this.#earlyBytes += chunk.length;
+      return this.#earlyBytes <= limits.sliceBytesMax;
+    }
     if (!this.#opened) return this.#send(chunk);
     this.#opened = false;
     assert(chunk[0] === this.#opening, "A body does not begin with the byte it was opened with");
@@ -508,7 +612,9 @@ class UwsStream implements AnswerStream {
 
   #writable(): boolean {
     this.#wrote = false;
-    this.#drained?.();
+    this.#accepted = true;
+    if (this.#ended) this.#finish();
+    else this.#drained?.();
     // What the build holds for the peer moves only with a write or a cork.
     if (!this.#ended && !this.#wrote) this.#res.cork(() => {});
     return true;
@@ -529,13 +635,16 @@ class UwsStream implements AnswerStream {
 
   end(): void {
     if (this.#ended) return;
-    this.#forget();
-    const res = this.#res;
-    res.cork(() => {
-      this.#begin();
-      // Not told to close: the build would write that header into the body.
-      res.end();
-    });
+    this.#ended = true;
+    this.#gone = [];
+    // To a peer that is behind, the answer ends when it has taken some: until then no further one is begun.
+    if (this.#early === undefined && this.#accepted) this.#finish();
+  }
+
+  #finish(): void {
+    this.#front.streams.delete(this);
+    // Not told to close: the build would write that header into the body.
+    this.#res.cork(() => this.#res.end());
   }
 
   abort(): void {

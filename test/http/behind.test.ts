@@ -1,0 +1,129 @@
+// A peer that asks and does not read loses nothing: what it was sent when it reads at last is whole, byte for byte,
+// and there is an end to what is kept for it.
+import t from "tap";
+import type { Exchange } from "../../src/request/transport.ts";
+import { until } from "../support/inprocess.ts";
+import { fronts, Stand } from "./fronts.ts";
+import type { Wire } from "./toy.ts";
+
+const headers = [["Content-Type", "application/octet-stream"]] as const;
+/** More than kernel and front keep for a peer; each case must stop before. */
+const bytesMax = 64_000_000;
+
+/** Bytes that tell which answer they belong to, and where in it. */
+function bodyOf(id: number, size: number): Buffer {
+  const body = Buffer.alloc(size);
+  for (let at = 0; at < size; at += 8) body.write(String(id * 100_000 + at / 8).padStart(8, "0"), at, "latin1");
+  return body;
+}
+
+/** Answers `/how/id/size`. */
+function handle(exchange: Exchange): void {
+  const [, how, id, size] = exchange.path.split("/");
+  const body = bodyOf(Number(id), Number(size));
+  if (how === "send") {
+    exchange.send(200, headers, body);
+  } else if (how === "warn") {
+    exchange.send(200, [...headers, ...Array.from({ length: 9 }, () => ["Warning", "w".repeat(2_000)] as const)], body);
+  } else if (how === "late") {
+    setImmediate(() => exchange.send(200, headers, body));
+  } else {
+    const stream = exchange.stream(200, headers);
+    stream.write(body);
+    stream.end();
+  }
+}
+
+/** The number of answers in `received`, all whole; a text tells what is wrong. */
+function wholeAnswers(received: Buffer, size: number): number | string {
+  let count = 0;
+  for (let at = 0; at < received.length; count += 1) {
+    const end = received.indexOf("\r\n\r\n", at);
+    const head = received.toString("latin1", at, end);
+    if (end < 0 || !head.startsWith("HTTP/1.1 200 OK\r\n")) return `Not a head after ${count} answers`;
+    at = end + 4;
+    let body = received.subarray(at, at + size);
+    if (/^transfer-encoding: chunked$/im.test(head)) {
+      const pieces: Buffer[] = [];
+      for (let length = -1; length !== 0; ) {
+        const line = received.indexOf("\r\n", at);
+        length = Number.parseInt(received.toString("latin1", at, line), 16);
+        pieces.push(received.subarray(line + 2, line + 2 + length));
+        at = line + 4 + length;
+        if (Number.isNaN(length) || received.toString("latin1", at - 2, at) !== "\r\n") return `Torn chunk in ${count}`;
+      }
+      body = Buffer.concat(pieces);
+    } else {
+      at += size;
+    }
+    if (!body.equals(bodyOf(count, size))) return `Answer ${count} is not what was sent`;
+  }
+  return count;
+}
+
+/** How a front is doing. */
+interface Counted {
+  readonly answered: () => number;
+  readonly pending: () => number;
+}
+
+/** Asks, without reading, until an answer stays under way; returns how many were asked for. */
+async function ask(wire: Wire, stand: Counted, how: string, size: number, atOnce: number): Promise<number> {
+  let asked = 0;
+  const before = stand.answered();
+  while (asked * size < bytesMax) {
+    const heads = Array.from({ length: atOnce }, (_, index) => `GET /${how}/${asked + index}/${size} HTTP/1.1\r\n`);
+    wire.send(heads.map((head) => `${head}Host: localhost\r\n\r\n`).join(""));
+    asked += atOnce;
+    await until(() => wire.closed || stand.answered() === before + asked, 2_000);
+    if (!(await until(() => wire.closed || stand.pending() === 0, 100))) break;
+    if (wire.closed) break;
+  }
+  return asked;
+}
+
+const cases: readonly (readonly [how: string, size: number, atOnce: number])[] = [
+  ["send", 12_000, 6],
+  ["send", 40_000, 1],
+  ["send", 200_000, 1],
+  ["send", 400_000, 1],
+  ["warn", 40_000, 1],
+  ["late", 40_000, 1],
+  ["stream", 40_000, 1],
+  ["stream", 200_000, 1],
+];
+
+t.jobs = fronts.length;
+for (const front of fronts) {
+  t.test(
+    `${front.name}${front.secure ? " over TLS" : ""} loses nothing of what a peer is behind with`,
+    { buffered: true },
+    async (t) => {
+      let answered = 0;
+      const stand = await Stand.open(front, undefined, (exchange) => {
+        answered += 1;
+        handle(exchange);
+      });
+      const counted = { answered: () => answered, pending: () => stand.listener.pending };
+      t.teardown(() => stand.close());
+      for (const [how, size, atOnce] of cases) {
+        const wire = await stand.wire();
+        const pieces: Buffer[] = [];
+        wire.socket.removeAllListeners("data");
+        wire.socket.pause();
+        const asked = await ask(wire, counted, how, size, atOnce);
+        const name = `${how} ${size} bytes, ${atOnce} at once`;
+        t.ok(asked * size < bytesMax, `${name}: there is an end to what is kept`);
+        wire.socket.on("data", (piece: Buffer) => pieces.push(piece));
+        wire.socket.resume();
+        const tail = bodyOf(asked - 1, size).subarray(-8);
+        await until(() => wire.closed || Buffer.concat(pieces.slice(-2)).subarray(-32).includes(tail), 10_000);
+        const whole = wholeAnswers(Buffer.concat(pieces), size);
+        // With several requests at once, the front may have to give up on a peer that does not read.
+        if (atOnce > 1) t.type(whole, "number", `${name}: whatever arrived is whole`);
+        else t.equal(whole, asked, `${name}: every answer is whole`);
+        wire.cut();
+      }
+    },
+  );
+}
