@@ -3,11 +3,22 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import { decode, Fault, parseJson } from "./json.ts";
+import { type LeanObject, readCanonical, readLean } from "./canonical.ts";
+import { decode, Fault, parseText, textOf } from "./json.ts";
 
 /** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
 export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
-  const value = parseJson(bytes);
+  const text = textOf(bytes);
+  return readCanonical<ApiObject>(stored.message, text) ?? decodeText(stored, text);
+}
+
+/** The same without managed fields, where the bytes are as encode() writes them; undefined otherwise. */
+export function decodeLean(stored: Resource, text: string): LeanObject<ApiObject> | undefined {
+  return readLean<ApiObject>(stored.message, text);
+}
+
+function decodeText(stored: Resource, text: string): ApiObject {
+  const value = parseText(text);
   assert(!(value instanceof Fault), "A stored object is not JSON");
   return decodeDocument(stored, value);
 }

@@ -6,8 +6,8 @@ import { messageOf } from "../api/messages.ts";
 import type { Resource } from "../api/scheme.ts";
 import { refuse, type Status } from "../api/status.ts";
 import { assert, unreachable } from "../base/assert.ts";
-import { quote } from "../codec/json.ts";
-import { decodeStored } from "../codec/stored.ts";
+import { quote, textOf } from "../codec/json.ts";
+import { decodeLean, decodeStored } from "../codec/stored.ts";
 import { type Cell, type Columns, columnsOf } from "../kinds/columns.ts";
 import { convert } from "../kinds/convert.ts";
 import type { Form } from "./negotiate.ts";
@@ -103,20 +103,25 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
   const definitions = definitionsText(columns);
   const stored = source.stored ?? source;
   const cut = metadataCutter(source);
-  const objectText = (object: Uint8Array): string => {
+  const metadataFrom = metadataOffset(source);
+  const objectText = (object: Uint8Array, text: string, metadataEnd: number): string => {
     if (includeObject === "None") return "null";
     if (includeObject === "Object") {
-      return decoder.decode(source === resource ? object : represent(resource, identity, object)).trimEnd();
+      return (source === resource ? text : decoder.decode(represent(resource, identity, object))).trimEnd();
     }
-    return `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":${decoder.decode(cut(object))}}`;
+    const metadata = metadataEnd > 0 ? text.slice(metadataFrom, metadataEnd) : decoder.decode(cut(object));
+    return `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":${metadata}}`;
   };
   const row = (bytes: Uint8Array): { readonly text: string; readonly version: string | undefined } => {
-    const object = convert(decodeStored(source, bytes), source, stored, identity);
+    const json = textOf(bytes);
+    // No cell shows who manages what.
+    const lean = decodeLean(source, json);
+    const object = convert(lean?.object ?? decodeStored(source, bytes), source, stored, identity);
     const at = now();
     const cells = columns.columns.map(({ cell }) => cellText(cell(object, at)));
     const conditions = columns.conditions?.(object) ?? [];
     const marks = conditions.length === 0 ? "" : `,"conditions":${JSON.stringify(conditions)}`;
-    const text = `{"cells":[${cells.join(",")}]${marks},"object":${objectText(bytes)}}`;
+    const text = `{"cells":[${cells.join(",")}]${marks},"object":${objectText(bytes, json, lean?.metadataEnd ?? 0)}}`;
     return { text, version: object.metadata.resourceVersion };
   };
   const head = (metadata: ListMeta, headed: boolean): string =>
@@ -144,9 +149,14 @@ const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
+/** Where the metadata of an object of ours begins. */
+function metadataOffset(source: Resource): number {
+  return typeMetaBytes(source) + '"metadata":'.length;
+}
+
 /** Cuts the metadata out of objects: it follows their kind and version, as every object of ours is written. */
 function metadataCutter(source: Resource): (object: Uint8Array) => Uint8Array {
-  const from = typeMetaBytes(source) + '"metadata":'.length;
+  const from = metadataOffset(source);
   return (object) => {
     assert(object[from] === openBrace, "An object does not begin with its metadata");
     return object.subarray(from, objectEnd(object, from));

@@ -7,14 +7,20 @@ import type { Status } from "../api/status.ts";
 import { statusJson } from "../api/statusjson.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import { decode, Fault, parseJson, parseText } from "../codec/json.ts";
+import { readCanonical } from "../codec/canonical.ts";
+import { decode, Fault, parseText, textOf } from "../codec/json.ts";
 import { encodeProto } from "../codec/protobuf.ts";
 
 const statusMessage = messageOf("meta/v1.Status");
 
+const statusHead = '{"kind":"Status","apiVersion":"v1",';
+
 /** JSON of ours as protobuf: an object of `message`, or a Status. */
 export function protoDocument(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
-  const value = parseJson(json);
+  const text = textOf(json);
+  const object = text.startsWith(statusHead) ? undefined : readCanonical<ApiObject>(message, text);
+  if (object?.kind !== undefined) return encodeProto(message, object);
+  const value = parseText(text);
   assert(value instanceof Map, "An answer is not a JSON object");
   const isStatus = value.get("kind") === "Status" && value.get("apiVersion") === "v1";
   return encodeTyped(isStatus ? statusMessage : message, value);
@@ -29,7 +35,10 @@ export function protoStatus(status: Status): Uint8Array<ArrayBuffer> {
 
 /** The object of `message` that JSON of ours holds. */
 export function objectOf(message: Message, json: Uint8Array): ApiObject {
-  const value = parseJson(json);
+  const text = textOf(json);
+  const object = readCanonical<ApiObject>(message, text);
+  if (object !== undefined) return object;
+  const value = parseText(text);
   assert(!(value instanceof Fault), "Our own JSON does not parse");
   return decoded(message, value);
 }
@@ -43,13 +52,13 @@ function encodeTyped(message: Message, value: Value): Uint8Array<ArrayBuffer> {
   const object = decoded(message, value);
   if (value instanceof Map) {
     // What has no type in its Go struct still names it in the envelope.
-    object.kind = textOf(value.get("kind"));
-    object.apiVersion = textOf(value.get("apiVersion"));
+    object.kind = stringOf(value.get("kind"));
+    object.apiVersion = stringOf(value.get("apiVersion"));
   }
   return encodeProto(message, object);
 }
 
-function textOf(value: Value | undefined): string {
+function stringOf(value: Value | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
