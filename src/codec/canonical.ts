@@ -7,7 +7,6 @@ import { canonicalText, isPlainCanonical } from "../api/quantity.ts";
 import { type Message, RawJson } from "../api/schema.ts";
 import { canonicalTime, TimeError } from "../api/time.ts";
 import { canonicalBase64 } from "./base64.ts";
-
 import { Fault } from "./fault.ts";
 import { planOf, type Slot, shapes } from "./plan.ts";
 import { parseText } from "./scan.ts";

@@ -160,7 +160,9 @@ export const limits = {
   listChunkBytes: 1 * MiB,
   /** Bytes of records in protobuf a front keeps: about 12,000 pods. Lists and watches share them. */
   protoCacheBytesMax: 64 * MiB,
-  /** Bytes of a protobuf list kept between measuring and writing it, of what the cache does not take; the rest is encoded twice. */
+  /** Lengths of records in protobuf a front keeps of those it does not keep itself: about 50 bytes each. */
+  protoLengthsMax: 100_000,
+  /** Bytes of a protobuf list kept between measuring and writing it, of what the cache does not take; the rest is encoded twice the first time. */
   protoListKeptBytesMax: 16 * MiB,
   /** How long a hold may keep segments from being recycled. */
   holdMsMax: 60_000,

@@ -2,7 +2,8 @@
 // so its message is encoded once per front and version, for all lists and groups of watchers that want it, as long as
 // there is room. When there is none, records nobody would list any more go first. A list that goes on through more than
 // fits would throw out each message just before it is asked for again if the oldest or the least used one went: what
-// goes is drawn at random, and a list gets room only now and then, so that it finds about what fits.
+// goes is drawn at random, and a list gets room only now and then, so that it finds about what fits. Of the others
+// lengths are kept, so that a list, whose length stands in front of it, encodes each of its items once.
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Location, LogView } from "../cache/view.ts";
@@ -15,6 +16,8 @@ import { represent } from "./represent.ts";
 const overheadBytes = 300;
 /** Entries looked at for one that is no longer current. */
 const looksMax = 8;
+/** Lengths looked at for one whose record is no longer current. */
+const lengthLooksMax = 2;
 /** One in so many messages of a list gets the room of another one. */
 const listShare = 8;
 
@@ -34,10 +37,14 @@ export class ProtoCache {
   /** In no order. */
   readonly #entries: Entry[] = [];
   #bytes = 0;
+  readonly #lengthsMax: number;
+  /** Lengths of messages that are not kept, all shelves together. */
+  #lengths = 0;
 
-  /** Keeps at most `bytesMax`. `random` draws from [0, 1). */
-  constructor(bytesMax: number, random: () => number) {
+  /** Keeps at most `bytesMax`, and `lengthsMax` lengths beyond. `random` draws from [0, 1). */
+  constructor(bytesMax: number, lengthsMax: number, random: () => number) {
     this.#bytesMax = bytesMax;
+    this.#lengthsMax = lengthsMax;
     this.#random = random;
   }
 
@@ -77,6 +84,23 @@ export class ProtoCache {
     return entry;
   }
 
+  /** For shelves: keeps the length of a message, if there is room. */
+  note(shelf: ProtoShelf, at: Location, length: number): void {
+    const { lengths } = shelf;
+    for (let look = 0; look < lengthLooksMax && this.#lengths >= this.#lengthsMax; look += 1) {
+      for (const [first, known] of lengths) {
+        lengths.delete(first);
+        // What is current goes behind the others, which are looked at before it comes again.
+        if (shelf.view.isCurrent(first)) lengths.set(first, known);
+        else this.#lengths -= 1;
+        break;
+      }
+    }
+    if (this.#lengths >= this.#lengthsMax || lengths.has(at)) return;
+    lengths.set(at, length);
+    this.#lengths += 1;
+  }
+
   /** Any entry; there is one. */
   #draw(): Entry {
     return this.#entries[Math.floor(this.#random() * this.#entries.length)] as Entry;
@@ -84,6 +108,7 @@ export class ProtoCache {
 
   #drop(entry: Entry): void {
     entry.shelf.forget(entry.at);
+    this.note(entry.shelf, entry.at, entry.message.length);
     this.#bytes -= entry.message.length + overheadBytes;
     const last = this.#entries.pop();
     if (last === undefined || last === entry) return;
@@ -95,6 +120,8 @@ export class ProtoCache {
 /** The messages of one log at one version. */
 export class ProtoShelf {
   readonly view: LogView;
+  /** Of messages that are, or were, not kept; for the cache. */
+  readonly lengths = new Map<Location, number>();
   readonly #cache: ProtoCache;
   readonly #resource: Resource;
   readonly #identity: Identity;
@@ -117,6 +144,11 @@ export class ProtoShelf {
     return this.#entries.get(at)?.message ?? this.#encoded(at, true);
   }
 
+  /** Length of a message that was encoded before; undefined when that was forgotten. */
+  lengthOf(at: Location): number | undefined {
+    return this.#entries.get(at)?.message.length ?? this.lengths.get(at);
+  }
+
   /** Whether the message of a record is kept. */
   has(at: Location): boolean {
     return this.#entries.has(at);
@@ -127,7 +159,8 @@ export class ProtoShelf {
     const json = represent(this.#resource, this.#identity, this.view.object(at));
     const encoded = encodeMessage(message, objectOf(message, json));
     const entry = this.#cache.keep(this, at, encoded, isListed);
-    if (entry !== undefined) this.#entries.set(at, entry);
+    if (entry === undefined) this.#cache.note(this, at, encoded.length);
+    else this.#entries.set(at, entry);
     return encoded;
   }
 
@@ -138,4 +171,4 @@ export class ProtoShelf {
 }
 
 /** The cache of this front. */
-export const protoCache = new ProtoCache(limits.protoCacheBytesMax, Math.random);
+export const protoCache = new ProtoCache(limits.protoCacheBytesMax, limits.protoLengthsMax, Math.random);

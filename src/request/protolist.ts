@@ -1,6 +1,6 @@
-// A list in protobuf. Its envelope begins with the length of all of it, so every item is encoded before the first byte
-// leaves, a few milliseconds at a time. What the front's cache does not take is kept up to limits.protoListKeptBytesMax;
-// beyond, only lengths count, and items are encoded again when their turn comes.
+// A list in protobuf. Its envelope begins with the length of all of it, so every item is measured before the first byte
+// leaves, a few milliseconds at a time. Lengths the front's cache does not know take encoding; what it does not keep of
+// that is kept here up to limits.protoListKeptBytesMax, and beyond encoded again when its turn comes.
 import type { Location } from "../cache/view.ts";
 import { encodeMessage, listFoot, listHead, listItemHeadBytesMax, putListItemHead } from "../codec/protobuf.ts";
 import { limits } from "../config/limits.ts";
@@ -52,12 +52,20 @@ export class ProtoList implements Chunks {
   }
 
   #measureItem(at: Location): void {
+    const length = (this.#form === undefined ? this.#shelf.lengthOf(at) : undefined) ?? this.#encodeFirst(at);
+    this.#itemsBytes += length + putListItemHead(itemHead, 0, length);
+  }
+
+  /** Encodes an item whose length nobody knows. */
+  #encodeFirst(at: Location): number {
     const message = this.#message(at);
-    this.#itemsBytes += message.length + putListItemHead(itemHead, 0, message.length);
+    const { length } = message;
     const isKept = this.#form === undefined && this.#shelf.has(at);
-    if (isKept || this.#keptBytes + message.length > limits.protoListKeptBytesMax) return;
-    this.#kept.set(at, message);
-    this.#keptBytes += message.length;
+    if (!isKept && this.#keptBytes + length <= limits.protoListKeptBytesMax) {
+      this.#kept.set(at, message);
+      this.#keptBytes += length;
+    }
+    return length;
   }
 
   /** The next chunk; it is good until the one after it is asked for. */

@@ -77,10 +77,14 @@ t.test("protobuf lists hold what JSON lists hold, in one chunk or many, page by 
   t.teardown(() => server.close());
   const empty = await server.call("GET", base, undefined, accept);
   t.match(open(t, empty, "core/v1.ConfigMapList"), { kind: "ConfigMapList", apiVersion: "v1", items: null });
-  const padding = "x".repeat(20_000);
+  const padding = "x".repeat(60_000);
   for (let index = 0; index < 40; index += 1) {
     await server.call("POST", base, configMap(`c${index}`, new Map([["p", padding]])), send);
   }
+  // Larger than a chunk.
+  const metadata = { name: "c20x", annotations: { a: "y".repeat(200_000) } };
+  const large = await server.call("POST", base, JSON.stringify({ metadata, data: { p: "x".repeat(1_000_000) } }));
+  t.equal(large.code, 201);
   for (const query of ["", "?limit=7", "?labelSelector=no"]) {
     const json = await server.call("GET", base + query);
     const list = open(t, await server.call("GET", base + query, undefined, accept), "core/v1.ConfigMapList");

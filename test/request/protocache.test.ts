@@ -11,12 +11,22 @@ import { random } from "../support/random.ts";
 const identity = identities.kubernetes;
 const leases = createScheme({ identity }).find("coordination.k8s.io", "v1", "leases");
 
+/** Counts how often an object is read. */
+class CountingLog extends FakeLog {
+  reads = 0;
+
+  override object(at: number): Uint8Array<SharedArrayBuffer> {
+    this.reads += 1;
+    return super.object(at);
+  }
+}
+
 /** A log, and a cache with room for so many of its records. */
-function open(records: number): { log: FakeLog; cache: ProtoCache; shelf: ProtoShelf } {
+function open(records: number, lengths = 1000): { log: CountingLog; cache: ProtoCache; shelf: ProtoShelf } {
   assert(leases !== undefined, "Leases are served");
-  const log = new FakeLog();
+  const log = new CountingLog();
   const draw = random(7);
-  const cache = new ProtoCache(records * recordBytes, () => draw(1_000_000) / 1_000_000);
+  const cache = new ProtoCache(records * recordBytes, lengths, () => draw(1_000_000) / 1_000_000);
   return { log, cache, shelf: cache.shelf(log, leases, identity) };
 }
 
@@ -85,5 +95,20 @@ t.test("ProtoCache does not keep what exceeds its bound", (t) => {
   t.notOk(shelf.has(put(log, 1)));
   t.ok(shelf.message(log.head).length > 0);
   t.equal(cache.bytes, 0);
+  t.end();
+});
+
+t.test("ProtoCache knows how long messages are that it does not keep, as far as there is room", (t) => {
+  const { log, shelf } = open(100, 150);
+  const locations = Array.from({ length: 200 }, (_, n) => put(log, n));
+  list(shelf, locations);
+  log.reads = 0;
+  for (const at of locations) t.equal(shelf.lengthOf(at), shelf.listed(at).length);
+  t.ok(log.reads < 150, `${log.reads} of 200 were encoded again`);
+  // Records that were replaced make room.
+  for (let n = 0; n < 200; n += 1) locations[n] = put(log, n);
+  for (let round = 0; round < 3; round += 1) list(shelf, locations);
+  const known = locations.filter((at) => shelf.lengthOf(at) !== undefined);
+  t.equal(known.length, 200);
   t.end();
 });
