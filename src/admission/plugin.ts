@@ -44,6 +44,8 @@ export class Notes {
   readonly warnings: string[] = [];
   /** Annotations of the audit event, keys with the plugin's prefix. */
   readonly annotations = new Map<string, string>();
+  /** A webhook changed the object: every mutating plugin is asked once more (reference: reinvocation). */
+  changed = false;
   readonly #settled: ((committed: boolean) => void | Promise<void>)[] = [];
 
   /** Calls `settled` once when the try is over: with false, what a plugin set aside for the write is to be given back. */

@@ -6,6 +6,7 @@ import { nodeTaint } from "./nodetaint.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
 import { resourceQuota } from "./quota/plugin.ts";
 import { storageProtection } from "./storageprotection.ts";
+import { mutatingWebhooks, validatingWebhooks } from "./webhook/plugins.ts";
 
 interface Entry {
   /** As flags name it. */
@@ -19,6 +20,8 @@ const entries: readonly Entry[] = [
   { plugin: "NamespaceLifecycle", byDefault: true, build: lifecycle },
   { plugin: "TaintNodesByCondition", byDefault: true, build: nodeTaint },
   { plugin: "StorageObjectInUseProtection", byDefault: true, build: storageProtection },
+  { plugin: "MutatingAdmissionWebhook", byDefault: true, build: mutatingWebhooks },
+  { plugin: "ValidatingAdmissionWebhook", byDefault: true, build: validatingWebhooks },
   { plugin: "ResourceQuota", byDefault: true, build: resourceQuota },
 ];
 
@@ -40,10 +43,16 @@ export function admissionPlugins(environment: Omit<Environment, "settings">): Ad
   return on.map(({ plugin, build }) => build({ ...environment, settings: settings.get(plugin) }));
 }
 
-/** Runs the mutating half in order; the first refusal ends it. */
+/** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */
 export async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
+  const refused = await mutateOnce(admission, attributes, false);
+  if (refused !== undefined || !attributes.notes.changed) return refused;
+  return mutateOnce(admission, attributes, true);
+}
+
+async function mutateOnce(admission: Admission, attributes: Attributes, again: boolean): Promise<Status | undefined> {
   for (const plugin of admission) {
-    const refused = plugin.mutate?.(attributes, false);
+    const refused = plugin.mutate?.(attributes, again);
     const status = refused instanceof Promise ? await refused : refused;
     if (status !== undefined) return status;
   }

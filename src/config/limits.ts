@@ -176,6 +176,10 @@ export const limits = {
   quotaRecountMs: 300_000,
   /** Answer of a webhook or an identity provider. */
   outboundAnswerBytesMax: 3 * MiB,
+  /** Peers of webhooks a front keeps connections to; the one used least lately goes. */
+  webhookClientsMax: 256,
+  /** Warnings taken from one answer of a webhook. */
+  webhookWarningsMax: 100,
   /** Connections to one peer of the server's own calls, and those kept without a call; further calls wait. */
   outboundSocketsMax: 64,
   outboundIdleSocketsMax: 8,

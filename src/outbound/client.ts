@@ -30,6 +30,8 @@ export interface Call {
   readonly method: "GET" | "POST";
   /** Appended to the path of the connection's url. */
   readonly path?: string | undefined;
+  /** Added to the query of the connection's url. */
+  readonly query?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   /** For all of it, connecting and reading included. */
@@ -94,7 +96,7 @@ export class OutboundClient {
         method: call.method,
         host: address?.host ?? hostname.replace(/^\[(.*)\]$/, "$1"),
         port: address?.port ?? (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)),
-        path: `${base}${call.path ?? ""}${search}`,
+        path: `${base}${call.path ?? ""}${queryOf(search, call.query)}`,
         headers: {
           Host: this.#url.host,
           "User-Agent": "orch",
@@ -123,6 +125,11 @@ export class OutboundClient {
     this.#closed = true;
     this.#agent.destroy();
   }
+}
+
+function queryOf(search: string, more: string | undefined): string {
+  if (more === undefined) return search;
+  return search === "" ? `?${more}` : `${search}&${more}`;
 }
 
 /** What is wrong with an url that is to be called; undefined: nothing. */

@@ -1,0 +1,118 @@
+// Calling a webhook: finding it by url or service, one client per peer, one review per call, and a time limit that is
+// never beyond the request's own.
+import { randomUUID } from "node:crypto";
+import type { WebhookClientConfig } from "../../api/gen/admissionregistration_v1.ts";
+import type { Service } from "../../api/gen/core_v1.ts";
+import type { ApiObject } from "../../api/object.ts";
+import { writeValue } from "../../codec/json.ts";
+import { limits } from "../../config/limits.ts";
+import { CallFailure, type Connection, checkUrl, OutboundClient } from "../../outbound/client.ts";
+import type { Attributes, Environment } from "../plugin.ts";
+import type { Hook } from "./hooks.ts";
+import { makeReview, type Reviewed, readVerdict, reviewVersion, type Verdict } from "./review.ts";
+
+/** Default of timeoutSeconds. */
+const timeoutSecondsDefault = 10;
+
+/** Why a webhook gave no verdict: its failure policy decides. */
+export class HookFailure {
+  readonly message: string;
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+/** Calls webhooks for one plugin. */
+export class HookCaller {
+  readonly #environment: Environment;
+  /** By what a connection is made of; the one used last is last. */
+  readonly #clients = new Map<string, OutboundClient>();
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** One call; never rejects. */
+  async call(hook: Hook, attributes: Attributes, reviewed: Reviewed): Promise<Verdict | HookFailure> {
+    const { identity, clock } = this.#environment;
+    const { clientConfig, admissionReviewVersions, name, timeoutSeconds = timeoutSecondsDefault } = hook.hook;
+    const version = reviewVersion(admissionReviewVersions);
+    if (version === undefined)
+      return new HookFailure("webhook does not accept known AdmissionReview versions (v1, v1beta1)");
+    const connection = this.#connectionOf(clientConfig);
+    if (typeof connection === "string") return new HookFailure(connection);
+    const timeoutMs = Math.min(timeoutSeconds * 1000, attributes.deadline - clock.monotonic());
+    if (timeoutMs <= 0) return new HookFailure("request timed out before the webhook was called");
+    const uid = randomUUID();
+    const answer = await this.#clientOf(connection).call({
+      method: "POST",
+      query: `timeout=${Math.max(1, Math.round(timeoutMs / 1000))}s`,
+      headers: { "Content-Type": "application/json", Accept: "application/json" },
+      body: writeValue(makeReview(identity, version, uid, attributes, reviewed)),
+      timeoutMs,
+    });
+    if (answer instanceof CallFailure) {
+      const why = answer.failure === "timeout" ? "context deadline exceeded" : answer.message;
+      return new HookFailure(`failed to call webhook: Post ${JSON.stringify(connection.url)}: ${why}`);
+    }
+    if (answer.code !== 200) return new HookFailure(`failed to call webhook: the server answered ${answer.code}`);
+    const verdict = readVerdict(answer.body, identity, version, uid, name);
+    return typeof verdict === "string" ? new HookFailure(`received invalid webhook response: ${verdict}`) : verdict;
+  }
+
+  close(): void {
+    for (const client of this.#clients.values()) client.close();
+    this.#clients.clear();
+  }
+
+  /** Where a webhook is; a text says why nowhere. */
+  #connectionOf({ url, service, caBundle }: WebhookClientConfig): Connection | string {
+    const authorities =
+      caBundle === undefined || caBundle === "" ? undefined : Buffer.from(caBundle, "base64").toString();
+    if (url !== undefined) {
+      const fault = checkUrl(url);
+      return fault === undefined ? { url, authorities } : `its url ${fault}`;
+    }
+    if (service === undefined) return "it names neither url nor service";
+    const { namespace, name, path = "", port = 443 } = service;
+    const found = this.#environment.objects.read<ApiObject & Service>("", "v1", "services", namespace, name);
+    if (found === undefined) return `service ${JSON.stringify(name)} not found`;
+    const host = `${name}.${namespace}.svc`;
+    const target = targetOf(found, port);
+    if (typeof target === "string") return `service ${JSON.stringify(name)} ${target}`;
+    return {
+      url: `https://${host}:${port}${path.startsWith("/") ? path : `/${path}`}`,
+      authorities,
+      serverName: host,
+      address: target,
+    };
+  }
+
+  #clientOf(connection: Connection): OutboundClient {
+    const { url, authorities, address } = connection;
+    const key = `${url}\n${address?.host}:${address?.port}\n${authorities}`;
+    let client = this.#clients.get(key);
+    if (client === undefined) {
+      client = new OutboundClient(connection);
+      if (this.#clients.size >= limits.webhookClientsMax) this.#drop();
+    } else this.#clients.delete(key);
+    this.#clients.set(key, client);
+    return client;
+  }
+
+  #drop(): void {
+    const [oldest] = this.#clients;
+    if (oldest === undefined) return;
+    this.#clients.delete(oldest[0]);
+    // Its last calls end by themselves.
+    setTimeout(() => oldest[1].close(), limits.requestMsMax).unref();
+  }
+}
+
+/** The address a service is reached at; a text says why it has none. */
+function targetOf({ spec }: Service, port: number): { host: string; port: number } | string {
+  if (spec.type === "ExternalName") return { host: spec.externalName ?? "", port };
+  if (!(spec.ports ?? []).some((one) => one.port === port)) return `has no port ${port}`;
+  const ip = spec.clusterIP ?? "";
+  return ip === "" || ip === "None" ? "has no cluster address" : { host: ip, port };
+}
