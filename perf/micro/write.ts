@@ -68,7 +68,9 @@ async function update(index: number, round: number): Promise<Written> {
 
 async function apply(to: Writers, name: string, text: string): Promise<Written> {
   const config = unwrap(readConfig(resource, Buffer.from(text)));
-  return unwrap(await applyObject(to, requestFor(name, "applier"), { shape: resource, config, force: false }));
+  return unwrap(
+    await applyObject(to, requestFor(name, "applier"), { shape: resource, config, force: false, duplicates: [] }),
+  );
 }
 
 async function measure(name: string, operation: (index: number, round: number) => Promise<Written>): Promise<void> {

@@ -5,6 +5,7 @@
 //   frames   root ─ block map ─ block list ─ flow list …      each waits for a key, a value or nothing
 //   tokens   move the top frame on, close frames (a smaller column, a bracket) or open new ones
 import { isUtf8 } from "node:buffer";
+import { quote } from "../api/gotext.ts";
 import type { Value, ValueMap } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
 import { Fault } from "./fault.ts";
@@ -62,9 +63,12 @@ class Reading {
   aliased = 0;
   root: Value = null;
   done = false;
+  /** Keys that come twice are told here; undefined: nobody wants to know. */
+  readonly duplicates: string[] | undefined;
 
-  constructor(text: string) {
+  constructor(text: string, duplicates: string[] | undefined) {
     this.cursor = new YamlCursor(text);
+    this.duplicates = duplicates;
   }
 
   get top(): Frame | undefined {
@@ -72,16 +76,19 @@ class Reading {
   }
 }
 
-/** Parses one YAML document. Aliases, depth and size are bounded. */
-export function parseYaml(bytes: Uint8Array): Value | Fault {
+/**
+ * Parses one YAML document. Aliases, depth and size are bounded. Keys that come twice are added to `duplicates` in the
+ * reference's words; the last of them wins.
+ */
+export function parseYaml(bytes: Uint8Array, duplicates?: string[]): Value | Fault {
   if (!isUtf8(bytes)) return new Fault("yaml: invalid leading UTF-8 octet");
   const text = textOf(bytes);
   // A fraction may be spelled in ways YAML reads as an integer (`1.0`); such documents go the long way.
-  const json = /^\s*[{[]/.test(text) ? parseIntegersOnly(text) : undefined;
+  const json = duplicates === undefined && /^\s*[{[]/.test(text) ? parseIntegersOnly(text) : undefined;
   if (json !== undefined) return json;
   // Everything but tab, line breaks and what is printable in Unicode.
   if (/[^\t\n\r -~\u0085\u00a0-\ufffd]/.test(text)) return new Fault("yaml: control characters are not allowed");
-  return readDocument(new Reading(text));
+  return readDocument(new Reading(text, duplicates));
 }
 
 function readDocument(reading: Reading): Value | Fault {
@@ -230,6 +237,11 @@ function setKey(reading: Reading, frame: Frame, value: Value, merges: boolean): 
   }
   frame.key = text;
   frame.merges = merges;
+  const { duplicates, cursor } = reading;
+  if (duplicates === undefined || text === undefined || merges || frame.map?.has(text) !== true) return;
+  if (duplicates.length < limits.fieldErrorsMax) {
+    duplicates.push(`line ${cursor.line + 1}: key ${quote(text)} already set in map`);
+  }
 }
 
 function setValue(reading: Reading, frame: Frame, value: Value): void {

@@ -23,15 +23,17 @@ export interface Config {
   readonly config: ValueMap;
   /** Take fields from other managers. */
   readonly force: boolean;
+  /** Keys that come twice in the body, where somebody wants to know. */
+  readonly duplicates: readonly string[];
 }
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 /** Bytes of all annotations of an object (reference: 256 KiB). */
 const annotationBytesMax = 256 * 1024;
 
-/** Reads the body of an apply, YAML or JSON; a 400 Status for what is no object at the version of `shape`. */
-export function readConfig(shape: Resource, bytes: Uint8Array): ValueMap | Status {
-  const parsed = bytes.length === 0 ? null : parseYaml(bytes);
+/** Reads the body of an apply, YAML or JSON; a 400 Status for what is no object at the version of `shape`. `duplicates`: see parseYaml(). */
+export function readConfig(shape: Resource, bytes: Uint8Array, duplicates?: string[]): ValueMap | Status {
+  const parsed = bytes.length === 0 ? null : parseYaml(bytes, duplicates);
   if (parsed instanceof Fault) {
     return badRequest(`error decoding YAML: error converting YAML to JSON: ${parsed.message}`);
   }
@@ -73,7 +75,7 @@ export function applyObject(writers: Writers, request: WriteRequest, config: Con
 export function mergeConfig(
   writers: Writers,
   request: WriteRequest,
-  { shape, config, force }: Config,
+  { shape, config, force, duplicates }: Config,
   current: Current | undefined,
   old: ApiObject | undefined,
 ): ApiObject | Status {
@@ -96,6 +98,8 @@ export function mergeConfig(
   );
   if (applied instanceof TypeFault) return new Status(500, "", applied.message);
   if (applied instanceof ConflictFault) return refuseConflict(applied);
+  const twice = request.fields?.takeYaml(duplicates);
+  if (twice !== undefined) return badRequest(twice);
   const object = objectOf(writers, resource, applied, live, current);
   if (isStatus(object)) return object;
   const { uid } = object.metadata;

@@ -21,6 +21,15 @@ export class FieldReport {
     return [...this.#warnings];
   }
 
+  /** Takes the keys that come twice in the YAML of an apply: the error that ends a strict request, or undefined. */
+  takeYaml(faults: readonly string[]): string | undefined {
+    if (faults.length === 0) return undefined;
+    const text = `error converting YAML to JSON: yaml: unmarshal errors:\n  ${faults.join("\n  ")}`;
+    if (this.#strict) return `error strict decoding YAML: ${text}`;
+    this.#warnings.add(text);
+    return undefined;
+  }
+
   /** Takes what was found: the error that ends a strict request, or undefined. */
   take(faults: readonly string[]): string | undefined {
     if (faults.length === 0) return undefined;

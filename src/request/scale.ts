@@ -68,7 +68,7 @@ export function patchScale(writers: Writers, request: WriteRequest, patch: Patch
 export async function applyScaleConfig(
   writers: Writers,
   request: WriteRequest,
-  { shape, config, force }: Config,
+  { shape, config, force, duplicates }: Config,
 ): Promise<Written | Status> {
   const { resource, name } = request;
   const part = (key: string): ValueMap => {
@@ -88,7 +88,9 @@ export async function applyScaleConfig(
     request,
     (current, old) => {
       if (current === undefined) return notFound(resource, name);
-      return misfit ?? mergeConfig(writers, request, { shape: resource, config: workload, force }, current, old);
+      return (
+        misfit ?? mergeConfig(writers, request, { shape: resource, config: workload, force, duplicates }, current, old)
+      );
     },
     "recorded",
   );

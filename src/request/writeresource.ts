@@ -140,14 +140,16 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
   const { info, server } = call;
   const options = readWriteOptions("PatchOptions", info.query, server.identity, true);
   if (isStatus(options)) return options;
-  const { dryRun, fieldManager, force } = options;
-  const request = { ...plainRequest(call), dryRun, manager: fieldManager };
+  const { dryRun, fieldManager, force, fieldValidation } = options;
+  const fields = fieldReportOf(fieldValidation);
+  const request = { ...plainRequest(call), dryRun, manager: fieldManager, fields };
   const shape = shapeOf(info.resource, info.subresource);
-  const config = readConfig(shape, bytes);
+  const duplicates: string[] = [];
+  const config = readConfig(shape, bytes, fields && duplicates);
   call.trace.done("decode");
   if (isStatus(config)) return config;
   const write = isScale(info.subresource) ? applyScaleConfig : applyObject;
-  return write(writersOf(server), request, { shape, config, force });
+  return warned(request, await write(writersOf(server), request, { shape, config, force, duplicates }));
 }
 
 async function deleteOne(call: Call): Promise<Written | Status | undefined> {

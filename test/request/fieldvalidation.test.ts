@@ -59,3 +59,22 @@ t.test("fieldValidation looks at what a patch makes of an object", async (t) => 
     );
   }
 });
+
+t.test("fieldValidation of an apply tells of keys that come twice; unknown fields never fit", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  const path = (validation: string) => `${base}/a?fieldManager=m&fieldValidation=${validation}`;
+  const headers = { "content-type": "application/apply-patch+yaml" };
+  const yaml = "apiVersion: v1\nkind: ConfigMap\ndata:\n  k: a\n  l: b\n  k: c\nmetadata:\n  name: a\n";
+  const apply = (validation: string, body: string) => server.call("PATCH", path(validation), body, headers);
+  const twice = 'error converting YAML to JSON: yaml: unmarshal errors:\n  line 6: key "k" already set in map';
+  t.match((await apply("Strict", yaml)).json, { code: 400, message: `error strict decoding YAML: ${twice}` });
+  const warned = await apply("Warn", yaml);
+  t.equal(warned.json.data.k, "c");
+  t.match(JSON.stringify(warned.headers), "already set in map");
+  t.notMatch(JSON.stringify((await apply("Ignore", yaml)).headers), "already set");
+  t.match((await apply("Strict", '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1","k":"2"}}')).code, 400);
+  t.equal((await apply("Strict", yaml.replace("  k: a\n", ""))).code, 200);
+  const unknown = await apply("Ignore", "apiVersion: v1\nkind: ConfigMap\ndat: {}\n");
+  t.match(unknown.json, { code: 500, message: /\.dat: field not declared in schema/ });
+});
