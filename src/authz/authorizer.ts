@@ -29,6 +29,8 @@ export interface Decision {
   readonly verdict: Verdict;
   /** Why, for the 403 and the audit log; may be empty. */
   readonly reason: string;
+  /** What kept an authorizer from knowing more; for reviews. */
+  readonly error?: string;
 }
 
 /** One authorizer, or several in order. Answers at once where it can. */
@@ -36,7 +38,55 @@ export interface Authorizer {
   authorize(attributes: Attributes): Decision | Promise<Decision>;
 }
 
+/** The administrator's group: may do anything, whatever the mode (reference: AuthorizeClientBearerToken's union). */
+export const mastersGroup = "system:masters";
+
 const allowed: Decision = { verdict: "allow", reason: "" };
+const nothing: Decision = { verdict: "none", reason: "" };
 
 /** The mode AlwaysAllow. */
 export const alwaysAllow: Authorizer = { authorize: () => allowed };
+
+/** The mode AlwaysDeny, for tests: nobody may do anything (reference: it has nothing to say but why). */
+export const alwaysDeny: Authorizer = {
+  authorize: () => ({ verdict: "none", reason: "Everything is forbidden." }),
+};
+
+/** Allows the administrator's group everything. */
+export const masters: Authorizer = {
+  authorize: ({ user }) => (user.groups.includes(mastersGroup) ? allowed : nothing),
+};
+
+/** Asks one after the other; the first that allows or denies decides. Else all their reasons are given. */
+export function inOrder(authorizers: readonly Authorizer[]): Authorizer {
+  return { authorize: (attributes) => ask(authorizers, 0, attributes, [], []) };
+}
+
+function ask(
+  authorizers: readonly Authorizer[],
+  from: number,
+  attributes: Attributes,
+  reasons: string[],
+  errors: string[],
+): Decision | Promise<Decision> {
+  for (let index = from; index < authorizers.length; index++) {
+    const answer = (authorizers[index] as Authorizer).authorize(attributes);
+    if (answer instanceof Promise) {
+      return answer.then((decision) =>
+        note(decision, reasons, errors) ? decision : ask(authorizers, index + 1, attributes, reasons, errors),
+      );
+    }
+    if (note(answer, reasons, errors)) return answer;
+  }
+  const reason = reasons.join("\n");
+  if (errors.length === 0) return reason === "" ? nothing : { verdict: "none", reason };
+  return { verdict: "none", reason, error: errors.length === 1 ? (errors[0] as string) : `[${errors.join(", ")}]` };
+}
+
+/** Keeps what a decision says; true when it decides. */
+function note({ verdict, reason, error }: Decision, reasons: string[], errors: string[]): boolean {
+  if (verdict !== "none") return true;
+  if (reason !== "") reasons.push(reason);
+  if (error !== undefined) errors.push(error);
+  return false;
+}

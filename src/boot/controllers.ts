@@ -1,11 +1,12 @@
-// What the server does on its own behalf, on its first front: the namespaces it starts with, the removal of those
-// that were deleted, and the end of events past their time to live.
+// What the server does on its own behalf, on its first front: the namespaces, roles and bindings it starts with, the
+// removal of namespaces that were deleted, and the end of events past their time to live.
 import { isStatus } from "../api/status.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { bootstrapNamespaces } from "../controllers/bootstrap.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import { QuotaController } from "../controllers/quota.ts";
+import { bootstrapPolicy } from "../controllers/rbacpolicy.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Server } from "../request/context.ts";
 import { writersOf } from "../request/writeresource.ts";
@@ -24,7 +25,7 @@ export class Controllers {
   readonly #log: Logger;
   #stopped = false;
 
-  /** `running` names those to run; the namespaces of the start are made in any case. */
+  /** `running` names those to run; what a server starts with is made in any case. */
   constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number) {
     this.#server = server;
     this.#log = log;
@@ -42,16 +43,19 @@ export class Controllers {
     });
   }
 
-  /** Resolves when the namespaces of the start exist. */
+  /** Resolves when the namespaces, roles and bindings of the start exist. */
   async start(): Promise<void> {
     this.#addresses?.start();
     this.#events?.start();
     this.#namespaces?.start();
     this.#quotas?.start();
+    const writers = writersOf(this.#server);
     while (!this.#stopped) {
-      const refused = await bootstrapNamespaces(writersOf(this.#server));
+      const refused =
+        (await bootstrapNamespaces(writers)) ??
+        (await bootstrapPolicy(writers, this.#server.objects, () => this.#stopped));
       if (refused === undefined) return;
-      this.#log.warn({ status: refused.message }, "The namespaces of the start cannot be created");
+      this.#log.warn({ status: refused.message }, "What a server starts with cannot be created");
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
   }

@@ -1,8 +1,8 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
 import { identities } from "../api/identity.ts";
-import { createScheme } from "../api/scheme.ts";
+import { createScheme, type Scheme } from "../api/scheme.ts";
 import { createAuthenticator } from "../authn/tokens.ts";
-import { alwaysAllow } from "../authz/authorizer.ts";
+import { createAuthorizer } from "../authz/table.ts";
 import { assert } from "../base/assert.ts";
 import { systemClock } from "../base/clock.ts";
 import { Fanout } from "../cache/fanout.ts";
@@ -10,6 +10,7 @@ import { Objects } from "../cache/objects.ts";
 import { type OpenViews, openViews } from "../cache/views.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
+import { hasPolicy } from "../controllers/rbacpolicy.ts";
 import { parseRanges } from "../kinds/ranges.ts";
 import { answerHealth, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
@@ -71,6 +72,8 @@ class OpenServer implements FrontServer {
   /** Undefined where no front can see them. */
   readonly #handshakes: Family | undefined;
   #controllers: Controllers | undefined;
+  readonly #objects: Objects;
+  readonly #scheme: Scheme;
   #bootstrapped = false;
   #scrape = 0;
   #shuttingDown = false;
@@ -88,6 +91,10 @@ class OpenServer implements FrontServer {
       const help = "Connections whose TLS handshake failed.";
       this.#handshakes = this.#registry.counter("apiserver_tls_handshake_errors_total", help);
     }
+    const { runtimeConfig, gates, release } = data.config;
+    const identity = identities[data.config.identity];
+    this.#scheme = createScheme({ identity, runtimeConfig, gates, release });
+    this.#objects = new Objects(this.#scheme, views);
     const server = this.#open(store);
     this.handle = createHandler(server);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
@@ -100,9 +107,9 @@ class OpenServer implements FrontServer {
 
   #open(client: StoreClient): Server {
     const { config, serverAddress, tokens } = this.#data;
-    const { runtimeConfig, gates, release } = config;
-    const identity = identities[config.identity];
-    const scheme = createScheme({ identity, runtimeConfig, gates, release });
+    const scheme = this.#scheme;
+    const { identity } = scheme;
+    const objects = this.#objects;
     const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
     assert(typeof ranges !== "string", "Main checked the ranges");
     return {
@@ -116,8 +123,8 @@ class OpenServer implements FrontServer {
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       requestMsMax: config.requestTimeoutMs,
       authenticate: createAuthenticator(tokens),
-      authorizer: alwaysAllow,
-      objects: new Objects(scheme, this.#views),
+      authorizer: createAuthorizer(config.authorization, { identity, objects }),
+      objects,
       admission: config.admission,
       ranges,
       serverAddress,
@@ -141,13 +148,14 @@ class OpenServer implements FrontServer {
     };
   }
 
-  /** The last namespace of the start is there: looked up, because another front may have made it. */
+  /** The last namespace and the last binding of the start are there: looked up, because another front may have made them. */
   #isBootstrapped(): boolean {
     if (this.#bootstrapped || this.#namespaces === undefined) return true;
     const view = this.#views.log(this.#namespaces);
     view.drain();
     const { identity } = this.#data.config;
-    this.#bootstrapped = view.get("", identities[identity].spell("kube-node-lease")) !== 0;
+    const namespaced = view.get("", identities[identity].spell("kube-node-lease")) !== 0;
+    this.#bootstrapped = namespaced && hasPolicy(this.#scheme, this.#objects);
     return this.#bootstrapped;
   }
 

@@ -20,6 +20,15 @@ export interface AdmissionConfig {
   readonly settings: ReadonlyMap<string, string>;
 }
 
+/** Every authorization mode, by name. */
+export const authorizationModes = ["AlwaysAllow", "AlwaysDeny", "RBAC"] as const;
+
+/** What the flags say about authorization. */
+export interface AuthorizationConfig {
+  /** In the order they are asked. */
+  readonly modes: readonly (typeof authorizationModes)[number][];
+}
+
 /** The configuration of a server. Copied to every thread: plain data only. */
 export interface Config {
   readonly bindAddress: string;
@@ -53,6 +62,7 @@ export interface Config {
   readonly serviceAddressRanges: string;
   readonly servicePortRange: string;
   readonly admission: AdmissionConfig;
+  readonly authorization: AuthorizationConfig;
   /** Names of the controllers to run. */
   readonly controllers: readonly string[];
   /** Empty: none. */
@@ -89,8 +99,11 @@ export function readConfig(values: FlagValues): Config | string {
     const only = "Only the previous minor version is allowed";
     return `--show-hidden-metrics-for-version must be omitted or have the value '1.${release - 1}'. ${only}`;
   }
+  const authorization = readAuthorization(text);
+  if (typeof authorization === "string") return authorization;
   return {
     controllers,
+    authorization,
     admission: {
       enabled: readNames(text("enable-admission-plugins")),
       disabled: readNames(text("disable-admission-plugins")),
@@ -130,6 +143,20 @@ function readNames(list: string): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
+}
+
+function readAuthorization(text: (name: string) => string): AuthorizationConfig | string {
+  const modes = readNames(text("authorization-mode"));
+  const known: AuthorizationConfig["modes"][number][] = [];
+  for (const name of modes) {
+    const mode = authorizationModes.find((each) => each === name);
+    if (mode === undefined) {
+      return `--authorization-mode: there is no mode ${JSON.stringify(name)}; there are: ${authorizationModes.join(", ")}`;
+    }
+    if (known.includes(mode)) return `--authorization-mode: ${name} is listed twice`;
+    known.push(mode);
+  }
+  return known.length === 0 ? "--authorization-mode must name at least one mode" : { modes: known };
 }
 
 /** The controllers a list like `*,-name` asks for (reference: controller manager's --controllers). A text says what is wrong. */

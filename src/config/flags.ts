@@ -220,6 +220,13 @@ export const flags = [
     help: 'CSV file of static tokens: token,user,uid,"group1,group2".',
   },
   {
+    name: "authorization-mode",
+    group: "Authorization",
+    type: "string",
+    default: "RBAC",
+    help: "Who decides what a user may do, asked in this order until one allows or denies, comma-separated: RBAC (roles and bindings), AlwaysAllow, AlwaysDeny. system:masters may do anything in every mode.",
+  },
+  {
     name: "log-level",
     group: "Logging",
     type: "string",

@@ -5,6 +5,7 @@
 export type Stage =
   | "resolve"
   | "authenticate"
+  | "authorize"
   | "negotiate"
   | "body"
   | "decode"

@@ -38,7 +38,7 @@ export class Book {
     this.#agent = exchange.header("user-agent") ?? "";
     this.startedMs = server.clock.monotonic();
     this.headers = [["Audit-Id", this.id]];
-    const asked = isRefusedMethod(info) ? resolve(server.scheme, "GET", exchange.path, "") : info;
+    const asked = isRefusedMethod(info) ? resolve(server.scheme, "GET", exchange.path, "").info : info;
     const warning = deprecation(asked, server.scheme.release);
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
     this.kind = kindOf(exchange.method, info);

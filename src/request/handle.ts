@@ -2,7 +2,8 @@
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
-import { mastersGroup } from "../authn/tokens.ts";
+import { mastersGroup } from "../authz/authorizer.ts";
+import { denial } from "../authz/denial.ts";
 import { AssertionFailure } from "../base/assert.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
@@ -10,7 +11,7 @@ import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
 import { connect, isConnect } from "./connect.ts";
 import type { Server } from "./context.ts";
-import { type RequestInfo, resolve } from "./info.ts";
+import { type Route, resolve } from "./info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, withTableOptions } from "./negotiate.ts";
 import { servePage } from "./pages.ts";
 import { first, type Query } from "./query.ts";
@@ -36,15 +37,15 @@ export function createHandler(server: Server): Handler {
 }
 
 async function serve(server: Server, types: MediaTypes, exchange: Exchange): Promise<void> {
-  const info = resolve(server.scheme, exchange.method, exchange.path, exchange.query);
-  const book = new Book(server, exchange, info);
+  const route = resolve(server.scheme, exchange.method, exchange.path, exchange.query);
+  const book = new Book(server, exchange, route.info);
   const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
   trace.done("resolve");
   const answered = (code: number, bytes: number): void => book.answered(code, bytes);
   const reply: Reply = { exchange, types, extra: book.headers, answered, trace };
   exchange.onAbort(() => book.gone());
   try {
-    await answer(server, types, info, reply, book);
+    await answer(server, types, route, reply, book);
   } catch (error) {
     server.observer.fault(book.id, error);
     if (!book.done) sendStatus(reply, internalError(error));
@@ -59,13 +60,7 @@ async function serve(server: Server, types: MediaTypes, exchange: Exchange): Pro
   }
 }
 
-async function answer(
-  server: Server,
-  types: MediaTypes,
-  info: RequestInfo | Status,
-  reply: Reply,
-  book: Book,
-): Promise<void> {
+async function answer(server: Server, types: MediaTypes, route: Route, reply: Reply, book: Book): Promise<void> {
   const user = server.authenticate(reply.exchange.headers);
   server.observer.authenticated(user !== undefined);
   reply.trace.done("authenticate");
@@ -77,23 +72,32 @@ async function answer(
   const leave = server.inflight.enter(book.kind, user);
   if (leave === undefined) return sendTooMany(reply, book);
   try {
-    await dispatch(server, types, info, reply, book, user);
+    const refused = await authorize(server, route, user);
+    reply.trace.done("authorize");
+    if (refused !== undefined) return sendStatus(reply, refused);
+    await dispatch(server, types, route, reply, book, user);
   } finally {
     leave();
   }
 }
 
+/** The 403 for a user who may not do what a request asks; undefined: may. */
+async function authorize(server: Server, { asked }: Route, user: User): Promise<Status | undefined> {
+  const attributes = { ...asked, user };
+  const { verdict, reason } = await server.authorizer.authorize(attributes);
+  return verdict === "allow" ? undefined : denial(attributes, reason);
+}
+
 async function dispatch(
   server: Server,
   types: MediaTypes,
-  info: RequestInfo | Status,
+  { info }: Route,
   reply: Reply,
   book: Book,
   user: User,
 ): Promise<void> {
-  // Everything authenticated is allowed until the authorization issue puts its table here.
   if (isStatus(info)) return sendStatus(reply, info);
-  if (!info.isResource) return servePage(server, types, info, user, reply);
+  if (!info.isResource) return servePage(server, types, info, reply);
   const deadline = deadlineOf(server, info.query);
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
   // Subresources have no Table.

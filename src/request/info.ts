@@ -1,8 +1,9 @@
 // Routing: method and path become a request info once; authorization, reads and writes use this value and nothing
 // else. The rules are the reference's (request info of the endpoints package): the path is split after decoding.
 import type { Resource, Scheme, Subresource } from "../api/scheme.ts";
+import { parseFieldSelector } from "../api/selector.ts";
 import { refuse, type Status } from "../api/status.ts";
-import type { User } from "../api/user.ts";
+import type { Attributes } from "../authz/authorizer.ts";
 import { first, parseQuery, type Query, unescapePath } from "./query.ts";
 
 /** What a request for a resource may ask for. */
@@ -44,32 +45,42 @@ export const methodNotAllowed = refuse(
   {},
 );
 
-/** 403 for a path that is not for everybody. */
-export function forbiddenPath(user: User, path: string): Status {
-  return refuse(
-    "Forbidden",
-    `forbidden: User ${JSON.stringify(user.name)} cannot get path ${JSON.stringify(path)}`,
-    {},
-  );
+/** What a request asks for, and what is served there. Both come from one parse: what is authorized is what runs. */
+export interface Route {
+  /** What authorization is asked, also where nothing is served. */
+  readonly asked: Omit<Attributes, "user">;
+  /** A Status: nothing is served there, or not with this method. */
+  readonly info: RequestInfo | Status;
 }
 
-/** Resolves method and raw path. A Status: nothing is served there, or not with this method. */
-export function resolve(scheme: Scheme, method: string, rawPath: string, rawQuery: string): RequestInfo | Status {
+/** Resolves method and raw path, as the reference's request info does (RequestInfoFactory of the endpoints package). */
+export function resolve(scheme: Scheme, method: string, rawPath: string, rawQuery: string): Route {
   const query = parseQuery(rawQuery);
   const path = unescapePath(rawPath);
-  if (path === undefined)
-    return refuse("BadRequest", `the path ${JSON.stringify(rawPath)} is not valid percent-encoded UTF-8`);
-  const parts = path.startsWith("//") ? [] : trimSlashes(path).split("/");
+  if (path === undefined) {
+    const why = `the path ${JSON.stringify(rawPath)} is not valid percent-encoded UTF-8`;
+    return { asked: pathAttributes(method, rawPath), info: refuse("BadRequest", why) };
+  }
+  const parts = trimSlashes(path).split("/");
   const base = parts[0] === "api" ? 2 : 3;
-  if ((parts[0] !== "api" && parts[0] !== "apis") || parts.length <= base) {
-    return { isResource: false, verb: method.toLowerCase(), path, query };
-  }
+  if ((parts[0] !== "api" && parts[0] !== "apis") || parts.length <= base) return pageRoute(method, path, query);
   const group = base === 2 ? "" : (parts[1] ?? "");
-  const version = parts[base - 1] ?? "";
-  if (base === 3 && !scheme.groups.some((g) => g.group === group)) {
-    return { isResource: false, verb: method.toLowerCase(), path, query };
-  }
-  return locate(scheme, method, group, version, parts.slice(base), query);
+  const place = placeOf(group, parts[base - 1] ?? "", parts.slice(base));
+  const asked = resourceAttributes(method, path, place, query);
+  // Where the reference's mux has no handler at all, its answer is the page of a path.
+  const isServed = !path.startsWith("//") && (base === 2 || scheme.groups.some((known) => known.group === group));
+  const info = isServed ? locate(scheme, method, place, asked, query) : pageRoute(method, path, query).info;
+  return { asked, info };
+}
+
+function pageRoute(method: string, path: string, query: Query): Route {
+  const asked = pathAttributes(method, path);
+  return { asked, info: { isResource: false, verb: asked.verb, path, query } };
+}
+
+function pathAttributes(method: string, path: string): Route["asked"] {
+  const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
+  return { verb: method.toLowerCase(), isResource: false, ...none, path };
 }
 
 function trimSlashes(path: string): string {
@@ -80,85 +91,121 @@ function trimSlashes(path: string): string {
   return path.slice(start, end);
 }
 
-/** Finds namespace, resource, name and subresource in what follows the group version. */
+/** What follows `/api/v1/` or `/apis/<group>/<version>/`, taken apart. */
+interface Place {
+  readonly group: string;
+  readonly version: string;
+  /** `watch` or `proxy`, the legacy prefixes; empty for none. */
+  readonly prefix: string;
+  readonly namespace: string;
+  /** The namespace stood before the resource; else it is the object itself. */
+  readonly inNamespace: boolean;
+  /** Resource, name, subresource and whatever comes after, none of them looked at. */
+  readonly parts: readonly string[];
+}
+
+/** Subresources of namespaces themselves: `namespaces/x/<other>` is a collection in the namespace. */
+const namespaceSubresources = new Set(["status", "finalize"]);
+
+function placeOf(group: string, version: string, rest: readonly string[]): Place {
+  const prefix = rest[0] === "watch" || rest[0] === "proxy" ? rest[0] : "";
+  const parts = prefix === "" ? rest : rest.slice(1);
+  const namespace = parts[0] === "namespaces" ? (parts[1] ?? "") : "";
+  const inNamespace = parts[0] === "namespaces" && parts.length > 2 && !namespaceSubresources.has(parts[2] ?? "");
+  return { group, version, prefix, namespace, inNamespace, parts: inNamespace ? parts.slice(2) : parts };
+}
+
+function resourceAttributes(method: string, path: string, place: Place, query: Query): Route["asked"] {
+  const { group, version, prefix, namespace, parts } = place;
+  const resource = parts[0] ?? "";
+  let name = parts[1] ?? "";
+  let verb = prefix === "" ? verbOf(method) : prefix;
+  if (name === "" && verb === "get") {
+    verb = isTrue(first(query, "watch"), query.has("watch")) ? "watch" : "list";
+    name = selectedName(query);
+  }
+  if (name === "" && verb === "delete") verb = "deletecollection";
+  const subresource = prefix === "proxy" ? "" : (parts[2] ?? "");
+  return { verb, isResource: true, group, version, resource, subresource, namespace, name, path };
+}
+
+/** The verb a method means to the reference; empty for one it does not know. */
+function verbOf(method: string): string {
+  switch (method) {
+    case "GET":
+    case "HEAD":
+      return "get";
+    case "POST":
+      return "create";
+    case "PUT":
+      return "update";
+    case "PATCH":
+      return "patch";
+    case "DELETE":
+      return "delete";
+    default:
+      return "";
+  }
+}
+
+/** The name a list or watch is for when its field selector allows one only. */
+function selectedName(query: Query): string {
+  const text = first(query, "fieldSelector") ?? "";
+  if (text === "") return "";
+  const requirements = parseFieldSelector(text);
+  if ("error" in requirements) return "";
+  const name = requirements.find((r) => r.field === "metadata.name" && r.operator === "=")?.value ?? "";
+  return name === "." || name === ".." || /[/%]/.test(name) ? "" : name;
+}
+
+/** Finds what a place names. What it returns says the same as `asked`, or is a refusal. */
 function locate(
   scheme: Scheme,
   method: string,
-  group: string,
-  version: string,
-  rest: readonly string[],
+  place: Place,
+  asked: Route["asked"],
   query: Query,
-): RequestInfo | Status {
-  const legacyWatch = rest[0] === "watch" && rest.length > 1;
-  const parts = legacyWatch ? rest.slice(1) : rest;
-  if (parts.includes("")) return unknownResource;
-  let namespace = "";
-  let at = 0;
-  // `namespaces/x/<more>` is a namespace prefix unless <more> is a subresource of namespaces itself.
-  if (parts[0] === "namespaces" && parts.length > 2 && !isNamespaceSubresource(scheme, group, version, parts)) {
-    namespace = parts[1] ?? "";
-    at = 2;
-  }
-  const resource = scheme.find(group, version, parts[at] ?? "");
-  const name = parts[at + 1] ?? "";
-  const subresourceName = parts[at + 2] ?? "";
-  if (resource === undefined || (namespace !== "" && !resource.namespaced)) return unknownResource;
+): ResourceInfo | Status {
+  const { parts, inNamespace } = place;
+  if (place.prefix === "proxy" || parts.length === 0 || parts.includes("")) return unknownResource;
+  const resource = scheme.find(asked.group, asked.version, asked.resource);
+  if (resource === undefined || (inNamespace && (!resource.namespaced || asked.namespace === "")))
+    return unknownResource;
+  const namespace = inNamespace ? asked.namespace : "";
+  const name = parts[1] ?? "";
   // A namespaced object is only reached through its namespace.
   if (resource.namespaced && namespace === "" && name !== "") return unknownResource;
-  if (namespace === "" && resource.namespaced && subresourceName !== "") return unknownResource;
-  const subresource = resource.subresources.find((s) => s.name === subresourceName);
-  if (subresourceName !== "" && (subresource === undefined || (parts.length > at + 3 && subresourceName !== "proxy"))) {
+  const subresource = resource.subresources.find((s) => s.name === asked.subresource);
+  if (asked.subresource !== "" && (subresource === undefined || (parts.length > 3 && subresource.name !== "proxy"))) {
     return unknownResource;
   }
-  const verb = verbOf(method, resource, subresource, namespace, name, legacyWatch, query);
+  const verb = servedVerb(method, resource, subresource, place, asked.verb);
   if (verb === undefined) return methodNotAllowed;
   return { isResource: true, verb, resource, subresource, namespace, name, query };
 }
 
-function isNamespaceSubresource(scheme: Scheme, group: string, version: string, parts: readonly string[]): boolean {
-  if (group !== "" || parts.length !== 3) return false;
-  return scheme.find(group, version, "namespaces")?.subresources.some((s) => s.name === parts[2]) ?? false;
-}
-
-function verbOf(
+/** The verb, when the resource offers it with this method. */
+function servedVerb(
   method: string,
   resource: Resource,
   subresource: Subresource | undefined,
-  namespace: string,
-  name: string,
-  legacyWatch: boolean,
-  query: Query,
+  { prefix, inNamespace, parts }: Place,
+  verb: string,
 ): Verb | undefined {
-  const verb = wantedVerb(method, name, legacyWatch || isTrue(first(query, "watch"), query.has("watch")), legacyWatch);
-  if (verb === undefined) return undefined;
-  if (subresource !== undefined) return subresource.verbs.includes(verb) ? verb : undefined;
-  if (!resource.verbs.includes(verb)) return undefined;
+  const one = parts.length > 1;
+  // The reference's own router has no HEAD, watches by GET only, and changes objects by name.
+  if (method === "HEAD" || (prefix === "watch" && method !== "GET")) return undefined;
+  if (!one && (verb === "update" || verb === "patch")) return undefined;
+  if (subresource !== undefined) return offered(subresource.verbs, verb);
   // A name is made with its object, in the collection.
-  if (verb === "create" && name !== "") return undefined;
+  if (verb === "create" && one) return undefined;
   // Collections of all namespaces are read only.
   const needsNamespace = verb === "create" || verb === "deletecollection";
-  return needsNamespace && resource.namespaced && namespace === "" ? undefined : verb;
+  return needsNamespace && resource.namespaced && !inNamespace ? undefined : offered(resource.verbs, verb);
 }
 
-function wantedVerb(method: string, name: string, watch: boolean, legacyWatch: boolean): Verb | undefined {
-  const one = name !== "";
-  if (legacyWatch && method !== "GET") return undefined;
-  switch (method) {
-    case "GET":
-      // `?watch` on one object is a plain get on the reference; only the legacy path watches one object.
-      if (legacyWatch) return "watch";
-      return one ? "get" : watch ? "watch" : "list";
-    case "POST":
-      return "create";
-    case "PUT":
-      return one ? "update" : undefined;
-    case "PATCH":
-      return one ? "patch" : undefined;
-    case "DELETE":
-      return one ? "delete" : "deletecollection";
-    default:
-      return undefined;
-  }
+function offered(verbs: readonly string[], verb: string): Verb | undefined {
+  return verbs.includes(verb) ? (verb as Verb) : undefined;
 }
 
 /** The reference's query booleans: present and neither `false` nor `0` is true. */

@@ -8,7 +8,6 @@ import {
 } from "../api/discovery.ts";
 import { messageOf } from "../api/messages.ts";
 import { isStatus, type Status } from "../api/status.ts";
-import type { User } from "../api/user.ts";
 import type { Server } from "./context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "./info.ts";
 import { type MediaTypes, negotiateAccept, notOffered } from "./negotiate.ts";
@@ -20,13 +19,7 @@ import { serveVerbosity } from "./verbosity.ts";
 const encoder = new TextEncoder();
 
 /** Answers a request for something that is no resource. */
-export async function servePage(
-  server: Server,
-  types: MediaTypes,
-  info: NonResourceInfo,
-  user: User,
-  reply: Reply,
-): Promise<void> {
+export async function servePage(server: Server, types: MediaTypes, info: NonResourceInfo, reply: Reply): Promise<void> {
   const { path, verb } = info;
   const accept = reply.exchange.header("accept");
   const health = server.health(path, info.query.has("verbose"), info.query.get("exclude") ?? []);
@@ -35,8 +28,8 @@ export async function servePage(
     return sendText(reply, 200, await server.metrics(), "text/plain; version=0.0.4; charset=utf-8");
   }
   const reads = verb === "get";
-  if (reads && (await serveProfile(info, user, reply))) return;
-  if (path === "/debug/flags/v") return serveVerbosity(server, info, user, reply);
+  if (reads && (await serveProfile(info, reply))) return;
+  if (path === "/debug/flags/v") return serveVerbosity(server, info, reply);
   if (path.startsWith("/openapi/") && (await serveOpenApi(server, info, reply))) return;
   if (path === "/version" || path === "/version/") {
     return reads ? sendNegotiated(reply, types, accept, server.version) : sendStatus(reply, methodNotAllowed);

@@ -106,11 +106,11 @@ t.test("--token-auth-file adds users", async (t) => {
   writeFileSync(file, 'alice-token,alice,1,"dev,ops"\n');
   const server = await startServer(["--token-auth-file", file]);
   t.teardown(() => server.stop("SIGKILL"));
-  t.equal(
-    (await server.call("GET", "/api/v1/namespaces", undefined, { authorization: "Bearer alice-token" })).code,
-    200,
-  );
-  t.equal((await server.call("GET", "/api/v1/namespaces", undefined, { authorization: "Bearer alice" })).code, 401);
+  const as = async (token: string, path: string): Promise<number> =>
+    (await server.call("GET", path, undefined, { authorization: `Bearer ${token}` })).code;
+  t.equal(await as("alice-token", "/api"), 200);
+  t.equal(await as("alice-token", "/api/v1/namespaces"), 403, "nobody gave her a role");
+  t.equal(await as("alice", "/api"), 401);
 });
 
 /** Opens a watch; resolves at its end with all it got. */

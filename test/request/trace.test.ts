@@ -16,7 +16,7 @@ function stages(answer: Answer): string[] {
 
 t.test("?trace=1 answers an administrator where the time of a request went", async (t) => {
   const server = await openInProcess();
-  const before = ["resolve", "authenticate", "negotiate"];
+  const before = ["resolve", "authenticate", "authorize", "negotiate"];
   const write = ["current", "merge", "default", "managers", "admit", "validate"];
   const end = ["encode", "commit", "answer", "total"];
   const merge = { "content-type": "application/merge-patch+json" };
@@ -24,7 +24,7 @@ t.test("?trace=1 answers an administrator where the time of a request went", asy
     ["create", server.call("POST", `${maps}?trace=1`, map), [...before, "body", "decode", ...write, ...end]],
     ["get", server.call("GET", `${maps}/m?pretty=true&trace=1`), [...before, "find", "answer", "total"]],
     ["list", server.call("GET", `${maps}?limit=5&trace=1&x=y`), [...before, "find", "answer", "total"]],
-    ["page", server.call("GET", "/apis?trace=1"), ["resolve", "authenticate", "answer", "total"]],
+    ["page", server.call("GET", "/apis?trace=1"), ["resolve", "authenticate", "authorize", "answer", "total"]],
   ];
   for (const [name, call, wanted] of cases) t.strictSame(stages(await call), wanted, name);
   const patched = await server.call("PATCH", `${maps}/m?trace=1`, { data: { b: "2" } }, merge);

@@ -1,9 +1,10 @@
 import t from "tap";
+import { masters } from "../../src/authz/authorizer.ts";
 import { openInProcess } from "../support/inprocess.ts";
 
 const path = "/debug/flags/v";
 
-t.test("/debug/flags/v sets the verbosity for administrators", async (t) => {
+t.test("/debug/flags/v sets the verbosity for those who may", async (t) => {
   const server = await openInProcess();
   t.teardown(() => server.close());
   const cases: readonly [string, string | undefined, number, RegExp, number | undefined][] = [
@@ -24,6 +25,7 @@ t.test("/debug/flags/v sets the verbosity for administrators", async (t) => {
     t.equal(server.verbosity, verbosity);
   }
   server.user = { ...server.user, groups: ["system:authenticated"] };
+  server.authorizer = masters;
   const refused = await server.call("PUT", path, "6");
   t.strictSame([refused.code, refused.json.reason, server.verbosity], [403, "Forbidden", -1]);
 });

@@ -4,7 +4,7 @@ import { MessageChannel } from "node:worker_threads";
 import { type IdentityName, identities } from "../../src/api/identity.ts";
 import { createScheme, type Scheme, type SchemeOptions } from "../../src/api/scheme.ts";
 import type { User } from "../../src/api/user.ts";
-import { alwaysAllow } from "../../src/authz/authorizer.ts";
+import { type Authorizer, alwaysAllow } from "../../src/authz/authorizer.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { Fanout } from "../../src/cache/fanout.ts";
 import { Objects } from "../../src/cache/objects.ts";
@@ -87,6 +87,9 @@ export class InProcess {
   readonly faults: unknown[] = [];
   /** Who asks; an administrator unless a test says otherwise. */
   user = administrator;
+  /** Who decides what they may do; everybody may do everything unless a test says otherwise. */
+  authorizer: Authorizer = alwaysAllow;
+  readonly objects: Objects;
   /** Counts, too, when set. */
   observer: Observer | undefined;
   /** What /debug/flags/v set. */
@@ -108,6 +111,7 @@ export class InProcess {
     const ranges = parseRanges(defaultRanges.addresses, defaultRanges.ports);
     if (typeof ranges === "string") throw new Error(ranges);
     this.fanout = new Fanout({ clock });
+    this.objects = new Objects(this.scheme, views);
     const server: Server = {
       identity: scheme.identity,
       scheme,
@@ -129,8 +133,8 @@ export class InProcess {
       inflight: new Inflight(0, 0),
       requestMsMax: limits.requestMsMax,
       authenticate: () => this.user,
-      authorizer: alwaysAllow,
-      objects: new Objects(this.scheme, views),
+      authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },
+      objects: this.objects,
       admission: { enabled: [], disabled: [], settings: new Map() },
       ranges,
       serverAddress: "127.0.0.1:6443",

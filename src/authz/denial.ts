@@ -1,0 +1,34 @@
+// The 403 of authorization. Texts, details and the escaping of what a client sent are the reference's (Forbidden of
+// the endpoints package's response writers).
+import { quote } from "../api/gotext.ts";
+import { qualified, refuse, type Status } from "../api/status.ts";
+import type { Attributes } from "./authorizer.ts";
+
+const escapes = new Map([
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+]);
+
+/** The answer to somebody who may not do what was asked. */
+export function denial(attributes: Attributes, reason: string): Status {
+  const { group, resource, name, isResource } = attributes;
+  const said = sentence(attributes).replace(/[&<>]/g, (character) => escapes.get(character) ?? character);
+  const why = reason === "" ? said : `${said}: ${reason}`;
+  if (!isResource || resource === "") return refuse("Forbidden", `forbidden: ${why}`, {});
+  const what = name === "" ? "" : ` ${quote(name)}`;
+  return refuse("Forbidden", `${qualified(group, resource)}${what} is forbidden: ${why}`, {
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { group }),
+    kind: resource,
+  });
+}
+
+function sentence(attributes: Attributes): string {
+  const { user, verb, path, group, resource, subresource, namespace } = attributes;
+  const who = `User ${quote(user.name)}`;
+  if (!attributes.isResource) return `${who} cannot ${verb} path ${quote(path)}`;
+  const what = subresource === "" ? resource : `${resource}/${subresource}`;
+  const where = namespace === "" ? "at the cluster scope" : `in the namespace ${quote(namespace)}`;
+  return `${who} cannot ${verb} resource ${quote(what)} in API group ${quote(group)} ${where}`;
+}
