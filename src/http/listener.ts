@@ -1,5 +1,6 @@
-// What a transport offers to the front thread that runs it. Two implementations: uws.ts and node.ts.
-import type { Handler } from "../request/transport.ts";
+// What a transport offers to the front thread that runs it, and how it hands requests on. Two implementations: uws.ts
+// and node.ts.
+import type { Exchange, Handler } from "../request/transport.ts";
 
 /** PEM files of the serving certificate. */
 export interface TlsFiles {
@@ -25,6 +26,8 @@ export interface ListenOptions {
   readonly onHandshakeError?: () => void;
   /** Time for a handshake and for a request head, milliseconds; default limits.headMsMax (the uWS build has its own). */
   readonly headMsMax?: number;
+  /** Time a peer may take nothing of a whole answer, milliseconds; default limits.stallMsMax (the uWS build has its own). */
+  readonly stallMsMax?: number;
 }
 
 /** An open listener. */
@@ -43,4 +46,21 @@ export interface Listener {
   cut(): void;
   /** stopAccepting() and cut(). */
   close(): void;
+}
+
+/** An exchange that can be ended without an answer. */
+interface Cuttable extends Exchange {
+  cut(): void;
+}
+
+/** Hands on a request from inside a parser. A bug cuts the connection and ends the thread, once the parser is left. */
+export function handOn(handle: Handler, exchange: Cuttable): void {
+  try {
+    handle(exchange);
+  } catch (error) {
+    exchange.cut();
+    setImmediate(() => {
+      throw error;
+    });
+  }
 }

@@ -12,7 +12,7 @@ import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { asksClose, checkHead, encodeHeaderValue, isHeadFault, isSent } from "./gate.ts";
-import type { Listener, ListenOptions, TlsFiles } from "./listener.ts";
+import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
 import { goneStream } from "./streams.ts";
 
 const empty = new Uint8Array(0);
@@ -57,6 +57,8 @@ class NodeFront implements Listener {
   closing = false;
   readonly exchanges = new Set<NodeExchange>();
   readonly streams = new Set<AnswerStream>();
+  /** A peer that takes nothing of a whole answer for so long is cut. */
+  readonly stallMsMax: number;
   readonly #server: Server;
   readonly #handle: Handler;
   /** Another thread's descriptor: not ours to close. */
@@ -66,11 +68,12 @@ class NodeFront implements Listener {
   /** Connections whose handshake is complete. */
   readonly #secured = new WeakSet<Socket>();
   /** Requests under way on each connection: Node starts pipelined ones all at once. */
-  readonly #under = new WeakMap<Socket, number>();
+  readonly #under = new WeakMap<Socket, Set<NodeExchange>>();
 
   constructor(options: ListenOptions) {
     this.#handle = options.handle;
     this.#shared = options.fd !== undefined;
+    this.stallMsMax = options.stallMsMax ?? limits.stallMsMax;
     const { tls, headMsMax = limits.headMsMax } = options;
     const common = serverOptions(headMsMax);
     this.#server = tls === undefined ? createHttp(common) : createHttps({ ...common, ...tlsOptions(tls, headMsMax) });
@@ -134,8 +137,8 @@ class NodeFront implements Listener {
   #accept(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req;
     if (this.#spent.has(socket)) return;
-    const under = (this.#under.get(socket) ?? 0) + 1;
-    if (under > limits.pipelinedMax) {
+    const under = this.#underWay(socket);
+    if (under.size >= limits.pipelinedMax) {
       socket.destroy();
       return;
     }
@@ -149,18 +152,23 @@ class NodeFront implements Listener {
       return;
     }
     if (framing.close) this.#spent.add(socket);
-    this.#under.set(socket, under);
-    res.on("close", () => this.#under.set(socket, (this.#under.get(socket) ?? 1) - 1));
     const exchange = new NodeExchange(this, req, res, method, path, query, headers, framing.length !== 0);
-    try {
-      this.#handle(exchange);
-    } catch (error) {
-      exchange.cut();
-      // A bug ends the thread, once the parser is left.
-      setImmediate(() => {
-        throw error;
+    under.add(exchange);
+    res.on("close", () => under.delete(exchange));
+    handOn(this.#handle, exchange);
+  }
+
+  #underWay(socket: Socket): Set<NodeExchange> {
+    let under = this.#under.get(socket);
+    if (under === undefined) {
+      under = new Set();
+      this.#under.set(socket, under);
+      // Answers whose turn had not come hear nothing of it otherwise.
+      socket.once("close", () => {
+        for (const exchange of under as Set<NodeExchange>) exchange.closed();
       });
     }
+    return under;
   }
 
   /** What Node's parser refused. Nothing is answered over an answer that is under way. */
@@ -261,7 +269,7 @@ class NodeExchange implements Exchange {
     this.#incoming = incoming;
     this.remote = req.socket.remoteAddress ?? "";
     front.exchanges.add(this);
-    res.on("close", () => this.#closed());
+    res.on("close", () => this.closed());
     // Reported by "close" as well; without a listener an error would end the thread.
     req.on("error", () => {});
     res.on("error", () => {});
@@ -322,7 +330,7 @@ class NodeExchange implements Exchange {
   }
 
   /** The connection ended, or the answer was sent in full. */
-  #closed(): void {
+  closed(): void {
     this.#front.exchanges.delete(this);
     if (this.#done) return;
     this.#done = true;
@@ -367,25 +375,35 @@ class NodeExchange implements Exchange {
     const bodiless = code === 204 || code === 304;
     this.#writeHead(code, headers, bodiless ? undefined : bytes.length, this.#tooLarge);
     this.finish();
+    this.#idleMsMax(this.#front.stallMsMax);
     if (bodiless || this.method === "HEAD") this.#res.end();
     else if (bytes.length <= limits.sliceBytesMax) this.#res.end(bytes);
     else this.#sendSlices(bytes, 0);
   }
 
+  /**
+   * A peer that takes nothing of an answer must not have it kept for ever: the server destroys a socket that is idle for
+   * so long. 0: as long as it likes. Holds from when this answer's turn comes on its connection.
+   */
+  #idleMsMax(ms: number): void {
+    const res = this.#res;
+    const set = (socket: Socket): void => {
+      socket.setTimeout(ms);
+      // Before the server sees to what comes next on the connection.
+      if (ms > 0) res.prependOnceListener("finish", () => socket.setTimeout(0));
+    };
+    if (res.socket === null) res.once("socket", set);
+    else set(res.socket);
+  }
+
   /** One write of a large body would be encrypted, and held, at once. */
   #sendSlices(bytes: Uint8Array, from: number): void {
-    const { socket } = this.#req;
     let offset = from;
     while (offset < bytes.length) {
       const slice = bytes.subarray(offset, offset + limits.sliceBytesMax);
       offset += slice.length;
       if (this.#res.write(slice) || offset >= bytes.length) continue;
-      // A peer that reads nothing must not hold the rest for ever: the server destroys a socket that times out.
-      socket.setTimeout(limits.stallMsMax);
-      this.#res.once("drain", () => {
-        socket.setTimeout(0);
-        this.#sendSlices(bytes, offset);
-      });
+      this.#res.once("drain", () => this.#sendSlices(bytes, offset));
       return;
     }
     this.#res.end();
@@ -401,6 +419,7 @@ class NodeExchange implements Exchange {
       this.#res.end();
       return goneStream;
     }
+    this.#idleMsMax(0);
     const stream = new NodeStream(this.#front, this, this.#res);
     this.#gone.push(() => stream.forget());
     return stream;

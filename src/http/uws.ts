@@ -12,7 +12,7 @@ import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { asksClose, checkHead, encodeHeaderValue, type HeadFault, isHeadFault, isSent } from "./gate.ts";
-import type { Listener, ListenOptions } from "./listener.ts";
+import { handOn, type Listener, type ListenOptions } from "./listener.ts";
 import { goneStream } from "./streams.ts";
 
 type Library = typeof import("uWebSockets.js");
@@ -160,15 +160,7 @@ class UwsFront implements Listener {
     // on its connection: whatever follows it is never run.
     exchange.last = framing.close || framing.length === undefined;
     exchange.receive(framing.length);
-    try {
-      this.#handle(exchange);
-    } catch (error) {
-      exchange.cut();
-      // A bug ends the thread, but not from inside the build's callback, which would end the process.
-      setImmediate(() => {
-        throw error;
-      });
-    }
+    handOn(this.#handle, exchange);
   }
 }
 

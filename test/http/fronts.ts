@@ -44,9 +44,10 @@ export class Stand {
     front: FrontUnderTest,
     headMsMax: number = limits.headMsMax,
     handle: Handler | undefined = undefined,
+    stallMsMax: number = limits.stallMsMax,
   ): Promise<Stand> {
     const toy = new Toy();
-    const options = { host: "127.0.0.1", port: 0, handle: handle ?? toy.handle, headMsMax };
+    const options = { host: "127.0.0.1", port: 0, handle: handle ?? toy.handle, headMsMax, stallMsMax };
     if (!front.secure) return new Stand(toy, await front.listen({ ...options, tls: undefined }), undefined, undefined);
     const directory = mkdtempSync(join(tmpdir(), "orch-http-"));
     const files: ServingFiles = await keepServing(directory, ["localhost", "127.0.0.1"], systemClock);
