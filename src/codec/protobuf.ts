@@ -5,8 +5,8 @@
 // raw holds the object's own message. The prefix is the same under every identity.
 import type { Message } from "../api/schema.ts";
 import { Fault } from "./fault.ts";
-import { ProtoReader } from "./protodecode.ts";
 import { ProtoWriter, writeProto } from "./protoencode.ts";
+import { ProtoReader } from "./protoreader.ts";
 import { wireTypes } from "./wireplan.ts";
 
 export { decodeProto } from "./protodecode.ts";

@@ -1,6 +1,6 @@
 // The OpenAPI documents as clients use them: references resolve, kinds and parameters are found, hashes are kept.
 import t, { type Test } from "tap";
-import { ProtoReader } from "../../src/codec/protodecode.ts";
+import { ProtoReader } from "../../src/codec/protoreader.ts";
 import { type Answer, type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const protobufV2 = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
