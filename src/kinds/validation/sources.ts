@@ -4,23 +4,10 @@ import { forbiddenField, invalid, notSupported, required, tooLong } from "../../
 import type * as core from "../../api/gen/core_v1.ts";
 import { isDns1123Subdomain, rangeMessage } from "../formats.ts";
 import { isNegativeAmount } from "./amounts.ts";
-import {
-  checkDescendingPath,
-  checkLabel1123,
-  checkNoBacksteps,
-  checkUnreservedPath,
-  type Errors,
-  eachItem,
-  empty,
-  faults,
-  isFull,
-} from "./check.ts";
-import { checkFieldRef, checkResourceFieldRef, volumeFields } from "./downward.ts";
+import { checkDescendingPath, checkLabel1123, checkNoBacksteps, type Errors, empty, faults, isFull } from "./check.ts";
 import { goStringList } from "./gostruct.ts";
 import type { Names } from "./names.ts";
 
-const modeMax = 0o777;
-const modeMessage = "must be a number between 0 and 0777 (octal), both inclusive";
 const hostPathTypes = [
   "",
   "BlockDevice",
@@ -32,11 +19,6 @@ const hostPathTypes = [
   "Socket",
 ];
 const driverBytesMax = 63;
-
-/** A mode of files. */
-export function checkMode(out: Errors, path: string, mode: number | undefined): void {
-  if (mode !== undefined && (mode < 0 || mode > modeMax)) out.push(invalid(path, mode, modeMessage));
-}
 
 /** A required string without further rules. */
 export function checkPresent(out: Errors, path: string, value: string | undefined): void {
@@ -73,29 +55,6 @@ export function checkGitRepo(out: Errors, path: string, source: core.GitRepoVolu
 export function checkDisk(out: Errors, path: string, field: string, id: string, partition = 0): void {
   checkPresent(out, `${path}.${field}`, id);
   if (partition < 0 || partition > 255) out.push(invalid(`${path}.partition`, partition, rangeMessage(1, 255)));
-}
-
-function checkItems(out: Errors, path: string, items: readonly core.KeyToPath[] | undefined): void {
-  eachItem(out, items, `${path}.items`, (item, at) => {
-    checkPresent(out, `${at}.key`, item.key);
-    checkPresent(out, `${at}.path`, item.path);
-    checkUnreservedPath(out, `${at}.path`, item.path);
-    checkMode(out, `${at}.mode`, item.mode);
-  });
-}
-
-/** secret. */
-export function checkSecretSource(out: Errors, path: string, source: core.SecretVolumeSource): void {
-  checkPresent(out, `${path}.secretName`, source.secretName);
-  checkMode(out, `${path}.defaultMode`, source.defaultMode);
-  checkItems(out, path, source.items);
-}
-
-/** configMap. */
-export function checkConfigMapSource(out: Errors, path: string, source: core.ConfigMapVolumeSource): void {
-  checkPresent(out, `${path}.name`, source.name);
-  checkMode(out, `${path}.defaultMode`, source.defaultMode);
-  checkItems(out, path, source.items);
 }
 
 /** nfs. */
@@ -342,75 +301,4 @@ export function checkCsi(out: Errors, path: string, source: core.CSIVolumeSource
   if (secret === undefined) return;
   if (empty(secret.name)) out.push(required(`${path}.nodePublishSecretRef.name`));
   else faults(out, `${path}.name`, secret.name, isDns1123Subdomain(secret.name));
-}
-
-/** A file of a downward API volume; the path has no index: so the reference. */
-function checkDownwardFile(out: Errors, path: string, file: core.DownwardAPIVolumeFile): void {
-  checkPresent(out, `${path}.path`, file.path);
-  checkUnreservedPath(out, `${path}.path`, file.path);
-  if (file.fieldRef !== undefined) {
-    checkFieldRef(out, `${path}.fieldRef`, file.fieldRef, volumeFields);
-    if (file.resourceFieldRef !== undefined) {
-      out.push(invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"));
-    }
-  } else if (file.resourceFieldRef !== undefined) {
-    checkResourceFieldRef(out, `${path}.resourceFieldRef`, file.resourceFieldRef, true);
-  } else out.push(required(path, "one of fieldRef and resourceFieldRef is required"));
-  checkMode(out, `${path}.mode`, file.mode);
-}
-
-/** downwardAPI. */
-export function checkDownward(out: Errors, path: string, source: core.DownwardAPIVolumeSource): void {
-  checkMode(out, `${path}.defaultMode`, source.defaultMode);
-  for (const file of source.items ?? []) if (!isFull(out)) checkDownwardFile(out, path, file);
-}
-
-const secondsMin = 10 * 60;
-const secondsMax = 2 ** 32;
-
-/** projected: several sources in one volume, no path twice. */
-export function checkProjected(out: Errors, path: string, source: core.ProjectedVolumeSource): void {
-  checkMode(out, `${path}.defaultMode`, source.defaultMode);
-  const paths = new Set<string>();
-  const claim = (file: string, shown: string): void => {
-    if (file === "") return;
-    if (paths.has(file)) out.push(invalid(path, shown, "conflicting duplicate paths"));
-    paths.add(file);
-  };
-  eachItem(out, source.sources, `${path}.sources`, (projection, at) => {
-    for (const field of ["secret", "configMap"] as const) {
-      const bag = projection[field];
-      if (bag === undefined) continue;
-      checkPresent(out, `${at}.${field}.name`, bag.name);
-      checkItems(out, `${at}.${field}`, bag.items);
-      for (const item of bag.items ?? []) if (!isFull(out)) claim(item.path, bag.name ?? "");
-    }
-    for (const file of projection.downwardAPI?.items ?? []) {
-      if (isFull(out)) return;
-      checkDownwardFile(out, `${at}.downwardAPI`, file);
-      claim(file.path, file.path);
-    }
-    checkTokenSource(out, path, `${at}.serviceAccountToken`, projection.serviceAccountToken);
-    const { secret, configMap, downwardAPI, serviceAccountToken } = projection;
-    const count = [secret, configMap, downwardAPI, serviceAccountToken].filter((item) => item !== undefined).length;
-    if (count > 1) out.push(forbiddenField(at, "may not specify more than 1 volume type"));
-  });
-}
-
-/** A missing path is reported on the volume: so the reference. */
-function checkTokenSource(
-  out: Errors,
-  volumePath: string,
-  path: string,
-  token: core.ServiceAccountTokenProjection | undefined,
-): void {
-  if (token === undefined) return;
-  const seconds = token.expirationSeconds ?? 0;
-  if (seconds < secondsMin) {
-    out.push(invalid(`${path}.expirationSeconds`, seconds, "may not specify a duration less than 10 minutes"));
-  }
-  if (seconds > secondsMax) {
-    out.push(invalid(`${path}.expirationSeconds`, seconds, "may not specify a duration larger than 2^32 seconds"));
-  }
-  checkPresent(out, `${volumePath}.path`, token.path);
 }

@@ -5,6 +5,7 @@ import type { PersistentVolumeClaimTemplate, Volume, VolumeSource } from "../../
 import { isDns1123Subdomain } from "../formats.ts";
 import { checkAnnotations, checkLabel1123, checkLabels, type Errors, eachItem, faults } from "./check.ts";
 import { checkClaimSpec } from "./claim.ts";
+import * as projection from "./projections.ts";
 import type { PodRules } from "./rules.ts";
 import * as source from "./sources.ts";
 
@@ -55,7 +56,7 @@ const sources: readonly SourceKind[] = [
   kind("awsElasticBlockStore", (out, path, disk) =>
     source.checkDisk(out, path, "volumeID", disk.volumeID, disk.partition),
   ),
-  kind("secret", source.checkSecretSource),
+  kind("secret", projection.checkSecretSource),
   kind("nfs", source.checkNfs),
   kind("iscsi", (out, path, iscsi) => source.checkIscsi(out, path, iscsi)),
   kind("glusterfs", source.checkGlusterfs),
@@ -66,17 +67,17 @@ const sources: readonly SourceKind[] = [
   kind("cephfs", source.checkCephFs, "cephFS"),
   kind("quobyte", source.checkQuobyte),
   // The reference's own spelling of the surplus one.
-  kind("downwardAPI", source.checkDownward, "downwarAPI"),
+  kind("downwardAPI", projection.checkDownward, "downwarAPI"),
   kind("fc", source.checkFc),
   kind("flexVolume", (out, path, flex, rules) => source.checkFlex(out, path, flex, rules.names)),
-  kind("configMap", source.checkConfigMapSource),
+  kind("configMap", projection.checkConfigMapSource),
   kind("azureFile", source.checkAzureFile),
   kind("vsphereVolume", (out, path, disk) => source.checkPresent(out, `${path}.volumePath`, disk.volumePath)),
   kind("photonPersistentDisk", (out, path, disk) => source.checkPresent(out, `${path}.pdID`, disk.pdID)),
   kind("portworxVolume", (out, path, disk) => source.checkPresent(out, `${path}.volumeID`, disk.volumeID)),
   kind("azureDisk", source.checkAzureDisk),
   kind("storageos", (out, path, volume) => source.checkStorageOs(out, path, volume)),
-  kind("projected", source.checkProjected),
+  kind("projected", projection.checkProjected),
   kind("scaleIO", source.checkScaleIo),
   kind("csi", source.checkCsi),
   kind("ephemeral", (out, path, { volumeClaimTemplate: template }) => {
