@@ -9,10 +9,10 @@ import { scheduleFault } from "./cron.ts";
 import { checkImmutable, checkImmutableScalar, equal } from "./equal.ts";
 import { goLabelSelector, goStringMap } from "./gostruct.ts";
 import { namesOf } from "./names.ts";
+import { rulesOfTemplate } from "./replicas.ts";
 import { type PodRules, podRules } from "./rules.ts";
 import { checkLabelSelector, selects } from "./selector.ts";
 import { checkTemplate } from "./template.ts";
-import { rulesOfTemplate } from "./workloads.ts";
 
 const modes = ["NonIndexed", "Indexed"];
 const restartPolicies = ["OnFailure", "Never"];

@@ -3,30 +3,30 @@
 import { type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type * as apps from "../../api/gen/apps_v1.ts";
 import type * as core from "../../api/gen/core_v1.ts";
-import type { LabelSelector, ObjectMeta } from "../../api/gen/meta_v1.ts";
-import { immutableMessage, isPercent, nonNegativeMessage } from "../formats.ts";
+import { immutableMessage } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import {
-  addAll,
-  checkAnnotations,
-  checkLabels,
-  checkNonNegative,
-  type Errors,
-  empty,
-  faults,
-  type Integer,
-} from "./check.ts";
+import { addAll, checkAnnotations, checkLabels, checkNonNegative, type Errors, empty } from "./check.ts";
 import { checkImmutable } from "./equal.ts";
 import { goIntOrString, goLabelSelector, goRaw, goStringMap } from "./gostruct.ts";
 import { checkKeptRunning } from "./podspec.ts";
+import {
+  amountOf,
+  checkAtMostAll,
+  checkCollisions,
+  checkCounts,
+  checkFixedSelector,
+  checkIntOrPercent,
+  checkMatch,
+  checkReplicaCounts,
+  checkReplicatedTemplate,
+  checkSelector,
+  mismatch,
+  rulesOfTemplate,
+} from "./replicas.ts";
 import { type PodRules, podRules } from "./rules.ts";
 import { checkLabelSelector, isEmptySelector, selects } from "./selector.ts";
 import { checkPodAnnotations, checkSharedDisks, checkTemplate } from "./template.ts";
 
-type IntOrString = number | string;
-
-const mismatch = "`selector` does not match template `labels`";
-const overReplicas = "cannot be greater than status.replicas";
 const statefulSetFrozen =
   "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', " +
   "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
@@ -399,86 +399,4 @@ function checkControllerSpec(out: Errors, spec: core.ReplicationControllerSpec, 
   checkTemplate(out, "spec.template", template, rules);
   if ((spec.replicas ?? 0) > 1) checkSharedDisks(out, "spec.template.spec.volumes", template.spec.volumes);
   checkKeptRunning(out, "spec.template.spec", template.spec, "ReplicationController");
-}
-
-/** The rules for a change of a template. */
-export function rulesOfTemplate(context: StrategyContext, old: core.PodTemplateSpec | undefined): PodRules {
-  if (old === undefined) return podRules(context);
-  return podRules(context, undefined, { spec: old.spec, annotations: old.metadata.annotations });
-}
-
-/** A selector that must be there and select something. */
-function checkSelector(out: Errors, selector: LabelSelector | undefined, kind: string): void {
-  if (selector === undefined) {
-    out.push(required("spec.selector"));
-    return;
-  }
-  checkLabelSelector(out, "spec.selector", selector);
-  if (isEmptySelector(selector)) {
-    out.push(invalid("spec.selector", goLabelSelector(selector), `empty selector is invalid for ${kind}`));
-  }
-}
-
-function checkFixedSelector(out: Errors, selector: LabelSelector | undefined, old: LabelSelector | undefined): void {
-  checkImmutable(out, "spec.selector", "meta/v1.LabelSelector", selector, old, goLabelSelector(selector));
-}
-
-/** The template's labels match the selector. False when the selector is too broken to say. */
-function checkMatch(out: Errors, selector: LabelSelector | undefined, metadata: ObjectMeta, broken: string): boolean {
-  const matches = selects(selector, metadata.labels);
-  if (matches === undefined) out.push(invalid("spec.selector", goLabelSelector(selector), broken));
-  if (matches === false) out.push(invalid("spec.template.metadata.labels", goStringMap(metadata.labels), mismatch));
-  return matches !== undefined;
-}
-
-/** The template of a Deployment or ReplicaSet. */
-function checkReplicatedTemplate(out: Errors, spec: apps.DeploymentSpec | apps.ReplicaSetSpec, rules: PodRules): void {
-  const { template, selector } = spec;
-  if (!checkMatch(out, selector, template.metadata, "invalid label selector")) return;
-  checkTemplate(out, "spec.template", template, rules);
-  if ((spec.replicas ?? 0) > 1) checkSharedDisks(out, "spec.template.spec.volumes", template.spec.volumes);
-  checkKeptRunning(out, "spec.template.spec", template.spec, "ReplicaSet");
-}
-
-function checkIntOrPercent(out: Errors, path: string, value: IntOrString): void {
-  if (typeof value === "string") faults(out, path, goIntOrString(value), isPercent(value));
-  else if (value < 0) out.push(invalid(path, value, nonNegativeMessage));
-}
-
-/** The number of an int, of a percentage or of a text; 0 for what is none. */
-function amountOf(value: IntOrString): number {
-  if (typeof value === "number") return value;
-  const digits = isPercent(value).length === 0 ? value.slice(0, -1) : value;
-  return /^[+-]?[0-9]+$/.test(digits) ? Number(digits) : 0;
-}
-
-function checkAtMostAll(out: Errors, path: string, value: IntOrString): void {
-  if (typeof value !== "string" || isPercent(value).length > 0 || amountOf(value) <= 100) return;
-  out.push(invalid(path, goIntOrString(value), "must not be greater than 100%"));
-}
-
-function checkCounts<T>(out: Errors, status: T, fields: readonly (keyof T & string)[]): void {
-  for (const field of fields) checkNonNegative(out, `status.${field}`, status[field] as Integer | undefined);
-}
-
-/** No count exceeds the replicas, and what is available is ready. */
-function checkReplicaCounts<T extends { replicas?: number | undefined }>(
-  out: Errors,
-  status: T,
-  fields: readonly (keyof T & string)[],
-  readyShown: string,
-): void {
-  const count = (field: keyof T): number => (status[field] as number | undefined) ?? 0;
-  for (const field of fields) {
-    if (count(field) > (status.replicas ?? 0)) out.push(invalid(`status.${field}`, count(field), overReplicas));
-  }
-  const available = count("availableReplicas" as keyof T);
-  if (available > count("readyReplicas" as keyof T)) {
-    out.push(invalid("status.availableReplicas", available, `cannot be greater than ${readyShown}`));
-  }
-}
-
-function checkCollisions(out: Errors, count: number | undefined, old: number | undefined): void {
-  if (old === undefined || (count !== undefined && count >= old)) return;
-  out.push(invalid("status.collisionCount", count ?? 0, "cannot be decremented"));
 }
