@@ -87,6 +87,16 @@ export async function deleteItems(
   return refusal;
 }
 
+/** What the steps of one try share. */
+interface Deletion {
+  readonly writers: Writers;
+  readonly request: WriteRequest;
+  readonly options: DeleteOptions;
+  readonly strategy: Strategy<ApiObject>;
+  /** Of the object that is to go, marked once that is planned. */
+  readonly meta: ObjectMeta;
+}
+
 async function attempt(
   writers: Writers,
   request: WriteRequest,
@@ -104,7 +114,8 @@ async function attempt(
   const context = strategyContext(writers, request);
   const kept = strategy.checkDelete?.(context, object);
   if (kept !== undefined) return kept;
-  const stale = checkPreconditions(request, strategy, object.metadata, current, options);
+  const deletion: Deletion = { writers, request, options, strategy, meta: object.metadata };
+  const stale = checkPreconditions(deletion, current);
   if (stale !== undefined) return stale;
   trace.done("validate");
   const vetoed = await validate(writers.admission, attributesOf(request, "delete", undefined, object));
@@ -114,22 +125,16 @@ async function attempt(
   const plan = planDelete(strategy, object, options, writers.clock.now());
   switch (plan.outcome) {
     case "pending":
-      return answer(writers, request, strategy, object.metadata, current, options, false);
+      return answer(deletion, current, false);
     case "remove":
-      return removeNow(writers, request, strategy, object.metadata, current, options);
+      return removeNow(deletion, current);
     case "mark":
-      return mark(writers, request, strategy, object, current, options, plan.thenRemove);
+      return mark(deletion, object, current, plan.thenRemove);
   }
 }
 
 /** 409 when the object is not the one, or not in the state, that is to be deleted. */
-function checkPreconditions(
-  request: WriteRequest,
-  strategy: Strategy<ApiObject>,
-  meta: ObjectMeta,
-  current: Current,
-  options: DeleteOptions,
-): Status | undefined {
+function checkPreconditions({ request, options, strategy, meta }: Deletion, current: Current): Status | undefined {
   const { uid, resourceVersion } = options.preconditions ?? {};
   const { resource, name } = request;
   const recorded = String(current.revision);
@@ -153,22 +158,18 @@ function checkPreconditions(
 
 /** Stores the marked state; answers it, or goes on to remove the object. */
 async function mark(
-  writers: Writers,
-  request: WriteRequest,
-  strategy: Strategy<ApiObject>,
+  deletion: Deletion,
   object: ApiObject,
   current: Current,
-  options: DeleteOptions,
   thenRemove: boolean,
 ): Promise<Written | Status | typeof changed> {
+  const { writers, request, options } = deletion;
   const { resource, name } = request;
   const { stored } = storeOf(writers, resource);
   const done = await commitObject(writers, { ...request, resource: stored }, name, object, current);
   if (done === changed || isStatus(done)) return done;
   const marked: StoredState = { ...done, selection: current.selection };
-  if (thenRemove && !request.dryRun) {
-    return removeMarked(writers, request, strategy, object.metadata, marked, options);
-  }
+  if (thenRemove && !request.dryRun) return removeMarked(deletion, marked);
   const code = !thenRemove && options.orphanDependents === false ? 202 : 200;
   return { code, body: requestedBytes(writers.scheme.identity, resource, marked), warnings: [] };
 }
@@ -178,41 +179,29 @@ async function mark(
  * somebody wrote to is not the one a resource version was given for, and else the delete starts over (reference:
  * Store.Delete takes the mark's version for the precondition, and ignores "not found" after it).
  */
-async function removeMarked(
-  writers: Writers,
-  request: WriteRequest,
-  strategy: Strategy<ApiObject>,
-  meta: ObjectMeta,
-  marked: StoredState,
-  options: DeleteOptions,
-): Promise<Written | Status | typeof changed> {
+async function removeMarked(deletion: Deletion, marked: StoredState): Promise<Written | Status | typeof changed> {
+  const { writers, request, options } = deletion;
   const { resource, namespace, name } = request;
   let found: Current | undefined;
   do {
-    const done = await removeNow(writers, request, strategy, meta, marked, options);
+    const done = await removeNow(deletion, marked);
     if (done !== changed) return done;
     if (writers.clock.monotonic() >= request.deadline) return timedOut;
     // The change that won is published by now or will be in a turn of the loop or two.
     await nextTurn();
     found = readCurrent(writers, resource, namespace, name);
   } while (found?.revision === marked.revision);
-  if (found === undefined) return answer(writers, request, strategy, meta, marked, options, true);
+  if (found === undefined) return answer(deletion, marked, true);
   if (options.preconditions?.resourceVersion === undefined) return changed;
   return preconditionFailed(writers, request, "ResourceVersion", String(marked.revision), String(found.revision));
 }
 
-async function removeNow(
-  writers: Writers,
-  request: WriteRequest,
-  strategy: Strategy<ApiObject>,
-  meta: ObjectMeta,
-  current: StoredState,
-  options: DeleteOptions,
-): Promise<Written | Status | typeof changed> {
+async function removeNow(deletion: Deletion, current: StoredState): Promise<Written | Status | typeof changed> {
+  const { writers, request, strategy } = deletion;
   const removed = await commitRemoval(writers, request, current);
   if (removed === changed || isStatus(removed)) return removed;
   await afterRemoval(writers, request, strategy, current);
-  return answer(writers, request, strategy, meta, current, options, true);
+  return answer(deletion, current, true);
 }
 
 /** What goes with an object that is gone, as its kind says: a service's addresses and ports, and its endpoints. */
@@ -230,15 +219,8 @@ export async function afterRemoval(
 }
 
 /** The last state for kinds that answer it, else a success Status; 202 while it is not gone and that was asked for. */
-function answer(
-  writers: Writers,
-  request: WriteRequest,
-  strategy: Strategy<ApiObject>,
-  meta: ObjectMeta,
-  current: StoredState,
-  options: DeleteOptions,
-  removed: boolean,
-): Written | Status {
+function answer(deletion: Deletion, current: StoredState, removed: boolean): Written | Status {
+  const { writers, request, options, strategy, meta } = deletion;
   const { resource, name } = request;
   const code = !removed && options.orphanDependents === false ? 202 : 200;
   if (strategy.returnsDeletedObject) {
