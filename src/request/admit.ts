@@ -3,9 +3,7 @@
 import { type Attributes, type Environment, Notes } from "../admission/plugin.ts";
 import type { ApiObject } from "../api/object.ts";
 import { isStatus } from "../api/status.ts";
-import type { User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
-import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
 import { changed, commitObject, readCurrent, type StoreAccess, type WriteRequest } from "./persist.ts";
 
@@ -40,30 +38,16 @@ export function attributesOf(
 /** Makes Environment.commit of a front's writers. */
 export function committer(writers: StoreAccess): Environment["commit"] {
   return async (object, group, version, resource) => {
-    const { scheme, clock } = writers;
+    const { scheme } = writers;
     const stored = scheme.find(group === "" ? "" : scheme.identity.spell(group), version, resource)?.stored;
     const { name = "", namespace = "", resourceVersion } = object.metadata;
     if (stored === undefined) return "gone";
     const current = readCurrent(writers, stored, namespace, name);
     if (current === undefined) return "gone";
     if (String(current.revision) !== resourceVersion) return "conflict";
-    const deadline = clock.monotonic() + limits.requestMsMax;
-    const request = {
-      resource: stored,
-      subresource: "",
-      namespace,
-      name,
-      user: nobody,
-      manager: "",
-      dryRun: false,
-      deadline,
-      trace: noTrace,
-    };
+    const request = { resource: stored, namespace, dryRun: false, trace: noTrace };
     const done = await commitObject(writers, request, name, object, current);
     if (done === changed) return "conflict";
     return isStatus(done) ? done : "done";
   };
 }
-
-/** Nothing on this way asks who writes. */
-const nobody: User = { name: "", uid: "", groups: [], extra: new Map() };

@@ -63,6 +63,9 @@ export interface WriteRequest {
   readonly trace: Trace;
 }
 
+/** What a commit asks of a write. */
+export type CommitRequest = Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "trace">;
+
 /** A write that succeeded. */
 export interface Written {
   /** 200, 201 or 202. */
@@ -180,7 +183,7 @@ export function timeText(milliseconds: number): string {
  */
 export async function commitObject(
   writers: StoreAccess,
-  request: WriteRequest,
+  request: CommitRequest,
   name: string,
   object: ApiObject,
   current: Current | undefined,
