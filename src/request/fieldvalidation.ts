@@ -1,9 +1,11 @@
 // fieldValidation: what a client wants to hear about fields that are unknown or come twice. Without the parameter they
 // are dropped in silence, as the reference does at this release.
-import type { WriteOptions } from "./options.ts";
+
+/** The parameter; empty: unset. */
+export type FieldValidation = "" | "Ignore" | "Warn" | "Strict";
 
 /** The report a request asks for; undefined when nobody wants to know. */
-export function fieldReportOf(directive: WriteOptions["fieldValidation"]): FieldReport | undefined {
+export function fieldReportOf(directive: FieldValidation): FieldReport | undefined {
   return directive === "Warn" || directive === "Strict" ? new FieldReport(directive === "Strict") : undefined;
 }
 

@@ -16,6 +16,7 @@ import { messageOf } from "../api/messages.ts";
 import { badRequest, isStatus, type Status } from "../api/status.ts";
 import { Fault } from "../codec/json.ts";
 import { type BodyFormat, decodeContent, readTyped } from "./body.ts";
+import type { FieldValidation } from "./fieldvalidation.ts";
 import { first, type Query } from "./query.ts";
 
 /** Options of a create, update or patch. */
@@ -23,7 +24,7 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Empty: the caller derives it from the user agent. */
   readonly fieldManager: string;
-  readonly fieldValidation: "" | "Ignore" | "Warn" | "Strict";
+  readonly fieldValidation: FieldValidation;
   /** Apply only. */
   readonly force: boolean;
 }
