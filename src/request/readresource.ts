@@ -11,10 +11,11 @@ import { parseListOptions, validateListOptions } from "./listoptions.ts";
 import { isObjectSubresource } from "./metadata.ts";
 import { acceptsGzip } from "./negotiate.ts";
 import { first } from "./query.ts";
-import { readList, readObject, sendList } from "./read.ts";
+import { readList, readObject } from "./read.ts";
 import { sendStatus } from "./respond.ts";
 import { isScale, readScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
+import { sendList } from "./sendlist.ts";
 
 const encoder = new TextEncoder();
 

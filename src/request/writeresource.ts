@@ -22,10 +22,11 @@ import { acceptsGzip, negotiateBody } from "./negotiate.ts";
 import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options.ts";
 import { managerOfAgent } from "./ownership.ts";
 import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
-import { readList, sendList } from "./read.ts";
+import { readList } from "./read.ts";
 import { sendStatus } from "./respond.ts";
 import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
+import { sendList } from "./sendlist.ts";
 import { warningHeaders } from "./warnings.ts";
 import { createObject, patchObject, updateObject } from "./write.ts";
 

@@ -1,0 +1,155 @@
+// How a list goes out: gathered from slices of the shared log into chunks of limits.listChunkBytes, so that its memory
+// does not grow with the answer. No object is parsed unless the client asked for another form.
+import { assert } from "../base/assert.ts";
+import { copyBytes, copyOf } from "../base/copy.ts";
+import { nextTurn } from "../base/turn.ts";
+import type { Hold } from "../cache/view.ts";
+import { limits } from "../config/limits.ts";
+import { type FormInput, type FormWriter, formWriter } from "./form.ts";
+import type { Accepted } from "./negotiate.ts";
+import { timedOut } from "./persist.ts";
+import { ProtoList } from "./protolist.ts";
+import type { ListAnswer, ReadInput } from "./read.ts";
+import { isStoredVersion, represent, typeMetaBytes } from "./represent.ts";
+import { type Reply, sendBytes, sendGzip, sendStatus } from "./respond.ts";
+import { type Chunks, sendChunks } from "./stream.ts";
+import { TextList } from "./textlist.ts";
+
+const foot = "]}\n";
+
+/** Room for what stands before the first item: column definitions are the longest. */
+const headBytesMax = 8192;
+
+const encoder = new TextEncoder();
+
+/** Writes a list: at once when it fits in one chunk, else as a stream under backpressure. */
+export async function sendList(
+  reply: Reply,
+  input: ReadInput,
+  list: ListAnswer,
+  accepted: Accepted,
+  gzip: boolean,
+  form?: FormInput,
+): Promise<void> {
+  const hold = list.view.hold();
+  try {
+    const { stored = input.resource } = input.resource;
+    const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, stored), hold);
+    if (chunks === undefined) return sendStatus(reply, timedOut, accepted);
+    const start = chunks.next();
+    if (!chunks.done) return await sendChunks(reply, chunks, start, hold, accepted.contentType, gzip);
+    // The scratch goes with this call; zlib reads in another thread.
+    if (gzip && start.length > limits.gzipBytesMin) {
+      return await sendGzip(reply, 200, copyOf(start), accepted.contentType);
+    }
+    sendBytes(reply, 200, start, accepted);
+  } finally {
+    hold.release();
+  }
+}
+
+/** The list in the format asked for; undefined when that took longer than what it reads is kept. */
+async function chunksOf(
+  reply: Reply,
+  input: ReadInput,
+  list: ListAnswer,
+  { format, pretty }: Accepted,
+  form: FormWriter | undefined,
+  hold: Hold,
+): Promise<Chunks | undefined> {
+  if (format === "yaml" || (format === "json" && pretty)) {
+    return new TextList(input, list, format, form, listHead(input, list, form));
+  }
+  if (format === "json") return new Gather(input, list, form);
+  const chunks = new ProtoList(input, list, form);
+  // The length stands in front of a list in protobuf.
+  while (chunks.measure()) {
+    await nextTurn();
+    if (hold.expired || reply.exchange.aborted) return undefined;
+  }
+  return chunks;
+}
+
+/** A list up to its first item, as JSON. */
+function listHead({ resource }: ReadInput, { metadata }: ListAnswer, form: FormWriter | undefined): string {
+  const { apiVersion, listKind } = resource;
+  return (
+    form?.listHead(metadata) ??
+    `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`
+  );
+}
+
+/** Gathers items into one scratch buffer, chunk by chunk; a chunk is valid until the next one is asked for. */
+class Gather implements Chunks {
+  /** True after the chunk that ends the list. */
+  done = false;
+  readonly #input: ReadInput;
+  readonly #list: ListAnswer;
+  /** Undefined: items in their own form. */
+  readonly #form: FormWriter | undefined;
+  /** Bytes of an item that are left out behind its opening brace. */
+  readonly #skip: number;
+  readonly #foot: string;
+  /** Items are not copied but made. */
+  readonly #dear: boolean;
+  readonly #scratch: Uint8Array;
+  #index = -1;
+
+  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined) {
+    this.#input = input;
+    this.#list = list;
+    this.#form = form;
+    this.#skip = form === undefined ? typeMetaBytes(input.resource) : 1;
+    this.#foot = form?.listFoot ?? foot;
+    this.#dear = form !== undefined || !isStoredVersion(input.resource);
+    // Small lists (most are) do not pay for a whole chunk.
+    const first = list.items[0];
+    const guess = first === undefined ? 0 : list.items.length * (list.view.object(first).length + 256);
+    this.#scratch = new Uint8Array(Math.min(limits.listChunkBytes, guess + headBytesMax));
+  }
+
+  /** The next chunk. */
+  next(): Uint8Array {
+    const scratch = this.#scratch;
+    const { items, view } = this.#list;
+    let used = 0;
+    if (this.#index < 0) {
+      const head = listHead(this.#input, this.#list, this.#form);
+      used = encoder.encodeInto(head, scratch).written;
+      assert(used >= head.length, "The head of a list does not fit");
+      this.#index = 0;
+    }
+    const until = performance.now() + limits.sliceMsMax;
+    while (this.#index < items.length) {
+      // Another form or version costs a hundred times the copy.
+      if (this.#dear && used > 0 && performance.now() > until) return scratch.subarray(0, used);
+      const object = view.object(items[this.#index] ?? 0);
+      const bytes = this.#form?.item(object) ?? represent(this.#input.resource, this.#input.identity, object);
+      const needed = bytes.length - this.#skip + 2;
+      if (used + needed + this.#foot.length > scratch.length) {
+        if (used > 0) return scratch.subarray(0, used);
+        return this.#large(bytes);
+      }
+      used = this.#put(scratch, used, bytes);
+      this.#index++;
+    }
+    used += encoder.encodeInto(this.#foot, scratch.subarray(used)).written;
+    this.done = true;
+    return scratch.subarray(0, used);
+  }
+
+  /** An item larger than the scratch gets a buffer of its own. */
+  #large(bytes: Uint8Array): Uint8Array {
+    const own = new Uint8Array(bytes.length - this.#skip + 2);
+    const used = this.#put(own, 0, bytes);
+    this.#index++;
+    return own.subarray(0, used);
+  }
+
+  #put(target: Uint8Array, at: number, bytes: Uint8Array): number {
+    let used = at;
+    if (this.#index > 0) target[used++] = 0x2c;
+    target[used++] = 0x7b;
+    return copyBytes(target, used, bytes.subarray(this.#skip));
+  }
+}
