@@ -15,17 +15,8 @@ if (!existsSync(join(transcripts, "replay.py"))) {
 install();
 build();
 
-/** Areas of this stage; what later stages bring is left out by key. */
-const areas = ["0*", "100*", "11[0134]*", "12*", "13*", "17*", "19[01]*", "2*"];
-const podKeys = [
-  "serviceAccountName",
-  "serviceAccount",
-  "volumes",
-  "volumeMounts",
-  "tolerations",
-  "priority",
-  "preemptionPolicy",
-];
+/** Areas of this stage. */
+const areas = ["0*", "100*", "11[0134]*", "12*", "13*", "16*", "17*", "19[01]*", "2*"];
 const only = process.argv.slice(2);
 
 /** `area step` of the steps that may differ, by identity ("" for both). */
@@ -110,12 +101,11 @@ function withoutBlank(step) {
 }
 
 /** Replays and returns the failing steps as `area step`. */
-function replay(identity, base, patterns, keys) {
+function replay(identity, base, patterns) {
   const scenarios = adapted(identity);
   const args = [join(transcripts, "replay.py"), "replay", scenarios, "--base", base, "--token", "admintoken"];
   if (identity === "orch") args.push("--brand", join(transcripts, "branding.json"));
   for (const pattern of patterns) args.push("--only", pattern);
-  for (const key of keys) args.push("--without", key);
   const { stdout } = spawnSync("python3", args, { encoding: "utf8", maxBuffer: 1 << 28 });
   rmSync(scenarios, { recursive: true, force: true });
   const failed = [];
@@ -136,7 +126,7 @@ let failed = 0;
 for (const identity of ["kubernetes", "orch"]) {
   const server = await serve(identity);
   try {
-    const result = replay(identity, server.base, only.length > 0 ? only : areas, podKeys);
+    const result = replay(identity, server.base, only.length > 0 ? only : areas);
     const news = result.failed.filter((step) => !known.has(step));
     if (news.length > 0 || process.env.VERBOSE) console.log(result.stdout);
     for (const step of news) console.log(`${identity}: step ${step} differs and is not in known.md`);

@@ -107,3 +107,8 @@ export function shownName({ name, object }: Attributes): string {
   const { metadata } = object ?? {};
   return name || metadata?.name || metadata?.generateName || "Unknown";
 }
+
+/** Whether something is about a resource or one of its subresources; `group` spelled in the identity. */
+export function isAbout({ resource }: Attributes, group: string, plural: string): boolean {
+  return resource.resource === plural && resource.group === group;
+}

@@ -1,11 +1,20 @@
 // Admission: the plugins of the reference in its order, which of them run, and the run itself. Each may change the
 // object (after defaulting, before the kind's own rules) and each may refuse it (after validation).
 import type { Status } from "../api/status.ts";
+import { certificateApproval, certificateSigning, certificateSubject } from "./certificates.ts";
+import { claimResize } from "./claimresize.ts";
+import { defaultIngressClass } from "./ingressclass.ts";
 import { lifecycle } from "./lifecycle.ts";
+import { limitRanger } from "./limitranger.ts";
 import { nodeTaint } from "./nodetaint.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
+import { priority } from "./priority.ts";
 import { resourceQuota } from "./quota/plugin.ts";
+import { runtimeClass } from "./runtimeclass.ts";
+import { serviceAccount } from "./serviceaccount.ts";
+import { defaultStorageClass } from "./storageclass.ts";
 import { storageProtection } from "./storageprotection.ts";
+import { tolerationSeconds } from "./tolerationseconds.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhook/plugins.ts";
 
 interface Entry {
@@ -18,8 +27,19 @@ interface Entry {
 /** Every plugin, in the order they run (reference: AllOrderedPlugins of v1.23). */
 const entries: readonly Entry[] = [
   { plugin: "NamespaceLifecycle", byDefault: true, build: lifecycle },
+  { plugin: "LimitRanger", byDefault: true, build: limitRanger },
+  { plugin: "ServiceAccount", byDefault: true, build: serviceAccount },
   { plugin: "TaintNodesByCondition", byDefault: true, build: nodeTaint },
+  { plugin: "Priority", byDefault: true, build: priority },
+  { plugin: "DefaultTolerationSeconds", byDefault: true, build: tolerationSeconds },
+  { plugin: "DefaultStorageClass", byDefault: true, build: defaultStorageClass },
   { plugin: "StorageObjectInUseProtection", byDefault: true, build: storageProtection },
+  { plugin: "PersistentVolumeClaimResize", byDefault: true, build: claimResize },
+  { plugin: "RuntimeClass", byDefault: true, build: runtimeClass },
+  { plugin: "CertificateApproval", byDefault: true, build: certificateApproval },
+  { plugin: "CertificateSigning", byDefault: true, build: certificateSigning },
+  { plugin: "CertificateSubjectRestriction", byDefault: true, build: certificateSubject },
+  { plugin: "DefaultIngressClass", byDefault: true, build: defaultIngressClass },
   { plugin: "MutatingAdmissionWebhook", byDefault: true, build: mutatingWebhooks },
   { plugin: "ValidatingAdmissionWebhook", byDefault: true, build: validatingWebhooks },
   { plugin: "ResourceQuota", byDefault: true, build: resourceQuota },

@@ -20,6 +20,7 @@ const orchRules: readonly (readonly [from: string, to: string])[] = [
   ["kubernetes.io/kubelet-serving", "orch.io/node-agent-serving"],
   ["KUBERNETES_EXEC_INFO", "ORCH_EXEC_INFO"],
   ["kube-root-ca.crt", "orch-root-ca.crt"],
+  ["kube-api-access-", "orch-api-access-"],
   ["kube-system", "orch-system"],
   ["kube-public", "orch-public"],
   ["kube-node-lease", "orch-node-lease"],

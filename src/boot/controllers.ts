@@ -1,8 +1,8 @@
-// What the server does on its own behalf, on its first front: the namespaces, roles and bindings it starts with, the
-// removal of namespaces that were deleted, and the end of events past their time to live.
+// What the server does on its own behalf, on its first front: the namespaces, classes, roles and bindings it starts
+// with, the removal of namespaces that were deleted, and the end of events past their time to live.
 import { isStatus } from "../api/status.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
-import { bootstrapNamespaces } from "../controllers/bootstrap.ts";
+import { bootstrapNamespaces, bootstrapPriorityClasses } from "../controllers/bootstrap.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import { QuotaController } from "../controllers/quota.ts";
@@ -52,6 +52,7 @@ export class Controllers {
     const writers = writersOf(this.#server);
     while (!this.#stopped) {
       const refused =
+        (await bootstrapPriorityClasses(writers)) ??
         (await bootstrapNamespaces(writers)) ??
         (await bootstrapPolicy(writers, this.#server.objects, () => this.#stopped));
       if (refused === undefined) return;

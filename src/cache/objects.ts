@@ -139,6 +139,18 @@ export class ObjectTable<T extends ApiObject> {
   }
 }
 
+/** What is computed from a whole table, again only after something in it changed. */
+export function derived<T extends ApiObject, R>(table: ObjectTable<T>, compute: (objects: readonly T[]) => R): () => R {
+  let version = -1;
+  let result: R;
+  return () => {
+    const now = table.refresh();
+    if (now !== version) result = compute(table.all());
+    version = now;
+    return result;
+  };
+}
+
 /** What a front's plugins read objects through: one table per kind that is asked for whole, single reads of the others. */
 export class Objects {
   readonly #scheme: Scheme;

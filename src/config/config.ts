@@ -18,7 +18,19 @@ export interface AdmissionConfig {
   readonly disabled: readonly string[];
   /** What --admission-control-config-file has for a plugin, by its name: JSON text. */
   readonly settings: ReadonlyMap<string, string>;
+  /** How long pods stay on a node that is not ready, or cannot be reached. */
+  readonly notReadyTolerationSeconds: number;
+  readonly unreachableTolerationSeconds: number;
 }
+
+/** No flag says anything about admission. */
+export const defaultAdmission: AdmissionConfig = {
+  enabled: [],
+  disabled: [],
+  settings: new Map(),
+  notReadyTolerationSeconds: 300,
+  unreachableTolerationSeconds: 300,
+};
 
 /** Every authorization mode, by name. */
 export const authorizationModes = ["AlwaysAllow", "AlwaysDeny", "RBAC"] as const;
@@ -108,6 +120,8 @@ export function readConfig(values: FlagValues): Config | string {
       enabled: readNames(text("enable-admission-plugins")),
       disabled: readNames(text("disable-admission-plugins")),
       settings: new Map(),
+      notReadyTolerationSeconds: Number(text("default-not-ready-toleration-seconds")),
+      unreachableTolerationSeconds: Number(text("default-unreachable-toleration-seconds")),
     },
     bindAddress: text("bind-address"),
     securePort: Number(text("secure-port")),

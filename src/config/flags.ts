@@ -213,6 +213,20 @@ export const flags = [
     help: "Admission plugins that run by default and shall not, comma-separated.",
   },
   {
+    name: "default-not-ready-toleration-seconds",
+    group: "Admission",
+    type: "int",
+    default: "300",
+    help: "How long pods that say nothing about it stay on a node that is not ready.",
+  },
+  {
+    name: "default-unreachable-toleration-seconds",
+    group: "Admission",
+    type: "int",
+    default: "300",
+    help: "How long pods that say nothing about it stay on a node that cannot be reached.",
+  },
+  {
     name: "token-auth-file",
     group: "Authentication",
     type: "string",

@@ -35,6 +35,10 @@ export const limits = {
   patchCopyBytesMax: 3 * MiB,
   /** List items one JSON patch may shift to make or close gaps: about 100 ms of a front. */
   patchShiftedItemsMax: 20_000_000,
+  /** A pod waits this long for its namespace's account `default`, in milliseconds (reference: ten looks, 100 to 200 ms apart). */
+  defaultAccountWaitMsMax: 1_000,
+  /** Tolerations of a pod and its runtime class that are made one list: every pair is compared, about 30 ms. */
+  tolerationsMergedMax: 1_000,
   /** Evictions a disruption budget notes that nobody confirmed yet (reference: 2000). */
   disruptedPodsMax: 2_000,
   /** Addresses or ports looked at for a free one before a range counts as full: the whole of any port range. */

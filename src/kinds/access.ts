@@ -5,6 +5,7 @@ import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../api/
 import type { PriorityClass } from "../api/gen/scheduling_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
+import { forbidden } from "../api/status.ts";
 import { type Rules, strategyFor } from "./generic.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "./strategy.ts";
 import { validateSigningRequest, validateSigningRequestUpdate } from "./validation/certificates.ts";
@@ -17,7 +18,7 @@ import {
   validateRoleBinding,
   validateRoleBindingUpdate,
 } from "./validation/rbac.ts";
-import { validatePriorityClass, validatePriorityClassUpdate } from "./validation/scheduling.ts";
+import { isSystemClass, validatePriorityClass, validatePriorityClassUpdate } from "./validation/scheduling.ts";
 
 /** Names of roles and bindings hold colons, and a PUT creates them. */
 function named<T extends ApiObject>(rules: Rules<T>): Rules<T> {
@@ -64,11 +65,20 @@ export function podSecurityPolicyStrategy(resource: Resource): Strategy<PodSecur
 
 /** Priority classes. */
 export function priorityClassStrategy(resource: Resource): Strategy<PriorityClass> {
-  return strategyFor<PriorityClass>(resource, {
+  const strategy = strategyFor<PriorityClass>(resource, {
     counts: [],
     validate: validatePriorityClass,
     validateUpdate: validatePriorityClassUpdate,
   });
+  return {
+    ...strategy,
+    checkDelete(_context, { metadata }) {
+      const name = metadata.name ?? "";
+      return isSystemClass(name)
+        ? forbidden(resource, name, "this is a system priority class and cannot be deleted")
+        : undefined;
+    },
+  };
 }
 
 /** Signing requests: who asks is what the server saw, and nobody approves or signs by the way. */

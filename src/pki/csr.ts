@@ -59,6 +59,55 @@ function faultOfRequest(der: Buffer): string | undefined {
   }
 }
 
+/** Object identifier 2.5.4.10, in hexadecimal. */
+const organization = "55040a";
+
+/** The organizations in the subject of a request in PEM; undefined when it cannot be read. */
+export function organizationsOf(pem: Uint8Array): string[] | undefined {
+  const der = nextPemBlock(Buffer.from(pem).toString("latin1"))?.block.bytes;
+  if (der === undefined) return undefined;
+  const whole = readElement(der, 0);
+  const info = whole && readElement(der, whole.start);
+  const version = info && readElement(der, info.start);
+  const subject = version && readElement(der, version.end);
+  if (subject?.tag !== 0x30) return undefined;
+  const found: string[] = [];
+  for (const set of elementsIn(der, subject)) {
+    for (const attribute of elementsIn(der, set)) {
+      const [oid, value] = elementsIn(der, attribute);
+      if (oid === undefined || value === undefined || der.toString("hex", oid.start, oid.end) !== organization)
+        continue;
+      found.push(textOf(der.subarray(value.start, value.end), value.tag));
+    }
+  }
+  return found;
+}
+
+/** Text of a string type: BMPString has two bytes a character, UniversalString four, the others are read as UTF-8. */
+function textOf(bytes: Buffer, tag: number): string {
+  if (tag === 0x1e)
+    return Buffer.from(bytes.subarray(0, bytes.length & ~1))
+      .swap16()
+      .toString("utf16le");
+  if (tag !== 0x1c) return bytes.toString("utf8");
+  let text = "";
+  for (let at = 0; at + 4 <= bytes.length; at += 4)
+    text += String.fromCodePoint(Math.min(bytes.readUInt32BE(at), 0x10ffff));
+  return text;
+}
+
+/** The elements in the content of one, as far as they fit. */
+function elementsIn(der: Buffer, { start, end }: Element): Element[] {
+  const found: Element[] = [];
+  for (let at = start; at < end; ) {
+    const element = readElement(der, at);
+    if (element === undefined || element.end > end) break;
+    found.push(element);
+    at = element.end;
+  }
+  return found;
+}
+
 interface Element {
   readonly tag: number;
   /** Offset of the element. */

@@ -1,26 +1,22 @@
 // What the server does to metadata on the way in: names, identity, times, what a client may not touch, and the
 // checks around the kind's own (reference: rest.BeforeCreate and rest.BeforeUpdate).
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { type FieldError, invalidObject } from "../api/fielderror.ts";
 import { quote } from "../api/gotext.ts";
 import type { ApiObject, ObjectMeta, OwnerReference } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../api/status.ts";
+import { randomSuffix } from "../base/suffix.ts";
 import { validateMeta, validateMetaUpdate } from "../kinds/meta.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../kinds/strategy.ts";
 import type { WriteRequest } from "./persist.ts";
 
-/** Alphabet of generated name endings: no vowels, nothing that looks like another character (reference: utilrand). */
-const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-const suffixLength = 5;
 /** Characters of generateName that are kept (reference: 63 less the ending). */
 const generatedPrefixMax = 58;
 
 /** A name made from generateName. */
 export function generateName(prefix: string): string {
-  let name = prefix.slice(0, generatedPrefixMax);
-  for (let i = 0; i < suffixLength; i++) name += suffixAlphabet.charAt(randomInt(suffixAlphabet.length));
-  return name;
+  return `${prefix.slice(0, generatedPrefixMax)}${randomSuffix()}`;
 }
 
 /** Brings a new object into the state it is stored in and checks it; undefined when all is well. */

@@ -73,7 +73,11 @@ t.test("fieldValidation of an apply tells of keys that come twice; unknown field
   t.equal(warned.json.data.k, "c");
   t.match(JSON.stringify(warned.headers), "already set in map");
   t.notMatch(JSON.stringify((await apply("Ignore", yaml)).headers), "already set");
-  t.match((await apply("Strict", '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1","k":"2"}}')).code, 400);
+  t.match(
+    (await apply("Strict", '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1","k":"2"}}'))
+      .code,
+    400,
+  );
   t.equal((await apply("Strict", yaml.replace("  k: a\n", ""))).code, 200);
   const unknown = await apply("Ignore", "apiVersion: v1\nkind: ConfigMap\ndat: {}\n");
   t.match(unknown.json, { code: 500, message: /\.dat: field not declared in schema/ });

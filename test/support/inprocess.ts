@@ -10,6 +10,7 @@ import { Fanout } from "../../src/cache/fanout.ts";
 import { Objects } from "../../src/cache/objects.ts";
 import { type OpenViews, openViews } from "../../src/cache/views.ts";
 import { LogWriter } from "../../src/cache/writer.ts";
+import { type AdmissionConfig, defaultAdmission } from "../../src/config/config.ts";
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
 import { defaultRanges, parseRanges } from "../../src/kinds/ranges.ts";
@@ -102,7 +103,7 @@ export class InProcess {
   readonly #views: OpenViews;
   readonly #writer: LogWriter;
 
-  constructor(scheme: Scheme, writer: LogWriter, views: OpenViews) {
+  constructor(scheme: Scheme, writer: LogWriter, views: OpenViews, admission: AdmissionConfig) {
     this.#writer = writer;
     this.#views = views;
     this.scheme = scheme;
@@ -135,7 +136,7 @@ export class InProcess {
       authenticate: () => this.user,
       authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },
       objects: this.objects,
-      admission: { enabled: [], disabled: [], settings: new Map() },
+      admission,
       ranges,
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
@@ -211,10 +212,16 @@ function parse(text: string): unknown {
   }
 }
 
+/** What a server in a test is started with. */
+export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
+  /** Beside the flags' defaults; left out: what completes pods is off, and a test of something else sees what it wrote. */
+  readonly admission?: Partial<AdmissionConfig>;
+}
+
 /** Starts one, with the system's namespaces. */
 export async function openInProcess(
   identity: IdentityName = "kubernetes",
-  options: Omit<SchemeOptions, "identity"> = {},
+  { admission = { disabled: completions }, ...options }: InProcessOptions = {},
 ): Promise<InProcess> {
   const scheme = createScheme({ identity: identities[identity], ...options });
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
@@ -222,10 +229,13 @@ export async function openInProcess(
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
   const views = await openViews({ control: writer.control, port: port2 });
-  const server = new InProcess(scheme, writer, views);
+  const server = new InProcess(scheme, writer, views, { ...defaultAdmission, ...admission });
   await bootstrapNamespaces(server.writers);
   return server;
 }
+
+/** Plugins that complete pods. */
+const completions = ["ServiceAccount", "Priority", "DefaultTolerationSeconds"];
 
 /** Waits for a condition, at most `limitMs`. */
 export async function until(condition: () => boolean | Promise<boolean>, limitMs = 5000): Promise<boolean> {

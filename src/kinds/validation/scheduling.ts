@@ -13,6 +13,11 @@ const systemClasses: ReadonlyMap<string, number> = new Map([
   ["system-cluster-critical", 2_000_000_000],
 ]);
 
+/** Whether a class is one of the system's own, which are always there. */
+export function isSystemClass(name: string): boolean {
+  return systemClasses.has(name);
+}
+
 /** Rules of a new priority class. */
 export function validatePriorityClass(object: PriorityClass): FieldError[] {
   const out: Errors = [];
