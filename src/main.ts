@@ -49,8 +49,8 @@ async function main(): Promise<void> {
   const url = `https://${serverAddress}`;
   const kubeconfig = writeClientConfig(config, url, credentials);
 
-  const { tls, tokens } = credentials;
-  const data = { config, tls, tokens, serverAddress, control };
+  const { tls, ca: authority, tokens } = credentials;
+  const data = { config, tls, authority, tokens, serverAddress, control };
   const threads = new Fronts({ script: frontScript, config, store, log, failed: fail, data, listeners });
   fronts = threads;
   const registry = new Registry();

@@ -3,12 +3,14 @@
 import { isStatus } from "../api/status.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { bootstrapNamespaces, bootstrapPriorityClasses } from "../controllers/bootstrap.ts";
+import { type Companion, CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/companions.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import { QuotaController } from "../controllers/quota.ts";
 import { bootstrapPolicy } from "../controllers/rbacpolicy.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Server } from "../request/context.ts";
+import type { Writers } from "../request/persist.ts";
 import { writersOf } from "../request/writeresource.ts";
 
 /** Pause before a start that was refused is tried again, in milliseconds. */
@@ -20,13 +22,17 @@ export class Controllers {
   readonly #namespaces: NamespaceController | undefined;
   readonly #events: EventExpirer | undefined;
   readonly #quotas: QuotaController | undefined;
+  readonly #companions: readonly CompanionController[];
   readonly #addresses: AddressRepair | undefined;
   readonly #server: Server;
   readonly #log: Logger;
   #stopped = false;
 
-  /** `running` names those to run; what a server starts with is made in any case. */
-  constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number) {
+  /**
+   * `running` names those to run; what a server starts with is made in any case. `authority`: PEM that pods verify
+   * this server by.
+   */
+  constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number, authority: string) {
     this.#server = server;
     this.#log = log;
     const services = server.scheme.find("", "v1", "services");
@@ -36,11 +42,12 @@ export class Controllers {
     if (running.includes("resourcequota")) {
       this.#quotas = new QuotaController(server, (message, { message: status }) => log.warn({ status }, message));
     }
+    this.#companions = companionsOf(writersOf(server), running, authority).map(
+      (companion) => new CompanionController(writersOf(server), companion, reportTo(log)),
+    );
     if (running.includes("eventttl")) this.#events = new EventExpirer(writersOf(server), eventTtlMs);
     if (!running.includes("namespace")) return;
-    this.#namespaces = new NamespaceController(writersOf(server), (message, cause) => {
-      log.warn(isStatus(cause) ? { status: cause.message } : { err: cause }, message);
-    });
+    this.#namespaces = new NamespaceController(writersOf(server), reportTo(log));
   }
 
   /** Resolves when the namespaces, roles and bindings of the start exist. */
@@ -49,7 +56,7 @@ export class Controllers {
     this.#events?.start();
     this.#namespaces?.start();
     this.#quotas?.start();
-    const writers = writersOf(this.#server);
+    for (const companions of this.#companions) companions.start();
     while (!this.#stopped) {
       const refused =
         (await bootstrapPriorityClasses(writers)) ??
@@ -67,5 +74,18 @@ export class Controllers {
     this.#events?.stop();
     this.#namespaces?.stop();
     this.#quotas?.stop();
+    for (const companions of this.#companions) companions.stop();
   }
+}
+
+/** What every namespace gets, as far as the controllers of that are to run. */
+function companionsOf(writers: Writers, running: readonly string[], authority: string): Companion[] {
+  const found: Companion[] = [];
+  if (running.includes("serviceaccount")) found.push(defaultAccount(writers));
+  if (running.includes("root-ca-cert-publisher")) found.push(rootCaConfigMap(writers, authority));
+  return found;
+}
+
+function reportTo(log: Logger): (message: string, cause: unknown) => void {
+  return (message, cause) => log.warn(isStatus(cause) ? { status: cause.message } : { err: cause }, message);
 }

@@ -22,6 +22,8 @@ export interface FrontData {
   readonly index: number;
   readonly listeners: readonly ListenerPlan[];
   readonly tls: TlsFiles;
+  /** PEM that clients, pods among them, verify this server by. */
+  readonly authority: string;
   readonly tokens: readonly TokenUser[];
   /** `host:port` clients are told to use. */
   readonly serverAddress: string;

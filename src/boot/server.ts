@@ -100,7 +100,8 @@ class OpenServer implements FrontServer {
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
     if (data.index === 0) {
-      this.#controllers = new Controllers(server, this.#log, data.config.controllers, data.config.eventTtlMs);
+      const { controllers, eventTtlMs } = data.config;
+      this.#controllers = new Controllers(server, this.#log, controllers, eventTtlMs, data.authority);
       this.started = this.#controllers.start();
     }
   }

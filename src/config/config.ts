@@ -88,7 +88,13 @@ export interface Config {
 const releaseMin = 23;
 
 /** Every controller, by name. */
-export const controllerNames = ["namespace", "eventttl", "resourcequota"] as const;
+export const controllerNames = [
+  "namespace",
+  "eventttl",
+  "resourcequota",
+  "serviceaccount",
+  "root-ca-cert-publisher",
+] as const;
 
 /** Reads parsed flags. Returns the one line to print when they contradict each other. */
 export function readConfig(values: FlagValues): Config | string {

@@ -170,6 +170,10 @@ export const limits = {
   protoListKeptBytesMax: 16 * MiB,
   /** How long a hold may keep segments from being recycled. */
   holdMsMax: 60_000,
+  /** Objects every namespace has, written at once: one front's share of a group commit. */
+  companionWritesMax: 16,
+  /** When such an object that could not be written is tried again, in milliseconds. */
+  companionRetryMs: 1_000,
   /** Writes of one namespace that wait for its quotas, per front; 429 beyond. */
   quotaWaitersMax: 1_000,
   /** How long a namespace's quotas must not have been charged before they are counted anew, in milliseconds. */

@@ -36,7 +36,14 @@ async function start(
   if (config === undefined || typeof config === "string") throw new Error("The flags of the test are wrong");
   const { caFile, ...tls } = await keepServing(directory, ["localhost", "127.0.0.1"], systemClock);
   const port = await freePort();
-  const data = { config, tls, tokens: [], serverAddress: `127.0.0.1:${port}`, control: new SharedArrayBuffer(64) };
+  const data = {
+    config,
+    tls,
+    authority: "",
+    tokens: [],
+    serverAddress: `127.0.0.1:${port}`,
+    control: new SharedArrayBuffer(64),
+  };
   const fronts = new Fronts({
     script: new URL("crashing.js", import.meta.url),
     config,
