@@ -57,6 +57,7 @@ export class Controllers {
     this.#namespaces?.start();
     this.#quotas?.start();
     for (const companions of this.#companions) companions.start();
+    const writers = writersOf(this.#server);
     while (!this.#stopped) {
       const refused =
         (await bootstrapPriorityClasses(writers)) ??
