@@ -8,6 +8,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { limitRanger } from "./limitranger.ts";
 import { nodeTaint } from "./nodetaint.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
+import { podSecurity } from "./podsecurity/plugin.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota } from "./quota/plugin.ts";
 import { runtimeClass } from "./runtimeclass.ts";
@@ -30,6 +31,7 @@ const entries: readonly Entry[] = [
   { plugin: "LimitRanger", byDefault: true, build: limitRanger },
   { plugin: "ServiceAccount", byDefault: true, build: serviceAccount },
   { plugin: "TaintNodesByCondition", byDefault: true, build: nodeTaint },
+  { plugin: "PodSecurity", byDefault: true, build: podSecurity },
   { plugin: "Priority", byDefault: true, build: priority },
   { plugin: "DefaultTolerationSeconds", byDefault: true, build: tolerationSeconds },
   { plugin: "DefaultStorageClass", byDefault: true, build: defaultStorageClass },

@@ -184,6 +184,9 @@ export const limits = {
   quotaRecountMs: 300_000,
   /** Answer of a webhook or an identity provider. */
   outboundAnswerBytesMax: 3 * MiB,
+  /** Pods looked at when a namespace becomes stricter, and for how long, in milliseconds (reference: 3,000 and 1 s). */
+  podSecurityPodsMax: 3_000,
+  podSecurityLookMsMax: 1_000,
   /** Peers of webhooks a front keeps connections to; the one used least lately goes. */
   webhookClientsMax: 256,
   /** Warnings taken from one answer of a webhook. */

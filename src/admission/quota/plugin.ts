@@ -4,6 +4,7 @@
 import type { ResourceQuota } from "../../api/gen/core_v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { isStatus, refuse, type Status } from "../../api/status.ts";
+import { assert } from "../../base/assert.ts";
 import { limits } from "../../config/limits.ts";
 import { type Amounts, addAll, subtractDownToZero, writeAmounts } from "../../kinds/quota/amounts.ts";
 import { type Evaluator, evaluatorOf } from "../../kinds/quota/usage.ts";
@@ -34,19 +35,18 @@ export function resourceQuota(environment: Environment): AdmissionPlugin {
   const { objects, identity, clock, settings } = environment;
   const table = objects.table<Quota>("", "v1", "resourcequotas");
   const limited = readLimitedResources(settings, identity);
-  // Main checked the settings before anything was opened.
-  const limitedResources = typeof limited === "string" ? [] : limited;
-  const desk = new ChargeDesk(environment, limitedResources);
+  assert(typeof limited !== "string", "Main checked the settings");
+  const desk = new ChargeDesk(environment, limited);
   return {
     validate(attributes) {
       const { operation, resource, subresource, namespace, dryRun, notes } = attributes;
       if (subresource !== "" || namespace === "" || (operation !== "create" && operation !== "update"))
         return undefined;
       const quotas = table.list(namespace);
-      if (quotas.length === 0 && limitedResources.length === 0) return undefined;
+      if (quotas.length === 0 && limited.length === 0) return undefined;
       const evaluator = evaluatorOf(resource, identity);
       if (evaluator === undefined || (operation === "update" && !evaluator.onUpdate)) return undefined;
-      const judged = judge(attributes, evaluator, accountsOf(quotas), limitedResources, clock.now());
+      const judged = judge(attributes, evaluator, accountsOf(quotas), limited, clock.now());
       if (dryRun || (!isStatus(judged) && judged.size === 0)) return isStatus(judged) ? judged : undefined;
       // A refusal, too, is worth a second look behind the writes that wait: one of them may give something back.
       if (isStatus(judged) && !desk.isBusy(namespace)) return judged;
