@@ -2,7 +2,7 @@
 // the endpoints package's response writers).
 import { quote } from "../api/gotext.ts";
 import { qualified, refuse, type Status } from "../api/status.ts";
-import type { Attributes } from "./authorizer.ts";
+import type { Attributes, Authorizer } from "./authorizer.ts";
 
 const escapes = new Map([
   ["&", "&amp;"],
@@ -31,4 +31,11 @@ function sentence(attributes: Attributes): string {
   const what = subresource === "" ? resource : `${resource}/${subresource}`;
   const where = namespace === "" ? "at the cluster scope" : `in the namespace ${quote(namespace)}`;
   return `${who} cannot ${verb} resource ${quote(what)} in API group ${quote(group)} ${where}`;
+}
+
+/** Asks whether something is allowed; the 403 when it is not. */
+export async function refusalOf(authorizer: Authorizer, attributes: Attributes): Promise<Status | undefined> {
+  const answer = authorizer.authorize(attributes);
+  const { verdict, reason } = answer instanceof Promise ? await answer : answer;
+  return verdict === "allow" ? undefined : denial(attributes, reason);
 }

@@ -9,10 +9,10 @@ import type { Objects } from "../cache/objects.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 import type { Grant } from "./grants.ts";
 import { RbacIndex } from "./rbacindex.ts";
-import type { HeldRules, RuleResolver } from "./rules.ts";
+import type { HeldRules, Roles } from "./rules.ts";
 
 /** Decides by the roles and bindings there are. Never denies: what no rule allows, the next authorizer may. */
-export class Rbac implements Authorizer, RuleResolver {
+export class Rbac implements Authorizer, Roles {
   readonly #index: RbacIndex;
   readonly #group: string;
 
@@ -54,7 +54,6 @@ export class Rbac implements Authorizer, RuleResolver {
     return { rules, errors: [...new Set(errors)] };
   }
 
-  /** The rules of the role a binding in `namespace` refers to; undefined: there is none. */
   rulesOf(role: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
     this.#index.refresh();
     return this.#index.rulesOf(role, namespace);

@@ -1,6 +1,6 @@
 // What a policy rule grants: the reference's matching (rbac evaluation helpers), and whether rules somebody holds cover
 // rules that are to be given away (component helpers' rule coverage).
-import type { PolicyRule } from "../api/gen/rbac_v1.ts";
+import type { PolicyRule, RoleRef } from "../api/gen/rbac_v1.ts";
 import type { User } from "../api/user.ts";
 import type { Attributes } from "./authorizer.ts";
 
@@ -15,6 +15,12 @@ export interface HeldRules {
 export interface RuleResolver {
   /** `namespace` empty: cluster-wide rules only. */
   rulesFor(user: User, namespace: string): HeldRules;
+}
+
+/** What there is in roles and bindings, whatever modes decide. */
+export interface Roles extends RuleResolver {
+  /** The rules of the role a binding in `namespace` (empty: a cluster-wide one) refers to; undefined: there is none. */
+  rulesOf(role: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
 }
 
 /** Whether a rule allows what is asked. */

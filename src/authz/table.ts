@@ -1,9 +1,10 @@
-// The authorization modes by name, and the authorizer a server's flags ask for.
+// The authorization modes by name, and what a server's flags ask for.
 import type { Identity } from "../api/identity.ts";
 import type { Objects } from "../cache/objects.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { type Authorizer, alwaysAllow, alwaysDeny, inOrder, masters } from "./authorizer.ts";
 import { Rbac } from "./rbac.ts";
+import type { Roles } from "./rules.ts";
 
 /** What authorizers may use of a front. */
 export interface AuthorizerSources {
@@ -13,13 +14,22 @@ export interface AuthorizerSources {
 
 type Mode = AuthorizationConfig["modes"][number];
 
-const modes: Readonly<Record<Mode, (sources: AuthorizerSources) => Authorizer>> = {
+const modes: Readonly<Record<Mode, (sources: AuthorizerSources, rbac: Rbac) => Authorizer>> = {
   AlwaysAllow: () => alwaysAllow,
   AlwaysDeny: () => alwaysDeny,
-  RBAC: ({ identity, objects }) => new Rbac(identity, objects),
+  RBAC: (_sources, rbac) => rbac,
 };
 
+/** What a front authorizes by. */
+export interface Authorization {
+  /** Decides about every request, and what admission asks. */
+  readonly authorizer: Authorizer;
+  /** Who holds which rules; there in every mode, for writes of roles and bindings. */
+  readonly roles: Roles;
+}
+
 /** The modes of a configuration in their order, after the administrators' group. */
-export function createAuthorizer(config: AuthorizationConfig, sources: AuthorizerSources): Authorizer {
-  return inOrder([masters, ...config.modes.map((mode) => modes[mode](sources))]);
+export function createAuthorization(config: AuthorizationConfig, sources: AuthorizerSources): Authorization {
+  const rbac = new Rbac(sources.identity, sources.objects);
+  return { authorizer: inOrder([masters, ...config.modes.map((mode) => modes[mode](sources, rbac))]), roles: rbac };
 }

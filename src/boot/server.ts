@@ -2,7 +2,7 @@
 import { identities } from "../api/identity.ts";
 import { createScheme, type Scheme } from "../api/scheme.ts";
 import { createAuthenticator } from "../authn/tokens.ts";
-import { createAuthorizer } from "../authz/table.ts";
+import { createAuthorization } from "../authz/table.ts";
 import { assert } from "../base/assert.ts";
 import { systemClock } from "../base/clock.ts";
 import { Fanout } from "../cache/fanout.ts";
@@ -124,7 +124,7 @@ class OpenServer implements FrontServer {
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       requestMsMax: config.requestTimeoutMs,
       authenticate: createAuthenticator(tokens),
-      authorizer: createAuthorizer(config.authorization, { identity, objects }),
+      ...createAuthorization(config.authorization, { identity, objects }),
       objects,
       admission: config.admission,
       ranges,

@@ -3,6 +3,7 @@ import type { Identity } from "../api/identity.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { User } from "../api/user.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
+import type { Roles } from "../authz/rules.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Fanout } from "../cache/fanout.ts";
 import type { Objects } from "../cache/objects.ts";
@@ -39,6 +40,8 @@ export interface Server {
   readonly authenticate: (headers: Headers) => User | undefined;
   /** Decides about every request, and what admission asks. */
   readonly authorizer: Authorizer;
+  /** Who holds which rules, for writes of roles and bindings. */
+  readonly roles: Roles;
   /** Decoded objects for authentication, authorization and admission. */
   readonly objects: Objects;
   readonly admission: AdmissionConfig;

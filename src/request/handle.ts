@@ -1,9 +1,10 @@
-// The request path, top to bottom: resolve, authenticate, authorize, negotiate, then one of read, watch and write.
+// The request path, top to bottom: resolve, authenticate, impersonate, authorize, negotiate, then one of read, watch and write.
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import { mastersGroup } from "../authz/authorizer.ts";
-import { denial } from "../authz/denial.ts";
+import { refusalOf } from "../authz/denial.ts";
+import { createImpersonation, type Impersonate } from "../authz/impersonation.ts";
 import { AssertionFailure } from "../base/assert.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
@@ -23,11 +24,19 @@ import { writeResource, writersOf } from "./writeresource.ts";
 
 const unauthorized = refuse("Unauthorized", "Unauthorized");
 
+/** What is made once for all requests of a front. */
+interface Stages {
+  readonly types: MediaTypes;
+  readonly impersonate: Impersonate;
+}
+
 /** Makes the function a front calls for each request. */
 export function createHandler(server: Server): Handler {
   const types = mediaTypes(server.identity);
+  const impersonate = createImpersonation(server.identity, server.authorizer);
+  const stages: Stages = { types, impersonate };
   return (exchange) => {
-    serve(server, types, exchange).catch((error: unknown) => {
+    serve(server, stages, exchange).catch((error: unknown) => {
       // Only a fault in reporting a fault gets here.
       setImmediate(() => {
         throw error;
@@ -36,16 +45,16 @@ export function createHandler(server: Server): Handler {
   };
 }
 
-async function serve(server: Server, types: MediaTypes, exchange: Exchange): Promise<void> {
+async function serve(server: Server, stages: Stages, exchange: Exchange): Promise<void> {
   const route = resolve(server.scheme, exchange.method, exchange.path, exchange.query);
   const book = new Book(server, exchange, route.info);
   const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
   trace.done("resolve");
   const answered = (code: number, bytes: number): void => book.answered(code, bytes);
-  const reply: Reply = { exchange, types, extra: book.headers, answered, trace };
+  const reply: Reply = { exchange, types: stages.types, extra: book.headers, answered, trace };
   exchange.onAbort(() => book.gone());
   try {
-    await answer(server, types, route, reply, book);
+    await answer(server, stages, route, reply, book);
   } catch (error) {
     server.observer.fault(book.id, error);
     if (!book.done) sendStatus(reply, internalError(error));
@@ -60,32 +69,29 @@ async function serve(server: Server, types: MediaTypes, exchange: Exchange): Pro
   }
 }
 
-async function answer(server: Server, types: MediaTypes, route: Route, reply: Reply, book: Book): Promise<void> {
-  const user = server.authenticate(reply.exchange.headers);
-  server.observer.authenticated(user !== undefined);
+async function answer(server: Server, stages: Stages, route: Route, reply: Reply, book: Book): Promise<void> {
+  const requester = server.authenticate(reply.exchange.headers);
+  server.observer.authenticated(requester !== undefined);
   reply.trace.done("authenticate");
   // Only administrators learn where the time goes.
-  if (user === undefined || !user.groups.includes(mastersGroup)) reply.trace = noTrace;
-  if (user === undefined) return sendStatus(reply, unauthorized);
+  if (requester === undefined || !requester.groups.includes(mastersGroup)) reply.trace = noTrace;
+  if (requester === undefined) return sendStatus(reply, unauthorized);
+  book.user = requester.name;
+  const acting = stages.impersonate(reply.exchange.headers, requester);
+  const user = acting instanceof Promise ? await acting : acting;
+  if (isStatus(user)) return sendStatus(reply, user);
   book.user = user.name;
   book.trace = reply.trace;
   const leave = server.inflight.enter(book.kind, user);
   if (leave === undefined) return sendTooMany(reply, book);
   try {
-    const refused = await authorize(server, route, user);
+    const refused = await refusalOf(server.authorizer, { ...route.asked, user });
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
-    await dispatch(server, types, route, reply, book, user);
+    await dispatch(server, stages.types, route, reply, book, user);
   } finally {
     leave();
   }
-}
-
-/** The 403 for a user who may not do what a request asks; undefined: may. */
-async function authorize(server: Server, { asked }: Route, user: User): Promise<Status | undefined> {
-  const attributes = { ...asked, user };
-  const { verdict, reason } = await server.authorizer.authorize(attributes);
-  return verdict === "allow" ? undefined : denial(attributes, reason);
 }
 
 async function dispatch(

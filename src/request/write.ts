@@ -101,6 +101,9 @@ async function attempt(
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
   trace.done("admit");
 
+  const excess = await writers.checkGrants(request, object, old);
+  if (excess !== undefined) return excess;
+
   const context = strategyContext(writers, request);
   const invalid =
     current === undefined || old === undefined

@@ -1,7 +1,8 @@
 // From a changing request to the write path and back to an answer: formats, options and bodies are read here, in the
 // order the reference reads them, and nothing below knows of HTTP.
-import { type Admission, admissionPlugins } from "../admission/table.ts";
+import { admissionPlugins } from "../admission/table.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
+import { createGrantCheck } from "../authz/escalation.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { actionOf, readActionBody } from "./actions.ts";
@@ -30,19 +31,22 @@ import { sendList } from "./sendlist.ts";
 import { warningHeaders } from "./warnings.ts";
 import { createObject, patchObject, updateObject } from "./write.ts";
 
-const admissions = new WeakMap<Server, Admission>();
+const made = new WeakMap<Server, Pick<Writers, "admission" | "checkGrants">>();
 
 /** What the write path needs of a front's server; its plugins are made once. */
 export function writersOf(server: Server): Writers {
-  let admission = admissions.get(server);
-  if (admission === undefined) {
-    const { scheme, identity, objects, clock, authorizer, admission: config } = server;
+  let checks = made.get(server);
+  if (checks === undefined) {
+    const { scheme, identity, objects, clock, authorizer, roles, admission: config } = server;
     const commit = committer(server);
-    admission = admissionPlugins({ scheme, identity, objects, clock, authorizer, config, commit });
-    admissions.set(server, admission);
+    checks = {
+      admission: admissionPlugins({ scheme, identity, objects, clock, authorizer, config, commit }),
+      checkGrants: createGrantCheck(identity, authorizer, roles),
+    };
+    made.set(server, checks);
   }
   const { scheme, views, store, clock, ranges } = server;
-  return { scheme, views, store, clock, admission, ranges };
+  return { scheme, views, store, clock, ranges, ...checks };
 }
 
 /** Serves create, update, patch, delete and deletecollection. */

@@ -5,6 +5,7 @@ import { type IdentityName, identities } from "../../src/api/identity.ts";
 import { createScheme, type Scheme, type SchemeOptions } from "../../src/api/scheme.ts";
 import type { User } from "../../src/api/user.ts";
 import { type Authorizer, alwaysAllow } from "../../src/authz/authorizer.ts";
+import { Rbac } from "../../src/authz/rbac.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { Fanout } from "../../src/cache/fanout.ts";
 import { Objects } from "../../src/cache/objects.ts";
@@ -135,6 +136,7 @@ export class InProcess {
       requestMsMax: limits.requestMsMax,
       authenticate: () => this.user,
       authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },
+      roles: new Rbac(this.scheme.identity, this.objects),
       objects: this.objects,
       admission,
       ranges,

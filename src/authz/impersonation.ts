@@ -1,0 +1,115 @@
+// Acting as somebody else: the Impersonate headers of a request, each permission asked separately, and the user that
+// comes of it. Rules as the document's section Impersonation and the reference's filter; who asks for groups, a uid or
+// extra values without a user is refused, never half obeyed.
+import type { Identity } from "../api/identity.ts";
+import { badRequest, isStatus, type Status } from "../api/status.ts";
+import type { User } from "../api/user.ts";
+import { isDns1123Label, isDns1123Subdomain } from "../kinds/formats.ts";
+import type { Attributes, Authorizer } from "./authorizer.ts";
+import { refusalOf } from "./denial.ts";
+
+/** Header fields in order, names in lower case. */
+type Headers = readonly (readonly [name: string, value: string])[];
+
+/** Finds whom a request acts as: the user itself without such headers; 400 or 403 when it may not. */
+export type Impersonate = (headers: Headers, user: User) => User | Promise<User | Status>;
+
+const prefix = "impersonate-";
+const extraPrefix = "impersonate-extra-";
+const accountPrefix = "system:serviceaccount:";
+const anonymous = "system:anonymous";
+const authenticated = "system:authenticated";
+const unauthenticated = "system:unauthenticated";
+
+/** What is asked for; what needs a permission of its own stands in a list. */
+interface Wish {
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** Key and value, in the order of the headers. */
+  readonly extra: readonly (readonly [key: string, value: string])[];
+  readonly uid: string;
+}
+
+/** Makes the stage for a front. */
+export function createImpersonation(identity: Identity, authorizer: Authorizer): Impersonate {
+  const group = identity.spell("authentication.k8s.io");
+  return (headers, user) => {
+    // Most requests have none.
+    if (!headers.some(([name]) => name.startsWith(prefix))) return user;
+    const wish = readWish(headers);
+    if (isStatus(wish)) return Promise.resolve(wish);
+    return wish === undefined ? user : act(authorizer, group, user, wish);
+  };
+}
+
+/** Undefined: the headers ask for nothing. */
+function readWish(headers: Headers): Wish | Status | undefined {
+  const valuesOf = (name: string): string[] => headers.filter(([key]) => key === name).map(([, value]) => value);
+  const name = valuesOf("impersonate-user")[0] ?? "";
+  const uid = valuesOf("impersonate-uid")[0] ?? "";
+  const groups = valuesOf("impersonate-group");
+  const extra = headers
+    .filter(([key]) => key.startsWith(extraPrefix))
+    .map(([key, value]) => [unescapeKey(key.slice(extraPrefix.length)), value] as const);
+  if (name !== "") return { name, groups, extra, uid };
+  if (groups.length === 0 && extra.length === 0 && uid === "") return undefined;
+  return badRequest(
+    "Impersonate-Group, Impersonate-Extra- and Impersonate-Uid headers need an Impersonate-User header",
+  );
+}
+
+/** Percent-decoded, or as it came where that cannot be done (reference: unescapeExtraKey). */
+function unescapeKey(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+async function act(authorizer: Authorizer, group: string, user: User, wish: Wish): Promise<User | Status> {
+  const account = accountOf(wish.name);
+  for (const asked of questions(group, user, wish, account)) {
+    const refused = await refusalOf(authorizer, asked);
+    if (refused !== undefined) return refused;
+  }
+  const implied =
+    account === undefined ? [] : ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`];
+  const groups = wish.groups.length > 0 ? [...wish.groups] : implied;
+  const extra = new Map<string, string[]>();
+  for (const [key, value] of wish.extra) extra.set(key, [...(extra.get(key) ?? []), value]);
+  return { name: wish.name, uid: wish.uid, groups: withEverybody(wish.name, groups), extra };
+}
+
+/** One for each header value, in the reference's order. */
+function questions(
+  authentication: string,
+  user: User,
+  wish: Wish,
+  account: { readonly namespace: string; readonly name: string } | undefined,
+): Attributes[] {
+  const core = { user, verb: "impersonate", isResource: true, group: "", version: "", subresource: "", path: "" };
+  const own = { ...core, group: authentication, version: "v1", namespace: "" };
+  return [
+    account === undefined
+      ? { ...core, resource: "users", namespace: "", name: wish.name }
+      : { ...core, version: "v1", resource: "serviceaccounts", namespace: account.namespace, name: account.name },
+    ...wish.groups.map((name) => ({ ...core, resource: "groups", namespace: "", name })),
+    ...wish.extra.map(([key, value]) => ({ ...own, resource: "userextras", subresource: key, name: value })),
+    ...(wish.uid === "" ? [] : [{ ...own, resource: "uids", name: wish.uid }]),
+  ];
+}
+
+/** The service account a user name stands for. */
+function accountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
+  if (!user.startsWith(accountPrefix)) return undefined;
+  const [namespace = "", name = "", ...more] = user.slice(accountPrefix.length).split(":");
+  if (more.length > 0 || isDns1123Label(namespace).length > 0) return undefined;
+  return isDns1123Subdomain(name).length > 0 ? undefined : { namespace, name };
+}
+
+/** Adds the group everybody of their sort is in, unless they say which themselves. */
+function withEverybody(name: string, groups: readonly string[]): readonly string[] {
+  if (name === anonymous) return groups.includes(unauthenticated) ? groups : [...groups, unauthenticated];
+  return groups.includes(authenticated) || groups.includes(unauthenticated) ? groups : [...groups, authenticated];
+}

@@ -1,0 +1,141 @@
+import t from "tap";
+import { identities } from "../../src/api/identity.ts";
+import { isStatus } from "../../src/api/status.ts";
+import type { Attributes, Authorizer } from "../../src/authz/authorizer.ts";
+import { createImpersonation } from "../../src/authz/impersonation.ts";
+
+type Header = readonly [name: string, value: string];
+
+const admin = { name: "admin", uid: "1", groups: ["system:masters", "system:authenticated"], extra: new Map() };
+
+/** Header fields written `name: value; name: value`. */
+function headersOf(text: string): Header[] {
+  return text
+    .split("; ")
+    .filter((field) => field !== "")
+    .map((field): Header => [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()]);
+}
+
+/** `name uid [groups] {extra}`, the code of a refusal, or `nobody else`; and what was asked. */
+async function told(fields: string, mayNot: (asked: Attributes) => boolean = () => false): Promise<[string, string[]]> {
+  const asked: string[] = [];
+  const authorizer: Authorizer = {
+    authorize(attributes) {
+      const { verb, group, resource, subresource, namespace, name, user } = attributes;
+      if (verb !== "impersonate" || user !== admin) throw new Error("another question");
+      asked.push([group, resource, subresource, namespace, name].join("|"));
+      return { verdict: mayNot(attributes) ? "none" : "allow", reason: "" };
+    },
+  };
+  const acting = await createImpersonation(identities.kubernetes, authorizer)(headersOf(fields), admin);
+  if (isStatus(acting)) return [String(acting.code), asked];
+  if (acting === admin) return ["nobody else", asked];
+  const extra = [...acting.extra].map(([key, values]) => `${key}=${values.join("+")}`).join(" ");
+  return [`${acting.name} ${acting.uid} [${acting.groups.join(",")}] {${extra}}`, asked];
+}
+
+const user = "impersonate-user: tgt";
+const account = "impersonate-user: system:serviceaccount:ns:sa";
+const everybody = "system:authenticated";
+const own = "authentication.k8s.io";
+
+t.test("impersonate() asks for each thing separately and makes the user of the headers", async (t) => {
+  const cases: readonly (readonly [string, string, string[]])[] = [
+    ["", "nobody else", []],
+    ["accept: x; authorization: y", "nobody else", []],
+    ["impersonate-other: x", "nobody else", []],
+    ["impersonate-user: ", "nobody else", []],
+    ["impersonate-uid: ", "nobody else", []],
+    [user, `tgt  [${everybody}] {}`, ["|users|||tgt"]],
+    [`${user}; impersonate-user: other`, `tgt  [${everybody}] {}`, ["|users|||tgt"]],
+    [`${user}; impersonate-group: a`, `tgt  [a,${everybody}] {}`, ["|users|||tgt", "|groups|||a"]],
+    [
+      `${user}; impersonate-group: a; impersonate-group: b`,
+      `tgt  [a,b,${everybody}] {}`,
+      ["|users|||tgt", "|groups|||a", "|groups|||b"],
+    ],
+    [`${user}; impersonate-group: a,b`, `tgt  [a,b,${everybody}] {}`, ["|users|||tgt", "|groups|||a,b"]],
+    [`${user}; impersonate-group: `, `tgt  [,${everybody}] {}`, ["|users|||tgt", "|groups|||"]],
+    [`${user}; impersonate-group: ${everybody}`, `tgt  [${everybody}] {}`, ["|users|||tgt", `|groups|||${everybody}`]],
+    [
+      `${user}; impersonate-group: system:unauthenticated`,
+      "tgt  [system:unauthenticated] {}",
+      ["|users|||tgt", "|groups|||system:unauthenticated"],
+    ],
+    [`${user}; impersonate-uid: u1`, `tgt u1 [${everybody}] {}`, ["|users|||tgt", `${own}|uids|||u1`]],
+    [
+      `${user}; impersonate-extra-scope: a; impersonate-extra-scope: b`,
+      `tgt  [${everybody}] {scope=a+b}`,
+      ["|users|||tgt", `${own}|userextras|scope||a`, `${own}|userextras|scope||b`],
+    ],
+    [
+      `${user}; impersonate-extra-%73copes: a`,
+      `tgt  [${everybody}] {scopes=a}`,
+      ["|users|||tgt", `${own}|userextras|scopes||a`],
+    ],
+    [
+      `${user}; impersonate-extra-acme.example%2fkey: v`,
+      `tgt  [${everybody}] {acme.example/key=v}`,
+      ["|users|||tgt", `${own}|userextras|acme.example/key||v`],
+    ],
+    [`${user}; impersonate-extra-%zz: a`, `tgt  [${everybody}] {%zz=a}`, ["|users|||tgt", `${own}|userextras|%zz||a`]],
+    [
+      `${user}; impersonate-extra-__proto__: a`,
+      `tgt  [${everybody}] {__proto__=a}`,
+      ["|users|||tgt", `${own}|userextras|__proto__||a`],
+    ],
+    [`${user}; impersonate-extra-: a`, `tgt  [${everybody}] {=a}`, ["|users|||tgt", `${own}|userextras|||a`]],
+    [
+      "impersonate-user: system:anonymous",
+      "system:anonymous  [system:unauthenticated] {}",
+      ["|users|||system:anonymous"],
+    ],
+    [
+      "impersonate-user: system:anonymous; impersonate-group: system:authenticated",
+      "system:anonymous  [system:authenticated,system:unauthenticated] {}",
+      ["|users|||system:anonymous", `|groups|||${everybody}`],
+    ],
+    [
+      account,
+      `system:serviceaccount:ns:sa  [system:serviceaccounts,system:serviceaccounts:ns,${everybody}] {}`,
+      ["|serviceaccounts||ns|sa"],
+    ],
+    [
+      `${account}; impersonate-group: g`,
+      `system:serviceaccount:ns:sa  [g,${everybody}] {}`,
+      ["|serviceaccounts||ns|sa", "|groups|||g"],
+    ],
+    ...[
+      "system:serviceaccount:ns",
+      "system:serviceaccount:ns:sa:x",
+      "system:serviceaccount:N:sa",
+      "system:serviceaccount::",
+    ].map((name): [string, string, string[]] => [
+      `impersonate-user: ${name}`,
+      `${name}  [${everybody}] {}`,
+      [`|users|||${name}`],
+    ]),
+  ];
+  for (const [fields, wanted, questions] of cases) t.strictSame(await told(fields), [wanted, questions], fields);
+});
+
+t.test("impersonate() refuses groups, extra values and uids without a user, and whatever is not allowed", async (t) => {
+  const parts = ["impersonate-group: g", "impersonate-extra-a: b", "impersonate-uid: u"];
+  const resources = ["groups", "userextras", "uids"];
+  for (let mask = 1; mask < 8; mask++) {
+    const some = parts.filter((_, index) => ((mask >> index) & 1) === 1).join("; ");
+    t.strictSame(await told(some), ["400", []], some);
+    t.strictSame(await told(`impersonate-user: ; ${some}`), ["400", []], `an empty user; ${some}`);
+    for (const who of [user, account]) {
+      for (const [index, resource] of resources.entries()) {
+        const [outcome] = await told(`${some}; ${who}`, (asked) => asked.resource === resource);
+        const isRefused = ((mask >> index) & 1) === 1;
+        t.equal(outcome === "403", isRefused, `${some}; ${who} without ${resource}`);
+      }
+      const [outcome] = await told(`${some}; ${who}`, (asked) => /^(users|serviceaccounts)$/.test(asked.resource));
+      t.equal(outcome, "403", `${some}; ${who} without the user`);
+    }
+  }
+  const second = "impersonate-user: tgt; impersonate-group: a; impersonate-group: b";
+  t.equal((await told(second, (asked) => asked.name === "b"))[0], "403", "the second group");
+});

@@ -1,0 +1,98 @@
+import t, { type Test } from "tap";
+import { inOrder, masters } from "../../src/authz/authorizer.ts";
+import { Rbac } from "../../src/authz/rbac.ts";
+import { type InProcess, openInProcess } from "../support/inprocess.ts";
+
+const rbacGroup = "rbac.authorization.k8s.io";
+const bob = { name: "bob", uid: "", groups: ["system:authenticated"], extra: new Map() };
+const maps = "/api/v1/namespaces/default/configmaps";
+
+async function open(t: Test): Promise<InProcess> {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  server.authorizer = inOrder([masters, new Rbac(server.scheme.identity, server.objects)]);
+  return server;
+}
+
+t.test("a user without rights reads the reference's 403", async (t) => {
+  const server = await open(t);
+  server.user = bob;
+  const inDefault = 'in API group "" in the namespace "default"';
+  const cases: readonly (readonly [string, string, string, object])[] = [
+    [
+      "GET",
+      maps,
+      `configmaps is forbidden: User "bob" cannot list resource "configmaps" ${inDefault}`,
+      { kind: "configmaps" },
+    ],
+    [
+      "GET",
+      `${maps}/x`,
+      `configmaps "x" is forbidden: User "bob" cannot get resource "configmaps" ${inDefault}`,
+      { name: "x", kind: "configmaps" },
+    ],
+    [
+      "GET",
+      "/apis/apps/v1/namespaces/default/deployments/x/scale",
+      'deployments.apps "x" is forbidden: User "bob" cannot get resource "deployments/scale" in API group "apps" in the namespace "default"',
+      { name: "x", group: "apps", kind: "deployments" },
+    ],
+    [
+      "GET",
+      "/apis/none.example/v1/things",
+      'things.none.example is forbidden: User "bob" cannot list resource "things" in API group "none.example" at the cluster scope',
+      { group: "none.example", kind: "things" },
+    ],
+    ["GET", "/nothing", 'forbidden: User "bob" cannot get path "/nothing"', {}],
+    ["GET", "/%3Cb%3E&", 'forbidden: User "bob" cannot get path "/&lt;b&gt;&amp;"', {}],
+    ["GET", "/%ff", 'forbidden: User "bob" cannot get path "/%ff"', {}],
+  ];
+  for (const [method, path, message, details] of cases) {
+    const { code, json } = await server.call(method, path);
+    t.strictSame([code, json.message, json.reason, json.details], [403, message, "Forbidden", details], path);
+  }
+});
+
+t.test("an administrator learns what is not there, others do not", async (t) => {
+  const server = await open(t);
+  for (const path of ["/api/v1/nothings", "/apis/none.example/v1/things", "/nothing", `${maps}/none`]) {
+    t.equal((await server.call("GET", path)).code, 404, path);
+  }
+  server.user = bob;
+  for (const path of ["/api/v1/nothings", "/apis/none.example/v1/things", "/nothing", `${maps}/none`]) {
+    t.equal((await server.call("GET", path)).code, 403, path);
+  }
+});
+
+t.test("a missing role stands in the refusal", async (t) => {
+  const server = await open(t);
+  const roleRef = { apiGroup: rbacGroup, kind: "ClusterRole", name: "gone" };
+  const subjects = [{ kind: "User", apiGroup: rbacGroup, name: "bob" }];
+  await server.call("POST", `/apis/${rbacGroup}/v1/clusterrolebindings`, {
+    metadata: { name: "b" },
+    roleRef,
+    subjects,
+  });
+  server.user = bob;
+  t.match(
+    (await server.call("GET", maps)).json.message,
+    /"default": RBAC: clusterrole\.rbac\.authorization\.k8s\.io "gone" not found$/,
+  );
+});
+
+t.test("requests act as whom they may, with the rights of that user", async (t) => {
+  const server = await open(t);
+  const asBob = { "impersonate-user": "bob" };
+  t.equal((await server.call("GET", maps, undefined, asBob)).code, 403);
+  t.equal((await server.call("GET", maps, undefined, { ...asBob, "impersonate-group": "system:masters" })).code, 200);
+  t.equal((await server.call("GET", maps, undefined, { "impersonate-group": "system:masters" })).code, 400);
+  server.user = bob;
+  const refused = await server.call("GET", maps, undefined, { "impersonate-user": "ann" });
+  t.strictSame(
+    [refused.code, refused.json.message],
+    [
+      403,
+      'users "ann" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the cluster scope',
+    ],
+  );
+});
