@@ -10,7 +10,7 @@ import { type ProtoShelf, protoCache } from "./protocache.ts";
 import type { ListAnswer, ReadInput } from "./read.ts";
 import type { Chunks } from "./stream.ts";
 
-/** Looking at the clock costs as much as a cached item: once in so many is enough. */
+/** Items that need no encoding between two looks at the clock. */
 const itemsPerLook = 16;
 
 /** The chunks of a list in protobuf. */
@@ -26,6 +26,8 @@ export class ProtoList implements Chunks {
   #keptBytes = 0;
   /** What follows the list's head, without its foot. */
   #itemsBytes = 0;
+  /** An item was encoded since the last look at the clock. */
+  #encoded = false;
   /** Items measured, later items written. */
   #index = 0;
   /** What chunks are gathered in; there since the first one. */
@@ -42,13 +44,19 @@ export class ProtoList implements Chunks {
   measure(): boolean {
     const { items } = this.#list;
     const until = performance.now() + limits.sliceMsMax;
-    while (this.#index < items.length) {
-      const batch = Math.min(this.#index + itemsPerLook, items.length);
-      for (; this.#index < batch; this.#index += 1) this.#measureItem(items[this.#index] ?? 0);
-      if (performance.now() > until) return true;
+    for (; this.#index < items.length; this.#index += 1) {
+      if (this.#isLate(until)) return true;
+      this.#measureItem(items[this.#index] ?? 0);
     }
     this.#index = 0;
     return false;
+  }
+
+  /** Whether a turn is over. Looking at the clock costs as much as an item that is there: once in a while is enough. */
+  #isLate(until: number): boolean {
+    if (!this.#encoded && this.#index % itemsPerLook !== 0) return false;
+    this.#encoded = false;
+    return performance.now() > until;
   }
 
   #measureItem(at: Location): void {
@@ -80,7 +88,7 @@ export class ProtoList implements Chunks {
     let used = head.length;
     const until = performance.now() + limits.sliceMsMax;
     for (; this.#index < items.length; this.#index += 1) {
-      if (used > 0 && this.#index % itemsPerLook === 0 && performance.now() > until) return scratch.subarray(0, used);
+      if (used > 0 && this.#isLate(until)) return scratch.subarray(0, used);
       const message = this.#message(items[this.#index] ?? 0);
       const needed = message.length + listItemHeadBytesMax;
       if (used + needed + listFoot.length > scratch.length && rest > scratch.length) {
@@ -115,7 +123,11 @@ export class ProtoList implements Chunks {
   #message(at: Location): Uint8Array {
     const kept = this.#kept.size > 0 ? this.#kept.get(at) : undefined;
     if (kept !== undefined) return kept;
-    if (this.#form === undefined) return this.#shelf.listed(at);
+    if (this.#form === undefined) {
+      if (!this.#shelf.has(at)) this.#encoded = true;
+      return this.#shelf.listed(at);
+    }
+    this.#encoded = true;
     return encodeMessage(partialMessage, objectOf(partialMessage, this.#form.item(this.#list.view.object(at))));
   }
 }

@@ -28,3 +28,9 @@ export function fuzzRun(rounds: number): { seed: number; rounds: number } {
   const { ORCH_FUZZ_SEED = 1, ORCH_FUZZ_ROUNDS = rounds } = process.env;
   return { seed: Number(ORCH_FUZZ_SEED), rounds: Number(ORCH_FUZZ_ROUNDS) };
 }
+
+/** CPU of this process so far in milliseconds: what a step takes does not depend on who else runs. */
+export function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
