@@ -21,6 +21,11 @@ import { strategyFor } from "./generic.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 import { validateWebhooks } from "./validation/admissionregistration.ts";
 import { validateAutoscaler, validateAutoscalerStatus } from "./validation/autoscaling.ts";
+import {
+  validateDefinition,
+  validateDefinitionStatusUpdate,
+  validateDefinitionUpdate,
+} from "./validation/definition.ts";
 import { validateFlowSchema, validatePriorityLevel } from "./validation/flowcontrol.ts";
 import {
   validateIngress,
@@ -162,6 +167,9 @@ export function definitionStrategy(resource: Resource): Strategy<CustomResourceD
     counts: ["spec"],
     nameFormat: "dns1123-subdomain",
     allowUnconditionalUpdate: false,
+    validate: validateDefinition,
+    validateUpdate: validateDefinitionUpdate,
+    validateStatus: validateDefinitionStatusUpdate,
     prepareForCreate(_context, definition) {
       definition.status.storedVersions = storeds(definition).slice(0, 1);
     },

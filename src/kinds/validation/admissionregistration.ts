@@ -114,7 +114,8 @@ function checkResources(out: Errors, path: string, resources: readonly string[])
   }
 }
 
-function checkClient(out: Errors, path: string, { url, service }: admission.WebhookClientConfig): void {
+/** Where a webhook is reached: a URL or a service. */
+export function checkClient(out: Errors, path: string, { url, service }: admission.WebhookClientConfig): void {
   if ((url === undefined) === (service === undefined)) {
     out.push(required(path, "exactly one of url or service is required"));
   } else if (url !== undefined) checkUrl(out, `${path}.url`, url);
