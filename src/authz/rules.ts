@@ -9,6 +9,8 @@ export interface HeldRules {
   readonly rules: readonly PolicyRule[];
   /** What could not be found out, one text each. */
   readonly errors: readonly string[];
+  /** There may be more that cannot be listed. */
+  readonly incomplete?: boolean;
 }
 
 /** Knows the rules of users. */

@@ -3,8 +3,9 @@ import type { Identity } from "../api/identity.ts";
 import type { Objects } from "../cache/objects.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { type Authorizer, alwaysAllow, alwaysDeny, inOrder, masters } from "./authorizer.ts";
+import { may, visit } from "./policy/line.ts";
 import { Rbac } from "./rbac.ts";
-import type { Roles } from "./rules.ts";
+import type { HeldRules, Roles, RuleResolver } from "./rules.ts";
 
 /** What authorizers may use of a front. */
 export interface AuthorizerSources {
@@ -12,18 +13,25 @@ export interface AuthorizerSources {
   readonly objects: Objects;
 }
 
-type Mode = AuthorizationConfig["modes"][number];
+/** One mode: decides, and lists what it can of what somebody may. */
+interface Mode extends Authorizer, RuleResolver {}
 
-const modes: Readonly<Record<Mode, (sources: AuthorizerSources, rbac: Rbac) => Authorizer>> = {
-  AlwaysAllow: () => alwaysAllow,
-  AlwaysDeny: () => alwaysDeny,
-  RBAC: (_sources, rbac) => rbac,
-};
+const everything: HeldRules = { rules: [may("*", "*", "*"), visit("*", "*")], errors: [] };
+const nothing: HeldRules = { rules: [], errors: [] };
+
+const modes: Readonly<Record<AuthorizationConfig["modes"][number], (sources: AuthorizerSources, rbac: Rbac) => Mode>> =
+  {
+    AlwaysAllow: () => ({ ...alwaysAllow, rulesFor: () => everything }),
+    AlwaysDeny: () => ({ ...alwaysDeny, rulesFor: () => nothing }),
+    RBAC: (_sources, rbac) => rbac,
+  };
 
 /** What a front authorizes by. */
 export interface Authorization {
   /** Decides about every request, and what admission asks. */
   readonly authorizer: Authorizer;
+  /** What the modes can list of what somebody may. */
+  readonly rules: RuleResolver;
   /** Who holds which rules; there in every mode, for writes of roles and bindings. */
   readonly roles: Roles;
 }
@@ -31,5 +39,20 @@ export interface Authorization {
 /** The modes of a configuration in their order, after the administrators' group. */
 export function createAuthorization(config: AuthorizationConfig, sources: AuthorizerSources): Authorization {
   const rbac = new Rbac(sources.identity, sources.objects);
-  return { authorizer: inOrder([masters, ...config.modes.map((mode) => modes[mode](sources, rbac))]), roles: rbac };
+  const asked = config.modes.map((mode) => modes[mode](sources, rbac));
+  return { authorizer: inOrder([masters, ...asked]), rules: together(asked), roles: rbac };
+}
+
+/** The rules of all modes, one after the other. */
+function together(resolvers: readonly RuleResolver[]): RuleResolver {
+  return {
+    rulesFor(user, namespace) {
+      const held = resolvers.map((resolver) => resolver.rulesFor(user, namespace));
+      return {
+        rules: held.flatMap(({ rules }) => rules),
+        errors: held.flatMap(({ errors }) => errors),
+        incomplete: held.some(({ incomplete }) => incomplete === true),
+      };
+    },
+  };
 }

@@ -3,7 +3,7 @@ import type { Identity } from "../api/identity.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { User } from "../api/user.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
-import type { Roles } from "../authz/rules.ts";
+import type { Roles, RuleResolver } from "../authz/rules.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Fanout } from "../cache/fanout.ts";
 import type { Objects } from "../cache/objects.ts";
@@ -42,6 +42,8 @@ export interface Server {
   readonly authorizer: Authorizer;
   /** Who holds which rules, for writes of roles and bindings. */
   readonly roles: Roles;
+  /** What somebody may, as far as the authorization modes can list it. */
+  readonly rules: RuleResolver;
   /** Decoded objects for authentication, authorization and admission. */
   readonly objects: Objects;
   readonly admission: AdmissionConfig;

@@ -25,6 +25,7 @@ import { managerOfAgent } from "./ownership.ts";
 import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { readList } from "./read.ts";
 import { sendStatus } from "./respond.ts";
+import { reviewOf, runReview } from "./reviews.ts";
 import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
 import { sendList } from "./sendlist.ts";
@@ -60,7 +61,7 @@ export async function writeResource(call: Call): Promise<void> {
 
 /** Kinds that are never stored, and connections to nodes, come with their own issues. */
 function isServed({ info, server }: Call): boolean {
-  if (actionOf(info) !== undefined) return true;
+  if (actionOf(info) !== undefined || reviewOf(info, server) !== undefined) return true;
   if (info.resource.stored === undefined) return false;
   if (info.subresource === undefined) return true;
   if (info.verb !== "update" && info.verb !== "patch") return false;
@@ -102,6 +103,8 @@ async function create(call: Call): Promise<Written | Status | undefined> {
   call.trace.done("decode");
   if (isStatus(body)) return body;
   if (act) return warned(request, await act(writers, request, body.take()));
+  const review = reviewOf(info, server);
+  if (review) return warned(request, await runReview(server, writers, request, review, body.take()));
   return warned(request, await createObject(writers, { ...request, name: "" }, body));
 }
 

@@ -114,6 +114,7 @@ export class InProcess {
     if (typeof ranges === "string") throw new Error(ranges);
     this.fanout = new Fanout({ clock });
     this.objects = new Objects(this.scheme, views);
+    const rbac = new Rbac(this.scheme.identity, this.objects);
     const server: Server = {
       identity: scheme.identity,
       scheme,
@@ -136,7 +137,8 @@ export class InProcess {
       requestMsMax: limits.requestMsMax,
       authenticate: () => this.user,
       authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },
-      roles: new Rbac(this.scheme.identity, this.objects),
+      roles: rbac,
+      rules: rbac,
       objects: this.objects,
       admission,
       ranges,
