@@ -12,12 +12,12 @@ import { type Credentials, checkFiles, keepCredentials, writeClientConfig } from
 import { BootFault, die, exitNow, mending, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
 import { Fronts, StoreThread } from "./boot/threads.ts";
-import { type Config, type FrontName, readConfig } from "./config/config.ts";
+import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import { helpText, isFlagFault, parseFlags } from "./config/flags.ts";
 import { limits } from "./config/limits.ts";
 import { loadUws } from "./http/uws.ts";
 import { parseRanges } from "./kinds/ranges.ts";
-import { createLog } from "./observe/log.ts";
+import { createLog, type Logger } from "./observe/log.ts";
 import { Registry } from "./observe/metrics.ts";
 
 const storeScript = new URL("../workers/store.js", import.meta.url);
@@ -31,26 +31,26 @@ main().catch((error: unknown) => {
 async function main(): Promise<void> {
   const config = readCommandLine(process.argv.slice(2));
   const log = createLog(config.logLevel, "main");
-  const fileTokens = checkFiles(config);
+  const files = checkFiles(config);
   mending(`cannot make the data directory ${config.dataDir}`, () =>
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 }),
   );
   const port = await claimPort(config.bindAddress, config.securePort);
   if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
-  const listeners = planListeners(config, port);
+  const listeners = planListeners(config, port, log);
 
   let fronts: Fronts | undefined;
   const fail = (message: string): void => void end(message, fronts);
   const store = new StoreThread(storeScript, { config }, fail);
   const control = await store.opened();
   // The data directory is ours from here on.
-  const credentials = await keepCredentials(config, identities[config.identity], fileTokens, systemClock);
+  const credentials = await keepCredentials(config, identities[config.identity], files, systemClock);
   const serverAddress = addressOf(config.bindAddress, port);
   const url = `https://${serverAddress}`;
   const kubeconfig = writeClientConfig(config, url, credentials);
 
-  const { tls, ca: authority, tokens } = credentials;
-  const data = { config, tls, authority, tokens, serverAddress, control };
+  const { tls, ca: authority, authn } = credentials;
+  const data = { config, tls, authority, authn, serverAddress, control };
   const threads = new Fronts({ script: frontScript, config, store, log, failed: fail, data, listeners });
   fronts = threads;
   const registry = new Registry();
@@ -112,8 +112,8 @@ function addressOf(host: string, port: number, reachable = true): string {
   return name.includes(":") ? `[${name}]:${port}` : `${name}:${port}`;
 }
 
-function planListeners(config: Config, port: number): ListenerPlan[] {
-  const front = chooseFront(config.front);
+function planListeners(config: Config, port: number, log: Logger): ListenerPlan[] {
+  const front = chooseFront(config, log);
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const reusePort = front === "node" && config.frontWorkers > 1 && (major > 22 || (major === 22 && minor >= 12));
   const listeners: ListenerPlan[] = [{ front, port, fd: undefined, reusePort }];
@@ -125,8 +125,15 @@ function planListeners(config: Config, port: number): ListenerPlan[] {
   return listeners;
 }
 
-function chooseFront(asked: Config["front"]): FrontName {
+function chooseFront(config: Config, log: Logger): FrontName {
+  const { front: asked } = config;
   if (asked === "node") return "node";
+  const flag = nodeFrontFlag(config);
+  if (flag !== undefined) {
+    if (asked === "uws") throw new BootFault(`${flag} needs --front=node`);
+    log.info({ front: "node", because: flag }, "The node front serves, which is slower than uws");
+    return "node";
+  }
   if (uwsLoads()) return "uws";
   if (asked === "uws") throw new BootFault(`--front=uws: Node ${process.version} cannot load it; Node 20 can`);
   return "node";

@@ -1,10 +1,7 @@
 // Bearer tokens the server knows from its start: the static token file and the administrator's. A token is looked up
 // by its hash, so that the time of a comparison tells nothing about it, and is never kept or logged itself.
 import { createHash } from "node:crypto";
-import type { User } from "../api/user.ts";
-
-/** Header fields in order, names in lower case. */
-type Headers = readonly (readonly [name: string, value: string])[];
+import type { Accepted, TokenAuthenticator } from "./authenticator.ts";
 
 /** A user of a token, as threads hand it on. */
 export interface TokenUser {
@@ -15,14 +12,8 @@ export interface TokenUser {
   readonly groups: readonly string[];
 }
 
-/** Group of everybody who showed valid credentials. */
-const authenticatedGroup = "system:authenticated";
-
 /** The administrator's group: may do anything. */
 export const mastersGroup = "system:masters";
-
-/** Authorization headers remembered as right. */
-const knownMax = 1_000;
 
 /** Hash of a token, as TokenUser keeps it. */
 export function hashToken(token: string): string {
@@ -97,29 +88,9 @@ function closingQuote(text: string, from: number): number {
   return -1;
 }
 
-/** Makes the function that finds a request's user: undefined without valid credentials (RFC 6750 2.1). */
-export function createAuthenticator(tokens: readonly TokenUser[]): (headers: Headers) => User | undefined {
-  const users = new Map<string, User>();
-  for (const { hash, name, uid, groups } of tokens) {
-    const all = groups.includes(authenticatedGroup) ? groups : [...groups, authenticatedGroup];
-    users.set(hash, { name, uid, groups: all, extra: new Map() });
-  }
-  // Headers that were right before: hashing is dearer than the rest of a small read. Wrong ones are never kept.
-  const known = new Map<string, User>();
-  return (headers) => {
-    const authorization = headers.find(([name]) => name === "authorization")?.[1];
-    if (authorization === undefined) return undefined;
-    const remembered = known.get(authorization);
-    if (remembered !== undefined) return remembered;
-    const token = bearerToken(authorization);
-    const user = token === undefined ? undefined : users.get(hashToken(token));
-    if (user !== undefined && known.size < knownMax) known.set(authorization, user);
-    return user;
-  };
-}
-
-/** The token of an Authorization header, when it is a bearer's. */
-function bearerToken(authorization: string): string | undefined {
-  const [scheme = "", token = ""] = authorization.trim().split(" ", 2);
-  return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
+/** Knows the tokens of a list. */
+export function staticTokens(tokens: readonly TokenUser[]): TokenAuthenticator {
+  const known = new Map<string, Accepted>();
+  for (const { hash, name, uid, groups } of tokens) known.set(hash, { user: { name, uid, groups, extra: new Map() } });
+  return { authenticateToken: (token) => known.get(hashToken(token)) };
 }

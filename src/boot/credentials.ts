@@ -4,12 +4,14 @@ import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Identity } from "../api/identity.ts";
-import { hashToken, mastersGroup, parseTokens, type TokenUser } from "../authn/tokens.ts";
+import type { AuthnMaterial } from "../authn/table.ts";
+import { hashToken, mastersGroup, type TokenUser } from "../authn/tokens.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Config } from "../config/config.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import { readIfThere, writePrivate } from "../pki/files.ts";
 import { keepServing, servingNames } from "../pki/serving.ts";
+import { type AuthnFiles, checkAuthnFiles, keepAuthnMaterial, tlsOf } from "./authnfiles.ts";
 import { BootFault, mending } from "./fault.ts";
 
 /** Credentials of a start. */
@@ -17,20 +19,14 @@ export interface Credentials {
   readonly tls: TlsFiles;
   /** PEM that clients verify the server with. */
   readonly ca: string;
-  readonly tokens: readonly TokenUser[];
+  readonly authn: AuthnMaterial;
   readonly adminToken: string;
 }
 
 /** Checks what the flags point at before anything is started. Throws BootFault. */
-export function checkFiles(config: Config): TokenUser[] {
+export function checkFiles(config: Config): AuthnFiles {
   if (config.tlsCertFile !== "") checkPair(config.tlsCertFile, config.tlsPrivateKeyFile);
-  if (config.tokenAuthFile === "") return [];
-  const csv = mending(`cannot read --token-auth-file ${config.tokenAuthFile}`, () =>
-    readFileSync(config.tokenAuthFile, "utf8"),
-  );
-  const tokens = parseTokens(csv);
-  if (typeof tokens === "string") throw new BootFault(`--token-auth-file ${config.tokenAuthFile}: ${tokens}`);
-  return tokens;
+  return checkAuthnFiles(config);
 }
 
 function checkPair(certFile: string, keyFile: string): void {
@@ -47,22 +43,22 @@ function checkPair(certFile: string, keyFile: string): void {
 export async function keepCredentials(
   config: Config,
   identity: Identity,
-  fileTokens: readonly TokenUser[],
+  files: AuthnFiles,
   clock: Clock,
 ): Promise<Credentials> {
   const adminToken = mending(`cannot keep a token in ${config.dataDir}`, () =>
     keepAdminToken(join(config.dataDir, "admin.token")),
   );
   const administrator: TokenUser = { hash: hashToken(adminToken), name: "admin", uid: "admin", groups: [mastersGroup] };
-  const tokens = [administrator, ...fileTokens];
+  const authn = await keepAuthnMaterial(config, { ...files, tokens: [administrator, ...files.tokens] });
   if (config.tlsCertFile !== "") {
-    const tls = { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile };
-    return { tls, ca: readFileSync(config.tlsCertFile, "utf8"), tokens, adminToken };
+    const tls = tlsOf(config, { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile }, files.named);
+    return { tls, ca: readFileSync(config.tlsCertFile, "utf8"), authn, adminToken };
   }
   const directory = join(config.dataDir, "pki");
   try {
-    const { caFile, ...tls } = await keepServing(directory, servingNames(config.bindAddress, identity), clock);
-    return { tls, ca: readFileSync(caFile, "utf8"), tokens, adminToken };
+    const { caFile, ...serving } = await keepServing(directory, servingNames(config.bindAddress, identity), clock);
+    return { tls: tlsOf(config, serving, files.named), ca: readFileSync(caFile, "utf8"), authn, adminToken };
   } catch (error) {
     return mending(`cannot keep certificates in ${directory}`, () => {
       throw error;

@@ -1,6 +1,8 @@
 // The body of a front thread: it opens what the server answers from, then its listeners, and does what main tells it.
 // A bug ends the thread, but not before its listeners are closed: an open one would take the whole process along.
+import { statSync } from "node:fs";
 import type { MessagePort } from "node:worker_threads";
+import { limits } from "../config/limits.ts";
 import type { Listener, ListenOptions } from "../http/listener.ts";
 import { listenNode } from "../http/node.ts";
 import { listenUws } from "../http/uws.ts";
@@ -50,8 +52,23 @@ class Front {
       const options = { host: data.config.bindAddress, tls: data.tls, handle, onHandshakeError };
       this.#listeners.push(await listen(plan, options));
     }
+    this.#watch(data);
     const ports = this.#listeners.map((listener) => listener.port);
     this.#tell({ kind: "listening", ports, fd: this.#listeners[0]?.fd });
+  }
+
+  /** Looks at the files of certificates now and then, and has them read again when one of them changed. */
+  #watch({ config, tls }: FrontData): void {
+    const pairs = [tls, ...(tls.named ?? [])].flatMap(({ certFile, keyFile }) => [certFile, keyFile]);
+    const { clientCaFile, requestHeader } = config.authn;
+    const paths = [...pairs, clientCaFile, requestHeader?.caFile ?? ""].filter((path) => path !== "");
+    const changed = changeOf(paths);
+    const look = (): void => {
+      if (!changed()) return;
+      const faults = this.#listeners.map((listener) => listener.reload());
+      this.#server?.reload(faults.filter((fault) => fault !== undefined));
+    };
+    setInterval(look, limits.fileLookMs).unref();
   }
 
   #tell(message: FromFront): void {
@@ -112,6 +129,24 @@ class Front {
     }
     setTimeout(() => process.exit(1), endingMs);
   }
+}
+
+/** A function that says whether any of these files changed since it was asked before. */
+function changeOf(paths: readonly string[]): () => boolean {
+  const look = (): string =>
+    paths
+      .map((path) => {
+        const found = statSync(path, { throwIfNoEntry: false });
+        return found === undefined ? "" : `${found.ino} ${found.size} ${found.mtimeMs}`;
+      })
+      .join();
+  let before = look();
+  return () => {
+    const now = look();
+    const changed = now !== before;
+    before = now;
+    return changed;
+  };
 }
 
 function listen(plan: ListenerPlan, options: Omit<ListenOptions, "port">): Promise<Listener> {

@@ -1,7 +1,7 @@
 // What the main thread, the fronts and the store thread tell each other. Everything here is copied between threads:
 // plain data, shared buffers and ports only.
 import type { MessagePort } from "node:worker_threads";
-import type { TokenUser } from "../authn/tokens.ts";
+import type { AuthnMaterial } from "../authn/table.ts";
 import type { Config, FrontName } from "../config/config.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
@@ -24,7 +24,7 @@ export interface FrontData {
   readonly tls: TlsFiles;
   /** PEM that clients, pods among them, verify this server by. */
   readonly authority: string;
-  readonly tokens: readonly TokenUser[];
+  readonly authn: AuthnMaterial;
   /** `host:port` clients are told to use. */
   readonly serverAddress: string;
   /** LogWriter.control, for openViews(). */

@@ -1,7 +1,7 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
 import { identities } from "../api/identity.ts";
 import { createScheme, type Scheme } from "../api/scheme.ts";
-import { createAuthenticator } from "../authn/tokens.ts";
+import { type Authentication, createAuthentication } from "../authn/table.ts";
 import { createAuthorization } from "../authz/table.ts";
 import { assert } from "../base/assert.ts";
 import { systemClock } from "../base/clock.ts";
@@ -42,6 +42,8 @@ export interface FrontServer {
   handshakeFailed(): void;
   /** Logs at this level from now on. */
   logAt(level: string): void;
+  /** Looks at the files of certificates again, the listeners' (`faults` is what came of these) and its own. */
+  reload(faults: readonly string[]): void;
   /** The metrics of every thread, which it asked main for. */
   gathered(id: number, snapshots: readonly (readonly FamilySnapshot[])[]): void;
   close(): void;
@@ -68,6 +70,7 @@ class OpenServer implements FrontServer {
   /** Scrapes that wait for the other threads, by number. */
   readonly #scrapes = new Map<number, (text: string) => void>();
   readonly #log: Logger;
+  readonly #authn: Authentication;
   readonly #namespaces: string | undefined;
   /** Undefined where no front can see them. */
   readonly #handshakes: Family | undefined;
@@ -96,6 +99,7 @@ class OpenServer implements FrontServer {
     this.#scheme = createScheme({ identity, runtimeConfig, gates, release });
     this.#objects = new Objects(this.#scheme, views);
     const server = this.#open(store);
+    this.#authn = server.authn;
     this.handle = createHandler(server);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
@@ -107,12 +111,13 @@ class OpenServer implements FrontServer {
   }
 
   #open(client: StoreClient): Server {
-    const { config, serverAddress, tokens } = this.#data;
+    const { config, serverAddress, authn: material } = this.#data;
     const scheme = this.#scheme;
     const { identity } = scheme;
     const objects = this.#objects;
     const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
     assert(typeof ranges !== "string", "Main checked the ranges");
+    const from = { config: config.authn, material, identity, objects, clock: systemClock, serverAddress };
     return {
       identity,
       scheme,
@@ -123,7 +128,7 @@ class OpenServer implements FrontServer {
       observer: createObserver(this.#registry, this.#log),
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       requestMsMax: config.requestTimeoutMs,
-      authenticate: createAuthenticator(tokens),
+      authn: createAuthentication(from),
       ...createAuthorization(config.authorization, { identity, objects }),
       objects,
       admission: config.admission,
@@ -176,6 +181,11 @@ class OpenServer implements FrontServer {
 
   handshakeFailed(): void {
     this.#handshakes?.add("");
+  }
+
+  reload(faults: readonly string[]): void {
+    for (const fault of [...faults, ...this.#authn.reload()])
+      this.#log.warn({ fault }, "Certificates stay as they were");
   }
 
   logAt(level: string): void {

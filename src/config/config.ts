@@ -1,6 +1,7 @@
 // What the flags mean to the server: one plain value that every thread gets a copy of.
 import { isIP } from "node:net";
 import { levelOf } from "../observe/log.ts";
+import { type AuthnConfig, readAuthn, readTls, type TlsConfig } from "./authnflags.ts";
 import { parseDuration } from "./duration.ts";
 import { type FlagValues, parseMap } from "./flags.ts";
 import { readGates } from "./gates.ts";
@@ -48,6 +49,7 @@ export interface Config {
   /** Empty: a generated certificate. */
   readonly tlsCertFile: string;
   readonly tlsPrivateKeyFile: string;
+  readonly tls: TlsConfig;
   readonly front: FrontName | "auto";
   readonly frontWorkers: number;
   /** 0: off. */
@@ -79,6 +81,7 @@ export interface Config {
   readonly controllers: readonly string[];
   /** Empty: none. */
   readonly tokenAuthFile: string;
+  readonly authn: AuthnConfig;
   readonly logLevel: string;
   /** The level while no verbosity is set. */
   readonly quietLogLevel: string;
@@ -103,7 +106,6 @@ export function readConfig(values: FlagValues): Config | string {
   if ((text("tls-cert-file") === "") !== (text("tls-private-key-file") === "")) {
     return "--tls-cert-file and --tls-private-key-file belong together";
   }
-  if (text("fanout-port") !== "0" && text("front") !== "node") return "--fanout-port needs --front=node";
   if (isIP(text("bind-address")) === 0) return `--bind-address must be an IP address: ${text("bind-address")}`;
   if (text("data-dir") === "") return "--data-dir must not be empty";
   const controllers = readControllers(text("controllers"));
@@ -119,7 +121,11 @@ export function readConfig(values: FlagValues): Config | string {
   }
   const authorization = readAuthorization(text);
   if (typeof authorization === "string") return authorization;
-  return {
+  const authn = readAuthn(values);
+  if (typeof authn === "string") return authn;
+  const tls = readTls(values);
+  if (typeof tls === "string") return tls;
+  const config: Config = {
     controllers,
     authorization,
     admission: {
@@ -133,6 +139,7 @@ export function readConfig(values: FlagValues): Config | string {
     securePort: Number(text("secure-port")),
     tlsCertFile: text("tls-cert-file"),
     tlsPrivateKeyFile: text("tls-private-key-file"),
+    tls,
     front: text("front") as Config["front"],
     frontWorkers: Number(text("front-workers")),
     fanoutPort: Number(text("fanout-port")),
@@ -152,9 +159,23 @@ export function readConfig(values: FlagValues): Config | string {
     release,
     hiddenMetricsFor: hidden === "" ? undefined : release - 1,
     tokenAuthFile: text("token-auth-file"),
+    authn,
     logLevel: levelOf(Number(text("v")), text("log-level")),
     quietLogLevel: text("log-level"),
   };
+  if (config.fanoutPort !== 0 && config.front !== "node" && nodeFrontFlag(config) === undefined) {
+    return "--fanout-port needs --front=node";
+  }
+  return config;
+}
+
+/** The flag that only the node front can do; undefined: none is given. */
+export function nodeFrontFlag({ authn, tls }: Config): string | undefined {
+  if (authn.clientCaFile !== "") return "--client-ca-file";
+  if (authn.requestHeader !== undefined) return "--requestheader-client-ca-file";
+  if (tls.named.length > 0) return "--tls-sni-cert-key";
+  if (tls.ciphers !== "") return "--tls-cipher-suites";
+  return tls.minVersion === "TLSv1.2" ? undefined : "--tls-min-version";
 }
 
 /** A comma-separated list of names. */

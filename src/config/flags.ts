@@ -1,12 +1,13 @@
 // Every flag of the server in one table, and the grammar they are written in (Go's pflag): `--name=value`,
 // `--name value`, `--switch`, `-v=4`. Names and meanings follow the reference where it has the flag.
 import { availableParallelism } from "node:os";
+import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import { gatesText } from "./gates.ts";
 import { limits } from "./limits.ts";
 
 /** What a flag takes. */
-export type FlagType = "bool" | "string" | "int" | "duration" | "map";
+export type FlagType = "bool" | "string" | "int" | "duration" | "map" | "list";
 
 /** One flag. */
 export interface Flag {
@@ -59,13 +60,16 @@ export const flags = [
     default: "",
     help: "PEM file of the private key that belongs to --tls-cert-file.",
   },
+  ...tlsFlags,
   {
     name: "front",
     group: "Serving",
     type: "string",
     default: "auto",
     choices: ["auto", "uws", "node"],
-    help: "HTTP implementation: uws is the fast one; node takes request lines beyond 1 KiB; auto is uws where it loads.",
+    help:
+      "HTTP implementation: uws is the fast one; node takes client certificates and request lines beyond 1 KiB; " +
+      "auto is uws where it loads and no other flag needs node.",
   },
   {
     name: "front-workers",
@@ -226,13 +230,7 @@ export const flags = [
     default: "300",
     help: "How long pods that say nothing about it stay on a node that cannot be reached.",
   },
-  {
-    name: "token-auth-file",
-    group: "Authentication",
-    type: "string",
-    default: "",
-    help: 'CSV file of static tokens: token,user,uid,"group1,group2".',
-  },
+  ...authnFlags,
   {
     name: "authorization-mode",
     group: "Authorization",
@@ -269,7 +267,7 @@ export const flags = [
   { name: "version", group: "Help", type: "bool", default: "false", help: "Print the version and exit." },
 ] as const satisfies readonly Flag[];
 
-/** Values as texts, by flag name, defaults filled in; a map flag's occurrences are joined by commas. */
+/** Values as texts, by flag name, defaults filled in; occurrences of a map or list flag are joined by commas. */
 export type FlagValues = ReadonlyMap<string, string>;
 
 /** A mistake on the command line: one line for the operator. */
@@ -298,7 +296,7 @@ export function parseFlags(args: readonly string[], table: readonly Flag[] = fla
     const wrong = checkValue(flag, value);
     if (wrong !== undefined)
       return { fault: `invalid argument ${JSON.stringify(value)} for "--${flag.name}" flag: ${wrong}` };
-    const joins = flag.type === "map" && seen.has(flag.name);
+    const joins = (flag.type === "map" || flag.type === "list") && seen.has(flag.name);
     values.set(flag.name, joins ? `${values.get(flag.name) ?? ""},${value}` : value);
     seen.add(flag.name);
   }
@@ -327,6 +325,8 @@ function checkValue(flag: Flag, value: string): string | undefined {
     }
     case "map":
       return parseMap(value) === undefined ? "it must be key[=true|false], comma-separated" : undefined;
+    case "list":
+      return undefined;
     case "string":
       if (flag.choices !== undefined && !flag.choices.includes(value))
         return `it must be one of ${flag.choices.join(", ")}`;

@@ -83,6 +83,14 @@ export const limits = {
   historyMsMin: 300_000,
   /** Dead records a log keeps, per resource prefix; the limit wins over the five minutes. */
   historyBytesMax: 256 * MiB,
+  /** Certificates a client may send besides its own. */
+  chainCertificatesMax: 10,
+  /** Tokens a front remembers the users of; about 400 bytes each (reference: 32 shards of 4,096 in a process). */
+  tokenCacheMax: 16_384,
+  /** How long the user of a token is remembered (reference: ten seconds). */
+  tokenCacheMsMax: 10_000,
+  /** How often certificate files are looked at for a change. */
+  fileLookMs: 10_000,
   /** Request line plus headers. */
   headBytesMax: 64 * KiB,
   /** Header fields; the uWS build hangs above 48. */

@@ -2,12 +2,27 @@
 // and node.ts.
 import type { Exchange, Handler } from "../request/transport.ts";
 
-/** PEM files of the serving certificate. */
-export interface TlsFiles {
+/** PEM files of a serving certificate. */
+export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
-  /** Bundle that client certificates are verified against; only the node front can use it. */
-  readonly clientCaFile?: string;
+}
+
+/** A serving certificate for some names; a name may begin with `*.`. */
+export interface NamedCertificate extends CertificateFiles {
+  readonly names: readonly string[];
+}
+
+/** How TLS is spoken. All but the files of the one serving certificate is for the node front only. */
+export interface TlsFiles extends CertificateFiles {
+  /** Clients are asked for a certificate; whether it is worth anything is for authentication to say. */
+  readonly asksClients?: boolean;
+  /** `TLSv1.2` or `TLSv1.3`; default: the former. */
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  /** OpenSSL names, by `:`; default: the library's. */
+  readonly ciphers?: string;
+  /** Certificates for clients that ask for these names. */
+  readonly named?: readonly NamedCertificate[];
 }
 
 /** How to listen. */
@@ -40,6 +55,8 @@ export interface Listener {
   readonly pending: number;
   /** Streamed answers under way. */
   readonly streaming: number;
+  /** Reads the certificate files again, for handshakes from now on; a text says why it goes on with the old ones. */
+  reload(): string | undefined;
   /** Takes no further connections; every answer from now on closes its connection. */
   stopAccepting(): void;
   /** Cuts every connection, now and from now on; a shared listening descriptor stays open. */

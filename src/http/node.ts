@@ -4,15 +4,17 @@
 import { constants } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createHttps } from "node:https";
+import { createServer as createHttps, type Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { TLSSocket } from "node:tls";
+import { createSecureContext, type SecureContext, type SecureContextOptions, TLSSocket } from "node:tls";
+import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { asksClose, checkHead, encodeHeaderValue, isHeadFault, isSent } from "./gate.ts";
-import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
+import { type CertificateFiles, handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
+import { presentedBy } from "./peer.ts";
 import { goneStream } from "./streams.ts";
 
 const empty = new Uint8Array(0);
@@ -37,19 +39,37 @@ function serverOptions(headMsMax: number): object {
   };
 }
 
-function tlsOptions(files: TlsFiles, headMsMax: number): object {
+/** What a handshake takes, read from its files. Throws what the file system and the library throw. */
+function contextOptions(files: TlsFiles, { certFile, keyFile }: CertificateFiles): SecureContextOptions {
   return {
-    cert: readFileSync(files.certFile),
-    key: readFileSync(files.keyFile),
-    minVersion: "TLSv1.2",
+    cert: readFileSync(certFile),
+    key: readFileSync(keyFile),
+    minVersion: files.minVersion ?? "TLSv1.2",
+    ...(files.ciphers === undefined ? {} : { ciphers: files.ciphers }),
     // Clients of this API keep no sessions: a ticket is CPU for nothing, and carries an identity past a change of CA.
     secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
-    handshakeTimeout: headMsMax,
-    ...(files.clientCaFile === undefined
-      ? {}
-      : // A certificate that does not verify is no credential; the request may still carry a token.
-        { ca: readFileSync(files.clientCaFile), requestCert: true, rejectUnauthorized: false }),
+    // No authorities: a certificate is verified by who believes it (pki/chain.ts), and a forged one ends no handshake.
+    ...(files.asksClients === true ? { ca: [] } : {}),
   };
+}
+
+function tlsOptions(files: TlsFiles, headMsMax: number): object {
+  const asks = files.asksClients === true ? { requestCert: true, rejectUnauthorized: false } : {};
+  return { ...contextOptions(files, files), ...asks, handshakeTimeout: headMsMax };
+}
+
+function namedContexts(tls: TlsFiles): (readonly [string, SecureContext])[] {
+  return (tls.named ?? []).flatMap((files) => {
+    const context = createSecureContext(contextOptions(tls, files));
+    return files.names.map((name) => [name.toLowerCase(), context] as const);
+  });
+}
+
+/** Whether a name is a pattern's: the same, or one label in place of a leading `*`. */
+function isNamed(name: string, pattern: string): boolean {
+  if (!pattern.startsWith("*.")) return name === pattern;
+  const dot = name.indexOf(".");
+  return dot > 0 && name.slice(dot) === pattern.slice(1);
 }
 
 /** One listener and the exchanges under way on it. */
@@ -60,6 +80,9 @@ class NodeFront implements Listener {
   /** A peer that takes nothing of a whole answer for so long is cut. */
   readonly stallMsMax: number;
   readonly #server: Server;
+  readonly #tls: TlsFiles | undefined;
+  /** What clients that ask for a name are answered with. */
+  #named: readonly (readonly [name: string, context: SecureContext])[] = [];
   readonly #handle: Handler;
   /** Another thread's descriptor: not ours to close. */
   readonly #shared: boolean;
@@ -76,7 +99,8 @@ class NodeFront implements Listener {
     this.stallMsMax = options.stallMsMax ?? limits.stallMsMax;
     const { tls, headMsMax = limits.headMsMax } = options;
     const common = serverOptions(headMsMax);
-    this.#server = tls === undefined ? createHttp(common) : createHttps({ ...common, ...tlsOptions(tls, headMsMax) });
+    this.#tls = tls;
+    this.#server = tls === undefined ? createHttp(common) : this.#createHttps(tls, common, headMsMax);
     // 0 is no limit, where a number would cut headers off silently: the gate counts.
     this.#server.maxHeadersCount = 0;
     this.#server.on("connection", (socket) => {
@@ -88,6 +112,26 @@ class NodeFront implements Listener {
     // For the gate to refuse like any other malformed head.
     this.#server.on("checkExpectation", (req, res) => this.#accept(req, res));
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => this.#malformed(error, socket));
+  }
+
+  #createHttps(tls: TlsFiles, common: object, headMsMax: number): Server {
+    this.#named = namedContexts(tls);
+    const sni = (name: string, found: (error: Error | null, context?: SecureContext) => void): void =>
+      found(null, this.#named.find(([pattern]) => isNamed(name.toLowerCase(), pattern))?.[1]);
+    return createHttps({ ...common, ...tlsOptions(tls, headMsMax), ...(tls.named ? { SNICallback: sni } : {}) });
+  }
+
+  reload(): string | undefined {
+    const tls = this.#tls;
+    if (tls === undefined) return undefined;
+    try {
+      const named = namedContexts(tls);
+      (this.#server as HttpsServer).setSecureContext(contextOptions(tls, tls));
+      this.#named = named;
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
   }
 
   listen({ host, port, fd, reusePort }: ListenOptions): Promise<void> {
@@ -275,10 +319,9 @@ class NodeExchange implements Exchange {
     res.on("error", () => {});
   }
 
-  get certificate(): Uint8Array | undefined {
+  get peer(): PeerCertificates | undefined {
     const { socket } = this.#req;
-    if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
-    return socket.getPeerX509Certificate()?.raw;
+    return socket instanceof TLSSocket ? presentedBy(socket) : undefined;
   }
 
   header(name: string): string | undefined {

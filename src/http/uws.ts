@@ -121,6 +121,11 @@ class UwsFront implements Listener {
     this.#corkedBytes = flushed ? 0 : Math.min(this.#corkedBytes + bytes, corkBytesMax);
   }
 
+  /** The build reads its files once. */
+  reload(): string {
+    return "the uws front takes new certificates with the next start";
+  }
+
   stopAccepting(): void {
     this.closing = true;
     // Also before a thread ends: an open listen socket makes the end of its loop abort the process.
@@ -244,7 +249,7 @@ class UwsExchange implements Exchange {
   readonly query: string;
   /** Empty once the answer is a stream: an idle watch keeps no request. */
   headers: Headers;
-  readonly certificate = undefined;
+  readonly peer = undefined;
   readonly remote: string;
   /** No request may follow on this connection. */
   last = false;

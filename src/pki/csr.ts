@@ -2,6 +2,7 @@
 //
 //   SEQUENCE { info: SEQUENCE { version, subject, publicKey, [0] attributes }, algorithm: SEQUENCE { OID … }, BIT STRING }
 import { createPublicKey, verify } from "node:crypto";
+import { type Element, readElement } from "./der.ts";
 import { nextPemBlock } from "./pem.ts";
 
 const requestType = "CERTIFICATE REQUEST";
@@ -106,26 +107,4 @@ function elementsIn(der: Buffer, { start, end }: Element): Element[] {
     at = element.end;
   }
   return found;
-}
-
-interface Element {
-  readonly tag: number;
-  /** Offset of the element. */
-  readonly at: number;
-  /** Offset of its content. */
-  readonly start: number;
-  readonly end: number;
-}
-
-/** The element at an offset; undefined when it does not fit. */
-function readElement(der: Buffer, at: number): Element | undefined {
-  const tag = der[at];
-  const first = der[at + 1];
-  if (tag === undefined || first === undefined) return undefined;
-  const count = first < 0x80 ? 0 : first & 0x7f;
-  if (count > 4 || first === 0x80) return undefined;
-  let length = count === 0 ? first : 0;
-  for (let index = 0; index < count; index++) length = length * 256 + (der[at + 2 + index] ?? Number.NaN);
-  const start = at + 2 + count;
-  return start + length <= der.length ? { tag, at, start, end: start + length } : undefined;
 }

@@ -1,5 +1,5 @@
-// POSTs that do something to an object instead of storing what was sent: binding a pod to a node, evicting it. Each
-// answers a Status.
+// POSTs that do something instead of storing what was sent: binding a pod to a node, evicting it, signing or reviewing a
+// token. Each answers a Status, or the object that was sent with what came of it.
 
 import { messageOf } from "../api/messages.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -11,23 +11,29 @@ import { type Body, type BodyFormat, readBody, readTyped } from "./body.ts";
 import { evictPod } from "./eviction.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
 import type { ResourceInfo } from "./info.ts";
-import type { WriteRequest, Writers } from "./persist.ts";
+import type { WriteRequest, Writers, Written } from "./persist.ts";
 import { shapeOf } from "./scale.ts";
+import { requestToken } from "./tokenrequest.ts";
+import { reviewToken } from "./tokenreview.ts";
 
 /** Does what a body says to the object a request names; a name that is not in the path is taken from the body. */
-export type Action = (writers: Writers, request: WriteRequest, body: ApiObject) => Promise<Status>;
+export type Action = (writers: Writers, request: WriteRequest, body: ApiObject) => Promise<Written | Status>;
 
-/** Core resources and subresources (empty: the resource itself), and what a POST does there. */
-const table: readonly (readonly [resource: string, subresource: string, act: Action])[] = [
-  ["bindings", "", bindPod],
-  ["pods", "binding", bindPod],
-  ["pods", "eviction", evictPod],
+/** Resources by the first label of their group, subresources (empty: the resource itself), and what a POST does there. */
+const table: readonly (readonly [group: string, resource: string, subresource: string, act: Action])[] = [
+  ["", "bindings", "", bindPod],
+  ["", "pods", "binding", bindPod],
+  ["", "pods", "eviction", evictPod],
+  ["", "serviceaccounts", "token", requestToken],
+  ["authentication", "tokenreviews", "", reviewToken],
 ];
 
 /** What a create of this resource or subresource does; undefined where it creates an object. */
 export function actionOf({ verb, resource, subresource }: ResourceInfo): Action | undefined {
-  if (verb !== "create" || resource.group !== "") return undefined;
-  return table.find(([name, sub]) => name === resource.resource && sub === (subresource?.name ?? ""))?.[2];
+  if (verb !== "create") return undefined;
+  const label = resource.group.split(".", 1)[0];
+  const through = subresource?.name ?? "";
+  return table.find(([group, name, sub]) => name === resource.resource && sub === through && group === label)?.[3];
 }
 
 /** Reads the body of an action; a 400 Status for one that does not fit. */

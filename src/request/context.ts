@@ -1,7 +1,7 @@
 // What a front needs to answer requests: made once per front thread and handed to every stage that asks for its part.
 import type { Identity } from "../api/identity.ts";
 import type { Scheme } from "../api/scheme.ts";
-import type { User } from "../api/user.ts";
+import type { Authentication } from "../authn/table.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import type { Roles, RuleResolver } from "../authz/rules.ts";
 import type { Clock } from "../base/clock.ts";
@@ -13,7 +13,6 @@ import type { ServiceRanges } from "../kinds/ranges.ts";
 import type { Observer } from "../observe/requests.ts";
 import type { StoreClient } from "../storage/client.ts";
 import type { Inflight } from "./inflight.ts";
-import type { Headers } from "./transport.ts";
 
 /** An answer of an endpoint that is no resource. */
 export interface Page {
@@ -36,8 +35,8 @@ export interface Server {
   readonly inflight: Inflight;
   /** Everything but watches is answered by then, milliseconds. */
   readonly requestMsMax: number;
-  /** The user of a request; undefined: no valid credentials. */
-  readonly authenticate: (headers: Headers) => User | undefined;
+  /** Says who sends a request, reviews tokens, and signs those of service accounts. */
+  readonly authn: Authentication;
   /** Decides about every request, and what admission asks. */
   readonly authorizer: Authorizer;
   /** Who holds which rules, for writes of roles and bindings. */

@@ -70,7 +70,8 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
 }
 
 async function answer(server: Server, stages: Stages, route: Route, reply: Reply, book: Book): Promise<void> {
-  const requester = server.authenticate(reply.exchange.headers);
+  const found = server.authn.authenticate(reply.exchange);
+  const requester = found instanceof Promise ? await found : found;
   server.observer.authenticated(requester !== undefined);
   reply.trace.done("authenticate");
   // Only administrators learn where the time goes.

@@ -118,6 +118,8 @@ function makeKind(scheme: Scheme, resource: Resource, subresource: string): Kind
   const { identity } = scheme;
   const ignored = resetFields(resource.resource, subresource, strategyOf(resource, identity).status !== undefined);
   const at = (apiVersion: string): Resource | undefined => {
+    // Kinds of subresources are in no list.
+    if (apiVersion === resource.apiVersion) return resource;
     const slash = apiVersion.indexOf("/");
     const group = slash < 0 ? "" : apiVersion.slice(0, slash);
     const found = scheme.findKind(group, apiVersion.slice(slash + 1), resource.kind);

@@ -7,13 +7,22 @@ import {
   discoveryDocument,
 } from "../api/discovery.ts";
 import { messageOf } from "../api/messages.ts";
-import { isStatus, type Status } from "../api/status.ts";
+import { isStatus, refuse, type Status } from "../api/status.ts";
 import type { Server } from "./context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "./info.ts";
 import { type MediaTypes, negotiateAccept, notOffered } from "./negotiate.ts";
 import { serveOpenApi } from "./openapi.ts";
 import { serveProfile } from "./profiles.ts";
-import { headersOf, type Reply, sendJson, sendNotFoundPage, sendObject, sendStatus, sendText } from "./respond.ts";
+import {
+  headersOf,
+  type Reply,
+  sendJson,
+  sendNotFoundPage,
+  sendObject,
+  sendPublic,
+  sendStatus,
+  sendText,
+} from "./respond.ts";
 import { serveVerbosity } from "./verbosity.ts";
 
 const encoder = new TextEncoder();
@@ -35,6 +44,7 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
     return reads ? sendNegotiated(reply, types, accept, server.version) : sendStatus(reply, methodNotAllowed);
   }
   if (path.startsWith("/version/")) return sendStatus(reply, unknownResource);
+  if (reads && sendIssuer(server, path, reply)) return;
   if (path === "/" || path === "/index.html") return sendNegotiated(reply, types, accept, pathList(server));
   if (reads && sendAggregated(server, path, accept, reply)) return;
   const document = discovery(server, path);
@@ -99,6 +109,24 @@ function sendDocument(reply: Reply, types: MediaTypes, accept: string | undefine
 /** `{"kind":"APIGroupList",…`: every discovery document begins with its kind. */
 function kindOf(document: string): string {
   return document.slice(9, document.indexOf('"', 9));
+}
+
+/** What tells others about the tokens of service accounts (OpenID Connect Discovery 1.0, section 4). */
+function sendIssuer({ authn }: Server, path: string, reply: Reply): boolean {
+  const isKeySet = path === "/openid/v1/jwks";
+  if (!isKeySet && path !== "/.well-known/openid-configuration") return false;
+  const contentType = isKeySet ? "application/jwk-set+json" : "application/json";
+  const text = isKeySet ? authn.accounts.keySet : authn.accounts.configuration;
+  if (takes(reply.exchange.header("accept"), contentType)) sendPublic(reply, contentType, text);
+  else sendStatus(reply, refuse("NotAcceptable", `only the following media types are accepted: ${contentType}`));
+  return true;
+}
+
+/** Whether an Accept header leaves room for a media type. */
+function takes(accept: string | undefined, contentType: string): boolean {
+  if (accept === undefined || accept === "") return true;
+  const types = accept.split(",").map((clause) => clause.split(";", 1)[0]?.trim() ?? "");
+  return types.some((type) => type === contentType || type === "*/*" || type === "application/*");
 }
 
 function sendNegotiated(reply: Reply, types: MediaTypes, accept: string | undefined, json: string): void {

@@ -8,6 +8,7 @@ import type { Resource, Scheme } from "../api/scheme.ts";
 import { badRequest, refuse, Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
+import type { Authentication } from "../authn/table.ts";
 import type { GrantCheck } from "../authz/escalation.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
@@ -42,6 +43,8 @@ export interface Writers extends StoreAccess {
   readonly ranges: ServiceRanges;
   /** Asked about every object that is about to be written. */
   readonly checkGrants: GrantCheck;
+  /** Reviews tokens, and signs those of service accounts. */
+  readonly authn: Pick<Authentication, "review" | "accounts">;
 }
 
 /** One write: what it is about and on whose behalf. */

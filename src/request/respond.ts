@@ -43,6 +43,13 @@ export function sendText(reply: Reply, code: number, text: string, contentType =
   reply.exchange.send(code, headersOf(reply, contentType, safe), text);
 }
 
+/** Sends a JSON document that is the same for everybody, and for the next hour. */
+export function sendPublic(reply: Reply, contentType: string, json: string): void {
+  reply.answered(200, json.length);
+  const cached = ["Cache-Control", "public, max-age=3600"] as const;
+  reply.exchange.send(200, [...reply.extra, cached, ["Content-Type", contentType]], json);
+}
+
 /** The reference's answer for a path nothing is served at. */
 export function sendNotFoundPage(reply: Reply): void {
   sendText(reply, 404, "404 page not found\n");
@@ -57,7 +64,6 @@ export function sendStatus(reply: Reply, status: Status, negotiated?: Accepted):
       : negotiated;
   const retry = status.details?.retryAfterSeconds;
   const more: [string, string][] = retry === undefined || retry === 0 ? [] : [["Retry-After", String(retry)]];
-  if (status.code === 401) more.push(["WWW-Authenticate", "Bearer"]);
   if (accepted.format === "protobuf") return sendBytes(reply, status.code, protoStatus(status), accepted, more);
   sendJson(reply, status.code, encoder.encode(`${statusJson(status)}\n`), accepted, more);
 }

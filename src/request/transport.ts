@@ -1,5 +1,6 @@
 // The seam between HTTP and everything else. No uWS or Node object passes it: a front hands an Exchange to
 // handle() and the server answers through it. One suite (test/http) holds both fronts to this contract.
+import type { PeerCertificates } from "../authn/authenticator.ts";
 
 /** Header names and values, in the order they are sent; names in the case they are sent in. */
 export type Headers = readonly (readonly [name: string, value: string])[];
@@ -33,8 +34,8 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** Every header in order, duplicates kept, names in lower case. */
   readonly headers: Headers;
-  /** The client's certificate chain was verified: DER of the leaf. Undefined on fronts without client certificates. */
-  readonly certificate: Uint8Array | undefined;
+  /** The certificates the client presented, not verified; undefined for none, and on fronts that ask for none. */
+  readonly peer: PeerCertificates | undefined;
   /** Reads the whole body, at most `bytesMax`; "too-large" beyond that, "aborted" when the client went away. */
   body(bytesMax: number): Promise<Uint8Array | "too-large" | "aborted">;
   /** True once the client is gone; answering then does nothing. */

@@ -46,8 +46,8 @@ export function writersOf(server: Server): Writers {
     };
     made.set(server, checks);
   }
-  const { scheme, views, store, clock, ranges } = server;
-  return { scheme, views, store, clock, ranges, ...checks };
+  const { scheme, views, store, clock, ranges, authn } = server;
+  return { scheme, views, store, clock, ranges, authn, ...checks };
 }
 
 /** Serves create, update, patch, delete and deletecollection. */

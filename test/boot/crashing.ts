@@ -20,6 +20,7 @@ const server: FrontServer = {
   families: () => [],
   handshakeFailed: () => {},
   logAt: () => {},
+  reload: () => {},
   gathered: () => {},
   close: () => {
     data.logPort.close();

@@ -40,7 +40,7 @@ async function start(
     config,
     tls,
     authority: "",
-    tokens: [],
+    authn: noMaterial,
     serverAddress: `127.0.0.1:${port}`,
     control: new SharedArrayBuffer(64),
   };
@@ -56,6 +56,8 @@ async function start(
   await fronts.start();
   return { fronts, target: { port, ca: readFileSync(caFile, "utf8") } };
 }
+
+const noMaterial = { tokens: [], accountKeys: "", signingKey: "" };
 
 /** Connects until somebody answers: a front that starts again needs a moment. */
 async function answered(target: Target, path: string): Promise<string> {

@@ -25,6 +25,7 @@ import type { Exchange, Handler, Headers } from "../../src/request/transport.ts"
 import { writersOf } from "../../src/request/writeresource.ts";
 import type { Outcome, StoreClient } from "../../src/storage/client.ts";
 import { type Change, changeTypes } from "../../src/storage/store.ts";
+import { testAuthentication } from "./authn.ts";
 
 /** An answer; `json` is undefined when the body is none. */
 export interface Answer {
@@ -135,7 +136,7 @@ export class InProcess {
       },
       inflight: new Inflight(0, 0),
       requestMsMax: limits.requestMsMax,
-      authenticate: () => this.user,
+      authn: { ...testAuthentication(this.scheme, views, clock), authenticate: () => this.user },
       authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },
       roles: rbac,
       rules: rbac,
@@ -177,7 +178,7 @@ export class InProcess {
         remote: "127.0.0.1:1",
         header: (name) => all.find(([key]) => key === name)?.[1],
         headers: all,
-        certificate: undefined,
+        peer: undefined,
         body: (bytesMax) => Promise.resolve(sent.length > bytesMax ? "too-large" : sent),
         aborted: false,
         onAbort: () => undefined,

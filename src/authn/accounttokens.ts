@@ -1,0 +1,215 @@
+// Who shows a token of a service account. A signature is verified once and remembered; whether the account, pod or secret
+// a token hangs on is still there is asked of the logs at every request, so that a removal counts at once.
+import { timingSafeEqual } from "node:crypto";
+import type { Secret } from "../api/gen/core_v1.ts";
+import type { Identity } from "../api/identity.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { User } from "../api/user.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Objects } from "../cache/objects.ts";
+import {
+  accountGroups,
+  accountUserName,
+  type BoundClaims,
+  type ClaimedObject,
+  legacyIssuer,
+  readBoundClaims,
+  readLegacyClaims,
+} from "./accountclaims.ts";
+import { type Outcome, type Refused, refused, type TokenAuthenticator } from "./authenticator.ts";
+import {
+  audiencesOf,
+  type Claims,
+  leewaySeconds,
+  peekClaims,
+  type TokenTimes,
+  textClaim,
+  timesOf,
+  type VerificationKey,
+  verifyToken,
+} from "./jwt.ts";
+
+/** What the authenticators of both kinds of tokens need. */
+export interface AccountTokens {
+  readonly identity: Identity;
+  readonly objects: Objects;
+  readonly clock: Clock;
+  readonly keys: readonly VerificationKey[];
+  /** Whose bound tokens are believed. */
+  readonly issuers: readonly string[];
+  /** The server's own audiences. */
+  readonly audiences: readonly string[];
+  /** Tokens in secrets end with their secret and account. */
+  readonly lookup: boolean;
+}
+
+const invalidated = "service account token has been invalidated";
+const badSignature = refused("square/go-jose: error in cryptographic primitive");
+const notValid = refused("token could not be validated");
+const expired = refused("token has expired");
+
+/** Knows tokens that are bound to audiences, a time, and perhaps a pod or secret. */
+export function boundTokens(options: AccountTokens): TokenAuthenticator {
+  const issuers = new Set(options.issuers);
+  return {
+    authenticateToken: (token, audiences) => {
+      const peeked = peekClaims(token);
+      if (peeked === undefined || !issuers.has(textClaim(peeked, "iss") ?? "")) return undefined;
+      return verifyBound(options, token, audiences);
+    },
+  };
+}
+
+async function verifyBound(
+  options: AccountTokens,
+  token: string,
+  asked: readonly string[] | undefined,
+): Promise<Outcome> {
+  const claims = await verifyToken(token, options.keys);
+  if (claims === undefined) return badSignature;
+  const audiences = commonAudiences(options, claims, asked);
+  if ("reasons" in audiences) return audiences;
+  const times = timesOf(claims);
+  const bound = readBoundClaims(options.identity, claims);
+  if (times === undefined || bound === undefined) return notValid;
+  const { namespace, account, pod, secret } = bound;
+  const checks = [new Presence(options, "serviceaccounts", namespace, account)];
+  if (secret !== undefined) checks.push(new Presence(options, "secrets", namespace, secret));
+  if (pod !== undefined) checks.push(new Presence(options, "pods", namespace, pod));
+  const fault = (): Refused | undefined => {
+    const now = options.clock.now() / 1000;
+    const early = faultOfTimes(times, now);
+    if (early !== undefined) return early;
+    for (const check of checks) if (!check.holds(now)) return refused(invalidated);
+    return undefined;
+  };
+  return fault() ?? { user: userOf(options.identity, bound), audiences, holds: () => fault() === undefined };
+}
+
+/** The audiences a token and a question have in common. */
+function commonAudiences(
+  { audiences: own }: AccountTokens,
+  claims: Claims,
+  asked: readonly string[] | undefined,
+): readonly string[] | Refused {
+  const named = audiencesOf(claims);
+  if (named === undefined) return notValid;
+  // A token without audiences is for this server.
+  const good = named.length === 0 ? own : named;
+  const wanted = asked ?? own;
+  const common = good.filter((audience) => wanted.includes(audience));
+  if (common.length > 0) return common;
+  return refused(`token audiences ${listOf(good)} is invalid for the target audiences ${listOf(wanted)}`);
+}
+
+function listOf(texts: readonly string[]): string {
+  return `[${texts.map((text) => JSON.stringify(text)).join(" ")}]`;
+}
+
+function faultOfTimes({ from, until }: TokenTimes, now: number): Refused | undefined {
+  if (from > now + leewaySeconds) return notValid;
+  return until < now - leewaySeconds ? expired : undefined;
+}
+
+function userOf(identity: Identity, { namespace, account, pod }: BoundClaims): User {
+  const extra = new Map<string, readonly string[]>();
+  if (pod !== undefined) {
+    const own = identity.spell("authentication.kubernetes.io");
+    extra.set(`${own}/pod-name`, [pod.name]);
+    extra.set(`${own}/pod-uid`, [pod.uid]);
+  }
+  const { name, uid } = account;
+  return { name: accountUserName(namespace, name), uid, groups: accountGroups(namespace), extra };
+}
+
+/** Knows tokens that live in a secret and end with it. */
+export function legacyTokens(options: AccountTokens): TokenAuthenticator {
+  const issuer = legacyIssuer(options.identity);
+  return {
+    authenticateToken: (token, audiences) => {
+      const peeked = peekClaims(token);
+      if (peeked === undefined || textClaim(peeked, "iss") !== issuer) return undefined;
+      return verifyLegacy(options, token, audiences);
+    },
+  };
+}
+
+async function verifyLegacy(
+  options: AccountTokens,
+  token: string,
+  asked: readonly string[] | undefined,
+): Promise<Outcome> {
+  const claims = await verifyToken(token, options.keys);
+  if (claims === undefined) return badSignature;
+  const audiences = commonAudiences(options, claims, asked);
+  if ("reasons" in audiences) return audiences;
+  const times = timesOf(claims);
+  if (times === undefined) return notValid;
+  const legacy = readLegacyClaims(options.identity, claims);
+  if (typeof legacy === "string") return refused(legacy);
+  const { namespace, account, secretName } = legacy;
+  const presence = new Presence(options, "serviceaccounts", namespace, account);
+  const fault = (): Refused | undefined => {
+    const now = options.clock.now() / 1000;
+    const early = faultOfTimes(times, now);
+    if (early !== undefined || !options.lookup) return early;
+    const kept = tokenFault(options.objects, namespace, secretName, token);
+    if (kept !== undefined) return refused(kept);
+    return presence.holds(now) ? undefined : refused(invalidated);
+  };
+  const bound = { namespace, account, pod: undefined, secret: undefined, warnAfter: undefined };
+  return fault() ?? { user: userOf(options.identity, bound), audiences, holds: () => fault() === undefined };
+}
+
+/** Whether a secret still holds the token; a text says that it does not. */
+function tokenFault(objects: Objects, namespace: string, name: string, token: string): string | undefined {
+  const secret = objects.table<ApiObject & Secret>("", "v1", "secrets").get(namespace, name);
+  if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return "Token has been invalidated";
+  const kept = Buffer.from(secret.data?.get("token") ?? "", "base64");
+  const shown = Buffer.from(token);
+  return kept.length === shown.length && timingSafeEqual(kept, shown)
+    ? undefined
+    : "Token does not match server's copy";
+}
+
+/** Whether the object a token names is there, with the uid it names. Looked up every time, decoded when it changed. */
+class Presence {
+  readonly #objects: Objects;
+  readonly #resource: string;
+  readonly #namespace: string;
+  readonly #claimed: ClaimedObject;
+  /** Revision of the record that was looked at last. */
+  #revision = -1;
+  /** What that look found: seconds since 1970 after which the object counts as gone. */
+  #goneAfter = 0;
+
+  constructor({ objects }: AccountTokens, resource: string, namespace: string, claimed: ClaimedObject) {
+    this.#objects = objects;
+    this.#resource = resource;
+    this.#namespace = namespace;
+    this.#claimed = claimed;
+  }
+
+  holds(now: number): boolean {
+    const view = this.#objects.view("", "v1", this.#resource);
+    if (view === undefined) return false;
+    view.drain();
+    const { name } = this.#claimed;
+    const at = view.get(this.#namespace, name);
+    if (at === 0) return false;
+    const revision = view.revisionOf(at);
+    if (revision !== this.#revision) {
+      this.#goneAfter = this.#look();
+      this.#revision = revision;
+    }
+    return now <= this.#goneAfter;
+  }
+
+  #look(): number {
+    const object = this.#objects.read("", "v1", this.#resource, this.#namespace, this.#claimed.name);
+    if (object === undefined || object.metadata.uid !== this.#claimed.uid) return Number.NEGATIVE_INFINITY;
+    const { deletionTimestamp } = object.metadata;
+    if (deletionTimestamp === undefined) return Number.POSITIVE_INFINITY;
+    return Date.parse(deletionTimestamp) / 1000 + leewaySeconds;
+  }
+}

@@ -1,0 +1,169 @@
+// What every way of proving who one is has in common: credentials go in, a user, a refusal or nothing comes out. How
+// several are put in order, and what is added to their answers, is here too (reference: union, group adder, anonymous).
+import type { X509Certificate } from "node:crypto";
+import type { User } from "../api/user.ts";
+
+/** Header fields in order, names in lower case. */
+export type Headers = readonly (readonly [name: string, value: string])[];
+
+/** The certificates a client presented in its handshake; one object for the life of a connection. */
+export interface PeerCertificates {
+  /** The client's own first, then what it sent along. Nobody has verified them; the client has its own one's key. */
+  readonly chain: readonly X509Certificate[];
+}
+
+/** What a request shows of its sender. An Exchange is one. */
+export interface Credentials {
+  readonly headers: Headers;
+  /** Undefined: none were presented. */
+  readonly peer: PeerCertificates | undefined;
+}
+
+/** Somebody proved who they are. */
+export interface Accepted {
+  readonly user: User;
+  /** The audiences a token is good for, among those asked for; undefined where nobody asked. */
+  readonly audiences?: readonly string[] | undefined;
+  /** Whether it still holds, where that can be told at once; who keeps the answer asks before each use. */
+  readonly holds?: () => boolean;
+}
+
+/** Credentials that are wrong. The reasons go to a TokenReview and never hold what was presented. */
+export interface Refused {
+  readonly reasons: readonly string[];
+}
+
+/** What came of credentials; undefined: there are none of this kind. */
+export type Outcome = Accepted | Refused | undefined;
+
+/** One way of proving who one is, or several in order. Answers at once where it can; never rejects. */
+export interface Authenticator {
+  authenticate(credentials: Credentials): Outcome | Promise<Outcome>;
+}
+
+/** The same for a bearer token; `audiences` undefined: the server's own, and the answer needs to name none. */
+export interface TokenAuthenticator {
+  authenticateToken(token: string, audiences: readonly string[] | undefined): Outcome | Promise<Outcome>;
+}
+
+/** Group of everybody who showed valid credentials. */
+export const authenticatedGroup = "system:authenticated";
+const unauthenticatedGroup = "system:unauthenticated";
+
+/** Who shows no credentials, where that is allowed. */
+export const anonymous: User = {
+  name: "system:anonymous",
+  uid: "",
+  groups: [unauthenticatedGroup],
+  extra: new Map(),
+};
+
+/** Whether somebody proved who they are. */
+export function isAccepted(outcome: Outcome): outcome is Accepted {
+  return outcome !== undefined && "user" in outcome;
+}
+
+/** A refusal for one reason. */
+export function refused(reason: string): Refused {
+  return { reasons: [reason] };
+}
+
+/** The text of several reasons: each once, in brackets when there is more than one (reference: aggregated errors). */
+export function reasonText({ reasons }: Refused): string {
+  const unique = [...new Set(reasons)];
+  return unique.length === 1 ? (unique[0] ?? "") : `[${unique.join(", ")}]`;
+}
+
+/** Asks one after the other; the first that accepts decides, and reasons of the others are kept until the end. */
+export function firstAccepted<T>(
+  list: readonly T[],
+  ask: (one: T) => Outcome | Promise<Outcome>,
+): Outcome | Promise<Outcome> {
+  return askFrom(list, 0, [], ask);
+}
+
+function askFrom<T>(
+  list: readonly T[],
+  from: number,
+  reasons: readonly string[],
+  ask: (one: T) => Outcome | Promise<Outcome>,
+): Outcome | Promise<Outcome> {
+  let gathered = reasons;
+  for (let index = from; index < list.length; index++) {
+    const outcome = ask(list[index] as T);
+    if (outcome instanceof Promise) {
+      const before = gathered;
+      return outcome.then((late) => {
+        if (isAccepted(late)) return late;
+        return askFrom(list, index + 1, late === undefined ? before : [...before, ...late.reasons], ask);
+      });
+    }
+    if (isAccepted(outcome)) return outcome;
+    if (outcome !== undefined) gathered = [...gathered, ...outcome.reasons];
+  }
+  return gathered.length === 0 ? undefined : { reasons: gathered };
+}
+
+/** Several authenticators in order. */
+export function union(authenticators: readonly Authenticator[]): Authenticator {
+  return { authenticate: (credentials) => firstAccepted(authenticators, (one) => one.authenticate(credentials)) };
+}
+
+/** Several token authenticators in order. */
+export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
+  return {
+    authenticateToken: (token, audiences) =>
+      firstAccepted(authenticators, (one) => one.authenticateToken(token, audiences)),
+  };
+}
+
+/** Tokens that know nothing of audiences are good for the server's own (`implicit`) and for no other. */
+export function audienceAgnostic(inner: TokenAuthenticator, implicit: readonly string[]): TokenAuthenticator {
+  return {
+    authenticateToken: (token, audiences) => {
+      if (audiences === undefined) return inner.authenticateToken(token, undefined);
+      const common = implicit.filter((audience) => audiences.includes(audience));
+      if (common.length === 0) return undefined;
+      return mapOutcome(inner.authenticateToken(token, undefined), (found) =>
+        isAccepted(found) ? { ...found, audiences: common } : found,
+      );
+    },
+  };
+}
+
+/** Applies a function to an outcome now or when it is there. */
+export function mapOutcome(
+  outcome: Outcome | Promise<Outcome>,
+  change: (outcome: Outcome) => Outcome,
+): Outcome | Promise<Outcome> {
+  return outcome instanceof Promise ? outcome.then(change) : change(outcome);
+}
+
+/** Adds `system:authenticated` to everybody who is accepted. */
+export function withAuthenticatedGroup(inner: Authenticator): Authenticator {
+  // Accepted outcomes are kept by caches: the addition is made once for each.
+  const known = new WeakMap<Accepted, Accepted>();
+  const add = (outcome: Outcome): Outcome => {
+    if (!isAccepted(outcome)) return outcome;
+    let added = known.get(outcome);
+    if (added === undefined) known.set(outcome, (added = addGroup(outcome)));
+    return added;
+  };
+  return { authenticate: (credentials) => mapOutcome(inner.authenticate(credentials), add) };
+}
+
+function addGroup(accepted: Accepted): Accepted {
+  const { name, groups } = accepted.user;
+  if (name === anonymous.name || groups.includes(authenticatedGroup) || groups.includes(unauthenticatedGroup)) {
+    return accepted;
+  }
+  return { ...accepted, user: { ...accepted.user, groups: [...groups, authenticatedGroup] } };
+}
+
+const anonymousAccepted: Accepted = { user: anonymous };
+
+/** Who shows nothing is anonymous; who shows something wrong is refused, never anonymous. */
+export function withAnonymous(inner: Authenticator): Authenticator {
+  const fall = (outcome: Outcome): Outcome => outcome ?? anonymousAccepted;
+  return { authenticate: (credentials) => mapOutcome(inner.authenticate(credentials), fall) };
+}

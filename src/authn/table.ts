@@ -1,0 +1,166 @@
+// Every way of proving who one is, in the order they are asked: certificates of proxies, certificates of users, bearer
+// tokens (static, service account, bootstrap), then nobody in particular. The same on every front thread.
+import type { Identity } from "../api/identity.ts";
+import type { User } from "../api/user.ts";
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Objects } from "../cache/objects.ts";
+import type { AuthnConfig } from "../config/authnflags.ts";
+import { limits } from "../config/limits.ts";
+import { Bundle } from "../pki/bundle.ts";
+import { defaultIssuer } from "./accountclaims.ts";
+import { createSigner, discoveryConfiguration, keySetDocument, type TokenSigner } from "./accountkeys.ts";
+import { boundTokens, legacyTokens } from "./accounttokens.ts";
+import {
+  type Authenticator,
+  audienceAgnostic,
+  type Credentials,
+  isAccepted,
+  type Outcome,
+  type TokenAuthenticator,
+  tokenUnion,
+  union,
+  withAnonymous,
+  withAuthenticatedGroup,
+} from "./authenticator.ts";
+import { bearerAuthenticator, invalidToken, protocolAuthenticator } from "./bearer.ts";
+import { bootstrapTokens } from "./bootstraptokens.ts";
+import { certificateAuthenticator } from "./certificates.ts";
+import { parsePublicKeys } from "./jwt.ts";
+import { requestHeaderAuthenticator } from "./requestheader.ts";
+import { cacheTokens } from "./tokencache.ts";
+import { staticTokens, type TokenUser } from "./tokens.ts";
+
+/** What main found in files for the fronts: plain data. Checked before any thread starts. */
+export interface AuthnMaterial {
+  readonly tokens: readonly TokenUser[];
+  /** PEM: every key a service account token may be signed with, the signing one's public half included. */
+  readonly accountKeys: string;
+  /** PEM: the private key that signs. */
+  readonly signingKey: string;
+}
+
+/** What authentication is made of. */
+export interface AuthnOptions {
+  readonly config: AuthnConfig;
+  readonly material: AuthnMaterial;
+  readonly identity: Identity;
+  readonly objects: Objects;
+  readonly clock: Clock;
+  /** `host:port` others reach this server at. */
+  readonly serverAddress: string;
+}
+
+/** What signs tokens of service accounts, and by which rules. */
+export interface AccountIssuer {
+  readonly signer: TokenSigner;
+  /** The issuer of new tokens. */
+  readonly issuer: string;
+  /** The audiences of tokens that ask for none. */
+  readonly audiences: readonly string[];
+  /** 0: no limit. */
+  readonly lifetimeSecondsMax: number;
+  /** Tokens injected into pods live longer than they say. */
+  readonly extends: boolean;
+  /** `/.well-known/openid-configuration`, as JSON. */
+  readonly configuration: string;
+  /** `/openid/v1/jwks`, as JSON. */
+  readonly keySet: string;
+}
+
+/** Authentication of one front. */
+export interface Authentication {
+  /** The user of a request; undefined: no valid credentials. At once for everybody who is known. */
+  authenticate(credentials: Credentials): User | undefined | Promise<User | undefined>;
+  /** Whose a token is, for the audiences (empty: the server's own); a refusal says why nobody's. */
+  review(token: string, audiences: readonly string[]): Promise<Exclude<Outcome, undefined>>;
+  readonly accounts: AccountIssuer;
+  /** Looks at the files of authorities again; texts say what is wrong with them. */
+  reload(): string[];
+}
+
+/** Puts the authenticators together. */
+export function createAuthentication(options: AuthnOptions): Authentication {
+  const { config, clock } = options;
+  const accounts = issuerOf(options);
+  const bundles: Bundle[] = [];
+  const bundleOf = (path: string): Bundle => {
+    const bundle = new Bundle(path);
+    bundles.push(bundle);
+    return bundle;
+  };
+  const tokens = cacheTokens(tokenUnion(tokenAuthenticators(options, accounts)), clock, limits.tokenCacheMsMax);
+  const known: Authenticator[] = [];
+  if (config.requestHeader !== undefined) {
+    known.push(requestHeaderAuthenticator(config.requestHeader, bundleOf(config.requestHeader.caFile), clock));
+  }
+  if (config.clientCaFile !== "") known.push(certificateAuthenticator(bundleOf(config.clientCaFile), clock));
+  const protocolPrefix = options.identity.spell("base64url.bearer.authorization.k8s.io.");
+  known.push(bearerAuthenticator(tokens), protocolAuthenticator(tokens, protocolPrefix));
+  const named = withAuthenticatedGroup(union(known));
+  const whole = config.anonymous ? withAnonymous(named) : named;
+  return {
+    authenticate: (credentials) => {
+      const outcome = whole.authenticate(credentials);
+      return outcome instanceof Promise ? outcome.then(userOf) : userOf(outcome);
+    },
+    review: reviewer(tokens, accounts.audiences),
+    accounts,
+    reload: () => bundles.flatMap((bundle) => describe(bundle.path, bundle.reload())),
+  };
+}
+
+function userOf(outcome: Outcome): User | undefined {
+  return isAccepted(outcome) ? outcome.user : undefined;
+}
+
+function describe(path: string, fault: string | undefined): string[] {
+  return fault === undefined ? [] : [`${path}: ${fault}`];
+}
+
+/** Static, then service accounts, then bootstrap: local ones first, as the reference has them. */
+function tokenAuthenticators(options: AuthnOptions, { audiences }: AccountIssuer): TokenAuthenticator[] {
+  const { config, material, identity, objects, clock } = options;
+  const keys = parsePublicKeys(material.accountKeys);
+  assert(typeof keys !== "string", "Main checked the keys of service accounts");
+  const issuers = config.accounts.issuers.length > 0 ? config.accounts.issuers : [defaultIssuer(identity)];
+  const accounts = { identity, objects, clock, keys, issuers, audiences, lookup: config.accounts.lookup };
+  const list = [
+    audienceAgnostic(staticTokens(material.tokens), audiences),
+    legacyTokens(accounts),
+    boundTokens(accounts),
+  ];
+  if (config.bootstrapTokens) list.push(audienceAgnostic(bootstrapTokens(identity, objects, clock), audiences));
+  return list;
+}
+
+function issuerOf({ config, material, identity, serverAddress }: AuthnOptions): AccountIssuer {
+  const { issuers, keySetUrl, lifetimeSecondsMax, extends: extended } = config.accounts;
+  const signer = createSigner(material.signingKey);
+  const keys = parsePublicKeys(material.accountKeys);
+  assert(typeof signer !== "string", "Main checked the signing key");
+  assert(typeof keys !== "string", "Main checked the keys of service accounts");
+  const issuer = issuers[0] ?? defaultIssuer(identity);
+  const own = issuers.length > 0 ? issuers : [issuer];
+  const url = keySetUrl === "" ? `https://${serverAddress}/openid/v1/jwks` : keySetUrl;
+  return {
+    signer,
+    issuer,
+    audiences: config.audiences.length > 0 ? config.audiences : own,
+    lifetimeSecondsMax,
+    extends: extended,
+    configuration: discoveryConfiguration(issuer, url, keys),
+    keySet: keySetDocument(keys),
+  };
+}
+
+/** Asks the token authenticators alone; what they have no answer for is an invalid token, first of all (reference). */
+function reviewer(tokens: TokenAuthenticator, own: readonly string[]): Authentication["review"] {
+  return async (token, audiences) => {
+    const asked = audiences.length > 0 ? audiences : own;
+    const one = withAuthenticatedGroup({ authenticate: () => tokens.authenticateToken(token, asked) });
+    const outcome = await one.authenticate({ headers: [], peer: undefined });
+    if (isAccepted(outcome)) return outcome;
+    return { reasons: [...invalidToken.reasons, ...(outcome?.reasons ?? [])] };
+  };
+}

@@ -1,0 +1,63 @@
+// Remembers who a bearer token belongs to for a short time (reference: token cache; ten seconds for right ones, nothing
+// for wrong ones). Keys are hashes under a key of this thread, over the token's length, the token and the audiences:
+// neither memory nor the time of a look-up tells a token, and one audience's answer is never another's.
+import { createHash, randomBytes } from "node:crypto";
+import type { Clock } from "../base/clock.ts";
+import { limits } from "../config/limits.ts";
+import { type Accepted, isAccepted, type Outcome, type TokenAuthenticator } from "./authenticator.ts";
+
+interface Entry {
+  readonly accepted: Accepted;
+  /** On the monotonic clock. */
+  readonly until: number;
+}
+
+/** Remembers what `inner` accepts for `ttlMs`; equal questions under way at once are asked once. */
+export function cacheTokens(inner: TokenAuthenticator, clock: Clock, ttlMs: number): TokenAuthenticator {
+  const secret = randomBytes(32);
+  // In the order they were made, which is the order they end in.
+  const entries = new Map<string, Entry>();
+  const underWay = new Map<string, Promise<Outcome>>();
+
+  const keep = (key: string, outcome: Outcome): Outcome => {
+    if (!isAccepted(outcome)) return outcome;
+    if (entries.size >= limits.tokenCacheMax) dropSome(entries, clock.monotonic());
+    entries.set(key, { accepted: outcome, until: clock.monotonic() + ttlMs });
+    return outcome;
+  };
+
+  return {
+    authenticateToken: (token, audiences) => {
+      const key = keyOf(secret, token, audiences);
+      const entry = entries.get(key);
+      if (entry !== undefined) {
+        if (clock.monotonic() < entry.until && entry.accepted.holds?.() !== false) return entry.accepted;
+        entries.delete(key);
+      }
+      const waiting = underWay.get(key);
+      if (waiting !== undefined) return waiting;
+      const outcome = inner.authenticateToken(token, audiences);
+      if (!(outcome instanceof Promise)) return keep(key, outcome);
+      const kept = outcome.then((late) => keep(key, late)).finally(() => underWay.delete(key));
+      underWay.set(key, kept);
+      return kept;
+    },
+  };
+}
+
+function keyOf(secret: Uint8Array, token: string, audiences: readonly string[] | undefined): string {
+  const hash = createHash("sha256").update(secret);
+  if (audiences === undefined) return hash.update(token).digest("base64");
+  // A key of the other form never has this prefix: headers hold no NUL.
+  return hash.update(`\0${token.length}\0${token}\0${JSON.stringify(audiences)}`).digest("base64");
+}
+
+/** Makes room: what has ended first, else the oldest. */
+function dropSome(entries: Map<string, Entry>, now: number): void {
+  let dropped = 0;
+  for (const [key, { until }] of entries) {
+    if (until > now && dropped > 0) return;
+    entries.delete(key);
+    dropped += 1;
+  }
+}

@@ -1,0 +1,338 @@
+// The flags of authentication and of TLS beyond the one certificate: names, defaults and rules are the reference's.
+import { parseDuration } from "./duration.ts";
+import type { Flag, FlagValues } from "./flags.ts";
+
+const group = "Authentication";
+
+/** Flags that say how TLS is spoken. */
+export const tlsFlags = [
+  {
+    name: "tls-min-version",
+    group: "Serving",
+    type: "string",
+    default: "",
+    choices: ["", "VersionTLS12", "VersionTLS13"],
+    help: "Lowest version of TLS; default VersionTLS12. The node front only.",
+  },
+  {
+    name: "tls-cipher-suites",
+    group: "Serving",
+    type: "list",
+    default: "",
+    help: "Cipher suites of TLS 1.2 by their IANA names, comma-separated; default: the library's. The node front only.",
+  },
+  {
+    name: "tls-sni-cert-key",
+    group: "Serving",
+    type: "list",
+    default: "",
+    help:
+      "Certificate and key for clients that ask for other names: cert.pem,key.pem or cert.pem,key.pem:name,*.name; " +
+      "may be repeated. The node front only.",
+  },
+] as const satisfies readonly Flag[];
+
+/** Flags that say how users are recognized. */
+export const authnFlags = [
+  {
+    name: "anonymous-auth",
+    group,
+    type: "bool",
+    default: "true",
+    help: "Serve requests without credentials as system:anonymous; never with --authorization-mode=AlwaysAllow. Wrong ones get 401.",
+  },
+  {
+    name: "token-auth-file",
+    group,
+    type: "string",
+    default: "",
+    help: 'CSV file of static tokens: token,user,uid,"group1,group2".',
+  },
+  {
+    name: "client-ca-file",
+    group,
+    type: "string",
+    default: "",
+    help: "PEM file of authorities; who presents a certificate under one is the user of its common name, in the groups of its organizations. Needs the node front.",
+  },
+  {
+    name: "enable-bootstrap-token-auth",
+    group,
+    type: "bool",
+    default: "false",
+    help: "Take secrets of the bootstrap token type in the system namespace as tokens.",
+  },
+  {
+    name: "api-audiences",
+    group,
+    type: "list",
+    default: "",
+    help: "Audiences of this server; default: the issuers of service account tokens.",
+  },
+  {
+    name: "service-account-key-file",
+    group,
+    type: "list",
+    default: "",
+    help: "PEM files of RSA or ECDSA keys, public or private, that service account tokens are verified with; may be repeated. The signing key always is one.",
+  },
+  {
+    name: "service-account-signing-key-file",
+    group,
+    type: "string",
+    default: "",
+    help: "PEM file of the private key that signs service account tokens; without it one is made in the data directory.",
+  },
+  {
+    name: "service-account-issuer",
+    group,
+    type: "list",
+    default: "",
+    help: "Issuers of service account tokens; may be repeated, the first one signs. Default: https://<identity>.default.svc.",
+  },
+  {
+    name: "service-account-jwks-uri",
+    group,
+    type: "string",
+    default: "",
+    help: "URL of the key set in the discovery document; default: /openid/v1/jwks on this server.",
+  },
+  {
+    name: "service-account-lookup",
+    group,
+    type: "bool",
+    default: "true",
+    help: "Tokens that live in secrets end with their secret and their service account.",
+  },
+  {
+    name: "service-account-max-token-expiration",
+    group,
+    type: "duration",
+    default: "0s",
+    min: 0,
+    max: 2 ** 32 * 1000,
+    help: "Longest life of a requested token; longer requests are shortened. 0 is no limit, else at least 1h.",
+  },
+  {
+    name: "service-account-extend-token-expiration",
+    group,
+    type: "bool",
+    default: "true",
+    help: "Let tokens that were injected into pods live a year, and note their use after the time that was asked for.",
+  },
+  {
+    name: "requestheader-client-ca-file",
+    group,
+    type: "string",
+    default: "",
+    help: "PEM file of authorities of proxies that may name the user in headers. Needs the node front.",
+  },
+  {
+    name: "requestheader-allowed-names",
+    group,
+    type: "list",
+    default: "",
+    help: "Common names of the certificates of such proxies; empty: any under the authorities.",
+  },
+  {
+    name: "requestheader-username-headers",
+    group,
+    type: "list",
+    default: "",
+    help: "Headers that name the user, the first with a value wins; as X-Remote-User.",
+  },
+  {
+    name: "requestheader-group-headers",
+    group,
+    type: "list",
+    default: "",
+    help: "Headers that name groups, all values count; as X-Remote-Group.",
+  },
+  {
+    name: "requestheader-extra-headers-prefix",
+    group,
+    type: "list",
+    default: "",
+    help: "Beginnings of headers that hold extra attributes; as X-Remote-Extra-.",
+  },
+] as const satisfies readonly Flag[];
+
+/** Which headers of which proxies name users. */
+export interface RequestHeaderConfig {
+  readonly caFile: string;
+  readonly allowed: readonly string[];
+  readonly username: readonly string[];
+  readonly group: readonly string[];
+  readonly extraPrefix: readonly string[];
+}
+
+/** What service account tokens are made and believed by. */
+export interface AccountsConfig {
+  readonly keyFiles: readonly string[];
+  /** Empty: made in the data directory. */
+  readonly signingKeyFile: string;
+  /** Empty: the identity's. */
+  readonly issuers: readonly string[];
+  /** Empty: on this server. */
+  readonly keySetUrl: string;
+  readonly lookup: boolean;
+  /** 0: no limit. */
+  readonly lifetimeSecondsMax: number;
+  readonly extends: boolean;
+}
+
+/** How users are recognized. */
+export interface AuthnConfig {
+  readonly anonymous: boolean;
+  /** Empty: none. */
+  readonly clientCaFile: string;
+  readonly requestHeader: RequestHeaderConfig | undefined;
+  readonly bootstrapTokens: boolean;
+  /** Empty: the issuers. */
+  readonly audiences: readonly string[];
+  readonly accounts: AccountsConfig;
+}
+
+/** How TLS is spoken, beside the one certificate. */
+export interface TlsConfig {
+  readonly minVersion: "TLSv1.2" | "TLSv1.3";
+  /** OpenSSL names by `:`; empty: the library's. */
+  readonly ciphers: string;
+  readonly named: readonly NamedFiles[];
+}
+
+/** A certificate, its key and the names it is for; no names: those in it. */
+export interface NamedFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly names: readonly string[];
+}
+
+/** The items of a list flag. */
+export function readList(list: string): string[] {
+  return list
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+/** Reads the flags of authentication. Returns the one line to print when they contradict each other. */
+export function readAuthn(values: FlagValues): AuthnConfig | string {
+  const text = (name: string): string => values.get(name) ?? "";
+  const list = (name: string): string[] => readList(text(name));
+  const accounts = readAccounts(values);
+  if (typeof accounts === "string") return accounts;
+  const requestHeader = readRequestHeader(values);
+  if (typeof requestHeader === "string") return requestHeader;
+  // The reference, too: where everybody may do everything, nobody is let in without a name.
+  const modes = readList(values.get("authorization-mode") ?? "AlwaysAllow");
+  return {
+    anonymous: isTrue(text("anonymous-auth")) && !modes.includes("AlwaysAllow"),
+    clientCaFile: text("client-ca-file"),
+    requestHeader,
+    bootstrapTokens: isTrue(text("enable-bootstrap-token-auth")),
+    audiences: list("api-audiences"),
+    accounts,
+  };
+}
+
+function isTrue(text: string): boolean {
+  return /^(?:1|t|true)$/i.test(text);
+}
+
+function readAccounts(values: FlagValues): AccountsConfig | string {
+  const text = (name: string): string => values.get(name) ?? "";
+  const issuers = readList(text("service-account-issuer"));
+  for (const issuer of issuers) {
+    // RFC 7519 2: a text with a colon is a URI.
+    if (issuer.includes(":") && !URL.canParse(issuer)) {
+      return `--service-account-issuer ${JSON.stringify(issuer)} contained a ':' but is not a valid URL`;
+    }
+  }
+  const lifetimeMsMax = milliseconds(text("service-account-max-token-expiration"));
+  if (lifetimeMsMax !== 0 && lifetimeMsMax < 3_600_000) {
+    return "--service-account-max-token-expiration must be 0 or at least 1h";
+  }
+  return {
+    keyFiles: readList(text("service-account-key-file")),
+    signingKeyFile: text("service-account-signing-key-file"),
+    issuers,
+    keySetUrl: text("service-account-jwks-uri"),
+    lookup: isTrue(text("service-account-lookup")),
+    lifetimeSecondsMax: Math.floor(lifetimeMsMax / 1000),
+    extends: isTrue(text("service-account-extend-token-expiration")),
+  };
+}
+
+function milliseconds(text: string): number {
+  return parseDuration(text) ?? 0;
+}
+
+function readRequestHeader(values: FlagValues): RequestHeaderConfig | undefined | string {
+  const list = (name: string): string[] => readList(values.get(`requestheader-${name}`) ?? "");
+  const caFile = values.get("requestheader-client-ca-file") ?? "";
+  const username = list("username-headers");
+  if (caFile === "") {
+    return username.length === 0 ? undefined : "--requestheader-username-headers needs --requestheader-client-ca-file";
+  }
+  if (username.length === 0) return "--requestheader-client-ca-file needs --requestheader-username-headers";
+  const group = list("group-headers");
+  const extraPrefix = list("extra-headers-prefix");
+  for (const name of [...username, ...group, ...extraPrefix]) {
+    if (!/^[A-Za-z0-9-]+$/.test(name)) return `--requestheader: ${JSON.stringify(name)} is no header name`;
+  }
+  return { caFile, allowed: list("allowed-names"), username, group, extraPrefix };
+}
+
+/** Reads the flags of TLS. Returns the one line to print when they cannot be. */
+export function readTls(values: FlagValues): TlsConfig | string {
+  const ciphers: string[] = [];
+  for (const name of readList(values.get("tls-cipher-suites") ?? "")) {
+    const known = cipherNames.get(name);
+    if (known === undefined) return `--tls-cipher-suites: there is no ${JSON.stringify(name)}`;
+    ciphers.push(known);
+  }
+  const named = readNamed(values.get("tls-sni-cert-key") ?? "");
+  if (typeof named === "string") return named;
+  const minVersion = values.get("tls-min-version") === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2";
+  return { minVersion, ciphers: ciphers.join(":"), named };
+}
+
+/** `cert,key[:name,name]`, several joined by commas: a part with a colon ends a pair and begins its names. */
+function readNamed(text: string): NamedFiles[] | string {
+  const found: { certFile: string; keyFile: string; names: string[] }[] = [];
+  const parts = readList(text);
+  for (let at = 0; at < parts.length; ) {
+    const certFile = parts[at] ?? "";
+    const second = parts[at + 1];
+    if (second === undefined) return "--tls-sni-cert-key: expected a certificate and a key, separated by a comma";
+    const colon = second.indexOf(":");
+    const names = colon < 0 ? [] : [second.slice(colon + 1)];
+    at += 2;
+    // Names have no slash and no ending of a file.
+    while (colon >= 0 && at < parts.length && !/[/]|\.(?:pem|crt|cer|key)$/.test(parts[at] ?? "")) {
+      names.push(parts[at++] ?? "");
+    }
+    found.push({ certFile, keyFile: colon < 0 ? second : second.slice(0, colon), names: names.filter(Boolean) });
+  }
+  return found;
+}
+
+/** Cipher suites by IANA and OpenSSL name: those of TLS 1.2 with forward secrecy; those of TLS 1.3 are always there. */
+const cipherNames: ReadonlyMap<string, string> = new Map([
+  ["TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"],
+  ["TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"],
+  ["TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256"],
+  ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"],
+  ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
+  ["TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"],
+  ["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384"],
+  ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"],
+  ["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305"],
+  ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305"],
+  ["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+  ["TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "ECDHE-ECDSA-AES128-SHA"],
+  ["TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA"],
+  ["TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "ECDHE-ECDSA-AES256-SHA"],
+  ["TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA-AES256-SHA"],
+]);

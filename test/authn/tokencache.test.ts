@@ -1,0 +1,86 @@
+// The cache of tokens: right answers for ten seconds, wrong ones not at all, and never one for another (ATTACKS E11).
+import t from "tap";
+import { type Outcome, refused, type TokenAuthenticator } from "../../src/authn/authenticator.ts";
+import { cacheTokens } from "../../src/authn/tokencache.ts";
+import { limits } from "../../src/config/limits.ts";
+
+function setting(answer: (token: string, audiences: readonly string[] | undefined) => Outcome | Promise<Outcome>) {
+  const state = { now: 0, asked: 0 };
+  const inner: TokenAuthenticator = {
+    authenticateToken: (token, audiences) => {
+      state.asked++;
+      return answer(token, audiences);
+    },
+  };
+  const cache = cacheTokens(inner, { now: () => 0, monotonic: () => state.now }, 10_000);
+  return { state, ask: (token: string, ...audiences: string[][]) => cache.authenticateToken(token, audiences[0]) };
+}
+
+const user = (name: string) => ({ name, uid: "", groups: [], extra: new Map() });
+
+t.test("right answers are kept for their time, at once", (t) => {
+  const { state, ask } = setting((token) => ({ user: user(token) }));
+  for (const now of [0, 9_999]) {
+    state.now = now;
+    t.same(ask("a"), { user: user("a") });
+  }
+  t.equal(state.asked, 1);
+  state.now = 10_000;
+  void ask("a");
+  t.equal(state.asked, 2);
+  t.end();
+});
+
+t.test("wrong answers are not kept", async (t) => {
+  const { state, ask } = setting((token) => (token === "late" ? Promise.resolve(refused("no")) : refused("no")));
+  void ask("a");
+  void ask("a");
+  await ask("late");
+  await ask("late");
+  t.equal(state.asked, 4);
+});
+
+t.test("audiences are part of the question, whatever they are called", (t) => {
+  const { state, ask } = setting((token, audiences) => ({ user: user(`${token} ${audiences?.join("|")}`), audiences }));
+  const questions: [string, string[]?][] = [["a"], ["a", []], ["a", ["b"]], ["a", ["b", "c"]], ["a", ["b,c"]], ["ab"]];
+  questions.push(["a", ['b","c']], ["a\0", ["b"]]);
+  for (const [token, audiences] of [...questions, ...questions]) {
+    const outcome = audiences === undefined ? ask(token) : ask(token, audiences);
+    t.same(outcome, { user: user(`${token} ${audiences?.join("|")}`), audiences });
+  }
+  t.equal(state.asked, questions.length);
+  t.end();
+});
+
+t.test("an answer that does not hold any more is asked for again", (t) => {
+  let holds = true;
+  const { state, ask } = setting((token) => ({ user: user(token), holds: () => holds }));
+  void ask("a");
+  void ask("a");
+  t.equal(state.asked, 1);
+  holds = false;
+  void ask("a");
+  t.equal(state.asked, 2);
+  t.end();
+});
+
+t.test("equal questions under way are asked once", async (t) => {
+  let answer: (outcome: Outcome) => void = () => undefined;
+  const { state, ask } = setting(() => new Promise<Outcome>((resolve) => (answer = resolve)));
+  const both = [ask("a"), ask("a")];
+  t.equal(state.asked, 1);
+  answer({ user: user("a") });
+  t.same(await Promise.all(both), [{ user: user("a") }, { user: user("a") }]);
+  t.notOk(ask("a") instanceof Promise, "and kept");
+});
+
+t.test("it is bounded", (t) => {
+  const { state, ask } = setting((token) => ({ user: user(token) }));
+  for (let index = 0; index <= limits.tokenCacheMax; index++) void ask(`t${index}`);
+  const before = state.asked;
+  void ask(`t${limits.tokenCacheMax}`);
+  t.equal(state.asked, before, "the newest is there");
+  void ask("t0");
+  t.equal(state.asked, before + 1, "the oldest is not");
+  t.end();
+});

@@ -1,0 +1,42 @@
+// Authentication for tests: defaults of the flags, and a signing key of this process.
+import { generateKeyPairSync } from "node:crypto";
+import type { Scheme } from "../../src/api/scheme.ts";
+import { type Authentication, type AuthnOptions, createAuthentication } from "../../src/authn/table.ts";
+import type { TokenUser } from "../../src/authn/tokens.ts";
+import type { Clock } from "../../src/base/clock.ts";
+import { Objects } from "../../src/cache/objects.ts";
+import type { Views } from "../../src/cache/view.ts";
+import { type AuthnConfig, readAuthn } from "../../src/config/authnflags.ts";
+import { isFlagFault, parseFlags } from "../../src/config/flags.ts";
+
+/** The key tokens are signed with, PEM. */
+export const testSigningKey = generateKeyPairSync("ec", { namedCurve: "P-256" })
+  .privateKey.export({ type: "pkcs8", format: "pem" })
+  .toString();
+
+/** What flags mean to authentication. */
+export function authnConfig(...args: string[]): AuthnConfig {
+  const values = parseFlags(args);
+  const config = isFlagFault(values) ? values.fault : readAuthn(values);
+  if (typeof config === "string") throw new Error(config);
+  return config;
+}
+
+/** Authentication over the objects of `views`. */
+export function testAuthentication(
+  scheme: Scheme,
+  views: Views,
+  clock: Clock,
+  config: AuthnConfig = authnConfig(),
+  tokens: readonly TokenUser[] = [],
+): Authentication {
+  const options: AuthnOptions = {
+    config,
+    material: { tokens, accountKeys: testSigningKey, signingKey: testSigningKey },
+    identity: scheme.identity,
+    objects: new Objects(scheme, views),
+    clock,
+    serverAddress: "127.0.0.1:6443",
+  };
+  return createAuthentication(options);
+}
