@@ -1,6 +1,7 @@
 // What OpenAPI says about kinds and fields, in our own words: for those people look up most. A field without a text
 // has that of its type, or of every field of its name.
 import type { ScalarDefinition } from "./openapinames.ts";
+import { podTexts } from "./openapipodtexts.ts";
 
 /** What a message is; undefined: nothing is written about it. */
 export function messageText(message: string): string | undefined {
@@ -9,7 +10,8 @@ export function messageText(message: string): string | undefined {
 
 /** What a field means. */
 export function fieldText(message: string, field: string): string | undefined {
-  return texts.get(message)?.fields.get(field) ?? common.get(field);
+  const own = texts.get(message)?.fields.get(field) ?? texts.get(twins.get(message) ?? "")?.fields.get(field);
+  return own ?? common.get(field);
 }
 
 interface MessageText {
@@ -81,7 +83,11 @@ function of(message: string, text: string, fields: Readonly<Record<string, strin
   return [message, { text, fields: new Map(Object.entries(fields)) }];
 }
 
+/** Messages whose fields mean what those of another one do. */
+const twins: ReadonlyMap<string, string> = new Map([["core/v1.EphemeralContainerCommon", "core/v1.Container"]]);
+
 const texts = new Map<string, MessageText>([
+  ...podTexts.map((entry) => of(...entry)),
   of("core/v1.Pod", "Containers that run together on one node: the smallest thing that can be run.", {
     spec: "What is to run, and how.",
     status: "How it is running. May lag behind.",
@@ -237,18 +243,6 @@ const texts = new Map<string, MessageText>([
   }),
   of("core/v1.Volume", "A volume of a pod: a name and one source.", {
     name: "Name of the volume, a DNS label; unique in the pod.",
-  }),
-  of("core/v1.VolumeSource", "What is in a volume: one of these.", {
-    hostPath: "A file or directory of the node.",
-    emptyDir: "A directory that lives as long as the pod.",
-    secret: "Keys of a Secret as files.",
-    configMap: "Keys of a ConfigMap as files.",
-    nfs: "A directory of an NFS server.",
-    persistentVolumeClaim: "The volume bound to a claim of this namespace.",
-    downwardAPI: "Fields of the pod as files.",
-    projected: "Several sources in one directory.",
-    csi: "A volume made for the pod by a CSI driver.",
-    ephemeral: "A claim made for the pod, and deleted with it.",
   }),
   of("core/v1.ConfigMapVolumeSource", "Keys of a ConfigMap as files.", {
     name: "Name of the ConfigMap.",
