@@ -3,6 +3,7 @@
 import type { Status } from "../api/status.ts";
 import { certificateApproval, certificateSigning, certificateSubject } from "./certificates.ts";
 import { claimResize } from "./claimresize.ts";
+import { imagePolicy } from "./imagepolicy.ts";
 import { defaultIngressClass } from "./ingressclass.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { limitRanger } from "./limitranger.ts";
@@ -31,6 +32,7 @@ const entries: readonly Entry[] = [
   { plugin: "LimitRanger", byDefault: true, build: limitRanger },
   { plugin: "ServiceAccount", byDefault: true, build: serviceAccount },
   { plugin: "TaintNodesByCondition", byDefault: true, build: nodeTaint },
+  { plugin: "ImagePolicyWebhook", byDefault: false, build: imagePolicy },
   { plugin: "PodSecurity", byDefault: true, build: podSecurity },
   { plugin: "Priority", byDefault: true, build: priority },
   { plugin: "DefaultTolerationSeconds", byDefault: true, build: tolerationSeconds },

@@ -89,7 +89,8 @@ function checkSeccomp(out: Errors, path: string, profile: SeccompProfile | undef
   else if (!seccompTypes.includes(profile.type)) out.push(notSupported(`${path}.type`, profile.type, seccompTypes));
   const local = profile.localhostProfile;
   if (profile.type === "Localhost") {
-    if (local === undefined) {
+    // The release of the document lets an empty one pass, which runs without a profile (CVE-2023-2431).
+    if (local === undefined || local === "") {
       out.push(required(`${path}.localhostProfile`, "must be set when seccomp type is Localhost"));
     } else checkDescendingPath(out, `${path}.localhostProfile`, local);
   } else if (local !== undefined) {

@@ -1,0 +1,197 @@
+// ImagePolicyWebhook: somebody outside decides whether a pod's images may run. Off unless enabled. Debugging containers
+// are asked about, too, whichever way they come (CVE-2023-2727).
+import type { Pod } from "../api/gen/core_v1.ts";
+import { quote } from "../api/gotext.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Status } from "../api/status.ts";
+import type { Value } from "../api/value.ts";
+import { assert } from "../base/assert.ts";
+import { Fault, parseJson, writeValue } from "../codec/json.ts";
+import { limits } from "../config/limits.ts";
+import { CallFailure, OutboundClient } from "../outbound/client.ts";
+import { readConnection } from "../outbound/connection.ts";
+import { type AdmissionPlugin, type Attributes, type Environment, forbid } from "./plugin.ts";
+
+/** How the plugin is configured. */
+interface Settings {
+  readonly kubeConfigFile: string;
+  /** How long an answer counts, in milliseconds. */
+  readonly allowMs: number;
+  readonly denyMs: number;
+  readonly retryMs: number;
+  /** What holds while nobody answers. */
+  readonly defaultAllow: boolean;
+}
+
+/** Defaults and bounds of the reference, in milliseconds. */
+const bounds = {
+  allowTTL: { unit: 1000, default: 300_000, min: 1000, max: 1_800_000 },
+  denyTTL: { unit: 1000, default: 30_000, min: 1000, max: 1_800_000 },
+  retryBackoff: { unit: 1, default: 500, min: 1, max: 300_000 },
+} as const;
+
+/** Tries of one question, each after a pause that grows by half (reference: 5). */
+const triesMax = 5;
+
+/** Reads the plugin's configuration, JSON text; a text says what is wrong with it. */
+export function readImagePolicy(text: string | undefined): Settings | string {
+  if (text === undefined) return "it needs a configuration: imagePolicy with kubeConfigFile";
+  const { imagePolicy } = JSON.parse(text) as { imagePolicy?: { [key: string]: unknown } };
+  const said = new Map(Object.entries(imagePolicy ?? {}));
+  const file = said.get("kubeConfigFile");
+  if (typeof file !== "string" || file === "") return "imagePolicy.kubeConfigFile must name a file";
+  const times = new Map<string, number>();
+  for (const [name, bound] of Object.entries(bounds)) {
+    const value = said.get(name) ?? 0;
+    if (typeof value !== "number" || !Number.isInteger(value)) return `imagePolicy.${name} must be a whole number`;
+    // Zero is the default, below it nothing is kept (reference).
+    const ms = value === 0 ? bound.default : value < 0 ? 0 : value * bound.unit;
+    if (ms !== 0 && (ms < bound.min || ms > bound.max)) {
+      const unit = bound.unit === 1 ? "milliseconds" : "seconds";
+      return `imagePolicy.${name} must be between ${bound.min / bound.unit} and ${bound.max / bound.unit} ${unit}: ${value}`;
+    }
+    times.set(name, ms);
+  }
+  return {
+    kubeConfigFile: file,
+    allowMs: times.get("allowTTL") ?? 0,
+    denyMs: times.get("denyTTL") ?? 0,
+    retryMs: times.get("retryBackoff") ?? 0,
+    defaultAllow: said.get("defaultAllow") === true,
+  };
+}
+
+/** Builds the plugin. */
+export function imagePolicy(environment: Environment): AdmissionPlugin {
+  const settings = readImagePolicy(environment.settings);
+  assert(typeof settings !== "string", `Main checked the settings: ${settings}`);
+  const connection = readConnection(settings.kubeConfigFile);
+  assert(typeof connection !== "string", `Main checked the connection: ${connection}`);
+  const policy = new ImagePolicy(environment, settings, new OutboundClient(connection));
+  return {
+    validate: ({ operation, resource, subresource, ...rest }) => {
+      const isPod = resource.group === "" && resource.resource === "pods";
+      if (!isPod || (subresource !== "" && subresource !== "ephemeralcontainers")) return undefined;
+      if (operation !== "create" && operation !== "update") return undefined;
+      return policy.judge({ operation, resource, subresource, ...rest });
+    },
+    close: () => policy.close(),
+  };
+}
+
+interface Answer {
+  readonly allowed: boolean;
+  readonly reason: string;
+  readonly annotations: ReadonlyMap<string, string>;
+}
+
+class ImagePolicy {
+  readonly #environment: Environment;
+  readonly #settings: Settings;
+  readonly #client: OutboundClient;
+  /** Answers by what was asked, until when they count; monotonic ms. */
+  readonly #known = new Map<string, { readonly answer: Answer; readonly until: number }>();
+
+  constructor(environment: Environment, settings: Settings, client: OutboundClient) {
+    this.#environment = environment;
+    this.#settings = settings;
+    this.#client = client;
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async judge(attributes: Attributes): Promise<Status | undefined> {
+    const spec = this.#specOf(attributes);
+    const key = writeValue(spec);
+    const now = this.#environment.clock.monotonic();
+    const known = this.#known.get(key);
+    const isFresh = known !== undefined && known.until > now;
+    const answer = isFresh ? known.answer : await this.#ask(spec, attributes.deadline);
+    const prefix = this.#environment.identity.spell("imagepolicywebhook.image-policy.k8s.io/");
+    if (typeof answer === "string") {
+      if (!this.#settings.defaultAllow) return forbid(attributes, answer);
+      attributes.notes.annotations.set(`${prefix}failed-open`, "true");
+      return undefined;
+    }
+    if (!isFresh) this.#remember(key, answer);
+    for (const [name, value] of answer.annotations) attributes.notes.annotations.set(`${prefix}${name}`, value);
+    if (answer.allowed) return undefined;
+    const denied = "image policy webhook backend denied one or more images";
+    return forbid(attributes, answer.reason === "" ? denied : `${denied}: ${answer.reason}`);
+  }
+
+  #specOf({ object, namespace }: Attributes): Value {
+    const { metadata, spec } = object as ApiObject & Pod;
+    const marker = this.#environment.identity.spell(".image-policy.k8s.io/");
+    const containers = [
+      ...(spec.initContainers ?? []),
+      ...(spec.containers ?? []),
+      ...(spec.ephemeralContainers ?? []),
+    ].map(({ image = "" }): Value => new Map([["image", image]]));
+    const annotations = [...(metadata.annotations ?? [])].filter(([key]) => key.includes(marker));
+    return new Map<string, Value>([
+      ["containers", containers],
+      ...(annotations.length === 0 ? [] : ([["annotations", new Map<string, Value>(annotations)]] as const)),
+      ["namespace", namespace],
+    ]);
+  }
+
+  /** Asks, several times where nobody answers; a text says why there is no answer. */
+  async #ask(spec: Value, deadline: number): Promise<Answer | string> {
+    const { identity, clock } = this.#environment;
+    const apiVersion = `${identity.spell("imagepolicy.k8s.io")}/v1alpha1`;
+    const review: Value = new Map<string, Value>([
+      ["kind", "ImageReview"],
+      ["apiVersion", apiVersion],
+      ["spec", spec],
+    ]);
+    let why = "the request's time is over";
+    let pauseMs = this.#settings.retryMs;
+    for (let left = triesMax; left > 0; left--) {
+      const timeoutMs = deadline - clock.monotonic();
+      if (timeoutMs <= 0) break;
+      const headers = { "Content-Type": "application/json", Accept: "application/json" };
+      const answer = await this.#client.call({ method: "POST", headers, body: writeValue(review), timeoutMs });
+      if (!(answer instanceof CallFailure) && answer.code >= 200 && answer.code < 300) {
+        return readAnswer(answer.body, apiVersion);
+      }
+      why = answer instanceof CallFailure ? answer.message : `the server answered ${answer.code}`;
+      const isPassing = answer instanceof CallFailure || answer.code === 429 || answer.code >= 500;
+      if (!isPassing || clock.monotonic() + pauseMs > deadline) break;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      pauseMs *= 1.5;
+    }
+    return `the image policy webhook gave no answer: ${why}`;
+  }
+
+  #remember(key: string, answer: Answer): void {
+    const ms = answer.allowed ? this.#settings.allowMs : this.#settings.denyMs;
+    if (ms === 0) return;
+    this.#known.delete(key);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= limits.imageAnswersMax && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(key, { answer, until: this.#environment.clock.monotonic() + ms });
+  }
+}
+
+function readAnswer(body: Uint8Array, apiVersion: string): Answer | string {
+  const review = parseJson(body);
+  if (review instanceof Fault || !(review instanceof Map)) return "the image policy webhook answered no ImageReview";
+  const status = review.get("status");
+  if (review.get("kind") !== "ImageReview" || review.get("apiVersion") !== apiVersion || !(status instanceof Map)) {
+    return `the image policy webhook answered no ImageReview of ${quote(apiVersion)}`;
+  }
+  const reason = status.get("reason") ?? "";
+  const annotations = status.get("auditAnnotations");
+  return {
+    allowed: status.get("allowed") === true,
+    reason: typeof reason === "string" ? reason : "",
+    annotations: new Map(
+      (annotations instanceof Map ? [...annotations] : []).filter(
+        (pair): pair is [string, string] => typeof pair[1] === "string",
+      ),
+    ),
+  };
+}

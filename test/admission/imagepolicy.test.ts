@@ -1,0 +1,116 @@
+// ImagePolicyWebhook against a real peer: what it is asked, what its answers do, and what holds while it is silent.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { readImagePolicy } from "../../src/admission/imagepolicy.ts";
+import { type InProcess, openInProcess } from "../support/inprocess.ts";
+import { openPeer, sayJson } from "../support/peer.ts";
+
+const pods = "/api/v1/namespaces/default/pods";
+
+// biome-ignore lint/suspicious/noExplicitAny: a review is whatever was sent
+type Review = any;
+
+interface Setup {
+  readonly server: InProcess;
+  readonly reviews: Review[];
+}
+
+async function open(
+  t: Pick<Test, "teardown" | "testdir">,
+  status: (review: Review) => object | undefined,
+  more: object = {},
+): Promise<Setup> {
+  const reviews: Review[] = [];
+  const peer = await openPeer((body, response) => {
+    const review = JSON.parse(body);
+    reviews.push(review);
+    const said = status(review);
+    if (said === undefined) response.socket?.destroy();
+    else sayJson(response, { ...review, status: said });
+  });
+  const file = join(t.testdir({}), "connection.yaml");
+  const authority = Buffer.from(peer.authority).toString("base64");
+  writeFileSync(
+    file,
+    `clusters: [{name: c, cluster: {server: "${peer.url}", certificate-authority-data: ${authority}}}]`,
+  );
+  const settings = new Map([
+    ["ImagePolicyWebhook", JSON.stringify({ imagePolicy: { kubeConfigFile: file, retryBackoff: 1, ...more } })],
+  ]);
+  const server = await openInProcess("kubernetes", { admission: { enabled: ["ImagePolicyWebhook"], settings } });
+  t.teardown(() => {
+    server.close();
+    peer.close();
+  });
+  await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "default" } });
+  return { server, reviews };
+}
+
+function pod(name: string, image: string, annotations = {}): object {
+  return { metadata: { name, annotations }, spec: { containers: [{ name: "c", image }] } };
+}
+
+t.test("images are asked about with the pod's own annotations for it, once while the answer counts", async (t) => {
+  const { server, reviews } = await open(t, ({ spec }) => {
+    const [{ image }] = spec.containers;
+    return image === "bad" ? { allowed: false, reason: "too old" } : { allowed: image !== "worse" };
+  });
+  const annotations = { "mine.image-policy.k8s.io/ticket": "7", other: "x" };
+  t.equal((await server.call("POST", pods, pod("a", "good", annotations))).code, 201);
+  t.equal((await server.call("POST", pods, pod("b", "good", annotations))).code, 201);
+  t.equal(reviews.length, 1);
+  t.match(reviews[0], {
+    kind: "ImageReview",
+    apiVersion: "imagepolicy.k8s.io/v1alpha1",
+    spec: {
+      containers: [{ image: "good" }],
+      annotations: { "mine.image-policy.k8s.io/ticket": "7" },
+      namespace: "default",
+    },
+  });
+  const bad = await server.call("POST", pods, pod("bad", "bad"));
+  t.equal(bad.code, 403);
+  const denied = "image policy webhook backend denied one or more images";
+  t.equal(bad.json.message, `pods "bad" is forbidden: ${denied}: too old`);
+  t.equal(
+    (await server.call("POST", pods, pod("worse", "worse"))).json.message,
+    `pods "worse" is forbidden: ${denied}`,
+  );
+});
+
+t.test("debugging containers are asked about", async (t) => {
+  const { server } = await open(t, ({ spec }) => ({
+    allowed: spec.containers.every(({ image }: { image: string }) => image !== "bad"),
+  }));
+  t.equal((await server.call("POST", pods, pod("a", "good"))).code, 201);
+  for (const type of ["strategic-merge-patch", "merge-patch"]) {
+    const patch = { spec: { ephemeralContainers: [{ name: "d", image: "bad" }] } };
+    const headers = { "content-type": `application/${type}+json` };
+    t.equal((await server.call("PATCH", `${pods}/a/ephemeralcontainers`, patch, headers)).code, 403, type);
+  }
+});
+
+t.test("while nobody answers the default holds, after several tries", async (t) => {
+  const closed = await open(t, () => undefined);
+  const refused = await closed.server.call("POST", pods, pod("a", "i"));
+  t.equal(refused.code, 403);
+  t.match(refused.json.message, /the image policy webhook gave no answer: /);
+  t.equal(closed.reviews.length, 5);
+  const opened = await open(t, () => undefined, { defaultAllow: true });
+  t.equal((await opened.server.call("POST", pods, pod("a", "i"))).code, 201);
+});
+
+t.test("readImagePolicy() names what is wrong", async (t) => {
+  const read = (imagePolicy: object): unknown => readImagePolicy(JSON.stringify({ imagePolicy }));
+  t.match(readImagePolicy(undefined), /it needs a configuration/);
+  t.match(read({}), /imagePolicy.kubeConfigFile must name a file/);
+  t.match(read({ kubeConfigFile: "f", allowTTL: 0.5 }), /imagePolicy.allowTTL must be a whole number/);
+  t.match(read({ kubeConfigFile: "f", denyTTL: 9999 }), /imagePolicy.denyTTL must be between 1 and 1800 seconds: 9999/);
+  t.match(read({ kubeConfigFile: "f", denyTTL: -1 }), {
+    allowMs: 300_000,
+    denyMs: 0,
+    retryMs: 500,
+    defaultAllow: false,
+  });
+});
