@@ -2,6 +2,7 @@
 // with, the removal of namespaces that were deleted, and the end of events past their time to live.
 import { isStatus } from "../api/status.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
+import { AggregationController } from "../controllers/aggregation.ts";
 import { bootstrapNamespaces, bootstrapPriorityClasses } from "../controllers/bootstrap.ts";
 import { type Companion, CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/companions.ts";
 import { EventExpirer } from "../controllers/events.ts";
@@ -22,6 +23,7 @@ export class Controllers {
   readonly #namespaces: NamespaceController | undefined;
   readonly #events: EventExpirer | undefined;
   readonly #quotas: QuotaController | undefined;
+  readonly #aggregation: AggregationController | undefined;
   readonly #companions: readonly CompanionController[];
   readonly #addresses: AddressRepair | undefined;
   readonly #server: Server;
@@ -42,6 +44,11 @@ export class Controllers {
     if (running.includes("resourcequota")) {
       this.#quotas = new QuotaController(server, (message, { message: status }) => log.warn({ status }, message));
     }
+    if (running.includes("clusterrole-aggregation")) {
+      this.#aggregation = new AggregationController(server, (message, { message: status }) =>
+        log.warn({ status }, message),
+      );
+    }
     this.#companions = companionsOf(writersOf(server), running, authority).map(
       (companion) => new CompanionController(writersOf(server), companion, reportTo(log)),
     );
@@ -56,6 +63,7 @@ export class Controllers {
     this.#events?.start();
     this.#namespaces?.start();
     this.#quotas?.start();
+    this.#aggregation?.start();
     for (const companions of this.#companions) companions.start();
     const writers = writersOf(this.#server);
     while (!this.#stopped) {
@@ -75,6 +83,7 @@ export class Controllers {
     this.#events?.stop();
     this.#namespaces?.stop();
     this.#quotas?.stop();
+    this.#aggregation?.stop();
     for (const companions of this.#companions) companions.stop();
   }
 }

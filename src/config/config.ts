@@ -95,6 +95,7 @@ export const controllerNames = [
   "namespace",
   "eventttl",
   "resourcequota",
+  "clusterrole-aggregation",
   "serviceaccount",
   "root-ca-cert-publisher",
 ] as const;

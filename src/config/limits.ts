@@ -190,6 +190,8 @@ export const limits = {
   quotaRetryMs: 5_000,
   /** How often every quota is counted anew in any case (reference: 5 minutes). */
   quotaRecountMs: 300_000,
+  /** Pause before an aggregated cluster role that could not be written is tried again, in milliseconds. */
+  aggregationRetryMs: 5_000,
   /** Answer of a webhook or an identity provider. */
   outboundAnswerBytesMax: 3 * MiB,
   /** Pods looked at when a namespace becomes stricter, and for how long, in milliseconds (reference: 3,000 and 1 s). */

@@ -1,0 +1,65 @@
+import t, { type Test } from "tap";
+import { AggregationController } from "../../src/controllers/aggregation.ts";
+import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
+
+const api = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+
+function rule(verb: string, resource: string): object {
+  return { verbs: [verb], apiGroups: [""], resources: [resource] };
+}
+
+function gathers(...labels: string[]): object {
+  return { aggregationRule: { clusterRoleSelectors: labels.map((label) => ({ matchLabels: { [label]: "true" } })) } };
+}
+
+async function open(
+  t: Test,
+): Promise<{ server: InProcess; rules: (name: string, wanted: object[] | null) => Promise<void> }> {
+  const server = await openInProcess();
+  const controller = new AggregationController(server.server, (message) => t.fail(message));
+  t.teardown(() => {
+    controller.stop();
+    server.close();
+  });
+  controller.start();
+  // Nothing else rings: views of a server without sockets are drained by whoever asks.
+  const rules = async (name: string, wanted: object[] | null): Promise<void> => {
+    let found: unknown;
+    const settled = await until(async () => {
+      await controller.look();
+      found = (await server.call("GET", `${api}/${name}`)).json.rules;
+      return JSON.stringify(found) === JSON.stringify(wanted);
+    }, 2000);
+    t.ok(settled, `${name}: ${JSON.stringify(found)}`);
+  };
+  return { server, rules };
+}
+
+t.test("an aggregated role gets the rules of those it selects, in order, each once", async (t) => {
+  const { server, rules } = await open(t);
+  const create = async (name: string, labels: string[], rest: object): Promise<void> => {
+    const metadata = { name, labels: Object.fromEntries(labels.map((label) => [label, "true"])) };
+    t.equal((await server.call("POST", api, { metadata, ...rest })).code, 201);
+  };
+  await create("top", [], gathers("to-mid", "to-top"));
+  await create("mid", ["to-top"], gathers("to-mid"));
+  await create("b", ["to-mid"], { rules: [rule("get", "pods"), rule("get", "nodes")] });
+  await create("a", ["to-mid", "to-top"], { rules: [rule("get", "pods"), rule("list", "pods")] });
+  await create("other", ["x"], { rules: [rule("*", "secrets")] });
+  const mid = [rule("get", "pods"), rule("list", "pods"), rule("get", "nodes")];
+  await rules("mid", mid);
+  await rules("top", mid);
+  await create("c", ["to-top"], { rules: [rule("watch", "pods")] });
+  await rules("top", [...mid, rule("watch", "pods")]);
+  await server.call("DELETE", `${api}/b`);
+  await rules("top", [...mid.slice(0, 2), rule("watch", "pods")]);
+  await rules("other", [rule("*", "secrets")]);
+});
+
+t.test("rules written into an aggregated role by hand do not stay", async (t) => {
+  const { server, rules } = await open(t);
+  await server.call("POST", api, { metadata: { name: "r" }, rules: [rule("*", "secrets")], ...gathers("constructor") });
+  await rules("r", []);
+  await server.call("PUT", `${api}/r`, { metadata: { name: "r" }, rules: [rule("get", "pods")] });
+  await rules("r", [rule("get", "pods")]);
+});
