@@ -1,6 +1,6 @@
 // CPU the write path takes per 5 KiB pod, without HTTP, log and disk: a body (or patch) is read, merged, defaulted,
 // validated, tracked and encoded, and the store only hands out a revision. `node dist/perf/micro/write.js [rounds]
-// [case…]` prints one JSON line per case, `path/<case>`, with the best and the median of nine runs, garbage included.
+// [case…]` prints one JSON line per case, `path/<case>`, with the best and the median of sixty runs, garbage included.
 // Expected: create below 250 us, merge patch below 350 us, apply below 700 us.
 import { isStatus, type Status } from "../../src/api/status.ts";
 import { assert } from "../../src/base/assert.ts";
@@ -13,10 +13,11 @@ import { createObject, patchObject, updateObject } from "../../src/request/write
 import { openInProcess } from "../../test/support/inprocess.ts";
 import { podBody } from "../corpus/pod.ts";
 
-const rounds = Number(process.argv[2] ?? 400);
+const rounds = Number(process.argv[2] ?? 64);
 const only = process.argv.slice(3);
 const pods = 32;
-const runs = 9;
+const runs = 60;
+const warmUps = 10;
 
 const server = await openInProcess();
 const found = server.scheme.find("", "v1", "pods");
@@ -77,7 +78,7 @@ async function measure(name: string, operation: (index: number, round: number) =
   if (only.length > 0 && !only.some((part) => name.includes(part))) return;
   const times: number[] = [];
   let bytes = 0;
-  for (let run = 0; run < runs + 2; run += 1) {
+  for (let run = 0; run < runs + warmUps; run += 1) {
     // CPU rather than wall time: the machine may be busy with others.
     const start = process.cpuUsage();
     for (let round = 0; round < rounds; round += 1) {
@@ -86,8 +87,7 @@ async function measure(name: string, operation: (index: number, round: number) =
     const { user: own, system } = process.cpuUsage(start);
     times.push((own + system) / rounds);
   }
-  // The first two runs warm up.
-  const sorted = times.slice(2).sort((a, b) => a - b);
+  const sorted = times.slice(warmUps).sort((a, b) => a - b);
   const rounded = (value: number | undefined): number => Math.round((value ?? 0) * 10) / 10;
   const line = { case: `path/${name}`, usBest: rounded(sorted[0]), usMedian: rounded(sorted[runs >> 1]), bytes };
   console.log(JSON.stringify(line));

@@ -28,8 +28,8 @@ function documentOf(plan: Plan, object: Source): Value {
   return document;
 }
 
-/** Undefined where the field is left out. */
-function fieldValue(slot: Slot, value: unknown): Value | undefined {
+/** What a field is in the document of its object; undefined where it is left out. */
+export function fieldValue(slot: Slot, value: unknown): Value | undefined {
   if (value === undefined) return slot.always ? absentValue(slot) : undefined;
   if (slot.cardinality === "one") {
     const zero = value === "" || value === 0 || value === false;

@@ -26,9 +26,9 @@ export function encodeForStore(message: Message, object: object): { body: Uint8A
   const gapAt = text.indexOf(versionGap, metadataAt);
   assert(gapAt >= 0, "The gap for the version was written");
   const charsBefore = gapAt + versionGap.length - 1;
-  const body = new Uint8Array(new ArrayBuffer(Buffer.byteLength(text)));
-  const buffer = Buffer.from(body.buffer);
-  buffer.write(text);
+  const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  // Nearly all objects are ASCII: characters are bytes then.
+  body.write(text, body.length === text.length ? "latin1" : "utf8");
   const versionAt = body.length === text.length ? charsBefore : Buffer.byteLength(text.slice(0, charsBefore));
   return { body, versionAt };
 }

@@ -42,17 +42,22 @@ interface Versioned {
   readonly version: string;
 }
 
+/** An object before and after a write. Whoever makes one may leave it to whoever looks: most writes are never looked at. */
+export interface Objects {
+  readonly live: Value;
+  readonly next: Value;
+}
+
 /** Owners after a write that is no apply. A fault when the objects cannot be compared. `known`: their difference. */
 export function ownUpdate(
   kind: Kind,
   version: string,
-  live: Value,
-  next: Value,
+  objects: Objects,
   owners: Owners,
   manager: string,
   known?: Difference,
 ): Map<string, Owned> | TypeFault {
-  const done = settle(kind, version, live, next, new Map(owners), manager, true, known);
+  const done = settle(kind, version, objects, new Map(owners), manager, true, known);
   if (done instanceof TypeFault) return done;
   if (done instanceof Conflicts) return new TypeFault("a forced write has no conflicts");
   const { result, difference } = done;
@@ -84,14 +89,26 @@ export function apply(
   const type = kind.typeOf(version);
   if (type === undefined) return new TypeFault(`no type for version ${version}`);
   const last = owners.get(manager);
-  const set = fieldSetOf(type, config).differenceBelow(kind.ignored(version) ?? emptySet);
+  const named = fieldSetOf(type, config).differenceBelow(kind.ignored(version) ?? emptySet);
+  const keeps = last?.version === version && last.set.isWithin(named);
+  // The same set, but in the parts of the last one, whose text is known.
+  const set = keeps ? last.set.union(named) : named;
   const claimed = new Map(owners).set(manager, { version, applied: true, set });
   const merged = mergeTyped(type, live, config) ?? null;
-  const pruned = last === undefined ? merged : prune(kind, { value: merged, version }, claimed, last);
+  // Where nothing is given up nothing disappears; other versions may see that otherwise.
+  const pruned =
+    last === undefined || (keeps && isOneVersion(claimed, version))
+      ? merged
+      : prune(kind, { value: merged, version }, claimed, last);
   if (pruned instanceof TypeFault) return pruned;
-  const done = settle(kind, version, live, pruned, claimed, manager, force);
+  const done = settle(kind, version, { live, next: pruned }, claimed, manager, force);
   if (done instanceof TypeFault || done instanceof Conflicts) return done;
   return { value: isSame(done.difference) ? undefined : pruned, owners: done.result };
+}
+
+function isOneVersion(owners: Owners, version: string): boolean {
+  for (const owned of owners.values()) if (owned.version !== version) return false;
+  return true;
 }
 
 function isSame({ added, modified, removed }: Difference): boolean {
@@ -102,14 +119,13 @@ function isSame({ added, modified, removed }: Difference): boolean {
 function settle(
   kind: Kind,
   version: string,
-  live: Value,
-  next: Value,
+  objects: Objects,
   owners: Map<string, Owned>,
   manager: string,
   force: boolean,
   known?: Difference,
 ): { result: Map<string, Owned>; difference: Difference } | Conflicts | TypeFault {
-  const difference = known ?? differenceAt(kind, version, live, next);
+  const difference = known ?? differenceAt(kind, version, objects);
   if (difference instanceof TypeFault) return difference;
   if (difference === undefined) return new TypeFault(`no type for version ${version}`);
   const differences = new Map<string, Difference | undefined>([[version, difference]]);
@@ -119,6 +135,7 @@ function settle(
     if (other === manager) continue;
     let seen = differences.get(owned.version);
     if (seen === undefined && !differences.has(owned.version)) {
+      const { live, next } = objects;
       const found = compareAt(kind, owned.version, { value: live, version }, { value: next, version });
       if (found instanceof TypeFault) return found;
       seen = found;
@@ -142,12 +159,7 @@ function settle(
 }
 
 /** The difference of two objects of one version, without what the server takes back; undefined: no such version. */
-export function differenceAt(
-  kind: Kind,
-  version: string,
-  live: Value,
-  next: Value,
-): Difference | TypeFault | undefined {
+export function differenceAt(kind: Kind, version: string, { live, next }: Objects): Difference | TypeFault | undefined {
   return compareAt(kind, version, { value: live, version }, { value: next, version });
 }
 
@@ -158,7 +170,11 @@ function compareAt(kind: Kind, version: string, live: Versioned, next: Versioned
   const after = convert(kind, next, version);
   if (type === undefined || before === undefined || after === undefined) return undefined;
   const difference = compare(type, before, after);
-  if (difference instanceof TypeFault) return difference;
+  return difference instanceof TypeFault ? difference : withoutIgnored(kind, version, difference);
+}
+
+/** A difference without what the server takes back. */
+export function withoutIgnored(kind: Kind, version: string, difference: Difference): Difference {
   const ignored = kind.ignored(version);
   if (ignored === undefined) return difference;
   return {

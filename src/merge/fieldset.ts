@@ -49,6 +49,25 @@ export class FieldSet {
     this.#nodes.set(element, { member: true, below: below === undefined || below.isEmpty ? undefined : below });
   }
 
+  /** Adds an element, a member or not, and what goes on from it, to what there is of it. As insert(), while it is built. */
+  join(element: PathElement, member: boolean, below: FieldSet | undefined): void {
+    const node = this.#nodes.get(element);
+    if (node === undefined) this.#put(element, member, below);
+    else
+      this.#put(element, member || node.member, node.below === undefined ? below : node.below.union(below ?? emptySet));
+  }
+
+  /** Whether every path is in `other`, too. */
+  isWithin(other: FieldSet): boolean {
+    if (this === other) return true;
+    for (const [element, { member, below }] of this.#nodes) {
+      const theirs = other.#nodes.get(element);
+      if (theirs === undefined || (member && !theirs.member)) return false;
+      if (below !== undefined && (theirs.below === undefined || !below.isWithin(theirs.below))) return false;
+    }
+    return true;
+  }
+
   /** The set a path's last element is in. */
   #openAll(path: readonly PathElement[]): FieldSet {
     let set: FieldSet = this;
@@ -261,7 +280,8 @@ const plain = /^[ !#-%'-;=?-[\]-~]*$/;
 /** Elements of plain ASCII, quoted: the same field names are written with every object. */
 const quoted = new Map<PathElement, string>();
 
-function quoteElement(element: PathElement): string {
+/** An element as a key of FieldsV1, quotes included. */
+export function quoteElement(element: PathElement): string {
   const known = quoted.get(element);
   if (known !== undefined) return known;
   if (plain.test(element)) return remember(quoted, element, `"${element}"`, element.length);
@@ -272,8 +292,8 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Fields, then keys, values and positions, each by what they say. */
-function compareElements(a: PathElement, b: PathElement): number {
+/** The order of FieldsV1: fields, then keys, values and positions, each by what they say. */
+export function compareElements(a: PathElement, b: PathElement): number {
   const kind = a.charCodeAt(0);
   const other = b.charCodeAt(0);
   if (kind !== other) return ranks.indexOf(a.charAt(0)) - ranks.indexOf(b.charAt(0));

@@ -3,7 +3,17 @@
 import type { ManagedFieldsEntry } from "../api/object.ts";
 import { RawJson } from "../api/schema.ts";
 import type { Value, ValueMap } from "../api/value.ts";
-import { type Applied, apply, Conflicts, differenceAt, type Kind, type Owned, ownUpdate } from "./apply.ts";
+import {
+  type Applied,
+  apply,
+  Conflicts,
+  differenceAt,
+  type Kind,
+  type Objects,
+  type Owned,
+  ownUpdate,
+  withoutIgnored,
+} from "./apply.ts";
 import { elementText, emptySet, FieldSet, pathText, setOf } from "./fieldset.ts";
 import { compare, type Difference, fieldSetOf, TypeFault } from "./typed.ts";
 
@@ -40,12 +50,13 @@ interface Managed {
 
 /** An update that has more managers of other writes than this folds the oldest (reference: 10). */
 const updateManagersMax = 10;
+const unknownManager = "unknown";
 const foldedManager = "ancient-changes";
 const firstManager = "before-first-apply";
 const self = "current-operation";
 
 /** What nobody owns: the server writes it, or it names the object. */
-const unowned = setOf(
+export const unowned: FieldSet = setOf(
   ["f:apiVersion"],
   ["f:kind"],
   ["f:metadata"],
@@ -133,7 +144,8 @@ function isBlank(entry: ManagedFieldsEntry): boolean {
 
 /**
  * The entries after a write that is no apply. `live`: what was stored, or an empty object of the kind when the object is
- * new. Undefined: nothing is tracked, either because ownership was reset or because it cannot be told.
+ * new. Undefined: nothing is tracked, either because ownership was reset or because it cannot be told. `known`: how the
+ * two differ; their documents are then needed for managers of other versions alone.
  */
 export function trackUpdate(
   kind: Kind,
@@ -145,16 +157,43 @@ export function trackUpdate(
     readonly exists: boolean;
   },
   next: { readonly value: Value; readonly entries: readonly ManagedFieldsEntry[] | undefined },
+  known?: Difference,
 ): ManagedFieldsEntry[] | undefined {
-  const difference = differenceAt(kind, writer.version, live.value, next.value);
+  const objects: Objects = {
+    get live() {
+      return live.value;
+    },
+    get next() {
+      return next.value;
+    },
+  };
+  const { version } = writer;
+  const difference = known === undefined ? differenceAt(kind, version, objects) : withoutIgnored(kind, version, known);
   if (difference === undefined || difference instanceof TypeFault) return undefined;
   const asStored = writer.subresource !== "" || sameEntries(live.entries, next.entries);
   if (live.exists && asStored && isUnchanged(difference)) return live.entries as ManagedFieldsEntry[] | undefined;
   const managed = readLiveOrSent(live.entries, next.entries, writer.subresource, limits);
   if (managed.owners.size === 0 && live.exists) return undefined;
-  const updated = update(kind, writer, live.value, next.value, managed, difference);
+  const updated = update(kind, writer, objects, managed, difference);
   if (updated instanceof TypeFault) return undefined;
   return writeEntries(updated);
+}
+
+/** The entries of an object that is new and came without any; `fields`: what its manager owns, empty for nothing. */
+export function entriesOfNew(writer: Writer, fields: string): ManagedFieldsEntry[] | undefined {
+  if (fields === "") return undefined;
+  const { version, subresource, now } = writer;
+  return [
+    {
+      manager: writer.manager || unknownManager,
+      operation: "Update",
+      apiVersion: version,
+      time: now,
+      fieldsType: "FieldsV1",
+      fieldsV1: new RawJson(fields),
+      subresource,
+    },
+  ];
 }
 
 /** Nothing changed that anybody could own. */
@@ -186,16 +225,15 @@ function sameEntries(
 function update(
   kind: Kind,
   writer: Writer,
-  live: Value,
-  next: Value,
+  objects: Objects,
   managed: Managed,
   difference?: Difference,
 ): Managed | TypeFault {
   const { version, subresource, now } = writer;
-  const entry = { manager: writer.manager || "unknown", operation: "Update", apiVersion: version, subresource };
+  const entry = { manager: writer.manager || unknownManager, operation: "Update", apiVersion: version, subresource };
   const id = identify(entry);
   const former = managed.owners.get(id);
-  const owners = ownUpdate(kind, version, live, next, managed.owners, self, difference);
+  const owners = ownUpdate(kind, version, objects, managed.owners, self, difference);
   if (owners instanceof TypeFault) return owners;
   const own = writer.disowns === true ? emptySet : (owners.get(self)?.set.difference(unowned) ?? emptySet);
   owners.delete(self);
@@ -311,7 +349,7 @@ export function applyConfig(
   let managed = readEntries(live.entries ?? [], limits, true);
   if (managed === undefined) return new TypeFault("failed to decode managed fields");
   if (managed.owners.size === 0) {
-    const first = update(kind, { ...writer, manager: firstManager }, live.blank, live.value, managed);
+    const first = update(kind, { ...writer, manager: firstManager }, { live: live.blank, next: live.value }, managed);
     if (first instanceof TypeFault)
       return new TypeFault(`failed to create manager for existing fields: ${first.message}`);
     managed = first;

@@ -72,7 +72,8 @@ function itemElement(type: ListType, item: Value): PathElement | TypeFault {
   return `k:{${text}}`;
 }
 
-function scalarJson(value: Value): string {
+/** The text a scalar has within a path element. */
+export function scalarJson(value: Value): string {
   if (typeof value === "string") return JSON.stringify(value);
   return value === null || typeof value === "number" ? String(value) : JSON.stringify(goText(value));
 }
@@ -167,51 +168,63 @@ function checkItems(type: ListType, list: readonly Value[], faults: Faults): voi
 
 /** The paths a value holds: its leaves, items of lists, keys of maps. */
 export function fieldSetOf(type: Type, value: Value): FieldSet {
-  const set = new FieldSet();
-  collect(type, value, [], set);
-  return set;
+  return collect(type, value, 0) ?? new FieldSet();
 }
 
-function collect(declared: Type, value: Value, path: PathElement[], set: FieldSet): void {
+/** Paths that go on from a value; undefined: the path that leads to it is owned as a whole. */
+function collect(declared: Type, value: Value, depth: number): FieldSet | undefined {
   const type = resolve(declared, value);
-  if (type.kind === "scalar" || path.length >= depthMax) return set.insert(path);
+  if (type.kind === "scalar" || depth >= depthMax) return undefined;
   if (type.kind === "list") {
-    if (type.relation === "atomic") return set.insert(path);
+    if (type.relation === "atomic") return undefined;
+    const set = new FieldSet();
     for (const item of listOf(value)) {
       const element = itemElement(type, item);
-      if (element instanceof TypeFault) continue;
-      path.push(element);
-      collect(type.element, item, path, set);
-      set.insert(path);
-      path.pop();
+      if (!(element instanceof TypeFault)) set.join(element, true, collect(type.element, item, depth + 1));
     }
-    return;
+    return set;
   }
-  if (type.atomic) return set.insert(path);
+  if (type.atomic) return undefined;
+  const set = new FieldSet();
   for (const [key, item] of mapOf(value)) {
     const inner = typeOfKey(type, key);
     if (inner === undefined) continue;
-    path.push(fieldElement(key));
-    collect(inner, item, path, set);
+    const below = collect(inner, item, depth + 1);
     const isEmpty = item === null || (item instanceof Map && item.size === 0);
-    if (isEmpty || !type.fields.has(key)) set.insert(path);
-    path.pop();
+    set.join(fieldElement(key), below === undefined || isEmpty || !type.fields.has(key), below);
   }
+  return set;
 }
 
 /** Compares two values of a type. A fault when a list of keyed items cannot be told apart. */
 export function compare(type: Type, before: Value, after: Value): Difference | TypeFault {
-  const walk = new Comparing();
+  const walk = new Comparison();
   walk.compare(type, before, after);
-  return walk.faults.result ?? walk;
+  return walk.result;
 }
 
-class Comparing implements Difference {
+/** What a comparison found so far, and where it is. Who knows that parts of two objects are the same may skip them. */
+export class Comparison implements Difference {
   readonly added = new FieldSet();
   readonly modified = new FieldSet();
   readonly removed = new FieldSet();
   readonly faults = new Faults();
 
+  get result(): Difference | TypeFault {
+    return this.faults.result ?? this;
+  }
+
+  /** Goes to what lies below an element of a path. */
+  enter(element: PathElement): void {
+    this.faults.path.push(element);
+  }
+
+  /** Goes back. */
+  leave(): void {
+    this.faults.path.pop();
+  }
+
+  /** Compares what both sides have at this place; undefined: nothing. */
   compare(declared: Type, before: Value | undefined, after: Value | undefined): void {
     const { path } = this.faults;
     // What one side lacks, the other has with all that is in it.

@@ -1,6 +1,6 @@
 // Who owns which fields: the link between the write path, which has typed objects, and src/merge, which has documents
 // and types. Every create, update and patch is recorded in metadata.managedFields under its field manager.
-import type { ApiObject } from "../api/object.ts";
+import type { ApiObject, ManagedFieldsEntry } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import type { Value } from "../api/value.ts";
 import { decode, Fault, parseText, toValue, zeroOf } from "../codec/json.ts";
@@ -9,9 +9,11 @@ import { convert } from "../kinds/convert.ts";
 import { resetFields } from "../kinds/ownership.ts";
 import { strategyOf } from "../kinds/table.ts";
 import type { Kind } from "../merge/apply.ts";
-import { type ManagedLimits, trackUpdate } from "../merge/managedfields.ts";
+import { entriesOfNew, type ManagedLimits, trackUpdate, unowned, type Writer } from "../merge/managedfields.ts";
 import { typeOfMessage } from "../merge/schema.ts";
+import { TypeFault } from "../merge/typed.ts";
 import { type Current, storeOf, timeText, type WriteRequest, type Writers } from "./persist.ts";
+import { ownedText, typedDifference } from "./trackedtypes.ts";
 
 /** How managedFields are read. */
 export const managedLimits: ManagedLimits = {
@@ -64,20 +66,60 @@ export function trackManagers(
   }
   const sent = object.metadata.managedFields;
   delete object.metadata.managedFields;
+  const writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request), disowns };
   const kind = kindOf(writers.scheme, resource, subresource);
-  const entries = trackUpdate(
-    kind,
-    managedLimits,
-    { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request), disowns },
-    {
-      value:
-        current === undefined || old === undefined ? blankOf(resource) : liveDocument(writers, resource, current, old),
-      entries: old?.metadata.managedFields,
-      exists: current !== undefined,
-    },
-    { value: toValue(resource.message, object), entries: sent },
-  );
+  const entries =
+    current === undefined || old === undefined
+      ? trackCreate(kind, writer, resource, object, sent)
+      : trackChange(kind, writer, resource, object, sent, {
+          old,
+          document: () => liveDocument(writers, resource, current, old),
+        });
   if (entries !== undefined) object.metadata.managedFields = entries;
+}
+
+type Entries = ManagedFieldsEntry[] | undefined;
+
+/** What the manager of a new object owns. */
+function trackCreate(kind: Kind, writer: Writer, resource: Resource, object: ApiObject, sent: Entries): Entries {
+  const { message, apiVersion } = resource;
+  if (sent === undefined && !writer.disowns) {
+    const fields = ownedText(message, zeroOf(message), object, { ignored: kind.ignored(apiVersion), unowned });
+    if (fields !== undefined) return entriesOfNew(writer, fields);
+  }
+  const live = { value: blankOf(resource), entries: undefined, exists: false };
+  return trackUpdate(kind, managedLimits, writer, live, { value: toValue(message, object), entries: sent });
+}
+
+/** Who owns what after a change of `old`. */
+function trackChange(
+  kind: Kind,
+  writer: Writer,
+  resource: Resource,
+  object: ApiObject,
+  sent: Entries,
+  { old, document }: { readonly old: ApiObject; readonly document: () => Value },
+): Entries {
+  const { message } = resource;
+  const { managedFields } = old.metadata;
+  const difference = typedDifference(message, old, object);
+  // Nothing is tracked where parts of an object cannot be told apart.
+  if (difference instanceof TypeFault) return undefined;
+  let value: Value | undefined;
+  const live = {
+    get value() {
+      return document();
+    },
+    entries: managedFields,
+    exists: true,
+  };
+  const next = {
+    get value() {
+      return (value ??= toValue(message, object));
+    },
+    entries: sent,
+  };
+  return trackUpdate(kind, managedLimits, writer, live, next, difference);
 }
 
 /** The time of an entry. */
