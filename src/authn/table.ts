@@ -5,7 +5,7 @@ import type { User } from "../api/user.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/objects.ts";
-import type { AuthnConfig } from "../config/authnflags.ts";
+import type { AuthnConfig, RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
 import { Bundle } from "../pki/bundle.ts";
 import { defaultIssuer } from "./accountclaims.ts";
@@ -75,6 +75,8 @@ export interface Authentication {
   /** Whose a token is, for the audiences (empty: the server's own); a refusal says why nobody's. */
   review(token: string, audiences: readonly string[]): Promise<Exclude<Outcome, undefined>>;
   readonly accounts: AccountIssuer;
+  /** What other servers need to recognize the same users: data of the config map the reference publishes. */
+  published(): ReadonlyMap<string, string>;
   /** Looks at the files of authorities again; texts say what is wrong with them. */
   reload(): string[];
 }
@@ -83,18 +85,14 @@ export interface Authentication {
 export function createAuthentication(options: AuthnOptions): Authentication {
   const { config, clock } = options;
   const accounts = issuerOf(options);
-  const bundles: Bundle[] = [];
-  const bundleOf = (path: string): Bundle => {
-    const bundle = new Bundle(path);
-    bundles.push(bundle);
-    return bundle;
-  };
+  const users = bundleOf(config.clientCaFile);
+  const proxies = bundleOf(config.requestHeader?.caFile ?? "");
   const tokens = cacheTokens(tokenUnion(tokenAuthenticators(options, accounts)), clock, limits.tokenCacheMsMax);
   const known: Authenticator[] = [];
-  if (config.requestHeader !== undefined) {
-    known.push(requestHeaderAuthenticator(config.requestHeader, bundleOf(config.requestHeader.caFile), clock));
+  if (config.requestHeader !== undefined && proxies !== undefined) {
+    known.push(requestHeaderAuthenticator(config.requestHeader, proxies, clock));
   }
-  if (config.clientCaFile !== "") known.push(certificateAuthenticator(bundleOf(config.clientCaFile), clock));
+  if (users !== undefined) known.push(certificateAuthenticator(users, clock));
   const protocolPrefix = options.identity.spell("base64url.bearer.authorization.k8s.io.");
   known.push(bearerAuthenticator(tokens), protocolAuthenticator(tokens, protocolPrefix));
   const named = withAuthenticatedGroup(union(known));
@@ -106,8 +104,30 @@ export function createAuthentication(options: AuthnOptions): Authentication {
     },
     review: reviewer(tokens, accounts.audiences),
     accounts,
-    reload: () => bundles.flatMap((bundle) => describe(bundle.path, bundle.reload())),
+    published: () => publishedData(config.requestHeader, users, proxies),
+    reload: () => [users, proxies].flatMap((bundle) => describe(bundle?.path ?? "", bundle?.reload())),
   };
+}
+
+function bundleOf(path: string): Bundle | undefined {
+  return path === "" ? undefined : new Bundle(path);
+}
+
+/** The reference's keys; lists are JSON. */
+function publishedData(
+  headers: RequestHeaderConfig | undefined,
+  users: Bundle | undefined,
+  proxies: Bundle | undefined,
+): Map<string, string> {
+  const data = new Map<string, string>();
+  if (users !== undefined) data.set("client-ca-file", users.pem);
+  if (headers === undefined || proxies === undefined) return data;
+  data.set("requestheader-client-ca-file", proxies.pem);
+  data.set("requestheader-username-headers", JSON.stringify(headers.username));
+  data.set("requestheader-group-headers", JSON.stringify(headers.group));
+  data.set("requestheader-extra-headers-prefix", JSON.stringify(headers.extraPrefix));
+  data.set("requestheader-allowed-names", JSON.stringify(headers.allowed));
+  return data;
 }
 
 function userOf(outcome: Outcome): User | undefined {

@@ -3,6 +3,7 @@
 import { isStatus } from "../api/status.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { AggregationController } from "../controllers/aggregation.ts";
+import { publishAuthentication } from "../controllers/authentication.ts";
 import { bootstrapNamespaces, bootstrapPriorityClasses } from "../controllers/bootstrap.ts";
 import { type Companion, CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/companions.ts";
 import { EventExpirer } from "../controllers/events.ts";
@@ -70,11 +71,18 @@ export class Controllers {
       const refused =
         (await bootstrapPriorityClasses(writers)) ??
         (await bootstrapNamespaces(writers)) ??
-        (await bootstrapPolicy(writers, this.#server.objects, () => this.#stopped));
+        (await bootstrapPolicy(writers, this.#server.objects, () => this.#stopped)) ??
+        (await publishAuthentication(writers, this.#server.authn.published()));
       if (refused === undefined) return;
       this.#log.warn({ status: refused.message }, "What a server starts with cannot be created");
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
+  }
+
+  /** Tells other servers of authorities that changed. */
+  async publish(): Promise<void> {
+    const refused = await publishAuthentication(writersOf(this.#server), this.#server.authn.published());
+    if (refused !== undefined) this.#log.warn({ status: refused.message }, "Authorities cannot be published");
   }
 
   stop(): void {

@@ -186,6 +186,7 @@ class OpenServer implements FrontServer {
   reload(faults: readonly string[]): void {
     for (const fault of [...faults, ...this.#authn.reload()])
       this.#log.warn({ fault }, "Certificates stay as they were");
+    void this.#controllers?.publish();
   }
 
   logAt(level: string): void {

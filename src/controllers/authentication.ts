@@ -1,0 +1,35 @@
+// The config map that tells other servers of the cluster how this one recognizes users: authorities of users and of
+// proxies, and the headers of the latter. Extension servers read it at their start and follow it.
+import type { ConfigMap } from "../api/gen/core_v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import { isStatus, type Status } from "../api/status.ts";
+import type { Value } from "../api/value.ts";
+import { assert } from "../base/assert.ts";
+import type { Writers } from "../request/persist.ts";
+import { Actor } from "./actor.ts";
+
+const name = "extension-apiserver-authentication";
+
+/** Writes the config map where it is not as it should be; one that would be empty is not made. A Status: refused. */
+export async function publishAuthentication(
+  writers: Writers,
+  data: ReadonlyMap<string, string>,
+): Promise<Status | undefined> {
+  const resource = writers.scheme.find("", "v1", "configmaps");
+  assert(resource !== undefined, "Config maps are served");
+  const namespace = writers.scheme.identity.spell("kube-system");
+  const actor = new Actor(writers, "kube-apiserver");
+  const updated = await actor.update<ApiObject & ConfigMap>({ resource, namespace, name }, (object) => {
+    object.data = new Map(data);
+    return undefined;
+  });
+  if (!isStatus(updated)) return undefined;
+  if (updated.reason !== "NotFound") return updated;
+  if (data.size === 0) return undefined;
+  const content = new Map<string, Value>([
+    ["metadata", new Map([["name", name]])],
+    ["data", new Map(data)],
+  ]);
+  const created = await actor.create({ resource, namespace }, content);
+  return isStatus(created) && created.reason !== "AlreadyExists" ? created : undefined;
+}
