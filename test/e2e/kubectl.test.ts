@@ -1,11 +1,13 @@
 // Unmodified kubectl against the server as its own process: the one on this machine's path and, where packages can be
 // had, Debian's older one, unpacked into a folder of its own. Where one is missing, a comment says so.
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { Kubectl } from "../support/kubectl.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+import { changes } from "./kubectlchanges.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orch-kubectl-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,38 +31,6 @@ function debianKubectl(): string {
   spawnSync("dpkg", ["-x", file, "unpacked"], { cwd: folder });
   const binary = join(folder, "unpacked", "usr", "bin", "kubectl");
   return existsSync(binary) ? binary : "the package holds no kubectl";
-}
-
-/** One kubectl and the server it talks to. */
-class Kubectl {
-  readonly #binary: string;
-  readonly #arguments: string[];
-
-  constructor(binary: string, server: TestServer, cache: string) {
-    this.#binary = binary;
-    this.#arguments = [`--kubeconfig=${server.kubeconfig}`, `--cache-dir=${cache}`];
-  }
-
-  /** Runs it with these words; what it wrote, and its code. */
-  async run(
-    words: string,
-    input?: string,
-  ): Promise<{ readonly code: number; readonly out: string; readonly errors: string }> {
-    const child = this.start(words);
-    let out = "";
-    let errors = "";
-    child.stdout?.on("data", (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
-    child.stdin?.end(input ?? "");
-    const code = await new Promise<number>((resolve) => child.on("close", (exit) => resolve(exit ?? -1)));
-    return { code, out, errors };
-  }
-
-  /** Starts it and lets it run. */
-  start(words: string): ChildProcess {
-    const env = { PATH: process.env["PATH"], HOME: folder };
-    return spawn(this.#binary, [...this.#arguments, ...words.split(" ")], { env, timeout: 60_000 });
-  }
 }
 
 const object = (data: object, metadata: object = {}): string =>
@@ -173,7 +143,7 @@ async function validates(t: Test, server: TestServer, kubectl: Kubectl): Promise
 async function works(t: Test, binary: string, name: string): Promise<void> {
   const server = await startServer(["--identity=kubernetes"]);
   t.teardown(() => server.stop("SIGKILL"));
-  const kubectl = new Kubectl(binary, server, join(folder, `cache-${name}`));
+  const kubectl = new Kubectl(binary, server, folder, name);
   const file = join(folder, "web.yaml");
   writeFileSync(file, manifest);
   const { out } = await kubectl.run("version --client -o json");
@@ -186,16 +156,17 @@ async function works(t: Test, binary: string, name: string): Promise<void> {
   await watches(t, server, kubectl);
   await waits(t, server, kubectl);
   await validates(t, server, kubectl);
+  await changes(t, server, kubectl, folder);
 }
 
-t.test("kubectl on the path works", async (t) => {
+t.test("kubectl on the path works", { timeout: 180_000 }, async (t) => {
   const binary = pathKubectl();
   if (binary === undefined) t.comment("not run: there is no kubectl on the path");
   else await works(t, binary, "path");
   t.end();
 });
 
-t.test("Debian's older kubectl works", async (t) => {
+t.test("Debian's older kubectl works", { timeout: 180_000 }, async (t) => {
   const binary = debianKubectl();
   if (binary.includes("/")) await works(t, binary, "debian");
   else t.comment(`not run: ${binary}`);
