@@ -13,6 +13,7 @@ const objectBytes = 2048;
 const rounds = 10;
 const collection = "/api/v1/namespaces/default/configmaps";
 const pods = "/api/v1/namespaces/default/pods";
+const accounts = "/api/v1/namespaces/default/serviceaccounts";
 
 function configMaps(): (n: number) => string {
   const pad = "p".repeat(objectBytes - 260);
@@ -104,6 +105,9 @@ async function listObjects(server: TestServer): Promise<void> {
 }
 
 async function listPods(server: TestServer): Promise<void> {
+  // The account the pods name.
+  const { code } = await server.call("POST", accounts, { metadata: { name: "web" } });
+  assert(code === 201, `The account was answered ${code}`);
   await seed(server, pods, podBody);
   await measure(server, `${objects} pods`, pods);
   await measure(server, `${objects} pods, protobuf`, pods, "application/vnd.kubernetes.protobuf");
