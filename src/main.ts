@@ -3,10 +3,11 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
-import { checkPluginNames } from "./admission/table.ts";
+import { checkMissingSettings, checkPluginNames } from "./admission/table.ts";
 import { identities } from "./api/identity.ts";
 import { checkRuntimeConfig } from "./api/scheme.ts";
 import { systemClock } from "./base/clock.ts";
+import { readAdmissionFile } from "./boot/admissionfile.ts";
 import { countProcess } from "./boot/count.ts";
 import { type Credentials, checkFiles, keepCredentials, writeClientConfig } from "./boot/credentials.ts";
 import { BootFault, die, exitNow, mending, reasonOf } from "./boot/fault.ts";
@@ -87,9 +88,13 @@ function readCommandLine(args: readonly string[]): Config {
   const wrong = checkRuntimeConfig({ identity: identities[config.identity], runtimeConfig: config.runtimeConfig });
   if (wrong !== undefined) die(`--runtime-config: ${wrong}`);
   for (const note of config.notes) process.stderr.write(`${note}\n`);
+  const settings = readAdmissionFile(config.admission.file, identities[config.identity]);
   const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
   if (typeof ranges === "string") die(ranges);
-  return config;
+  const admission = { ...config.admission, settings };
+  const lacking = checkMissingSettings(admission, identities[config.identity]);
+  if (lacking !== undefined) die(lacking);
+  return { ...config, admission };
 }
 
 /** Makes sure that nobody has the port; the uWS build would share it silently. Returns it, chosen when it was 0. */

@@ -5,7 +5,7 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { forbidden, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
-import type { Value } from "../api/value.ts";
+import type { Value, ValueMap } from "../api/value.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/objects.ts";
@@ -95,6 +95,8 @@ export interface Environment {
    * Admission, rules of the kind and field managers are not asked: for the status a plugin keeps itself.
    */
   readonly commit: (object: ApiObject, group: string, version: string, resource: string) => Promise<ChangeOutcome>;
+  /** Creates an object through the whole write path, as the server itself; why it was refused, or nothing. */
+  readonly create: (content: ValueMap, group: string, version: string, resource: string) => Promise<Status | undefined>;
 }
 
 /** 403 for a write a plugin does not allow; `why` follows `<resource> "<name>" is forbidden: `. */

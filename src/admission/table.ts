@@ -1,21 +1,37 @@
 // Admission: the plugins of the reference in its order, which of them run, and the run itself. Each may change the
 // object (after defaulting, before the kind's own rules) and each may refuse it (after validation).
+import type { Identity } from "../api/identity.ts";
 import type { Status } from "../api/status.ts";
+import type { AdmissionConfig } from "../config/config.ts";
+import { alwaysAdmit, alwaysDeny } from "./always.ts";
+import { alwaysPull } from "./alwayspull.ts";
+import { antiAffinity } from "./antiaffinity.ts";
 import { certificateApproval, certificateSigning, certificateSubject } from "./certificates.ts";
 import { claimResize } from "./claimresize.ts";
-import { imagePolicy } from "./imagepolicy.ts";
+import { eventRate, readEventLimits } from "./eventrate.ts";
+import { extendedResources } from "./extendedresources.ts";
+import { externalIps } from "./externalips.ts";
+import { imagePolicy, readImagePolicy } from "./imagepolicy.ts";
 import { defaultIngressClass } from "./ingressclass.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { limitRanger } from "./limitranger.ts";
+import { namespaceAutoProvision, namespaceExists } from "./namespaces.ts";
+import { nodeRestriction } from "./noderestriction.ts";
+import { nodeSelector, readNodeSelectors } from "./nodeselector.ts";
 import { nodeTaint } from "./nodetaint.ts";
+import { ownerReferences } from "./owners.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
 import { podSecurity } from "./podsecurity/plugin.ts";
+import { readSettings } from "./podsecurity/settings.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota } from "./quota/plugin.ts";
+import { readLimitedResources } from "./quota/settings.ts";
 import { runtimeClass } from "./runtimeclass.ts";
+import { securityContextDeny } from "./securitycontextdeny.ts";
 import { serviceAccount } from "./serviceaccount.ts";
 import { defaultStorageClass } from "./storageclass.ts";
 import { storageProtection } from "./storageprotection.ts";
+import { readTolerationSettings, tolerationRestriction } from "./tolerationrestriction.ts";
 import { tolerationSeconds } from "./tolerationseconds.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhook/plugins.ts";
 
@@ -24,30 +40,60 @@ interface Entry {
   readonly plugin: string;
   readonly byDefault: boolean;
   readonly build: (environment: Environment) => AdmissionPlugin;
+  /** What is wrong with its settings (JSON text, undefined: none), in one line; left out: it takes none. */
+  readonly check?: (settings: string | undefined, identity: Identity) => string | undefined;
 }
 
 /** Every plugin, in the order they run (reference: AllOrderedPlugins of v1.23). */
 const entries: readonly Entry[] = [
+  { plugin: "AlwaysAdmit", byDefault: false, build: alwaysAdmit },
+  { plugin: "NamespaceAutoProvision", byDefault: false, build: namespaceAutoProvision },
   { plugin: "NamespaceLifecycle", byDefault: true, build: lifecycle },
+  { plugin: "NamespaceExists", byDefault: false, build: namespaceExists },
+  { plugin: "SecurityContextDeny", byDefault: false, build: securityContextDeny },
+  { plugin: "LimitPodHardAntiAffinityTopology", byDefault: false, build: antiAffinity },
   { plugin: "LimitRanger", byDefault: true, build: limitRanger },
   { plugin: "ServiceAccount", byDefault: true, build: serviceAccount },
+  { plugin: "NodeRestriction", byDefault: false, build: nodeRestriction },
   { plugin: "TaintNodesByCondition", byDefault: true, build: nodeTaint },
-  { plugin: "ImagePolicyWebhook", byDefault: false, build: imagePolicy },
-  { plugin: "PodSecurity", byDefault: true, build: podSecurity },
+  { plugin: "AlwaysPullImages", byDefault: false, build: alwaysPull },
+  { plugin: "ImagePolicyWebhook", byDefault: false, build: imagePolicy, check: faultOf(readImagePolicy) },
+  { plugin: "PodSecurity", byDefault: true, build: podSecurity, check: faultOf(readSettings) },
+  { plugin: "PodNodeSelector", byDefault: false, build: nodeSelector, check: faultOf(readNodeSelectors) },
   { plugin: "Priority", byDefault: true, build: priority },
   { plugin: "DefaultTolerationSeconds", byDefault: true, build: tolerationSeconds },
+  {
+    plugin: "PodTolerationRestriction",
+    byDefault: false,
+    build: tolerationRestriction,
+    check: faultOf(readTolerationSettings),
+  },
+  { plugin: "EventRateLimit", byDefault: false, build: eventRate, check: faultOf(readEventLimits) },
+  { plugin: "ExtendedResourceToleration", byDefault: false, build: extendedResources },
+  { plugin: "PersistentVolumeLabel", byDefault: false, build: alwaysAdmit },
   { plugin: "DefaultStorageClass", byDefault: true, build: defaultStorageClass },
   { plugin: "StorageObjectInUseProtection", byDefault: true, build: storageProtection },
+  { plugin: "OwnerReferencesPermissionEnforcement", byDefault: false, build: ownerReferences },
   { plugin: "PersistentVolumeClaimResize", byDefault: true, build: claimResize },
   { plugin: "RuntimeClass", byDefault: true, build: runtimeClass },
   { plugin: "CertificateApproval", byDefault: true, build: certificateApproval },
   { plugin: "CertificateSigning", byDefault: true, build: certificateSigning },
   { plugin: "CertificateSubjectRestriction", byDefault: true, build: certificateSubject },
   { plugin: "DefaultIngressClass", byDefault: true, build: defaultIngressClass },
+  { plugin: "DenyServiceExternalIPs", byDefault: false, build: externalIps },
   { plugin: "MutatingAdmissionWebhook", byDefault: true, build: mutatingWebhooks },
   { plugin: "ValidatingAdmissionWebhook", byDefault: true, build: validatingWebhooks },
-  { plugin: "ResourceQuota", byDefault: true, build: resourceQuota },
+  { plugin: "ResourceQuota", byDefault: true, build: resourceQuota, check: faultOf(readLimitedResources) },
+  { plugin: "AlwaysDeny", byDefault: false, build: alwaysDeny },
 ];
+
+/** What a reader of settings says is wrong with them. */
+function faultOf(read: (settings: string | undefined, identity: Identity) => unknown): NonNullable<Entry["check"]> {
+  return (settings, identity) => {
+    const found = read(settings, identity);
+    return typeof found === "string" ? found : undefined;
+  };
+}
 
 /** Names of all plugins, in order. */
 export const pluginNames: readonly string[] = entries.map(({ plugin }) => plugin);
@@ -60,11 +106,8 @@ export type Admission = readonly AdmissionPlugin[];
 
 /** Builds the plugins that `enabled` and `disabled` leave on. */
 export function admissionPlugins(environment: Omit<Environment, "settings">): Admission {
-  const { enabled, disabled, settings } = environment.config;
-  const on = entries.filter(
-    ({ plugin, byDefault }) => (byDefault && !disabled.includes(plugin)) || enabled.includes(plugin),
-  );
-  return on.map(({ plugin, build }) => build({ ...environment, settings: settings.get(plugin) }));
+  const { config } = environment;
+  return running(config).map(({ plugin, build }) => build({ ...environment, settings: config.settings.get(plugin) }));
 }
 
 /** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */
@@ -89,6 +132,27 @@ export async function validate(admission: Admission, attributes: Attributes): Pr
     const refused = plugin.validate?.(attributes);
     const status = refused instanceof Promise ? await refused : refused;
     if (status !== undefined) return status;
+  }
+  return undefined;
+}
+
+function running({ enabled, disabled }: AdmissionConfig): readonly Entry[] {
+  return entries.filter(
+    ({ plugin, byDefault }) => (byDefault && !disabled.includes(plugin)) || enabled.includes(plugin),
+  );
+}
+
+/** What is wrong with a plugin's settings; undefined when nothing is. */
+export function checkPluginSettings(name: string, settings: string, identity: Identity): string | undefined {
+  const entry = entries.find(({ plugin }) => plugin === name);
+  return entry?.check === undefined ? "it takes no settings" : entry.check(settings, identity);
+}
+
+/** The first plugin that is to run and lacks settings, with why; undefined when there is none. */
+export function checkMissingSettings(config: AdmissionConfig, identity: Identity): string | undefined {
+  for (const { plugin, check } of running(config)) {
+    const wrong = config.settings.has(plugin) ? undefined : check?.(undefined, identity);
+    if (wrong !== undefined) return `plugin ${plugin} needs settings in --admission-control-config-file: ${wrong}`;
   }
   return undefined;
 }

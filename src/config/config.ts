@@ -17,20 +17,26 @@ export interface AdmissionConfig {
   /** Names of plugins, beyond those that run by default. */
   readonly enabled: readonly string[];
   readonly disabled: readonly string[];
-  /** What --admission-control-config-file has for a plugin, by its name: JSON text. */
+  /** Empty: none. */
+  readonly file: string;
+  /** What that file has for a plugin, by its name: JSON text. Read by main before any thread starts. */
   readonly settings: ReadonlyMap<string, string>;
   /** How long pods stay on a node that is not ready, or cannot be reached. */
   readonly notReadyTolerationSeconds: number;
   readonly unreachableTolerationSeconds: number;
+  /** Fronts among which what is limited for the whole server is divided. */
+  readonly fronts: number;
 }
 
 /** No flag says anything about admission. */
 export const defaultAdmission: AdmissionConfig = {
   enabled: [],
   disabled: [],
+  file: "",
   settings: new Map(),
   notReadyTolerationSeconds: 300,
   unreachableTolerationSeconds: 300,
+  fronts: 1,
 };
 
 /** Every authorization mode, by name. */
@@ -132,9 +138,11 @@ export function readConfig(values: FlagValues): Config | string {
     admission: {
       enabled: readNames(text("enable-admission-plugins")),
       disabled: readNames(text("disable-admission-plugins")),
+      file: text("admission-control-config-file"),
       settings: new Map(),
       notReadyTolerationSeconds: Number(text("default-not-ready-toleration-seconds")),
       unreachableTolerationSeconds: Number(text("default-unreachable-toleration-seconds")),
+      fronts: Number(text("front-workers")),
     },
     bindAddress: text("bind-address"),
     securePort: Number(text("secure-port")),

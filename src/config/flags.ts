@@ -217,6 +217,13 @@ export const flags = [
     help: "Admission plugins that run by default and shall not, comma-separated.",
   },
   {
+    name: "admission-control-config-file",
+    group: "Admission",
+    type: "string",
+    default: "",
+    help: "AdmissionConfiguration with the settings of plugins, YAML or JSON.",
+  },
+  {
     name: "default-not-ready-toleration-seconds",
     group: "Admission",
     type: "int",

@@ -39,6 +39,9 @@ export const limits = {
   defaultAccountWaitMsMax: 1_000,
   /** Tolerations of a pod and its runtime class that are made one list: every pair is compared, about 30 ms. */
   tolerationsMergedMax: 1_000,
+  /** Keys EventRateLimit counts by where its settings do not say (reference: 4096), about 100 bytes each, and at most. */
+  eventBuckets: 4_096,
+  eventBucketsMax: 1_000_000,
   /** Evictions a disruption budget notes that nobody confirmed yet (reference: 2000). */
   disruptedPodsMax: 2_000,
   /** Addresses or ports looked at for a free one before a range counts as full: the whole of any port range. */

@@ -23,6 +23,7 @@ import { acceptsGzip, negotiateBody } from "./negotiate.ts";
 import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options.ts";
 import { managerOfAgent } from "./ownership.ts";
 import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
+import { creator } from "./provision.ts";
 import { readList } from "./read.ts";
 import { sendStatus } from "./respond.ts";
 import { reviewOf, runReview } from "./reviews.ts";
@@ -40,8 +41,9 @@ export function writersOf(server: Server): Writers {
   if (checks === undefined) {
     const { scheme, identity, objects, clock, authorizer, roles, admission: config } = server;
     const commit = committer(server);
+    const create = creator(() => writersOf(server));
     checks = {
-      admission: admissionPlugins({ scheme, identity, objects, clock, authorizer, config, commit }),
+      admission: admissionPlugins({ scheme, identity, objects, clock, authorizer, config, commit, create }),
       checkGrants: createGrantCheck(identity, authorizer, roles),
     };
     made.set(server, checks);

@@ -1,19 +1,44 @@
 // Which plugins run is the flags' word; their order is fixed.
 import t from "tap";
-import { checkPluginNames, defaultPluginNames, pluginNames } from "../../src/admission/table.ts";
+import { checkMissingSettings, checkPluginNames, defaultPluginNames, pluginNames } from "../../src/admission/table.ts";
+import { identities } from "../../src/api/identity.ts";
+import { defaultAdmission } from "../../src/config/config.ts";
 
 t.test("checkPluginNames() names the flag, the plugin and what there is", async (t) => {
   t.equal(checkPluginNames([], []), undefined);
   t.equal(checkPluginNames([...defaultPluginNames], []), undefined);
   t.match(
     checkPluginNames(["NoSuch"], []),
-    /^--enable-admission-plugins: there is no plugin "NoSuch"; there are: NamespaceLifecycle, /,
+    /^--enable-admission-plugins: there is no plugin "NoSuch"; there are: AlwaysAdmit, .*NamespaceLifecycle, /,
   );
   t.match(checkPluginNames([], ["constructor"]), /^--disable-admission-plugins: there is no plugin "constructor"/);
   t.match(checkPluginNames(["NamespaceLifecycle"], ["NamespaceLifecycle"]), /^NamespaceLifecycle in both /);
 });
 
-t.test("pluginNames begin with NamespaceLifecycle, which runs by default", async (t) => {
-  t.equal(pluginNames[0], "NamespaceLifecycle");
-  t.ok(defaultPluginNames.includes("NamespaceLifecycle"));
+t.test("pluginNames are the reference's, in its order; those off there are off here", async (t) => {
+  const all =
+    "AlwaysAdmit NamespaceAutoProvision NamespaceLifecycle NamespaceExists SecurityContextDeny LimitPodHardAntiAffinityTopology LimitRanger ServiceAccount NodeRestriction TaintNodesByCondition AlwaysPullImages ImagePolicyWebhook PodSecurity PodSecurityPolicy PodNodeSelector Priority DefaultTolerationSeconds PodTolerationRestriction EventRateLimit ExtendedResourceToleration PersistentVolumeLabel DefaultStorageClass StorageObjectInUseProtection OwnerReferencesPermissionEnforcement PersistentVolumeClaimResize RuntimeClass CertificateApproval CertificateSigning CertificateSubjectRestriction DefaultIngressClass DenyServiceExternalIPs MutatingAdmissionWebhook ValidatingAdmissionWebhook ResourceQuota AlwaysDeny".split(
+      " ",
+    );
+  const byDefault =
+    "NamespaceLifecycle LimitRanger ServiceAccount TaintNodesByCondition PodSecurity Priority DefaultTolerationSeconds DefaultStorageClass StorageObjectInUseProtection PersistentVolumeClaimResize RuntimeClass CertificateApproval CertificateSigning CertificateSubjectRestriction DefaultIngressClass MutatingAdmissionWebhook ValidatingAdmissionWebhook ResourceQuota".split(
+      " ",
+    );
+  t.same(
+    pluginNames,
+    all.filter((name) => pluginNames.includes(name)),
+  );
+  t.same(
+    defaultPluginNames,
+    byDefault.filter((name) => pluginNames.includes(name)),
+  );
+});
+
+t.test("checkMissingSettings() names a plugin that cannot run without settings", async (t) => {
+  const identity = identities.kubernetes;
+  t.equal(checkMissingSettings(defaultAdmission, identity), undefined);
+  t.match(
+    checkMissingSettings({ ...defaultAdmission, enabled: ["EventRateLimit"] }, identity),
+    /^plugin EventRateLimit needs settings in --admission-control-config-file: limits must not be empty$/,
+  );
 });

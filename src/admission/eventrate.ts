@@ -1,0 +1,111 @@
+// EventRateLimit: events are nice to have; beyond so many a second, in all, of a namespace, of a user or about one
+// object, they are refused. Buckets are kept per key, the least recently used ones forgotten; each front has its share.
+import type { Event } from "../api/gen/core_v1.ts";
+import type { Event as NewEvent } from "../api/gen/events_v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import { refuse, type Status } from "../api/status.ts";
+import { limits } from "../config/limits.ts";
+import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
+
+const types = ["Server", "Namespace", "User", "SourceAndObject"] as const;
+
+interface Limit {
+  readonly type: (typeof types)[number];
+  readonly qps: number;
+  readonly burst: number;
+  readonly cacheSize: number;
+}
+
+/** What is left of a burst, and when that was. */
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** Builds the plugin. */
+export function eventRate({ settings, identity, clock, config }: Environment): AdmissionPlugin {
+  const read = readEventLimits(settings);
+  const fronts = config.fronts;
+  const found = typeof read === "string" ? [] : read;
+  const enforcers = found.map((limit) => new Enforcer(limit, fronts));
+  const groups = ["", identity.spell("events.k8s.io")];
+  return {
+    validate(attributes) {
+      const { operation, resource, dryRun } = attributes;
+      if (dryRun || (operation !== "create" && operation !== "update")) return undefined;
+      if (resource.resource !== "events" || !groups.includes(resource.group)) return undefined;
+      let refused: Status | undefined;
+      // Each of them counts the event, whatever the others say (reference).
+      for (const enforcer of enforcers) refused = enforcer.take(attributes, clock.monotonic()) ?? refused;
+      return refused;
+    },
+  };
+}
+
+class Enforcer {
+  readonly #limit: Limit;
+  readonly #perMs: number;
+  readonly #burst: number;
+  /** Least recently used first. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(limit: Limit, fronts: number) {
+    this.#limit = limit;
+    this.#perMs = limit.qps / fronts / 1000;
+    this.#burst = Math.max(1, Math.floor(limit.burst / fronts));
+  }
+
+  /** Takes a token for an event; 429 when there is none. */
+  take(attributes: Attributes, nowMs: number): Status | undefined {
+    const key = keyOf(this.#limit.type, attributes);
+    const known = this.#buckets.get(key);
+    this.#buckets.delete(key);
+    const earned = known === undefined ? 0 : (nowMs - known.atMs) * this.#perMs;
+    const tokens = Math.min(this.#burst, (known?.tokens ?? this.#burst) + earned);
+    const allowed = tokens >= 1;
+    this.#buckets.set(key, { tokens: allowed ? tokens - 1 : tokens, atMs: nowMs });
+    if (this.#buckets.size > this.#limit.cacheSize) {
+      for (const oldest of this.#buckets.keys()) {
+        this.#buckets.delete(oldest);
+        break;
+      }
+    }
+    if (allowed) return undefined;
+    return refuse("TooManyRequests", `Too many requests: limit reached on type ${this.#limit.type} for key ${key}`);
+  }
+}
+
+function keyOf(type: Limit["type"], { namespace, user, object }: Attributes): string {
+  if (type === "Server") return "";
+  if (type === "Namespace") return namespace;
+  if (type === "User") return user.name;
+  const event = object as ApiObject & Partial<Event> & Partial<NewEvent>;
+  const source = event.source ?? event.deprecatedSource;
+  const about = event.involvedObject ?? event.regarding;
+  const { kind, namespace: within, name, uid, apiVersion } = about ?? {};
+  return [source?.component, source?.host, kind, within, name, uid, apiVersion].map((part) => part ?? "").join("");
+}
+
+/** Reads the settings; a text says what is wrong with them. */
+export function readEventLimits(settings: string | undefined): Limit[] | string {
+  const { limits: list } = JSON.parse(settings ?? "{}") as { limits?: unknown };
+  if (!Array.isArray(list) || list.length === 0) return "limits must not be empty";
+  const found: Limit[] = [];
+  for (const [index, item] of list.entries()) {
+    const { type, qps, burst, cacheSize = limits.eventBuckets } = (item ?? {}) as { [key: string]: unknown };
+    const at = `limits[${index}]`;
+    const known = types.find((one) => one === type);
+    if (known === undefined) return `${at}.type must be one of ${types.join(", ")}`;
+    if (!isCount(qps) || qps === 0) return `${at}.qps must be a positive number`;
+    if (!isCount(burst) || burst === 0) return `${at}.burst must be a positive number`;
+    if (!isCount(cacheSize) || cacheSize > limits.eventBucketsMax) {
+      return `${at}.cacheSize must be a number up to ${limits.eventBucketsMax}`;
+    }
+    found.push({ type: known, qps, burst, cacheSize: cacheSize === 0 ? limits.eventBuckets : cacheSize });
+  }
+  return found;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
