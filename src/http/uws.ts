@@ -72,8 +72,10 @@ class UwsFront implements Listener {
   readonly #handle: Handler;
   readonly #app: TemplatedApp;
   #socket: us_listen_socket | undefined;
-  /** Bytes that lie in the parser's cork, at most: connections cannot be told apart, so all answers of this turn. */
+  /** Bytes that lie in the parser's cork, at most: of all answers lately, as connections cannot be told apart. */
   #corkedBytes = 0;
+  /** It is going to be known empty. */
+  #leaving = false;
 
   constructor(uws: Library, app: TemplatedApp, handle: Handler) {
     this.#uws = uws;
@@ -112,13 +114,19 @@ class UwsFront implements Listener {
 
   /** What surely is free in the cork buffer inside the parser. */
   get roomBytes(): number {
-    return corkBytesMax - this.#corkedBytes;
+    return Math.max(0, corkBytesMax - this.#corkedBytes);
   }
 
   /** Takes note of an answer; `flushed`: it did not fit, and nothing is held from here on. */
   corked(bytes: number, flushed: boolean): void {
-    if (this.#corkedBytes === 0 && !flushed) setImmediate(() => (this.#corkedBytes = 0));
-    this.#corkedBytes = flushed ? 0 : Math.min(this.#corkedBytes + bytes, corkBytesMax);
+    this.#corkedBytes = flushed ? 0 : this.#corkedBytes + bytes;
+    // Outside the parser nothing is held. Not looked at each time: it costs the loop a turn.
+    if (this.#corkedBytes <= corkBytesMax || this.#leaving) return;
+    this.#leaving = true;
+    setImmediate(() => {
+      this.#leaving = false;
+      this.#corkedBytes = 0;
+    });
   }
 
   /** The build reads its files once. */
@@ -191,40 +199,35 @@ function statusLine(code: number): string {
   return line;
 }
 
-/** A head in the form it is written in. */
+/** The head of an answer. */
 interface Head {
-  readonly status: string;
-  readonly fields: (readonly [name: string, value: string])[];
+  readonly code: number;
+  readonly headers: Headers;
   /** What it takes in the cork buffer, at most. */
   readonly bytes: number;
 }
 
 function headOf(code: number, headers: Headers): Head {
-  const status = statusLine(code);
-  const fields: Head["fields"] = [];
-  let bytes = ownHeadBytes + status.length;
-  for (const [name, value] of headers) {
-    if (!isSent(name)) continue;
-    const encoded = encodeHeaderValue(value);
-    fields.push([name, encoded]);
-    bytes += name.length + Buffer.byteLength(encoded) + ": \r\n".length;
-  }
-  return { status, fields, bytes };
+  let bytes = ownHeadBytes;
+  // Encoded, and in UTF-8, no character of a value takes more than three bytes.
+  for (const [name, value] of headers) bytes += name.length + 3 * value.length + ": \r\n".length;
+  return { code, headers, bytes };
 }
 
 function writeHead(res: HttpResponse, head: Head): void {
-  res.writeStatus(head.status);
-  for (const [name, value] of head.fields) res.writeHeader(name, value);
+  res.writeStatus(statusLine(head.code));
+  for (const [name, value] of head.headers) if (isSent(name)) res.writeHeader(name, encodeHeaderValue(value));
 }
 
-/** Sends a head by itself, one that does not fit the cork buffer in parts. Not from inside the parser. */
+/** Sends a head by itself, one that may not fit the cork buffer in parts. Not from inside the parser. */
 function sendHead(res: HttpResponse, head: Head): void {
   if (head.bytes <= corkBytesMax) {
     res.cork(() => writeHead(res, head));
     return;
   }
-  res.cork(() => res.writeStatus(head.status));
-  for (const [name, value] of head.fields) res.cork(() => res.writeHeader(name, value));
+  res.cork(() => res.writeStatus(statusLine(head.code)));
+  for (const [name, value] of head.headers)
+    if (isSent(name)) res.cork(() => res.writeHeader(name, encodeHeaderValue(value)));
 }
 
 /** Whether an answer to `method` with `code` has no body (RFC 9110 6.4.1). */
@@ -465,6 +468,16 @@ class UwsExchange implements Exchange {
     if (close) res.writeHeader("Connection", "close");
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const total = bytes.length;
+    const first = total <= limits.sliceBytesMax ? bytes : bytes.subarray(0, limits.sliceBytesMax);
+    const [taken, all] = res.tryEnd(first, total);
+    if (all) {
+      this.#finish();
+      return;
+    }
+    if (!taken && !sure && res.getWriteOffset() === 0) {
+      this.cut();
+      return;
+    }
     let rest = bytes;
     /** Where in the body the rest begins. */
     let base = 0;
@@ -480,12 +493,8 @@ class UwsExchange implements Exchange {
         offset += slice.length;
       }
     };
-    if (more()) return;
+    if (taken && more()) return;
     base = res.getWriteOffset();
-    if (base === 0 && !sure) {
-      this.cut();
-      return;
-    }
     rest = keepBytes(rest.subarray(base));
     res.onWritable(more);
   }
@@ -562,17 +571,15 @@ class UwsStream implements AnswerStream {
       this.#opened = this.#opening !== undefined;
       body = this.#opening === undefined ? blank : Uint8Array.of(this.#opening);
     }
-    if (this.#front.closing) head.fields.push(["Connection", "close"]);
+    const res = this.#res;
     const room = Math.min(body.length, corkBytesMax - head.bytes - framingBytes);
-    if (room > 0) {
-      this.#chunk = body.subarray(0, room);
-      this.#res.cork(() => {
-        writeHead(this.#res, head);
-        this.#write();
-      });
-    } else {
-      sendHead(this.#res, head);
-    }
+    if (room > 0) this.#chunk = body.subarray(0, room);
+    else sendHead(res, head);
+    res.cork(() => {
+      if (room > 0) writeHead(res, head);
+      if (this.#front.closing) res.writeHeader("Connection", "close");
+      if (room > 0) this.#write();
+    });
     const accepted = this.#send(body.subarray(Math.max(room, 0)));
     if (!accepted) return;
     if (this.#ended) this.#finish();
