@@ -142,3 +142,6 @@ export function podBody(index: number, name = `p${index}`, more: Readonly<Record
   delete pod.status;
   return JSON.stringify(pod);
 }
+
+/** The service account those pods name; it adds nothing to them. */
+export const podAccount = { metadata: { name: "web" }, automountServiceAccountToken: false } as const;

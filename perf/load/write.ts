@@ -4,7 +4,7 @@
 // takes the other core), 40-60 us per GET, 0.6 ms per merge patch, 1.2 ms per apply.
 import { assert } from "../../src/base/assert.ts";
 import { startServer, type TestServer } from "../../test/support/server.ts";
-import { podBody } from "../corpus/pod.ts";
+import { podAccount, podBody } from "../corpus/pod.ts";
 import { record, round } from "../results.ts";
 import { Histogram } from "./histogram.ts";
 import { cpuUs, residentBytes } from "./process.ts";
@@ -74,6 +74,8 @@ function report(
 export async function write(_only: readonly string[], args: readonly string[]): Promise<void> {
   const server = await startServer(["--identity=kubernetes", ...args]);
   try {
+    const account = await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", podAccount);
+    assert(account.code === 201, "The service account of the pods was not created");
     const bodies = Array.from({ length: 40_000 }, (_, n) => podBody(n));
     const created = await run(server, (client, n) => client.send("POST", pods, bodies[n] ?? podBody(n)), 201);
     const stored = (await server.call("GET", `${pods}/p0`)).text.length;

@@ -11,7 +11,7 @@ import { readPatch } from "../../src/request/merge.ts";
 import type { WriteRequest, Writers, Written } from "../../src/request/persist.ts";
 import { createObject, patchObject, updateObject } from "../../src/request/write.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
-import { podBody } from "../corpus/pod.ts";
+import { podAccount, podBody } from "../corpus/pod.ts";
 
 const rounds = Number(process.argv[2] ?? 64);
 const only = process.argv.slice(3);
@@ -48,6 +48,7 @@ async function create(from: Writers, bytes: Uint8Array): Promise<Written> {
   return unwrap(await createObject(from, requestFor("", "creator"), body));
 }
 
+await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", podAccount);
 const bodies = Array.from({ length: pods }, (_, index) => Buffer.from(podBody(index)));
 const stored: string[] = [];
 for (const [index, bytes] of bodies.entries()) {
