@@ -330,7 +330,8 @@ t.test(`write() never answers a client's mistake with a fault of ours (seed ${se
     const start = cpuMs();
     const { sent, code, isOurs } = await step(server);
     const ms = cpuMs() - start;
-    if (ms > slowest.ms && i > warmUp) slowest = { ms, sent };
+    // Deleting a collection is many steps.
+    if (ms > slowest.ms && i > warmUp && !sent.startsWith("DELETE")) slowest = { ms, sent };
     codes.set(code, (codes.get(code) ?? 0) + 1);
     if (!isOurs && server.faults.length === 0) continue;
     t.fail(`${code} for ${sent}`, { fault: String((server.faults[0] as Error | undefined)?.stack) });
