@@ -3,6 +3,7 @@ import type { Identity } from "../api/identity.ts";
 import type { Objects } from "../cache/objects.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { type Authorizer, alwaysAllow, alwaysDeny, inOrder, masters } from "./authorizer.ts";
+import { NodeAuthorizer } from "./node.ts";
 import { may, visit } from "./policy/line.ts";
 import { Rbac } from "./rbac.ts";
 import type { HeldRules, Roles, RuleResolver } from "./rules.ts";
@@ -23,6 +24,7 @@ const modes: Readonly<Record<AuthorizationConfig["modes"][number], (sources: Aut
   {
     AlwaysAllow: () => ({ ...alwaysAllow, rulesFor: () => everything }),
     AlwaysDeny: () => ({ ...alwaysDeny, rulesFor: () => nothing }),
+    Node: ({ identity, objects }) => new NodeAuthorizer(identity, objects),
     RBAC: (_sources, rbac) => rbac,
   };
 

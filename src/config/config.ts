@@ -40,7 +40,7 @@ export const defaultAdmission: AdmissionConfig = {
 };
 
 /** Every authorization mode, by name. */
-export const authorizationModes = ["AlwaysAllow", "AlwaysDeny", "RBAC"] as const;
+export const authorizationModes = ["Node", "RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
 
 /** What the flags say about authorization. */
 export interface AuthorizationConfig {

@@ -242,8 +242,8 @@ export const flags = [
     name: "authorization-mode",
     group: "Authorization",
     type: "string",
-    default: "RBAC",
-    help: "Who decides what a user may do, asked in this order until one allows or denies, comma-separated: RBAC (roles and bindings), AlwaysAllow, AlwaysDeny. system:masters may do anything in every mode.",
+    default: "Node,RBAC",
+    help: "Who decides what a user may do, asked in this order until one allows or denies, comma-separated: Node (a node agent may read what the pods on its node need), RBAC (roles and bindings), AlwaysAllow, AlwaysDeny. system:masters may do anything in every mode.",
   },
   {
     name: "log-level",

@@ -59,7 +59,7 @@ t.test("an aggregated role gets the rules of those it selects, in order, each on
 t.test("rules written into an aggregated role by hand do not stay", async (t) => {
   const { server, rules } = await open(t);
   await server.call("POST", api, { metadata: { name: "r" }, rules: [rule("*", "secrets")], ...gathers("constructor") });
-  await rules("r", []);
+  await rules("r", null);
   await server.call("PUT", `${api}/r`, { metadata: { name: "r" }, rules: [rule("get", "pods")] });
   await rules("r", [rule("get", "pods")]);
 });
