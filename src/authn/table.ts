@@ -1,5 +1,5 @@
 // Every way of proving who one is, in the order they are asked: certificates of proxies, certificates of users, bearer
-// tokens (static, service account, bootstrap), then nobody in particular. The same on every front thread.
+// tokens (static, service account, bootstrap, OpenID Connect, webhook), then nobody in particular. The same on every front thread.
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
 import { assert } from "../base/assert.ts";
@@ -7,6 +7,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/objects.ts";
 import type { AuthnConfig, RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
+import type { Connection } from "../outbound/client.ts";
 import { Bundle } from "../pki/bundle.ts";
 import { defaultIssuer } from "./accountclaims.ts";
 import { createSigner, discoveryConfiguration, keySetDocument, type TokenSigner } from "./accountkeys.ts";
@@ -27,9 +28,11 @@ import { bearerAuthenticator, invalidToken, protocolAuthenticator } from "./bear
 import { bootstrapTokens } from "./bootstraptokens.ts";
 import { certificateAuthenticator } from "./certificates.ts";
 import { parsePublicKeys } from "./jwt.ts";
+import { oidcTokens } from "./oidc.ts";
 import { requestHeaderAuthenticator } from "./requestheader.ts";
 import { cacheTokens } from "./tokencache.ts";
 import { staticTokens, type TokenUser } from "./tokens.ts";
+import { webhookTokens } from "./tokenwebhook.ts";
 
 /** What main found in files for the fronts: plain data. Checked before any thread starts. */
 export interface AuthnMaterial {
@@ -38,6 +41,10 @@ export interface AuthnMaterial {
   readonly accountKeys: string;
   /** PEM: the private key that signs. */
   readonly signingKey: string;
+  /** PEM of the identity provider's authorities; empty: the system's. */
+  readonly oidcAuthorities: string;
+  /** The service that reviews tokens; undefined: none. */
+  readonly webhook: Connection | undefined;
 }
 
 /** What authentication is made of. */
@@ -138,7 +145,7 @@ function describe(path: string, fault: string | undefined): string[] {
   return fault === undefined ? [] : [`${path}: ${fault}`];
 }
 
-/** Static, then service accounts, then bootstrap: local ones first, as the reference has them. */
+/** Static, service accounts, bootstrap, OpenID Connect, webhook: local ones first, as the reference has them. */
 function tokenAuthenticators(options: AuthnOptions, { audiences }: AccountIssuer): TokenAuthenticator[] {
   const { config, material, identity, objects, clock } = options;
   const keys = parsePublicKeys(material.accountKeys);
@@ -151,6 +158,14 @@ function tokenAuthenticators(options: AuthnOptions, { audiences }: AccountIssuer
     boundTokens(accounts),
   ];
   if (config.bootstrapTokens) list.push(audienceAgnostic(bootstrapTokens(identity, objects, clock), audiences));
+  // After service accounts: their issuer may be the provider's, too.
+  const { oidc, tokenWebhook } = config;
+  if (oidc !== undefined) list.push(audienceAgnostic(oidcTokens(oidc, material.oidcAuthorities, clock), audiences));
+  const { webhook: connection } = material;
+  if (tokenWebhook !== undefined && connection !== undefined) {
+    const asked = webhookTokens({ config: tokenWebhook, connection, identity, audiences });
+    list.push(cacheTokens(asked, clock, tokenWebhook.cacheMs, tokenWebhook.cacheMs));
+  }
   return list;
 }
 

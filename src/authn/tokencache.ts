@@ -7,22 +7,26 @@ import { limits } from "../config/limits.ts";
 import { type Accepted, isAccepted, type Outcome, type TokenAuthenticator } from "./authenticator.ts";
 
 interface Entry {
-  readonly accepted: Accepted;
+  /** Undefined: the token is not known. */
+  readonly accepted: Accepted | undefined;
   /** On the monotonic clock. */
   readonly until: number;
 }
 
-/** Remembers what `inner` accepts for `ttlMs`; equal questions under way at once are asked once. */
-export function cacheTokens(inner: TokenAuthenticator, clock: Clock, ttlMs: number): TokenAuthenticator {
+/**
+ * Remembers what `inner` accepts for `ttlMs`, and tokens it does not know for `unknownMs`; refusals never. Equal questions
+ * under way at once are asked once.
+ */
+export function cacheTokens(inner: TokenAuthenticator, clock: Clock, ttlMs: number, unknownMs = 0): TokenAuthenticator {
   const secret = randomBytes(32);
   // In the order they were made, which is the order they end in.
   const entries = new Map<string, Entry>();
   const underWay = new Map<string, Promise<Outcome>>();
 
   const keep = (key: string, outcome: Outcome): Outcome => {
-    if (!isAccepted(outcome)) return outcome;
+    if (!isAccepted(outcome) && (outcome !== undefined || unknownMs === 0)) return outcome;
     if (entries.size >= limits.tokenCacheMax) dropSome(entries, clock.monotonic());
-    entries.set(key, { accepted: outcome, until: clock.monotonic() + ttlMs });
+    entries.set(key, { accepted: outcome, until: clock.monotonic() + (outcome === undefined ? unknownMs : ttlMs) });
     return outcome;
   };
 
@@ -31,7 +35,7 @@ export function cacheTokens(inner: TokenAuthenticator, clock: Clock, ttlMs: numb
       const key = keyOf(secret, token, audiences);
       const entry = entries.get(key);
       if (entry !== undefined) {
-        if (clock.monotonic() < entry.until && entry.accepted.holds?.() !== false) return entry.accepted;
+        if (clock.monotonic() < entry.until && entry.accepted?.holds?.() !== false) return entry.accepted;
         entries.delete(key);
       }
       const waiting = underWay.get(key);

@@ -10,6 +10,8 @@ import type { AuthnMaterial } from "../authn/table.ts";
 import { parseTokens, type TokenUser } from "../authn/tokens.ts";
 import type { Config } from "../config/config.ts";
 import type { NamedCertificate, TlsFiles } from "../http/listener.ts";
+import type { Connection } from "../outbound/client.ts";
+import { readConnection } from "../outbound/connection.ts";
 import { readCertificates } from "../pki/bundle.ts";
 import { readIfThere, writePrivate } from "../pki/files.ts";
 import { BootFault, mending } from "./fault.ts";
@@ -22,11 +24,13 @@ export interface AuthnFiles {
   /** PEM; empty: to be made. */
   readonly signingKey: string;
   readonly named: readonly NamedCertificate[];
+  readonly oidcAuthorities: string;
+  readonly webhook: Connection | undefined;
 }
 
 /** Reads and checks everything. Throws BootFault. */
 export function checkAuthnFiles(config: Config): AuthnFiles {
-  const { clientCaFile, requestHeader, accounts } = config.authn;
+  const { clientCaFile, requestHeader, accounts, oidc, tokenWebhook } = config.authn;
   if (clientCaFile !== "") checkAuthorities("--client-ca-file", clientCaFile);
   if (requestHeader !== undefined) checkAuthorities("--requestheader-client-ca-file", requestHeader.caFile);
   return {
@@ -34,6 +38,8 @@ export function checkAuthnFiles(config: Config): AuthnFiles {
     accountKeys: readAccountKeys(config),
     signingKey: readSigningKey(accounts.signingKeyFile),
     named: config.tls.named.map(nameCertificate),
+    oidcAuthorities: oidc === undefined || oidc.caFile === "" ? "" : readAuthorities("--oidc-ca-file", oidc.caFile),
+    webhook: tokenWebhook === undefined ? undefined : connect(tokenWebhook.configFile),
   };
 }
 
@@ -49,9 +55,20 @@ function readTokens(path: string): TokenUser[] {
 }
 
 function checkAuthorities(flag: string, path: string): void {
+  readAuthorities(flag, path);
+}
+
+function readAuthorities(flag: string, path: string): string {
   read(flag, path);
   const found = readCertificates(path);
   if (typeof found === "string") throw new BootFault(`${flag} ${path}: ${found}`);
+  return found.pem;
+}
+
+function connect(path: string): Connection {
+  const connection = readConnection(path);
+  if (typeof connection === "string") throw new BootFault(`--authentication-token-webhook-config-file ${connection}`);
+  return connection;
 }
 
 /** The key files; without any, the key of the serving certificate (the document). */
@@ -96,7 +113,8 @@ const signingKeyBits = 2_048;
 /** Makes or finds what the flags do not name, in a data directory that is ours. Throws BootFault. */
 export async function keepAuthnMaterial(config: Config, files: AuthnFiles): Promise<AuthnMaterial> {
   const signingKey = files.signingKey === "" ? await keepSigningKey(join(config.dataDir, "pki")) : files.signingKey;
-  return { tokens: files.tokens, accountKeys: `${signingKey}\n${files.accountKeys}`, signingKey };
+  const { tokens, oidcAuthorities, webhook } = files;
+  return { tokens, accountKeys: `${signingKey}\n${files.accountKeys}`, signingKey, oidcAuthorities, webhook };
 }
 
 async function keepSigningKey(directory: string): Promise<string> {

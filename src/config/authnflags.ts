@@ -1,6 +1,7 @@
 // The flags of authentication and of TLS beyond the one certificate: names, defaults and rules are the reference's.
 import { parseDuration } from "./duration.ts";
 import type { Flag, FlagValues } from "./flags.ts";
+import { type OidcConfig, readOidc, readTokenWebhook, type TokenWebhookConfig } from "./remoteauthnflags.ts";
 
 const group = "Authentication";
 
@@ -188,6 +189,8 @@ export interface AuthnConfig {
   readonly clientCaFile: string;
   readonly requestHeader: RequestHeaderConfig | undefined;
   readonly bootstrapTokens: boolean;
+  readonly oidc: OidcConfig | undefined;
+  readonly tokenWebhook: TokenWebhookConfig | undefined;
   /** Empty: the issuers. */
   readonly audiences: readonly string[];
   readonly accounts: AccountsConfig;
@@ -224,12 +227,16 @@ export function readAuthn(values: FlagValues): AuthnConfig | string {
   if (typeof accounts === "string") return accounts;
   const requestHeader = readRequestHeader(values);
   if (typeof requestHeader === "string") return requestHeader;
+  const oidc = readOidc(values);
+  if (typeof oidc === "string") return oidc;
   // The reference, too: where everybody may do everything, nobody is let in without a name.
   const modes = readList(values.get("authorization-mode") ?? "AlwaysAllow");
   return {
     anonymous: isTrue(text("anonymous-auth")) && !modes.includes("AlwaysAllow"),
     clientCaFile: text("client-ca-file"),
     requestHeader,
+    oidc,
+    tokenWebhook: readTokenWebhook(values),
     bootstrapTokens: isTrue(text("enable-bootstrap-token-auth")),
     audiences: list("api-audiences"),
     accounts,

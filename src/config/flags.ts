@@ -5,6 +5,7 @@ import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import { gatesText } from "./gates.ts";
 import { limits } from "./limits.ts";
+import { remoteAuthnFlags } from "./remoteauthnflags.ts";
 
 /** What a flag takes. */
 export type FlagType = "bool" | "string" | "int" | "duration" | "map" | "list";
@@ -238,6 +239,7 @@ export const flags = [
     help: "How long pods that say nothing about it stay on a node that cannot be reached.",
   },
   ...authnFlags,
+  ...remoteAuthnFlags,
   {
     name: "authorization-mode",
     group: "Authorization",

@@ -92,6 +92,16 @@ export const limits = {
   tokenCacheMax: 16_384,
   /** How long the user of a token is remembered (reference: ten seconds). */
   tokenCacheMsMax: 10_000,
+  /** Between two questions for the keys of an identity provider. */
+  oidcFetchMsMin: 10_000,
+  /** One such question. */
+  oidcFetchMsMax: 10_000,
+  /** Keys taken of a provider. */
+  oidcKeysMax: 100,
+  /** Token reviews a front has under way at a webhook; tokens beyond are refused. */
+  tokenReviewsMax: 1_000,
+  /** One of them, each of up to five tries. */
+  tokenReviewMsMax: 10_000,
   /** How often certificate files are looked at for a change. */
   fileLookMs: 10_000,
   /** Request line plus headers. */

@@ -57,7 +57,7 @@ async function start(
   return { fronts, target: { port, ca: readFileSync(caFile, "utf8") } };
 }
 
-const noMaterial = { tokens: [], accountKeys: "", signingKey: "" };
+const noMaterial = { tokens: [], accountKeys: "", signingKey: "", oidcAuthorities: "", webhook: undefined };
 
 /** Connects until somebody answers: a front that starts again needs a moment. */
 async function answered(target: Target, path: string): Promise<string> {

@@ -1,7 +1,12 @@
 // Authentication for tests: defaults of the flags, and a signing key of this process.
 import { generateKeyPairSync } from "node:crypto";
 import type { Scheme } from "../../src/api/scheme.ts";
-import { type Authentication, type AuthnOptions, createAuthentication } from "../../src/authn/table.ts";
+import {
+  type Authentication,
+  type AuthnMaterial,
+  type AuthnOptions,
+  createAuthentication,
+} from "../../src/authn/table.ts";
 import type { TokenUser } from "../../src/authn/tokens.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { Objects } from "../../src/cache/objects.ts";
@@ -22,6 +27,13 @@ export function authnConfig(...args: string[]): AuthnConfig {
   return config;
 }
 
+const noFiles = {
+  accountKeys: testSigningKey,
+  signingKey: testSigningKey,
+  oidcAuthorities: "",
+  webhook: undefined,
+};
+
 /** Authentication over the objects of `views`. */
 export function testAuthentication(
   scheme: Scheme,
@@ -29,10 +41,11 @@ export function testAuthentication(
   clock: Clock,
   config: AuthnConfig = authnConfig(),
   tokens: readonly TokenUser[] = [],
+  more: Partial<AuthnMaterial> = {},
 ): Authentication {
   const options: AuthnOptions = {
     config,
-    material: { tokens, accountKeys: testSigningKey, signingKey: testSigningKey },
+    material: { ...noFiles, tokens, ...more },
     identity: scheme.identity,
     objects: new Objects(scheme, views),
     clock,

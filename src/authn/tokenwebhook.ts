@@ -1,0 +1,125 @@
+// Tokens that another service reviews: it is sent a TokenReview and answers the same with a status. What it says is
+// remembered for a while; when it cannot be asked, nobody is let in on its word (reference: webhook token authenticator).
+import type { Identity } from "../api/identity.ts";
+import type { User } from "../api/user.ts";
+import { limits } from "../config/limits.ts";
+import type { TokenWebhookConfig } from "../config/remoteauthnflags.ts";
+import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { type Outcome, refused, type TokenAuthenticator } from "./authenticator.ts";
+import { type Claims, claimOf, textClaim } from "./jwt.ts";
+
+/** Between tries, milliseconds (reference: 0.5 s, half as much more each time, five tries). */
+const pausesMs = [500, 750, 1_125, 1_688] as const;
+
+/** What a token webhook needs. */
+export interface TokenWebhookOptions {
+  readonly config: TokenWebhookConfig;
+  readonly connection: Connection;
+  readonly identity: Identity;
+  /** The server's own audiences. */
+  readonly audiences: readonly string[];
+  /** Waits; a test's does not. */
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref());
+
+/** Knows the tokens a service knows. */
+export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator {
+  const client = new OutboundClient(options.connection);
+  let underWay = 0;
+  return {
+    authenticateToken: async (token, audiences) => {
+      if (underWay >= limits.tokenReviewsMax) return refused("too many token reviews are under way");
+      underWay += 1;
+      try {
+        return await ask(options, client, token, audiences ?? options.audiences);
+      } finally {
+        underWay -= 1;
+      }
+    },
+  };
+}
+
+async function ask(
+  options: TokenWebhookOptions,
+  client: OutboundClient,
+  token: string,
+  audiences: readonly string[],
+): Promise<Outcome> {
+  const { config, identity, pause = sleep } = options;
+  const apiVersion = `${identity.spell("authentication.k8s.io")}/${config.version}`;
+  const body = JSON.stringify({
+    kind: "TokenReview",
+    apiVersion,
+    metadata: { creationTimestamp: null },
+    spec: { token, audiences },
+    status: { user: {} },
+  });
+  const headers = { "Content-Type": "application/json", Accept: "application/json" };
+  for (let round = 0; ; round++) {
+    const answer = await client.call({ method: "POST", headers, body, timeoutMs: limits.tokenReviewMsMax });
+    const failed = answer instanceof CallFailure ? answer.message : faultOf(answer.code);
+    if (failed === undefined) return readReview((answer as { body: Buffer }).body, apiVersion, audiences, options);
+    const again = answer instanceof CallFailure || answer.code === 429 || answer.code >= 500;
+    const wait = pausesMs[round];
+    if (!again || wait === undefined) return refused(`the token webhook failed: ${failed}`);
+    await pause(wait);
+  }
+}
+
+function faultOf(code: number): string | undefined {
+  return code === 200 || code === 201 ? undefined : `it answered ${code}`;
+}
+
+function readReview(body: Buffer, apiVersion: string, asked: readonly string[], options: TokenWebhookOptions): Outcome {
+  const review = parse(body);
+  const status = objectOf(review && claimOf(review, "status"));
+  if (review === undefined || textClaim(review, "kind") !== "TokenReview" || status === undefined) {
+    return refused("the token webhook failed: its answer is no TokenReview");
+  }
+  if (textClaim(review, "apiVersion") !== apiVersion) {
+    return refused("the token webhook failed: its answer has another version than the question");
+  }
+  // A service that says nothing of audiences means the server's own.
+  const named = textsOf(claimOf(status, "audiences"));
+  const good = named === undefined || named.length === 0 ? options.audiences : named;
+  const common = asked.filter((audience) => good.includes(audience));
+  if (claimOf(status, "authenticated") !== true) {
+    const error = textClaim(status, "error") ?? "";
+    return error === "" ? undefined : refused(error);
+  }
+  if (common.length === 0) return undefined;
+  const user = readUser(objectOf(claimOf(status, "user")));
+  return user === undefined ? refused("the token webhook failed: it names no user") : { user, audiences: common };
+}
+
+function parse(body: Buffer): Claims | undefined {
+  try {
+    return objectOf(JSON.parse(body.toString("utf8")) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+function objectOf(value: unknown): Claims | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Claims) : undefined;
+}
+
+function textsOf(value: unknown): string[] | undefined {
+  return Array.isArray(value) && value.every((one) => typeof one === "string") ? (value as string[]) : undefined;
+}
+
+function readUser(user: Claims | undefined): User | undefined {
+  if (user === undefined) return undefined;
+  const extra = new Map<string, readonly string[]>();
+  for (const [key, value] of Object.entries(objectOf(claimOf(user, "extra")) ?? {})) {
+    const texts = textsOf(value);
+    if (texts === undefined) return undefined;
+    extra.set(key, texts);
+  }
+  const groups = claimOf(user, "groups") === undefined ? [] : textsOf(claimOf(user, "groups"));
+  const name = textClaim(user, "username") ?? "";
+  if (name === "" || groups === undefined) return undefined;
+  return { name, uid: textClaim(user, "uid") ?? "", groups, extra };
+}
