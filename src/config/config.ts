@@ -117,15 +117,8 @@ export function readConfig(values: FlagValues): Config | string {
   if (text("data-dir") === "") return "--data-dir must not be empty";
   const controllers = readControllers(text("controllers"));
   if (typeof controllers === "string") return controllers;
-  const gates = readGates(parseMap(text("feature-gates")) ?? new Map());
-  if (typeof gates === "string") return `invalid argument for "--feature-gates" flag: ${gates}`;
-  const release = Number(/^1\.(\d{1,3})$/.exec(text("emulated-release"))?.[1]);
-  if (!(release >= releaseMin)) return `--emulated-release must be 1.${releaseMin} or later, as in 1.25`;
-  const hidden = text("show-hidden-metrics-for-version");
-  if (hidden !== "" && hidden !== `1.${release - 1}`) {
-    const only = "Only the previous minor version is allowed";
-    return `--show-hidden-metrics-for-version must be omitted or have the value '1.${release - 1}'. ${only}`;
-  }
+  const lifecycle = readLifecycle(text);
+  if (typeof lifecycle === "string") return lifecycle;
   const authorization = readAuthorization(text);
   if (typeof authorization === "string") return authorization;
   const authn = readAuthn(values);
@@ -137,7 +130,7 @@ export function readConfig(values: FlagValues): Config | string {
     authorization,
     admission: {
       enabled: readNames(text("enable-admission-plugins")),
-      disabled: readNames(text("disable-admission-plugins")),
+      disabled: disabledPlugins(text, lifecycle.gates),
       file: text("admission-control-config-file"),
       settings: new Map(),
       notReadyTolerationSeconds: Number(text("default-not-ready-toleration-seconds")),
@@ -163,10 +156,7 @@ export function readConfig(values: FlagValues): Config | string {
     serviceAddressRanges: text("service-cluster-ip-range"),
     servicePortRange: text("service-node-port-range"),
     runtimeConfig: parseMap(text("runtime-config")) ?? new Map(),
-    gates: gates.on,
-    notes: gates.notes,
-    release,
-    hiddenMetricsFor: hidden === "" ? undefined : release - 1,
+    ...lifecycle,
     tokenAuthFile: text("token-auth-file"),
     authn,
     logLevel: levelOf(Number(text("v")), text("log-level")),
@@ -185,6 +175,31 @@ export function nodeFrontFlag({ authn, tls }: Config): string | undefined {
   if (tls.named.length > 0) return "--tls-sni-cert-key";
   if (tls.ciphers !== "") return "--tls-cipher-suites";
   return tls.minVersion === "TLSv1.2" ? undefined : "--tls-min-version";
+}
+
+/** Gates, and the release whose lifecycle of versions and metrics holds. A text says what is wrong. */
+function readLifecycle(
+  text: (name: string) => string,
+): Pick<Config, "gates" | "notes" | "release" | "hiddenMetricsFor"> | string {
+  const gates = readGates(parseMap(text("feature-gates")) ?? new Map());
+  if (typeof gates === "string") return `invalid argument for "--feature-gates" flag: ${gates}`;
+  const release = Number(/^1\.(\d{1,3})$/.exec(text("emulated-release"))?.[1]);
+  if (!(release >= releaseMin)) return `--emulated-release must be 1.${releaseMin} or later, as in 1.25`;
+  const hidden = text("show-hidden-metrics-for-version");
+  if (hidden !== "" && hidden !== `1.${release - 1}`) {
+    const only = "Only the previous minor version is allowed";
+    return `--show-hidden-metrics-for-version must be omitted or have the value '1.${release - 1}'. ${only}`;
+  }
+  const hiddenMetricsFor = hidden === "" ? undefined : release - 1;
+  return { gates: gates.on, notes: gates.notes, release, hiddenMetricsFor };
+}
+
+/** Plugins that are off: the ones that are named, and PodSecurity without its gate. */
+function disabledPlugins(text: (name: string) => string, gates: ReadonlySet<string>): string[] {
+  const disabled = readNames(text("disable-admission-plugins"));
+  const plugin = "PodSecurity";
+  if (!gates.has(plugin) && !disabled.includes(plugin)) disabled.push(plugin);
+  return disabled;
 }
 
 /** A comma-separated list of names. */

@@ -125,6 +125,18 @@ t.test("every flag is in the help, has a value that fits, and reaches the config
   t.end();
 });
 
+t.test("readConfig() switches a plugin off with its gate", (t) => {
+  const disabled = (args: readonly string[]) => {
+    const values = parseFlags(args);
+    const config = isFlagFault(values) ? "" : readConfig(values);
+    return typeof config === "string" ? config : config.admission.disabled;
+  };
+  t.strictSame(disabled([]), []);
+  t.strictSame(disabled(["--feature-gates=PodSecurity=false"]), ["PodSecurity"]);
+  t.strictSame(disabled(["--feature-gates=AllBeta=false", "--disable-admission-plugins=PodSecurity"]), ["PodSecurity"]);
+  t.end();
+});
+
 t.test("readConfig() refuses flags that contradict each other", (t) => {
   for (const args of [
     ["--tls-cert-file=a"],
