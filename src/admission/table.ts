@@ -23,6 +23,7 @@ import { ownerReferences } from "./owners.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
 import { podSecurity } from "./podsecurity/plugin.ts";
 import { readSettings } from "./podsecurity/settings.ts";
+import { podSecurityPolicy } from "./podsecuritypolicy/plugin.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota } from "./quota/plugin.ts";
 import { readLimitedResources } from "./quota/settings.ts";
@@ -59,6 +60,7 @@ const entries: readonly Entry[] = [
   { plugin: "AlwaysPullImages", byDefault: false, build: alwaysPull },
   { plugin: "ImagePolicyWebhook", byDefault: false, build: imagePolicy, check: faultOf(readImagePolicy) },
   { plugin: "PodSecurity", byDefault: true, build: podSecurity, check: faultOf(readSettings) },
+  { plugin: "PodSecurityPolicy", byDefault: false, build: podSecurityPolicy },
   { plugin: "PodNodeSelector", byDefault: false, build: nodeSelector, check: faultOf(readNodeSelectors) },
   { plugin: "Priority", byDefault: true, build: priority },
   { plugin: "DefaultTolerationSeconds", byDefault: true, build: tolerationSeconds },
