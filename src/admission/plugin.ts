@@ -41,12 +41,17 @@ export interface Attributes {
 /** What plugins have to say besides yes and no. */
 export class Notes {
   /** Texts for Warning headers. */
-  readonly warnings: string[] = [];
+  readonly warnings: string[];
   /** Annotations of the audit event, keys with the plugin's prefix. */
   readonly annotations = new Map<string, string>();
   /** A webhook changed the object: every mutating plugin is asked once more (reference: reinvocation). */
   changed = false;
   readonly #settled: ((committed: boolean) => void | Promise<void>)[] = [];
+
+  /** `warnings`: where the request gathers what is said to its client, refused or not; left out: nobody reads it. */
+  constructor(warnings: string[] = []) {
+    this.warnings = warnings;
+  }
 
   /** Calls `settled` once when the try is over: with false, what a plugin set aside for the write is to be given back. */
   onSettled(settled: (committed: boolean) => void | Promise<void>): void {

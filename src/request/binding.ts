@@ -36,7 +36,8 @@ export async function bindPod(writers: Writers, asked: WriteRequest, body: ApiOb
     return badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
   const { name } = request;
-  const attributes = attributesOf(request, "create", binding, undefined);
+  // Plugins see what was asked for, which may be the kind of old that names no pod in its path.
+  const attributes = attributesOf({ ...asked, name }, "create", binding, undefined);
   const refused = await mutate(writers.admission, attributes);
   if (refused !== undefined) return refused;
   if (sent !== name) return badRequest("name in URL does not match name in Binding object");

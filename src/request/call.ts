@@ -25,6 +25,8 @@ export interface Call {
   /** Clock.monotonic() by which the request must be answered. */
   readonly deadline: number;
   readonly trace: Trace;
+  /** What plugins say to the client, for the headers of any answer to a write. */
+  readonly warnings: string[];
 }
 
 /** What a read stage needs of a call. */

@@ -1,11 +1,13 @@
 // Subresources that lead to a node: log, exec, attach, portforward and proxy. What can be said without asking the node
 // is said here, as the reference says it; the server has no connections to nodes yet, so there the way ends.
+import { mutate, validate } from "../admission/table.ts";
 import { type FieldError, forbiddenField, invalid, invalidObject } from "../api/fielderror.ts";
 import type { Container, Pod } from "../api/gen/core_v1.ts";
-import { quote } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../api/status.ts";
+import { attributesOf } from "./admit.ts";
 import type { Call } from "./call.ts";
+import { connectOptions, integer } from "./connectoptions.ts";
 import { unknownResource } from "./info.ts";
 import { readCurrent, storedObject, type Writers } from "./persist.ts";
 import { first, type Query } from "./query.ts";
@@ -18,7 +20,10 @@ export function isConnect({ info }: Call): boolean {
 }
 
 /** Why there is no connection; undefined: there is nothing to be sent, as for the log of a pod without a node (204). */
-export function connect(writers: Writers, { info }: Call): Status | undefined {
+export async function connect(writers: Writers, call: Call): Promise<Status | undefined> {
+  const refused = await admit(writers, call);
+  if (refused !== undefined) return refused;
+  const { info } = call;
   const { resource, subresource, namespace, query } = info;
   const kind = subresource?.name ?? "";
   const name = kind === "proxy" ? targetOf(info.name) : info.name;
@@ -38,6 +43,19 @@ export function connect(writers: Writers, { info }: Call): Status | undefined {
   if (nodes === undefined) return unknownResource;
   // The reference looks for the node and tells of a pod.
   return readCurrent(writers, nodes, "", node) === undefined ? notFound(resource, node) : unreachable;
+}
+
+/** Asks the plugins about a connection, before anything else is looked at (reference: ConnectResource). Logs are reads. */
+async function admit(writers: Writers, call: Call): Promise<Status | undefined> {
+  const { resource, subresource, namespace, name } = call.info;
+  const through = subresource?.name ?? "";
+  if (through === "log") return undefined;
+  const options = connectOptions(call.info, call.exchange.path);
+  if (isStatus(options)) return options;
+  const { user, deadline, trace, warnings: heard } = call;
+  const head = { resource, subresource: through, namespace, name, user, manager: "", dryRun: false, heard };
+  const attributes = attributesOf({ ...head, deadline, trace }, "connect", options, undefined);
+  return (await mutate(writers.admission, attributes)) ?? (await validate(writers.admission, attributes));
 }
 
 const unreachable = refuse("ServiceUnavailable", "the server does not connect to nodes");
@@ -80,10 +98,4 @@ function checkLogOptions(query: Query, pod: string): Status | undefined {
     errors.push(forbiddenField("", "at most one of `sinceTime` or `sinceSeconds` may be specified"));
   }
   return errors.length === 0 ? undefined : invalidObject("", "PodLogOptions", pod, errors);
-}
-
-function integer(text: string | undefined): number | Status | undefined {
-  if (text === undefined || text === "") return undefined;
-  if (/^[+-]?[0-9]{1,15}$/.test(text)) return Number(text);
-  return badRequest(`strconv.ParseInt: parsing ${quote(text)}: invalid syntax`);
 }

@@ -1,5 +1,6 @@
 // Deletes: what a delete does to an object depends on its finalizers, its kind's grace and the policy asked for. It is
 // removed at once, or marked and left for whoever holds it (deleteplan.ts decides; reference: registry Store.Delete).
+import { Notes } from "../admission/plugin.ts";
 import { mutate, validate } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import type { ApiObject, ObjectMeta } from "../api/object.ts";
@@ -12,7 +13,7 @@ import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { attributesOf } from "./admit.ts";
 import { releaseAll } from "./allocate.ts";
-import { planDelete } from "./deleteplan.ts";
+import { isPending, planDelete } from "./deleteplan.ts";
 import { preconditionFailed } from "./merge.ts";
 import { kindGroup } from "./metadata.ts";
 import {
@@ -22,6 +23,7 @@ import {
   commitRemoval,
   readCurrent,
   requestedBytes,
+  requestedObject,
   type StoredState,
   storedObject,
   storeOf,
@@ -35,14 +37,21 @@ import {
 
 /**
  * Deletes one object. Answers a success Status, or the object: always while it is still there, and for kinds that
- * answer the last state. 404, 403 and 409 (preconditions) Statuses as the reference's.
+ * answer the last state. 404, 403 and 409 (preconditions) Statuses as the reference's. `admitted`: plugins have said
+ * yes to what makes this delete necessary, and are not asked again.
  */
 export function deleteObject(
   writers: Writers,
   request: WriteRequest,
   options: DeleteOptions,
+  admitted = false,
 ): Promise<Written | Status> {
-  return untilUnchanged(writers, request.deadline, () => attempt(writers, request, options));
+  return untilUnchanged(writers, request.deadline, async () => {
+    const notes = new Notes(request.heard);
+    const done = await attempt(writers, request, options, notes, admitted);
+    if (notes.unsettled) await notes.settle(done !== changed && !(isStatus(done) && !done.success));
+    return done;
+  });
 }
 
 /**
@@ -101,11 +110,11 @@ async function attempt(
   writers: Writers,
   request: WriteRequest,
   options: DeleteOptions,
+  notes: Notes,
+  admitted: boolean,
 ): Promise<Written | Status | typeof changed> {
   const { resource, namespace, name, trace } = request;
   const { identity } = writers.scheme;
-  const refused = await mutate(writers.admission, attributesOf(request, "delete", undefined, undefined));
-  if (refused !== undefined) return refused;
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
   const object = storedObject(writers, resource, current);
@@ -118,8 +127,10 @@ async function attempt(
   const stale = checkPreconditions(deletion, current);
   if (stale !== undefined) return stale;
   trace.done("validate");
-  const vetoed = await validate(writers.admission, attributesOf(request, "delete", undefined, object));
-  if (vetoed !== undefined) return vetoed;
+  // A delete that changes nothing is asked about by nobody (reference).
+  if (isPending(strategy, object, options)) return answer(deletion, current, false);
+  const refused = admitted ? undefined : await admit(deletion, current, object, notes);
+  if (refused !== undefined) return refused;
   trace.done("admit");
 
   const plan = planDelete(strategy, object, options, writers.clock.now());
@@ -131,6 +142,22 @@ async function attempt(
     case "mark":
       return mark(deletion, object, current, plan.thenRemove);
   }
+}
+
+/**
+ * Asks the plugins, both halves at once, about the object as it is (reference: AdmissionToValidateObjectDeleteFunc).
+ * They are shown the version of the request.
+ */
+async function admit(
+  { writers, request }: Deletion,
+  current: Current,
+  stored: ApiObject,
+  notes: Notes,
+): Promise<Status | undefined> {
+  const { resource } = request;
+  const old = resource.stored === resource ? stored : requestedObject(writers, resource, current);
+  const attributes = attributesOf(request, "delete", undefined, old, notes);
+  return (await mutate(writers.admission, attributes)) ?? (await validate(writers.admission, attributes));
 }
 
 /** 409 when the object is not the one, or not in the state, that is to be deleted. */

@@ -36,6 +36,23 @@ export function planDelete(
   return { outcome: "mark", thenRemove: false };
 }
 
+/** Whether the object is being deleted already, and this request does not bring its end any nearer. */
+export function isPending(strategy: Strategy<ApiObject>, object: ApiObject, options: DeleteOptions): boolean {
+  const { termination } = strategy;
+  const meta = object.metadata;
+  if (meta.deletionTimestamp === undefined) return false;
+  if (termination !== undefined) return termination.isHeld(object) || (meta.finalizers ?? []).length > 0;
+  if (strategy.gracePeriod === undefined) return false;
+  const running = Math.max(Number(meta.deletionGracePeriodSeconds ?? 0), 0);
+  const wish = wishOf(options);
+  return running > 0 && (wish === undefined || wish >= running);
+}
+
+/** The grace asked for; a negative one means one second (reference). */
+function wishOf({ gracePeriodSeconds: asked }: DeleteOptions): number | undefined {
+  return asked === undefined ? undefined : Number(asked) < 0 ? 1 : Number(asked);
+}
+
 /** Marked first; it goes when its finalizers, its own included, are gone. No grace, and no change of generation. */
 function planTermination(
   strategy: Strategy<ApiObject>,
@@ -67,9 +84,7 @@ function graceOf(
 ): number | "pending" | undefined {
   if (strategy.gracePeriod === undefined) return undefined;
   const meta = object.metadata;
-  const asked = options.gracePeriodSeconds;
-  // A negative wish means one second (reference).
-  const wish = asked === undefined ? undefined : Number(asked) < 0 ? 1 : Number(asked);
+  const wish = wishOf(options);
   if (meta.deletionTimestamp !== undefined) {
     const running = Math.max(Number(meta.deletionGracePeriodSeconds ?? 0), 0);
     if (running === 0) return undefined;

@@ -47,7 +47,7 @@ export async function evictPod(writers: Writers, asked: WriteRequest, body: ApiO
     const pod = storedObject(writers, request.resource, current) as Stored<Pod>;
     const pinned = isPast(pod) ? isWaiting(pod) : await charge(writers, request, pod);
     if (isStatus(pinned)) return pinned;
-    const done = await deleteObject(writers, request, pinned ? pinnedTo(options, current) : options);
+    const done = await deleteObject(writers, request, pinned ? pinnedTo(options, current) : options, true);
     if (!isStatus(done) || done.success) return new Status(201, "", "");
     // The pod changed under a look that allowed its eviction: look again, unless the client meant that very version.
     const again = pinned && options.preconditions?.resourceVersion === undefined && done.reason === "Conflict";

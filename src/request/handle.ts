@@ -19,6 +19,7 @@ import { first, type Query } from "./query.ts";
 import { readAll, readOne } from "./readresource.ts";
 import { type Reply, sendNothing, sendStatus, sendText } from "./respond.ts";
 import type { Exchange, Handler } from "./transport.ts";
+import { warningHeaders } from "./warnings.ts";
 import { watchResource } from "./watchresource.ts";
 import { writeResource, writersOf } from "./writeresource.ts";
 
@@ -117,10 +118,12 @@ async function dispatch(
   const lasts = () => book.lasts();
   const { exchange, trace } = reply;
   trace.done("negotiate");
-  const call: Call = { server, types, exchange, reply, info, user, accepted, lasts, deadline, trace };
+  const call: Call = { server, types, exchange, reply, info, user, accepted, lasts, deadline, trace, warnings: [] };
   if (isConnect(call)) {
-    const answer = connect(writersOf(server), call);
-    return answer === undefined ? sendNothing(reply) : sendStatus(reply, answer, accepted);
+    const answer = await connect(writersOf(server), call);
+    return answer === undefined
+      ? sendNothing(reply)
+      : sendStatus(reply, answer, accepted, warningHeaders(call.warnings));
   }
   switch (info.verb) {
     case "get":

@@ -14,7 +14,8 @@ import { quote, stringList } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import { messageOf } from "../api/messages.ts";
 import { badRequest, isStatus, type Status } from "../api/status.ts";
-import { Fault } from "../codec/json.ts";
+import type { Value } from "../api/value.ts";
+import { Fault, toValue } from "../codec/json.ts";
 import { type BodyFormat, decodeContent, readTyped } from "./body.ts";
 import type { FieldValidation } from "./fieldvalidation.ts";
 import { first, type Query } from "./query.ts";
@@ -63,6 +64,21 @@ export function readWriteOptions(
     fieldValidation: fieldValidation as WriteOptions["fieldValidation"],
     force: force === true,
   };
+}
+
+/** The options as admission is shown them: a document without kind and version. `force` of an apply is left out (reference). */
+export function writeOptionsDocument({ dryRun, fieldManager, fieldValidation }: WriteOptions): Value {
+  const document = new Map<string, Value>();
+  if (dryRun) document.set("dryRun", ["All"]);
+  if (fieldManager !== "") document.set("fieldManager", fieldManager);
+  if (fieldValidation !== "") document.set("fieldValidation", fieldValidation);
+  return document;
+}
+
+/** The same of a delete. */
+export function deleteOptionsDocument(options: DeleteOptions): Value {
+  const { kind, apiVersion, ...rest } = options;
+  return toValue(messageOf("meta/v1.DeleteOptions"), rest);
 }
 
 function checkFieldManager(manager: string): FieldError[] {

@@ -60,6 +60,8 @@ export interface WriteRequest {
   /** Who owns what this write changes, in managedFields. */
   readonly manager: string;
   readonly dryRun: boolean;
+  /** Where warnings of plugins go, for the headers of any answer; absent: nobody reads them. */
+  readonly heard?: string[] | undefined;
   /** CreateOptions and so on as a document, for admission; absent: all defaults. */
   readonly options?: Value | undefined;
   /** What is to be said about unknown and duplicate fields; absent: nothing. */

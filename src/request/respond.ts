@@ -56,14 +56,15 @@ export function sendNotFoundPage(reply: Reply): void {
 }
 
 /** Sends a Status in the format negotiated, or before that in the one the request would get a refusal in. */
-export function sendStatus(reply: Reply, status: Status, negotiated?: Accepted): void {
+export function sendStatus(reply: Reply, status: Status, negotiated?: Accepted, headers: Headers = []): void {
   // A refusal has no other form than its own; asking for one only is answered in JSON.
   const accepted =
     negotiated === undefined || negotiated.form !== undefined
       ? negotiateRefusal(reply.exchange.header("accept"), reply.types)
       : negotiated;
   const retry = status.details?.retryAfterSeconds;
-  const more: [string, string][] = retry === undefined || retry === 0 ? [] : [["Retry-After", String(retry)]];
+  const again: Headers = retry === undefined || retry === 0 ? [] : [["Retry-After", String(retry)]];
+  const more: Headers = [...again, ...headers];
   if (accepted.format === "protobuf") return sendBytes(reply, status.code, protoStatus(status), accepted, more);
   sendJson(reply, status.code, encoder.encode(`${statusJson(status)}\n`), accepted, more);
 }

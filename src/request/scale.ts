@@ -16,7 +16,7 @@ import { mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
 import type { Tracking } from "./ownership.ts";
 import { requestedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { type ReadInput, readObject } from "./read.ts";
-import { type Merge, writeMerged } from "./write.ts";
+import { type Facade, type Merge, writeMerged } from "./write.ts";
 
 const encoder = new TextEncoder();
 
@@ -93,6 +93,7 @@ export async function applyScaleConfig(
       );
     },
     "recorded",
+    facadeOf(writers, name),
   );
   return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
 }
@@ -117,8 +118,23 @@ async function writeScale(
     applyScale(workload, scale);
     return workload;
   };
-  const done = await writeMerged(writers, request, resize, tracking);
+  const done = await writeMerged(writers, request, resize, tracking, facadeOf(writers, name));
   return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
+}
+
+/** Plugins see Scales, the present one and the new one, and never the workload. */
+function facadeOf(writers: Writers, name: string): Facade {
+  const { identity } = writers.scheme;
+  return {
+    show: scaleOf,
+    take(shown, workload) {
+      const scale = shown as ApiObject & Scale;
+      const errors = validateScale(scale, identity);
+      if (errors.length > 0) return invalidObject("autoscaling", "Scale", name, errors);
+      applyScale(workload, scale);
+      return undefined;
+    },
+  };
 }
 
 function scaleBytes(resource: Resource, workload: Uint8Array): Uint8Array {

@@ -32,6 +32,13 @@ import {
 /** Makes the new state out of the current one; undefined stands for an object that does not exist. */
 export type Merge = (current: Current | undefined, old: ApiObject | undefined) => ApiObject | Status;
 
+/** What plugins are shown in the place of an object: its Scale. */
+export interface Facade {
+  show(object: ApiObject): ApiObject;
+  /** Takes over what plugins made of what they were shown; a Status when that does not fit. */
+  take(shown: ApiObject, object: ApiObject): Status | undefined;
+}
+
 /** Creates an object. Its name is in the body, or made from generateName. */
 export function createObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
   return writeMerged(writers, request, () => body.take());
@@ -56,10 +63,11 @@ export function writeMerged(
   request: WriteRequest,
   merge: Merge,
   tracking: Tracking = "owns",
+  facade?: Facade,
 ): Promise<Written | Status> {
   return untilUnchanged(writers, request.deadline, async () => {
-    const notes = new Notes();
-    const done = await attempt(writers, request, merge, tracking, notes);
+    const notes = new Notes(request.heard);
+    const done = await attempt(writers, request, merge, tracking, notes, facade);
     if (notes.unsettled) await notes.settle(done !== changed && !isStatus(done));
     return done;
   });
@@ -72,6 +80,7 @@ async function attempt(
   merge: Merge,
   tracking: Tracking,
   notes: Notes,
+  facade: Facade | undefined,
 ): Promise<Written | Status | typeof changed> {
   const { resource, namespace, dryRun, trace } = request;
   const { identity } = writers.scheme;
@@ -95,8 +104,9 @@ async function attempt(
   if (tracking !== "recorded") trackManagers(writers, request, object, current, old, tracking);
   trace.done("managers");
 
-  const attributes = attributesOf(request, old === undefined ? "create" : "update", object, old, notes);
-  const refused = await mutate(writers.admission, attributes);
+  const [shown, before] = facade === undefined ? [object, old] : [facade.show(object), old && facade.show(old)];
+  const attributes = attributesOf(request, old === undefined ? "create" : "update", shown, before, notes);
+  const refused = (await mutate(writers.admission, attributes)) ?? facade?.take(shown, object);
   if (refused !== undefined) return refused;
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
   trace.done("admit");

@@ -1,6 +1,7 @@
 // From a changing request to the write path and back to an answer: formats, options and bodies are read here, in the
 // order the reference reads them, and nothing below knows of HTTP.
 import { admissionPlugins } from "../admission/table.ts";
+import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import { createGrantCheck } from "../authz/escalation.ts";
 import { limits } from "../config/limits.ts";
@@ -20,7 +21,13 @@ import { parseListOptions, validateListOptions } from "./listoptions.ts";
 import { negotiatePatch, readPatch } from "./merge.ts";
 import { isObjectSubresource } from "./metadata.ts";
 import { acceptsGzip, negotiateBody } from "./negotiate.ts";
-import { type OptionsKind, readDeleteOptions, readWriteOptions } from "./options.ts";
+import {
+  deleteOptionsDocument,
+  type OptionsKind,
+  readDeleteOptions,
+  readWriteOptions,
+  writeOptionsDocument,
+} from "./options.ts";
 import { managerOfAgent } from "./ownership.ts";
 import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { creator } from "./provision.ts";
@@ -57,8 +64,8 @@ export async function writeResource(call: Call): Promise<void> {
   const { reply, accepted } = call;
   const done = isServed(call) ? await dispatch(call) : unknownResource;
   if (done === undefined) return;
-  if (isStatus(done)) return sendStatus(reply, done, accepted);
-  answerObject(call, done.code, done.body, warningHeaders(done.warnings));
+  if (isStatus(done)) return sendStatus(reply, done, accepted, warningHeaders(call.warnings));
+  answerObject(call, done.code, done.body, warningHeaders([...call.warnings, ...done.warnings]));
 }
 
 /** Kinds that are never stored, and connections to nodes, come with their own issues. */
@@ -152,7 +159,8 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
   if (isStatus(options)) return options;
   const { dryRun, fieldManager, force, fieldValidation } = options;
   const fields = fieldReportOf(fieldValidation);
-  const request = { ...plainRequest(call), dryRun, manager: fieldManager, fields };
+  const document = writeOptionsDocument(options);
+  const request = { ...plainRequest(call), dryRun, manager: fieldManager, fields, options: document };
   const shape = shapeOf(info.resource, info.subresource);
   const duplicates: string[] = [];
   const config = readConfig(shape, bytes, fields && duplicates);
@@ -165,8 +173,7 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
 async function deleteOne(call: Call): Promise<Written | Status | undefined> {
   const options = await deleteOptions(call);
   if (options === undefined || isStatus(options)) return options;
-  const dryRun = (options.dryRun ?? []).length > 0;
-  return deleteObject(writersOf(call.server), { ...plainRequest(call), dryRun }, options);
+  return deleteObject(writersOf(call.server), deleteRequest(call, options), options);
 }
 
 /** The list is taken first and answered last: what is in it was deleted, or is being deleted. */
@@ -189,8 +196,7 @@ async function deleteCollection(call: Call): Promise<Status | undefined> {
   if (isStatus(list)) return list;
   const hold = list.view.hold();
   try {
-    const dryRun = (options.dryRun ?? []).length > 0;
-    const request = { ...plainRequest(call), dryRun };
+    const request = deleteRequest(call, options);
     const refused = await deleteItems(writersOf(server), request, list.view, list.items, options);
     if (refused !== undefined) return refused;
     // Deleted, but it took so long that what there was cannot be shown any more.
@@ -228,11 +234,17 @@ function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
   if (isStatus(options)) return options;
   const { dryRun, fieldManager, fieldValidation } = options;
   const manager = fieldManager === "" ? managerOfAgent(call.exchange.header("user-agent")) : fieldManager;
-  return { ...plainRequest(call), dryRun, manager, fields: fieldReportOf(fieldValidation) };
+  const request = { ...plainRequest(call), dryRun, manager, fields: fieldReportOf(fieldValidation) };
+  return { ...request, options: writeOptionsDocument(options) };
 }
 
-function plainRequest({ info, user, deadline, trace }: Call): WriteRequest {
+function deleteRequest(call: Call, options: DeleteOptions): WriteRequest {
+  const dryRun = (options.dryRun ?? []).length > 0;
+  return { ...plainRequest(call), dryRun, options: deleteOptionsDocument(options) };
+}
+
+function plainRequest({ info, user, deadline, trace, warnings: heard }: Call): WriteRequest {
   const { resource, subresource, namespace, name } = info;
   const through = subresource?.name ?? "";
-  return { resource, subresource: through, namespace, name, user, manager: "", dryRun: false, deadline, trace };
+  return { resource, subresource: through, namespace, name, user, manager: "", dryRun: false, heard, deadline, trace };
 }
