@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { checkMissingSettings, checkPluginNames } from "./admission/table.ts";
 import { identities } from "./api/identity.ts";
 import { checkRuntimeConfig } from "./api/scheme.ts";
+import { readAuthorizationFiles } from "./authz/files.ts";
 import { systemClock } from "./base/clock.ts";
 import { readAdmissionFile } from "./boot/admissionfile.ts";
 import { countProcess } from "./boot/count.ts";
@@ -33,6 +34,8 @@ async function main(): Promise<void> {
   const config = readCommandLine(process.argv.slice(2));
   const log = createLog(config.logLevel, "main");
   const files = checkFiles(config);
+  const authz = readAuthorizationFiles(config.authorization, identities[config.identity]);
+  if (typeof authz === "string") die(authz);
   mending(`cannot make the data directory ${config.dataDir}`, () =>
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 }),
   );
@@ -51,7 +54,7 @@ async function main(): Promise<void> {
   const kubeconfig = writeClientConfig(config, url, credentials);
 
   const { tls, ca: authority, authn } = credentials;
-  const data = { config, tls, authority, authn, serverAddress, control };
+  const data = { config, tls, authority, authn, authz, serverAddress, control };
   const threads = new Fronts({ script: frontScript, config, store, log, failed: fail, data, listeners });
   fronts = threads;
   const registry = new Registry();

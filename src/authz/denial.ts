@@ -33,9 +33,12 @@ function sentence(attributes: Attributes): string {
   return `${who} cannot ${verb} resource ${quote(what)} in API group ${quote(group)} ${where}`;
 }
 
-/** Asks whether something is allowed; the 403 when it is not. */
+/** Asks whether something is allowed; the 403 when it is not, 500 when nobody could tell. */
 export async function refusalOf(authorizer: Authorizer, attributes: Attributes): Promise<Status | undefined> {
   const answer = authorizer.authorize(attributes);
-  const { verdict, reason } = answer instanceof Promise ? await answer : answer;
-  return verdict === "allow" ? undefined : denial(attributes, reason);
+  const { verdict, reason, error } = answer instanceof Promise ? await answer : answer;
+  if (verdict === "allow") return undefined;
+  // Nobody decided because somebody could not (reference: an internal error, too).
+  if (verdict === "none" && error !== undefined) return refuse("InternalError", `Internal error occurred: ${error}`);
+  return denial(attributes, reason);
 }

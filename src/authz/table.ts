@@ -1,17 +1,25 @@
 // The authorization modes by name, and what a server's flags ask for.
 import type { Identity } from "../api/identity.ts";
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/objects.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
+import { Abac } from "./abac.ts";
 import { type Authorizer, alwaysAllow, alwaysDeny, inOrder, masters } from "./authorizer.ts";
+import type { AuthorizationFiles } from "./files.ts";
 import { NodeAuthorizer } from "./node.ts";
 import { may, visit } from "./policy/line.ts";
 import { Rbac } from "./rbac.ts";
 import type { HeldRules, Roles, RuleResolver } from "./rules.ts";
+import { WebhookAuthorizer } from "./webhook.ts";
 
 /** What authorizers may use of a front. */
 export interface AuthorizerSources {
   readonly identity: Identity;
   readonly objects: Objects;
+  readonly clock: Clock;
+  readonly config: AuthorizationConfig;
+  readonly files: AuthorizationFiles;
 }
 
 /** One mode: decides, and lists what it can of what somebody may. */
@@ -26,6 +34,11 @@ const modes: Readonly<Record<AuthorizationConfig["modes"][number], (sources: Aut
     AlwaysDeny: () => ({ ...alwaysDeny, rulesFor: () => nothing }),
     Node: ({ identity, objects }) => new NodeAuthorizer(identity, objects),
     RBAC: (_sources, rbac) => rbac,
+    ABAC: ({ files }) => new Abac(files.policies),
+    Webhook: ({ identity, clock, config, files: { webhook } }) => {
+      assert(webhook !== undefined, "The mode has its file");
+      return new WebhookAuthorizer(identity, clock, config, webhook);
+    },
   };
 
 /** What a front authorizes by. */
@@ -39,9 +52,9 @@ export interface Authorization {
 }
 
 /** The modes of a configuration in their order, after the administrators' group. */
-export function createAuthorization(config: AuthorizationConfig, sources: AuthorizerSources): Authorization {
+export function createAuthorization(sources: AuthorizerSources): Authorization {
   const rbac = new Rbac(sources.identity, sources.objects);
-  const asked = config.modes.map((mode) => modes[mode](sources, rbac));
+  const asked = sources.config.modes.map((mode) => modes[mode](sources, rbac));
   return { authorizer: inOrder([masters, ...asked]), rules: together(asked), roles: rbac };
 }
 

@@ -2,6 +2,7 @@
 // plain data, shared buffers and ports only.
 import type { MessagePort } from "node:worker_threads";
 import type { AuthnMaterial } from "../authn/table.ts";
+import type { AuthorizationFiles } from "../authz/files.ts";
 import type { Config, FrontName } from "../config/config.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
@@ -25,6 +26,7 @@ export interface FrontData {
   /** PEM that clients, pods among them, verify this server by. */
   readonly authority: string;
   readonly authn: AuthnMaterial;
+  readonly authz: AuthorizationFiles;
   /** `host:port` clients are told to use. */
   readonly serverAddress: string;
   /** LogWriter.control, for openViews(). */

@@ -40,12 +40,20 @@ export const defaultAdmission: AdmissionConfig = {
 };
 
 /** Every authorization mode, by name. */
-export const authorizationModes = ["Node", "RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
+export const authorizationModes = ["Node", "RBAC", "ABAC", "Webhook", "AlwaysAllow", "AlwaysDeny"] as const;
 
 /** What the flags say about authorization. */
 export interface AuthorizationConfig {
   /** In the order they are asked. */
   readonly modes: readonly (typeof authorizationModes)[number][];
+  /** Of the mode ABAC; empty: none. */
+  readonly policyFile: string;
+  /** Of the mode Webhook; empty: none. */
+  readonly webhookConfigFile: string;
+  readonly webhookVersion: "v1" | "v1beta1";
+  /** How long its answers are kept. */
+  readonly webhookAllowedMs: number;
+  readonly webhookRefusedMs: number;
 }
 
 /** The configuration of a server. Copied to every thread: plain data only. */
@@ -211,17 +219,32 @@ function readNames(list: string): string[] {
 }
 
 function readAuthorization(text: (name: string) => string): AuthorizationConfig | string {
-  const modes = readNames(text("authorization-mode"));
-  const known: AuthorizationConfig["modes"][number][] = [];
-  for (const name of modes) {
+  const modes: AuthorizationConfig["modes"][number][] = [];
+  for (const name of readNames(text("authorization-mode"))) {
     const mode = authorizationModes.find((each) => each === name);
     if (mode === undefined) {
       return `--authorization-mode: there is no mode ${JSON.stringify(name)}; there are: ${authorizationModes.join(", ")}`;
     }
-    if (known.includes(mode)) return `--authorization-mode: ${name} is listed twice`;
-    known.push(mode);
+    if (modes.includes(mode)) return `--authorization-mode: ${name} is listed twice`;
+    modes.push(mode);
   }
-  return known.length === 0 ? "--authorization-mode must name at least one mode" : { modes: known };
+  if (modes.length === 0) return "--authorization-mode must name at least one mode";
+  for (const [mode, flag] of [
+    ["ABAC", "authorization-policy-file"],
+    ["Webhook", "authorization-webhook-config-file"],
+  ] as const) {
+    if (modes.includes(mode) !== (text(flag) !== ""))
+      return `--authorization-mode=${mode} and --${flag} belong together`;
+  }
+  const ms = (name: string): number => parseDuration(text(`authorization-webhook-cache-${name}-ttl`)) ?? 0;
+  return {
+    modes,
+    policyFile: text("authorization-policy-file"),
+    webhookConfigFile: text("authorization-webhook-config-file"),
+    webhookVersion: text("authorization-webhook-version") === "v1" ? "v1" : "v1beta1",
+    webhookAllowedMs: ms("authorized"),
+    webhookRefusedMs: ms("unauthorized"),
+  };
 }
 
 /** The controllers a list like `*,-name` asks for (reference: controller manager's --controllers). A text says what is wrong. */

@@ -203,6 +203,14 @@ export const limits = {
   quotaRetryMs: 5_000,
   /** How often every quota is counted anew in any case (reference: 5 minutes). */
   quotaRecountMs: 300_000,
+  /** Decisions of the authorization webhook kept, per front; about 500 bytes each (reference: 8192). */
+  webhookDecisionsMax: 8_192,
+  /** Characters of a question whose answer is kept, what a client can choose of it (reference: 10,000). */
+  webhookKeptCharsMax: 10_000,
+  /** One call of it, in milliseconds (reference: 30 s); its tries, and the pause after the first one, growing by half. */
+  webhookMsMax: 30_000,
+  webhookTriesMax: 5,
+  webhookRetryMs: 500,
   /** Pause before an aggregated cluster role that could not be written is tried again, in milliseconds. */
   aggregationRetryMs: 5_000,
   /** Answer of a webhook or an identity provider. */

@@ -113,6 +113,48 @@ t.test("--token-auth-file adds users", async (t) => {
   t.equal(await as("alice", "/api"), 401);
 });
 
+t.test("authorization that cannot work ends the start with one line", async (t) => {
+  const directory = scratch(t);
+  const policies = join(directory, "policies.jsonl");
+  writeFileSync(policies, '# nobody\n{"user": 1}\n');
+  const cases: readonly (readonly [string[], RegExp])[] = [
+    [["--authorization-mode=RBAC,None"], /there is no mode "None"; there are: Node, RBAC, ABAC,/],
+    [["--authorization-mode=RBAC,RBAC"], /RBAC is listed twice/],
+    [["--authorization-mode="], /must name at least one mode/],
+    [["--authorization-mode=ABAC"], /ABAC and --authorization-policy-file belong together/],
+    [["--authorization-webhook-config-file=x"], /Webhook and --authorization-webhook-config-file belong together/],
+    [
+      ["--authorization-mode=ABAC", `--authorization-policy-file=${policies}`],
+      /policies\.jsonl, line 2: user must be a text/,
+    ],
+    [["--authorization-mode=Webhook", "--authorization-webhook-config-file=/none"], /cannot read \/none/],
+  ];
+  for (const [args, message] of cases) {
+    const { code, errors } = await run([`--data-dir=${join(directory, "data")}`, ...args]);
+    t.equal(code, 1);
+    t.match(errors, message);
+    t.equal(errors.trim().split("\n").length, 1, errors);
+  }
+});
+
+t.test("--authorization-mode=ABAC allows by the file", async (t) => {
+  const directory = scratch(t);
+  const policies = join(directory, "policies.jsonl");
+  writeFileSync(policies, '{"user": "alice", "resource": "namespaces", "readonly": true}\n');
+  writeFileSync(join(directory, "tokens.csv"), "alice-token,alice,1\n");
+  const server = await startServer([
+    "--authorization-mode=ABAC",
+    `--authorization-policy-file=${policies}`,
+    `--token-auth-file=${join(directory, "tokens.csv")}`,
+  ]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const as = async (method: string, path: string): Promise<number> =>
+    (await server.call(method, path, undefined, { authorization: "Bearer alice-token" })).code;
+  t.equal(await as("GET", "/api/v1/namespaces"), 200);
+  t.equal(await as("DELETE", "/api/v1/namespaces/none"), 403);
+  t.equal((await server.call("GET", "/api/v1/nodes")).code, 200, "administrators may in every mode");
+});
+
 /** Opens a watch; resolves at its end with all it got. */
 function watchToEnd(
   server: TestServer,

@@ -41,6 +41,7 @@ async function start(
     tls,
     authority: "",
     authn: noMaterial,
+    authz: { policies: [], webhook: undefined },
     serverAddress: `127.0.0.1:${port}`,
     control: new SharedArrayBuffer(64),
   };

@@ -1,0 +1,32 @@
+// The files of authorization, read and checked once at the start, before anything is opened.
+import { readFileSync } from "node:fs";
+import type { Identity } from "../api/identity.ts";
+import type { AuthorizationConfig } from "../config/config.ts";
+import type { Connection } from "../outbound/client.ts";
+import { readConnection } from "../outbound/connection.ts";
+import { type AbacPolicy, parsePolicies } from "./abac.ts";
+
+/** What threads get of them: plain data. */
+export interface AuthorizationFiles {
+  /** Empty without the mode ABAC. */
+  readonly policies: readonly AbacPolicy[];
+  /** Undefined without the mode Webhook. */
+  readonly webhook: Connection | undefined;
+}
+
+/** Reads them; a text says in one line what is wrong. */
+export function readAuthorizationFiles(config: AuthorizationConfig, identity: Identity): AuthorizationFiles | string {
+  const { policyFile, webhookConfigFile } = config;
+  let policies: AbacPolicy[] | string = [];
+  if (policyFile !== "") {
+    try {
+      policies = parsePolicies(readFileSync(policyFile, "utf8"), policyFile, identity);
+    } catch (error) {
+      policies = `cannot read ${policyFile}: ${(error as Error).message}`;
+    }
+  }
+  if (typeof policies === "string") return `--authorization-policy-file: ${policies}`;
+  if (webhookConfigFile === "") return { policies, webhook: undefined };
+  const webhook = readConnection(webhookConfigFile);
+  return typeof webhook === "string" ? `--authorization-webhook-config-file: ${webhook}` : { policies, webhook };
+}

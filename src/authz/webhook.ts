@@ -1,0 +1,159 @@
+// The mode Webhook: somebody else decides. Each question is a SubjectAccessReview to a peer; answers are kept for a
+// while, allowances longer than refusals, and a peer that does not answer decides nothing. Shapes, times and retries are
+// the reference's (authorization webhook of the server library).
+import type { Identity } from "../api/identity.ts";
+import type { Clock } from "../base/clock.ts";
+import type { AuthorizationConfig } from "../config/config.ts";
+import { limits } from "../config/limits.ts";
+import { type Answer, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
+import type { HeldRules, RuleResolver } from "./rules.ts";
+
+interface Kept {
+  readonly decision: Decision;
+  /** On the monotonic clock. */
+  readonly endsMs: number;
+}
+
+/** Codes after which another try may help. */
+const passing = new Set([429, 500, 502, 503, 504]);
+
+/** Asks a webhook. */
+export class WebhookAuthorizer implements Authorizer, RuleResolver {
+  readonly #client: OutboundClient;
+  readonly #config: AuthorizationConfig;
+  readonly #apiVersion: string;
+  readonly #clock: Clock;
+  /** By the spec of the review; the one used last is last. */
+  readonly #kept = new Map<string, Kept>();
+  /** Questions under way, so that many requests with one question ask it once. */
+  readonly #asked = new Map<string, Promise<Decision>>();
+
+  constructor(identity: Identity, clock: Clock, config: AuthorizationConfig, connection: Connection) {
+    this.#client = new OutboundClient(connection);
+    this.#config = config;
+    this.#clock = clock;
+    this.#apiVersion = `${identity.spell("authorization.k8s.io")}/${config.webhookVersion}`;
+  }
+
+  authorize(attributes: Attributes): Decision | Promise<Decision> {
+    const spec = JSON.stringify(specOf(attributes, this.#config.webhookVersion));
+    const kept = this.#kept.get(spec);
+    if (kept !== undefined) {
+      this.#kept.delete(spec);
+      if (this.#clock.monotonic() < kept.endsMs) {
+        this.#kept.set(spec, kept);
+        return kept.decision;
+      }
+    }
+    const asked = this.#asked.get(spec);
+    if (asked !== undefined) return asked;
+    const answer = this.#ask(spec, isKept(attributes)).finally(() => this.#asked.delete(spec));
+    this.#asked.set(spec, answer);
+    return answer;
+  }
+
+  rulesFor(): HeldRules {
+    return { rules: [], errors: ["webhook authorizer does not support user rule resolution"], incomplete: true };
+  }
+
+  async #ask(spec: string, keeps: boolean): Promise<Decision> {
+    const head = `{"kind":"SubjectAccessReview","apiVersion":${JSON.stringify(this.#apiVersion)}`;
+    const body = `${head},"metadata":{"creationTimestamp":null},"spec":${spec},"status":{"allowed":false}}`;
+    const answer = await this.#call(body);
+    const decision = typeof answer === "string" ? answer : this.#decisionOf(answer);
+    if (typeof decision === "string") {
+      return { verdict: "none", reason: "", error: `the authorization webhook does not decide: ${decision}` };
+    }
+    if (keeps) this.#keep(spec, decision);
+    return decision;
+  }
+
+  /** The answer, or why there is none; tries again where that may help. */
+  async #call(body: string): Promise<Answer | string> {
+    const headers = { "Content-Type": "application/json", Accept: "application/json" };
+    // Nobody waits longer for an answer than a request lasts.
+    const endMs = this.#clock.monotonic() + limits.requestMsMax;
+    let waitMs = limits.webhookRetryMs;
+    for (let tries = 1; ; tries++) {
+      const timeoutMs = Math.min(limits.webhookMsMax, endMs - this.#clock.monotonic());
+      const answer = await this.#client.call({ method: "POST", headers, body, timeoutMs });
+      const failed = answer instanceof CallFailure;
+      if (!failed && (answer.code === 200 || answer.code === 201)) return answer;
+      const why = failed ? answer.message : `it answered ${answer.code}`;
+      const helps = failed ? answer.failure === "unreachable" : passing.has(answer.code);
+      if (!helps || tries === limits.webhookTriesMax || this.#clock.monotonic() + waitMs >= endMs) return why;
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      waitMs *= 1.5;
+    }
+  }
+
+  /** What an answer says; a text when it is none to the question. */
+  #decisionOf({ body }: Answer): Decision | string {
+    const review = parse(body);
+    if (review === undefined) return "its answer is not JSON";
+    if (review["kind"] !== "SubjectAccessReview" || review["apiVersion"] !== this.#apiVersion) {
+      return `its answer is no SubjectAccessReview in ${this.#apiVersion}`;
+    }
+    const status = review["status"];
+    if (!isObject(status)) return "its answer has no status";
+    const { allowed = false, denied = false, reason = "" } = status as Record<"allowed" | "denied" | "reason", unknown>;
+    if (typeof allowed !== "boolean" || typeof denied !== "boolean" || typeof reason !== "string") {
+      return "the status of its answer has fields of other types";
+    }
+    if (denied && allowed) {
+      return { verdict: "deny", reason, error: "webhook subject access review returned both allow and deny response" };
+    }
+    return { verdict: denied ? "deny" : allowed ? "allow" : "none", reason };
+  }
+
+  #keep(spec: string, decision: Decision): void {
+    const { webhookAllowedMs, webhookRefusedMs } = this.#config;
+    const ms = decision.verdict === "allow" ? webhookAllowedMs : webhookRefusedMs;
+    if (ms <= 0) return;
+    this.#kept.set(spec, { decision, endsMs: this.#clock.monotonic() + ms });
+    if (this.#kept.size <= limits.webhookDecisionsMax) return;
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+/** The spec of the review, in the fields and order of its version; what is empty is left out. */
+function specOf(attributes: Attributes, version: "v1" | "v1beta1"): object {
+  const { user, verb, path, group, resource, subresource, namespace, name } = attributes;
+  const about = { namespace, verb, group, version: attributes.version, resource, subresource, name };
+  const groups = user.groups.length === 0 ? undefined : user.groups;
+  const extra = user.extra.size === 0 ? undefined : Object.fromEntries(user.extra);
+  return {
+    ...(attributes.isResource
+      ? { resourceAttributes: filled(about) }
+      : { nonResourceAttributes: filled({ path, verb }) }),
+    ...filled({ user: user.name }),
+    ...(version === "v1" ? { groups } : { group: groups }),
+    extra,
+    ...filled({ uid: user.uid }),
+  };
+}
+
+function filled(fields: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
+}
+
+/** Whether an answer may be kept: what a client can make long is not (reference: 10,000 characters). */
+function isKept({ namespace, verb, group, version, resource, subresource, name, path }: Attributes): boolean {
+  const parts = [namespace, verb, group, version, resource, subresource, name, path];
+  return parts.reduce((sum, part) => sum + part.length, 0) < limits.webhookKeptCharsMax;
+}
+
+function parse(bytes: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString());
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

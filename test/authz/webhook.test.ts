@@ -1,0 +1,184 @@
+// The mode Webhook against a real HTTPS peer that answers as each case says.
+import t, { type Test } from "tap";
+import { identities } from "../../src/api/identity.ts";
+import type { Attributes, Decision } from "../../src/authz/authorizer.ts";
+import { refusalOf } from "../../src/authz/denial.ts";
+import { WebhookAuthorizer } from "../../src/authz/webhook.ts";
+import type { AuthorizationConfig } from "../../src/config/config.ts";
+import { type Answering, openPeer, sayJson } from "../support/peer.ts";
+
+const user = { name: "ann", uid: "u1", groups: ["devs"], extra: new Map([["scope", ["a", "b"]]]) };
+const get: Attributes = {
+  user,
+  verb: "get",
+  isResource: true,
+  group: "apps",
+  version: "v1",
+  resource: "deployments",
+  subresource: "",
+  namespace: "ns",
+  name: "x",
+  path: "/apis/apps/v1/namespaces/ns/deployments/x",
+};
+const page: Attributes = {
+  ...get,
+  isResource: false,
+  group: "",
+  version: "",
+  resource: "",
+  namespace: "",
+  name: "",
+  path: "/p",
+};
+
+type Version = AuthorizationConfig["webhookVersion"];
+
+interface Asked {
+  readonly reviews: readonly Record<string, unknown>[];
+  readonly ask: (attributes: Attributes) => Promise<Decision>;
+  /** Moves the clock. */
+  pass(ms: number): void;
+}
+
+/** An authorizer whose peer answers with `say`. */
+async function open(t: Test, say: Answering, webhookVersion: Version = "v1"): Promise<Asked> {
+  const reviews: Record<string, unknown>[] = [];
+  const peer = await openPeer((body, response, request) => {
+    reviews.push(JSON.parse(body) as Record<string, unknown>);
+    say(body, response, request);
+  });
+  t.teardown(() => peer.close());
+  let nowMs = 0;
+  const clock = { now: () => nowMs, monotonic: () => nowMs };
+  const config: AuthorizationConfig = {
+    modes: ["Webhook"],
+    policyFile: "",
+    webhookConfigFile: "f",
+    webhookVersion,
+    webhookAllowedMs: 300_000,
+    webhookRefusedMs: 30_000,
+  };
+  const connection = { url: peer.url, authorities: peer.authority };
+  const authorizer = new WebhookAuthorizer(identities.kubernetes, clock, config, connection);
+  return {
+    reviews,
+    ask: async (attributes) => authorizer.authorize(attributes),
+    pass: (ms) => {
+      nowMs += ms;
+    },
+  };
+}
+
+function saying(status: object, version: Version = "v1"): Answering {
+  const review = { kind: "SubjectAccessReview", apiVersion: `authorization.k8s.io/${version}`, status };
+  return (_body, response) => sayJson(response, review);
+}
+
+t.test("authorize() sends a review in the version asked for", async (t) => {
+  const v1 = await open(t, saying({ allowed: true }));
+  t.equal((await v1.ask(get)).verdict, "allow");
+  const resourceAttributes = {
+    namespace: "ns",
+    verb: "get",
+    group: "apps",
+    version: "v1",
+    resource: "deployments",
+    name: "x",
+  };
+  t.strictSame(v1.reviews[0], {
+    kind: "SubjectAccessReview",
+    apiVersion: "authorization.k8s.io/v1",
+    metadata: { creationTimestamp: null },
+    spec: { resourceAttributes, user: "ann", groups: ["devs"], extra: { scope: ["a", "b"] }, uid: "u1" },
+    status: { allowed: false },
+  });
+  const beta = await open(t, saying({ allowed: true }, "v1beta1"), "v1beta1");
+  await beta.ask(page);
+  t.strictSame(beta.reviews[0]?.["apiVersion"], "authorization.k8s.io/v1beta1");
+  t.strictSame(beta.reviews[0]?.["spec"], {
+    nonResourceAttributes: { path: "/p", verb: "get" },
+    user: "ann",
+    group: ["devs"],
+    extra: { scope: ["a", "b"] },
+    uid: "u1",
+  });
+});
+
+t.test("authorize() takes the verdict of the answer", async (t) => {
+  const cases: readonly (readonly [object, Decision["verdict"], string])[] = [
+    [{ allowed: true, reason: "r" }, "allow", "r"],
+    [{ allowed: false }, "none", ""],
+    [{ allowed: false, denied: true, reason: "never" }, "deny", "never"],
+    [{ allowed: true, denied: true }, "deny", ""],
+    [{}, "none", ""],
+  ];
+  for (const [status, verdict, reason] of cases) {
+    const decision = await (await open(t, saying(status))).ask(get);
+    t.strictSame([decision.verdict, decision.reason], [verdict, reason], JSON.stringify(status));
+  }
+});
+
+t.test("authorize() keeps answers, allowances longer than refusals, and asks once at a time", async (t) => {
+  let allowed = true;
+  const asked = await open(t, (_body, response) => {
+    sayJson(response, { kind: "SubjectAccessReview", apiVersion: "authorization.k8s.io/v1", status: { allowed } });
+  });
+  const verdicts = await Promise.all([asked.ask(get), asked.ask(get), asked.ask(get)]);
+  t.strictSame([verdicts.map(({ verdict }) => verdict), asked.reviews.length], [["allow", "allow", "allow"], 1]);
+  allowed = false;
+  asked.pass(299_999);
+  t.equal((await asked.ask(get)).verdict, "allow");
+  asked.pass(1);
+  t.equal((await asked.ask(get)).verdict, "none");
+  allowed = true;
+  asked.pass(29_999);
+  t.equal((await asked.ask(get)).verdict, "none");
+  asked.pass(1);
+  t.equal((await asked.ask(get)).verdict, "allow");
+  t.equal(asked.reviews.length, 3);
+  for (const other of [{ ...get, name: "y" }, { ...get, user: { ...user, groups: [] } }, page]) await asked.ask(other);
+  t.equal(asked.reviews.length, 6, "another question is another answer");
+  const long = { ...get, name: "n".repeat(10_000) };
+  await asked.ask(long);
+  await asked.ask(long);
+  t.equal(asked.reviews.length, 8, "what a client can make long is not kept");
+});
+
+t.test("a webhook that does not answer decides nothing, and nobody gets in", async (t) => {
+  const cases: readonly (readonly [string, Answering])[] = [
+    ["not JSON", (_body, response) => void response.end("no")],
+    [
+      "another kind",
+      (_body, response) => sayJson(response, { kind: "Status", apiVersion: "v1", status: { allowed: true } }),
+    ],
+    ["another version", saying({ allowed: true }, "v1beta1")],
+    [
+      "no status",
+      (_body, response) => sayJson(response, { kind: "SubjectAccessReview", apiVersion: "authorization.k8s.io/v1" }),
+    ],
+    ["another type", saying({ allowed: "true" })],
+    ["a refusal", (_body, response) => sayJson(response, {}, 403)],
+    ["a redirect", (_body, response) => void response.writeHead(307, { Location: "https://127.0.0.1:1/" }).end()],
+  ];
+  for (const [name, say] of cases) {
+    const asked = await open(t, say);
+    const decision = await asked.ask(get);
+    t.equal(decision.verdict, "none", name);
+    t.match(decision.error, /^the authorization webhook does not decide: /, name);
+    const refused = await refusalOf({ authorize: () => decision }, get);
+    t.equal(refused?.code, 500, name);
+    await asked.ask(get);
+    t.equal(asked.reviews.length, 2, `${name}: a failure is not kept`);
+  }
+});
+
+t.test("a webhook that is busy is asked again", async (t) => {
+  let tries = 0;
+  const asked = await open(t, (body, response, request) => {
+    tries += 1;
+    if (tries === 1) sayJson(response, {}, 503);
+    else saying({ allowed: true })(body, response, request);
+  });
+  t.equal((await asked.ask(get)).verdict, "allow");
+  t.equal(tries, 2);
+});
