@@ -17,6 +17,7 @@ import {
   readLegacyClaims,
 } from "./accountclaims.ts";
 import { type Outcome, type Refused, refused, type TokenAuthenticator } from "./authenticator.ts";
+import type { AuthnEvents } from "./events.ts";
 import {
   audiencesOf,
   type Claims,
@@ -41,6 +42,7 @@ export interface AccountTokens {
   readonly audiences: readonly string[];
   /** Tokens in secrets end with their secret and account. */
   readonly lookup: boolean;
+  readonly events: AuthnEvents;
 }
 
 const invalidated = "service account token has been invalidated";
@@ -81,6 +83,7 @@ async function verifyBound(
     const early = faultOfTimes(times, now);
     if (early !== undefined) return early;
     for (const check of checks) if (!check.holds(now)) return refused(invalidated);
+    options.events.accountToken(bound.warnAfter !== undefined && bound.warnAfter < now ? "stale" : "valid");
     return undefined;
   };
   return fault() ?? { user: userOf(options.identity, bound), audiences, holds: () => fault() === undefined };
@@ -152,10 +155,14 @@ async function verifyLegacy(
   const fault = (): Refused | undefined => {
     const now = options.clock.now() / 1000;
     const early = faultOfTimes(times, now);
-    if (early !== undefined || !options.lookup) return early;
-    const kept = tokenFault(options.objects, namespace, secretName, token);
-    if (kept !== undefined) return refused(kept);
-    return presence.holds(now) ? undefined : refused(invalidated);
+    if (early !== undefined) return early;
+    if (options.lookup) {
+      const kept = tokenFault(options.objects, namespace, secretName, token);
+      if (kept !== undefined) return refused(kept);
+      if (!presence.holds(now)) return refused(invalidated);
+    }
+    options.events.accountToken("legacy");
+    return undefined;
   };
   const bound = { namespace, account, pod: undefined, secret: undefined, warnAfter: undefined };
   return fault() ?? { user: userOf(options.identity, bound), audiences, holds: () => fault() === undefined };

@@ -6,6 +6,7 @@ import type { Bundle } from "../pki/bundle.ts";
 import { type CertificateParts, readCertificate } from "../pki/certificate.ts";
 import { type ChainTimes, findChain } from "../pki/chain.ts";
 import { type Accepted, type Authenticator, type PeerCertificates, type Refused, refused } from "./authenticator.ts";
+import { type AuthnEvents, noEvents } from "./events.ts";
 
 type Subject = Pick<CertificateParts, "commonName" | "organizations">;
 
@@ -43,6 +44,12 @@ export class CertificateCheck {
     return found.subject;
   }
 
+  /** When certificates that were believed end, in milliseconds since 1970. */
+  until(peer: PeerCertificates): number {
+    const found = this.#findings.get(peer)?.found;
+    return found === undefined || "reasons" in found ? 0 : found.times.until;
+  }
+
   #find(peer: PeerCertificates): Finding["found"] {
     const times = findChain(peer.chain, this.#bundle.certificates);
     if (typeof times === "string") return refused(times);
@@ -52,7 +59,7 @@ export class CertificateCheck {
 }
 
 /** Knows the users of certificates under a bundle of authorities. */
-export function certificateAuthenticator(bundle: Bundle, clock: Clock): Authenticator {
+export function certificateAuthenticator(bundle: Bundle, clock: Clock, events: AuthnEvents = noEvents): Authenticator {
   const check = new CertificateCheck(bundle, clock);
   const users = new WeakMap<Subject, Accepted>();
   return {
@@ -61,6 +68,7 @@ export function certificateAuthenticator(bundle: Bundle, clock: Clock): Authenti
       const subject = check.check(peer);
       if ("reasons" in subject) return subject;
       if (subject.commonName === "") return undefined;
+      events.certificate((check.until(peer) - clock.now()) / 1000);
       let accepted = users.get(subject);
       if (accepted === undefined) {
         const { commonName: name, organizations: groups } = subject;

@@ -27,6 +27,7 @@ import {
 import { bearerAuthenticator, invalidToken, protocolAuthenticator } from "./bearer.ts";
 import { bootstrapTokens } from "./bootstraptokens.ts";
 import { certificateAuthenticator } from "./certificates.ts";
+import type { AuthnEvents } from "./events.ts";
 import { parsePublicKeys } from "./jwt.ts";
 import { oidcTokens } from "./oidc.ts";
 import { requestHeaderAuthenticator } from "./requestheader.ts";
@@ -56,6 +57,7 @@ export interface AuthnOptions {
   readonly clock: Clock;
   /** `host:port` others reach this server at. */
   readonly serverAddress: string;
+  readonly events: AuthnEvents;
 }
 
 /** What signs tokens of service accounts, and by which rules. */
@@ -99,7 +101,7 @@ export function createAuthentication(options: AuthnOptions): Authentication {
   if (config.requestHeader !== undefined && proxies !== undefined) {
     known.push(requestHeaderAuthenticator(config.requestHeader, proxies, clock));
   }
-  if (users !== undefined) known.push(certificateAuthenticator(users, clock));
+  if (users !== undefined) known.push(certificateAuthenticator(users, clock, options.events));
   const protocolPrefix = options.identity.spell("base64url.bearer.authorization.k8s.io.");
   known.push(bearerAuthenticator(tokens), protocolAuthenticator(tokens, protocolPrefix));
   const named = withAuthenticatedGroup(union(known));
@@ -151,7 +153,8 @@ function tokenAuthenticators(options: AuthnOptions, { audiences }: AccountIssuer
   const keys = parsePublicKeys(material.accountKeys);
   assert(typeof keys !== "string", "Main checked the keys of service accounts");
   const issuers = config.accounts.issuers.length > 0 ? config.accounts.issuers : [defaultIssuer(identity)];
-  const accounts = { identity, objects, clock, keys, issuers, audiences, lookup: config.accounts.lookup };
+  const { lookup } = config.accounts;
+  const accounts = { identity, objects, clock, keys, issuers, audiences, lookup, events: options.events };
   const list = [
     audienceAgnostic(staticTokens(material.tokens), audiences),
     legacyTokens(accounts),

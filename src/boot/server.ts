@@ -1,6 +1,7 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
 import { identities } from "../api/identity.ts";
 import { createScheme, type Scheme } from "../api/scheme.ts";
+import { countAuthn } from "../authn/events.ts";
 import { type Authentication, createAuthentication } from "../authn/table.ts";
 import { createAuthorization } from "../authz/table.ts";
 import { assert } from "../base/assert.ts";
@@ -117,7 +118,15 @@ class OpenServer implements FrontServer {
     const objects = this.#objects;
     const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
     assert(typeof ranges !== "string", "Main checked the ranges");
-    const from = { config: config.authn, material, identity, objects, clock: systemClock, serverAddress };
+    const from = {
+      config: config.authn,
+      material,
+      identity,
+      objects,
+      clock: systemClock,
+      serverAddress,
+      events: countAuthn(this.#registry),
+    };
     return {
       identity,
       scheme,

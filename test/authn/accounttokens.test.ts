@@ -272,6 +272,30 @@ t.test("tokens that live in secrets end with them, unless nobody looks", async (
   }
 });
 
+t.test("tokens of a key that was replaced are good as long as it is listed", async (t) => {
+  const { server, who } = await setting(t);
+  const before = await request(server);
+  t.ok(await who(before));
+  const clock = { now: () => server.nowMs, monotonic: () => performance.now() };
+  const { views } = server.writers;
+  const fresh = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" });
+  const material = (accountKeys: string) => ({ signingKey: fresh.toString(), accountKeys });
+  const old = createPublicKey(signingKey).export({ type: "spki", format: "pem" });
+  const both = testAuthentication(server.scheme, views, clock, authnConfig(), [], material(`${fresh}\n${old}`));
+  const only = testAuthentication(server.scheme, views, clock, authnConfig(), [], material(fresh.toString()));
+  t.ok(isAccepted(await both.review(before, [])));
+  t.notOk(isAccepted(await only.review(before, [])));
+  const { keys } = JSON.parse(both.accounts.keySet) as { keys: { kid: string; alg: string; d?: string }[] };
+  t.same(
+    keys.map(({ alg }) => alg),
+    ["RS256", "ES256"],
+  );
+  t.ok(
+    keys.every(({ d }) => d === undefined),
+    "nothing private is shown",
+  );
+});
+
 t.test("parsePublicKeys() reads keys and certificates of every form", (t) => {
   const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const ec = generateKeyPairSync("ec", { namedCurve: "P-384" });

@@ -190,6 +190,30 @@ for (const front of ["uws", "node"]) {
   });
 }
 
+t.test("no token is ever written down, however much is logged", async (t) => {
+  const directory = scratch(t);
+  const flags = ["-v=10", "--enable-bootstrap-token-auth"];
+  const server = await startServer([...flags, `--token-auth-file=${keep(directory, "tokens.csv", tokens)}`]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const agent = agentOf(t, server);
+  const account = "/api/v1/namespaces/default/serviceaccounts";
+  await server.call("POST", account, { metadata: { name: "robot" } });
+  const robot: string = (await server.call("POST", `${account}/robot/token`, {})).json.status.token;
+  const shown = [robot, "alice-token", "canary-token", "abcdef.canarycanary0000", "canary-query", server.token];
+  for (const token of shown) await whoIs(server, agent, bearer(token));
+  await whoIs(server, agent, { authorization: "Basic canary-basic" });
+  await whoIs(server, agent, bearer("alice-token"), "/api/v1/nodes?access_token=canary-query");
+  await server.call("POST", "/apis/authentication.orch.io/v1/tokenreviews", { spec: { token: "canary-review" } });
+  const metrics = await server.call("GET", "/metrics");
+  t.match(metrics.text, /^serviceaccount_valid_tokens_total [1-9]/m);
+  t.ok(await eventually(() => server.errors().includes("tokenreviews")), "requests are logged");
+  for (const token of [...shown, "canary-basic", "canary-review"]) {
+    const secret = token.includes(".") ? (token.split(".").at(-1) ?? token) : token;
+    t.notOk(server.errors().includes(secret), "not in the log");
+    t.notOk(metrics.text.includes(secret), "not in metrics");
+  }
+});
+
 t.test("kubectl with a certificate, a static token and a token it asked for", async (t) => {
   const directory = scratch(t);
   const users = await authority("users");

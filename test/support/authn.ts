@@ -1,6 +1,7 @@
 // Authentication for tests: defaults of the flags, and a signing key of this process.
 import { generateKeyPairSync } from "node:crypto";
 import type { Scheme } from "../../src/api/scheme.ts";
+import { noEvents } from "../../src/authn/events.ts";
 import {
   type Authentication,
   type AuthnMaterial,
@@ -50,6 +51,7 @@ export function testAuthentication(
     objects: new Objects(scheme, views),
     clock,
     serverAddress: "127.0.0.1:6443",
+    events: noEvents,
   };
   return createAuthentication(options);
 }
