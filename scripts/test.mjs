@@ -68,16 +68,20 @@ function count(result, level, name) {
   failures.push([...path.slice(0, level).map((p) => p.name), name].join(" > "));
 }
 
+/** Lines of a failure's explanation that are shown. */
+const shownMax = 60;
+/** How many of the present explanation were; -1: outside of one. */
+let shown = -1;
+
 tap.stdout.on("data", (chunk) => {
   const lines = (rest + chunk).split("\n");
   rest = lines.pop();
   for (const line of lines) {
     take(line);
-    if (
-      /^\s*(not ok|---|\.\.\.| {2}(found|wanted|diff|message|at|stack|compare|doNotWant):?)/.test(line) ||
-      process.env.VERBOSE
-    )
-      console.log(line);
+    if (/^\s*not ok/.test(line)) shown = 0;
+    else if (/^\s*(ok|# Subtest|1\.\.)/.test(line)) shown = -1;
+    if (process.env.VERBOSE || (shown >= 0 && shown++ < shownMax)) console.log(line);
+    if (/^\s*\.\.\.$/.test(line)) shown = -1;
   }
 });
 tap.on("close", (code) => {

@@ -141,7 +141,7 @@ async function validates(t: Test, server: TestServer, kubectl: Kubectl): Promise
 }
 
 async function works(t: Test, binary: string, name: string): Promise<void> {
-  const server = await startServer(["--identity=kubernetes"]);
+  const server = await startServer(["--identity=kubernetes", "--controllers=*"]);
   t.teardown(() => server.stop("SIGKILL"));
   const kubectl = new Kubectl(binary, server, folder, name);
   const file = join(folder, "web.yaml");

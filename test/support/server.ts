@@ -9,6 +9,9 @@ import { fileURLToPath } from "node:url";
 
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 
+/** Config maps are what tests count: none is made by the server unless a test asks for that. */
+const quiet = "--controllers=*,-root-ca-cert-publisher";
+
 /** How long a start may take on a busy machine. */
 const readyMsMax = 120_000;
 
@@ -122,7 +125,7 @@ function parse(text: string): unknown {
 /** Starts a server and waits until it says it is ready. `dir` reuses a folder, `port` a port. */
 export async function startServer(args: readonly string[] = [], dir?: string, port = 0): Promise<TestServer> {
   const home = dir ?? mkdtempSync(join(tmpdir(), "orch-test-"));
-  const child = spawn(process.execPath, [main, `--data-dir=${home}`, `--secure-port=${port}`, ...args], {
+  const child = spawn(process.execPath, [main, `--data-dir=${home}`, `--secure-port=${port}`, quiet, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";
