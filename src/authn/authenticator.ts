@@ -8,8 +8,10 @@ export type Headers = readonly (readonly [name: string, value: string])[];
 
 /** The certificates a client presented in its handshake; one object for the life of a connection. */
 export interface PeerCertificates {
-  /** The client's own first, then what it sent along. Nobody has verified them; the client has its own one's key. */
-  readonly chain: readonly X509Certificate[];
+  /** The client's own. Nobody has verified it; the client has its key. */
+  readonly leaf: X509Certificate;
+  /** What it sent along. */
+  others(): readonly X509Certificate[];
 }
 
 /** What a request shows of its sender. An Exchange is one. */

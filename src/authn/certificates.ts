@@ -3,8 +3,8 @@
 // once also on connections that were open before (ATTACKS E01, E13, E14).
 import type { Clock } from "../base/clock.ts";
 import type { Bundle } from "../pki/bundle.ts";
-import { type CertificateParts, readCertificate } from "../pki/certificate.ts";
-import { type ChainTimes, findChain } from "../pki/chain.ts";
+import type { CertificateParts } from "../pki/certificate.ts";
+import { type ChainTimes, findChain, partsOf } from "../pki/chain.ts";
 import { type Accepted, type Authenticator, type PeerCertificates, type Refused, refused } from "./authenticator.ts";
 import { type AuthnEvents, noEvents } from "./events.ts";
 
@@ -51,9 +51,9 @@ export class CertificateCheck {
   }
 
   #find(peer: PeerCertificates): Finding["found"] {
-    const times = findChain(peer.chain, this.#bundle.certificates);
+    const times = findChain(peer, this.#bundle.certificates);
     if (typeof times === "string") return refused(times);
-    const subject = peer.chain[0] && readCertificate(peer.chain[0].raw);
+    const subject = partsOf(peer.leaf);
     return subject === undefined ? refused("x509: malformed certificate") : { times, subject };
   }
 }

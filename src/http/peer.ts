@@ -14,14 +14,20 @@ export function presentedBy(socket: TLSSocket): PeerCertificates | undefined {
 }
 
 function read(socket: TLSSocket): PeerCertificates | undefined {
-  const chain: X509Certificate[] = [];
-  let next: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
-  // An empty object stands for none; a self-signed certificate is its own issuer.
-  while (next?.raw !== undefined && chain.length <= limits.chainCertificatesMax) {
-    const certificate = new X509Certificate(next.raw);
-    if (chain.some(({ raw }) => raw.equals(certificate.raw))) break;
-    chain.push(certificate);
-    next = next.issuerCertificate;
+  const leaf = socket.getPeerX509Certificate();
+  return leaf === undefined ? undefined : { leaf, others: () => readOthers(socket) };
+}
+
+/** What a client sent besides its own certificate: dear to read, and rarely there. */
+function readOthers(socket: TLSSocket): X509Certificate[] {
+  const found: X509Certificate[] = [];
+  let last: DetailedPeerCertificate = socket.getPeerCertificate(true);
+  // A self-signed certificate is its own issuer; without the issuer there is none.
+  while (found.length <= limits.chainCertificatesMax) {
+    const next: DetailedPeerCertificate | undefined = last.issuerCertificate;
+    if (next?.raw === undefined || next.raw.equals(last.raw)) break;
+    found.push(new X509Certificate(next.raw));
+    last = next;
   }
-  return chain.length === 0 ? undefined : { chain };
+  return found;
 }

@@ -4,7 +4,7 @@
 // nobody anything: name constraints and unknown critical extensions are refused, not evaluated.
 import type { X509Certificate } from "node:crypto";
 import { limits } from "../config/limits.ts";
-import { pathLengthOf, readCertificate, signsCertificates } from "./certificate.ts";
+import { type CertificateParts, pathLengthOf, readCertificate, signsCertificates } from "./certificate.ts";
 
 const clientAuth = "1.3.6.1.5.5.7.3.2";
 const anyUsage = "2.5.29.37.0";
@@ -25,38 +25,43 @@ export interface ChainTimes {
   readonly until: number;
 }
 
+/** Certificates as a client sent them. */
+export interface Presented {
+  readonly leaf: X509Certificate;
+  /** What came along; asked for only when the leaf's issuer is no root. */
+  others(): readonly X509Certificate[];
+}
+
 /**
- * Looks for a way from the first certificate over the others to one of `roots`, every one of them for use by clients.
- * Answers when that way holds, whether or not it does now; a text says why there is none.
+ * Looks for a way from the leaf over the others to one of `roots`, every one of them for use by clients. Answers when that
+ * way holds, whether or not it does now; a text says why there is none.
  */
-export function findChain(
-  presented: readonly X509Certificate[],
-  roots: readonly X509Certificate[],
-): ChainTimes | string {
-  const [leaf, ...others] = presented;
-  if (leaf === undefined) return "x509: no certificate";
-  if (others.length > limits.chainCertificatesMax) return "x509: too many certificates";
-  const unfit = faultOf(leaf);
-  if (unfit !== undefined) return unfit;
-  return climb(leaf, others, roots, timesOf(leaf), 0) ?? unknownAuthority;
+export function findChain(presented: Presented, roots: readonly X509Certificate[]): ChainTimes | string {
+  const { leaf } = presented;
+  const { fault } = factsOf(leaf);
+  if (fault !== undefined) return fault;
+  return climb(leaf, () => presented.others(), roots, timesOf(leaf), 0) ?? unknownAuthority;
 }
 
 /** `below`: authorities between the leaf and this certificate's issuer. */
 function climb(
   certificate: X509Certificate,
-  others: readonly X509Certificate[],
+  others: () => readonly X509Certificate[],
   roots: readonly X509Certificate[],
   times: ChainTimes,
   below: number,
 ): ChainTimes | undefined {
+  const { raw } = factsOf(certificate);
   for (const root of roots) {
-    if (root.raw.equals(certificate.raw)) return times;
+    if (factsOf(root).raw.equals(raw)) return times;
     if (mayIssue(root, below) && isIssuedBy(certificate, root)) return narrow(times, timesOf(root));
   }
-  for (const issuer of others) {
+  const rest = others();
+  if (rest.length > limits.chainCertificatesMax) return undefined;
+  for (const issuer of rest) {
     if (!mayIssue(issuer, below) || !isIssuedBy(certificate, issuer)) continue;
-    const rest = others.filter((other) => other !== issuer);
-    const found = climb(issuer, rest, roots, narrow(times, timesOf(issuer)), below + 1);
+    const remaining = (): X509Certificate[] => rest.filter((other) => other !== issuer);
+    const found = climb(issuer, remaining, roots, narrow(times, timesOf(issuer)), below + 1);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -71,31 +76,56 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   }
 }
 
+/** What is read of a certificate once: Node makes a new buffer and a new key at every look. */
+interface Facts {
+  readonly raw: Buffer;
+  readonly ca: boolean;
+  /** What makes it unfit for any place in a chain. */
+  readonly fault: string | undefined;
+  readonly parts: CertificateParts | undefined;
+}
+
+const known = new WeakMap<X509Certificate, Facts>();
+
+function factsOf(certificate: X509Certificate): Facts {
+  let facts = known.get(certificate);
+  if (facts === undefined) {
+    const { raw, ca } = certificate;
+    const parts = readCertificate(raw);
+    facts = { raw, ca, parts, fault: faultOf(certificate, parts) };
+    known.set(certificate, facts);
+  }
+  return facts;
+}
+
+/** The parts of a certificate; undefined for one that is malformed. */
+export function partsOf(certificate: X509Certificate): CertificateParts | undefined {
+  return factsOf(certificate).parts;
+}
+
 /** Whether a certificate is an authority's, with so many authorities below it. */
 function mayIssue(issuer: X509Certificate, below: number): boolean {
-  if (!issuer.ca || faultOf(issuer) !== undefined) return false;
-  const extensions = readCertificate(issuer.raw)?.extensions;
-  const basic = extensions?.get(basicConstraints);
-  if (basic === undefined || (pathLengthOf(basic) ?? below) < below) return false;
-  const usages = extensions?.get(keyUsages);
+  const { ca, fault, parts } = factsOf(issuer);
+  const basic = parts?.extensions.get(basicConstraints);
+  if (!ca || fault !== undefined || basic === undefined) return false;
+  if ((pathLengthOf(basic) ?? below) < below) return false;
+  const usages = parts?.extensions.get(keyUsages);
   return usages === undefined || signsCertificates(usages);
 }
 
-/** What makes a certificate unfit for any place in a chain; undefined for nothing. */
-function faultOf(certificate: X509Certificate): string | undefined {
+function faultOf(certificate: X509Certificate, parts: CertificateParts | undefined): string | undefined {
+  if (parts === undefined) return "x509: malformed certificate";
+  if (!parts.soundlySigned) return "x509: cannot verify signature: insecure algorithm";
+  if (parts.extensions.has(nameConstraints)) return "x509: name constraints are not supported";
+  for (const [type, { critical }] of parts.extensions) {
+    if (critical && !evaluated.has(type)) return "x509: unhandled critical extension";
+  }
   try {
     const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
     const bits = asymmetricKeyDetails?.modulusLength ?? rsaBitsMin;
     if (asymmetricKeyType === "rsa" && bits < rsaBitsMin) return `x509: RSA key of ${bits} bits is too small`;
   } catch {
     return "x509: unknown public key algorithm";
-  }
-  const parts = readCertificate(certificate.raw);
-  if (parts === undefined) return "x509: malformed certificate";
-  if (!parts.soundlySigned) return "x509: cannot verify signature: insecure algorithm";
-  if (parts.extensions.has(nameConstraints)) return "x509: name constraints are not supported";
-  for (const [type, { critical }] of parts.extensions) {
-    if (critical && !evaluated.has(type)) return "x509: unhandled critical extension";
   }
   return faultOfUsage(certificate);
 }

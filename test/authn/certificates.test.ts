@@ -13,8 +13,11 @@ import { systemClock } from "../../src/base/clock.ts";
 import { Bundle } from "../../src/pki/bundle.ts";
 import { authority, authorityExtensions, client, type Issued, issue, serverAuth } from "../support/certificates.ts";
 
-const peerOf = (...chain: Issued[]): PeerCertificates => ({
-  chain: chain.map(({ certificate }) => new X509Certificate(Buffer.from(certificate.rawData))),
+const nodeOf = ({ certificate }: Issued) => new X509Certificate(Buffer.from(certificate.rawData));
+
+const peerOf = (leaf: Issued, ...others: Issued[]): PeerCertificates => ({
+  leaf: nodeOf(leaf),
+  others: () => others.map(nodeOf),
 });
 
 function bundleOf(t: Test, ...issued: Issued[]): Bundle {
@@ -81,8 +84,8 @@ t.test("certificateAuthenticator() believes chains to its authorities, for clien
 t.test("certificateAuthenticator() refuses what only looks like an authority", async (t) => {
   const root = await authority("root");
   const check = certificateAuthenticator(bundleOf(t, root), systemClock);
-  const refusedChain = async (what: string, ...chain: Issued[]): Promise<void> => {
-    const outcome = await check.authenticate({ headers: [], peer: peerOf(...chain) });
+  const refusedChain = async (what: string, leaf: Issued, ...others: Issued[]): Promise<void> => {
+    const outcome = await check.authenticate({ headers: [], peer: peerOf(leaf, ...others) });
     t.match((outcome as { reasons?: string[] }).reasons?.[0], /^x509: /, what);
   };
   const leafAsAuthority = await client(root, [{ CN: ["mallory"] }]);
@@ -114,7 +117,8 @@ t.test("certificateAuthenticator() refuses what only looks like an authority", a
   };
   await refusedChain("1024 bits", await client(root, dev, { algorithm }));
   const many = await Promise.all(Array.from({ length: 12 }, (_, index) => authority(`a${index}`)));
-  await refusedChain("a long chain", await client(root, dev), ...many);
+  const between = await authority("between", root);
+  await refusedChain("a long chain", await client(between, dev), between, ...many);
 });
 
 t.test("certificateAuthenticator() takes the last of two names, and every organization", async (t) => {

@@ -104,9 +104,9 @@ t.test("node hands on what clients present, and ends no handshake over it", asyn
   const forged = await createAuthority("clients", validity);
   const handle: Handler = (exchange) => {
     const { peer } = exchange;
-    const found = peer === undefined ? "nobody" : findChain(peer.chain, [new X509Certificate(trusted.certificate)]);
+    const found = peer === undefined ? "nobody" : findChain(peer, [new X509Certificate(trusted.certificate)]);
     const late = typeof found !== "string" && found.until < Date.now();
-    exchange.send(200, [], typeof found === "string" ? found : late ? "late" : (peer?.chain[0]?.subject ?? ""));
+    exchange.send(200, [], typeof found === "string" ? found : late ? "late" : (peer?.leaf.subject ?? ""));
   };
   const listener = await listenNode({
     host: "127.0.0.1",
