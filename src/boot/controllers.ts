@@ -1,6 +1,7 @@
 // What the server does on its own behalf, on its first front: the namespaces, classes, roles and bindings it starts
 // with, the removal of namespaces that were deleted, and the end of events past their time to live.
 import { isStatus } from "../api/status.ts";
+import { AccountTokenController } from "../controllers/accounttokens.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { AggregationController } from "../controllers/aggregation.ts";
 import { publishAuthentication } from "../controllers/authentication.ts";
@@ -26,6 +27,7 @@ export class Controllers {
   readonly #quotas: QuotaController | undefined;
   readonly #aggregation: AggregationController | undefined;
   readonly #companions: readonly CompanionController[];
+  readonly #tokens: AccountTokenController | undefined;
   readonly #addresses: AddressRepair | undefined;
   readonly #server: Server;
   readonly #log: Logger;
@@ -53,6 +55,9 @@ export class Controllers {
     this.#companions = companionsOf(writersOf(server), running, authority).map(
       (companion) => new CompanionController(writersOf(server), companion, reportTo(log)),
     );
+    if (running.includes("serviceaccount-token")) {
+      this.#tokens = new AccountTokenController(server, authority, reportTo(log));
+    }
     if (running.includes("eventttl")) this.#events = new EventExpirer(writersOf(server), eventTtlMs);
     if (!running.includes("namespace")) return;
     this.#namespaces = new NamespaceController(writersOf(server), reportTo(log));
@@ -66,6 +71,7 @@ export class Controllers {
     this.#quotas?.start();
     this.#aggregation?.start();
     for (const companions of this.#companions) companions.start();
+    this.#tokens?.start();
     const writers = writersOf(this.#server);
     while (!this.#stopped) {
       const refused =
@@ -93,6 +99,7 @@ export class Controllers {
     this.#quotas?.stop();
     this.#aggregation?.stop();
     for (const companions of this.#companions) companions.stop();
+    this.#tokens?.stop();
   }
 }
 

@@ -111,6 +111,7 @@ export const controllerNames = [
   "resourcequota",
   "clusterrole-aggregation",
   "serviceaccount",
+  "serviceaccount-token",
   "root-ca-cert-publisher",
 ] as const;
 

@@ -1,0 +1,243 @@
+// Secrets of service accounts: whoever makes one of their type, with the annotation that names an account, finds the
+// account's token in it a moment later. A secret ends with its account; an account that lists a secret forgets it when
+// the secret ends (reference: tokens_controller.go of its service account controllers).
+import type { Secret, ServiceAccount } from "../api/gen/core_v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
+import { isStatus, type Status } from "../api/status.ts";
+import { signLegacyToken } from "../authn/accountkeys.ts";
+import { assert } from "../base/assert.ts";
+import { compileSelector, type Match } from "../cache/select.ts";
+import { type LogView, recordTypes } from "../cache/view.ts";
+import { decodeStored } from "../codec/stored.ts";
+import { limits } from "../config/limits.ts";
+import type { Server } from "../request/context.ts";
+import type { Written } from "../request/persist.ts";
+import { writersOf } from "../request/writeresource.ts";
+import { Actor } from "./actor.ts";
+
+type Kept = ApiObject & Secret;
+type Account = ApiObject & ServiceAccount;
+
+/** Told what went wrong; the controller tries again. */
+export type Report = (message: string, cause: Status | unknown) => void;
+
+/** Runs from start() to stop(). */
+export class AccountTokenController {
+  readonly #server: Server;
+  readonly #actor: Actor;
+  readonly #authority: string;
+  readonly #report: Report;
+  readonly #secrets: Resource;
+  readonly #accounts: Resource;
+  readonly #secretLog: LogView;
+  readonly #accountLog: LogView;
+  /** Picks secrets of the type from the log, without reading them. */
+  readonly #isToken: Match;
+  readonly #nameKey: string;
+  readonly #uidKey: string;
+  /** `namespace/secret` of those to look at, and `namespace/account/secret` of those an account is to forget. */
+  readonly #due = { secrets: new Set<string>(), accounts: new Set<string>() };
+  readonly #late = { secrets: new Set<string>(), accounts: new Set<string>() };
+  readonly #stops: (() => void)[] = [];
+  /** Positions up to which the logs were followed; -1: not at all. */
+  #followed: [secrets: number, accounts: number] = [-1, -1];
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+  #again = false;
+  #stopped = false;
+
+  /** `authority`: PEM that pods verify this server by. */
+  constructor(server: Server, authority: string, report: Report) {
+    this.#server = server;
+    this.#actor = new Actor(writersOf(server), "kube-controller-manager", "system:kube-controller-manager");
+    this.#authority = authority;
+    this.#report = report;
+    [this.#secrets, this.#secretLog] = storedIn(server, "secrets");
+    [this.#accounts, this.#accountLog] = storedIn(server, "serviceaccounts");
+    const { spell } = server.identity;
+    this.#nameKey = spell("kubernetes.io/service-account.name");
+    this.#uidKey = spell("kubernetes.io/service-account.uid");
+    const type = spell("kubernetes.io/service-account-token");
+    const match = compileSelector({ labels: [], fields: [{ field: "type", operator: "=", value: type }] });
+    assert(match !== undefined, "A selector of one field is no selector for everything");
+    this.#isToken = match;
+  }
+
+  /** Looks at every secret of the type, then at what changes. */
+  start(): void {
+    for (const view of [this.#secretLog, this.#accountLog]) this.#stops.push(view.onNews(() => void this.look()));
+    void this.look();
+  }
+
+  /** Nothing is written after this but what is under way. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  /** Takes in what changed and puts it right. */
+  async look(): Promise<void> {
+    this.#again = true;
+    if (this.#running) return;
+    this.#running = true;
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        this.#follow();
+        const { secrets, accounts } = this.#late;
+        for (const key of take(this.#due.secrets)) {
+          await this.#settle(key, secrets, (namespace, name) => this.#fill(namespace, name));
+        }
+        for (const key of take(this.#due.accounts)) {
+          await this.#settle(key, accounts, (namespace, name, secret) => this.#forget(namespace, name, secret));
+        }
+      }
+    } catch (error) {
+      this.#report("Looking after the tokens of service accounts failed", error);
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  #follow(): void {
+    const [secrets, accounts] = this.#followed;
+    this.#secretLog.drain();
+    this.#accountLog.drain();
+    this.#followed = [this.#secretLog.head, this.#accountLog.head];
+    const known =
+      secrets !== -1 &&
+      this.#each(this.#secretLog, secrets, (at, key, gone) => this.#noteSecret(at, key, gone)) &&
+      this.#each(this.#accountLog, accounts, (_at, key) => this.#noteSecretsOf(key.slice(0, key.indexOf("/"))));
+    if (!known) this.#noteSecretsOf("");
+  }
+
+  #each(view: LogView, from: number, note: (at: number, key: string, gone: boolean) => void): boolean {
+    for (let position = from; position < view.head; position++) {
+      const at = view.at(position);
+      if (at === 0) return false;
+      const type = view.typeOf(at);
+      if (type !== recordTypes.move) note(at, view.keyOf(at), type === recordTypes.delete);
+    }
+    return true;
+  }
+
+  #noteSecret(at: number, key: string, gone: boolean): void {
+    if (!this.#isToken(this.#secretLog, at)) return;
+    if (!gone) this.#due.secrets.add(key);
+    else {
+      const { metadata } = decodeStored(this.#secrets, this.#secretLog.object(at));
+      const account = metadata.annotations?.get(this.#nameKey);
+      if (account !== undefined)
+        this.#due.accounts.add(`${metadata.namespace ?? ""}/${account}/${metadata.name ?? ""}`);
+    }
+  }
+
+  /** Every secret of the type in a namespace; empty: everywhere. */
+  #noteSecretsOf(namespace: string): void {
+    this.#secretLog.scan(namespace, "", 0, (at, key) => {
+      if (this.#isToken(this.#secretLog, at)) this.#due.secrets.add(key);
+      return true;
+    });
+  }
+
+  async #settle(
+    key: string,
+    late: Set<string>,
+    act: (namespace: string, name: string, secret: string) => Promise<Written | Status | undefined>,
+  ): Promise<void> {
+    if (this.#stopped) return;
+    const [namespace = "", name = "", secret = ""] = key.split("/");
+    const done = await act(namespace, name, secret);
+    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return;
+    this.#report(`The token of service account in ${key} cannot be looked after`, done);
+    late.add(key);
+    this.#timer ??= setTimeout(() => this.#retry(), limits.companionRetryMs);
+  }
+
+  #retry(): void {
+    this.#timer = undefined;
+    for (const list of ["secrets", "accounts"] as const) {
+      for (const key of take(this.#late[list])) this.#due[list].add(key);
+    }
+    void this.look();
+  }
+
+  /** Fills a secret, or removes it when its account is not there, or is another one of that name. */
+  async #fill(namespace: string, name: string): Promise<Written | Status | undefined> {
+    const { objects, identity, authn } = this.#server;
+    const secret = objects.read<Kept>("", "v1", "secrets", namespace, name);
+    if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
+    const { annotations, uid } = secret.metadata;
+    const account = objects.read<Account>(
+      "",
+      "v1",
+      "serviceaccounts",
+      namespace,
+      annotations?.get(this.#nameKey) ?? "",
+    );
+    const meant = annotations?.get(this.#uidKey);
+    const accountUid = account?.metadata.uid ?? "";
+    if (account === undefined || (meant !== undefined && meant !== "" && meant !== accountUid)) {
+      const target = { resource: this.#secrets, namespace, name };
+      return this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
+    }
+    const missing = this.#missing(secret, namespace);
+    if (missing.size === 0 && meant === accountUid) return undefined;
+    if (!secret.data?.get("token")) {
+      const claims = {
+        namespace,
+        account: { name: account.metadata.name ?? "", uid: accountUid },
+        secretName: name,
+      };
+      const token = await signLegacyToken(authn.accounts.signer, identity, claims);
+      missing.set("token", Buffer.from(token).toString("base64"));
+    }
+    return this.#actor.update<Kept>({ resource: this.#secrets, namespace, name }, (found) => {
+      // Somebody else may have been there meanwhile; a token that is there stays.
+      for (const [key, value] of missing) {
+        found.data ??= new Map();
+        if (key !== "token" || !found.data.get(key)) found.data.set(key, value);
+      }
+      found.metadata.annotations ??= new Map();
+      found.metadata.annotations.set(this.#uidKey, accountUid);
+      return undefined;
+    });
+  }
+
+  /** What a secret lacks beside its token, in base64. */
+  #missing({ data }: Kept, namespace: string): Map<string, string> {
+    const missing = new Map<string, string>();
+    const authority = Buffer.from(this.#authority).toString("base64");
+    if (this.#authority !== "" && data?.get("ca.crt") !== authority) missing.set("ca.crt", authority);
+    if (!data?.get("namespace")) missing.set("namespace", Buffer.from(namespace).toString("base64"));
+    if (!data?.get("token")) missing.set("token", "");
+    return missing;
+  }
+
+  /** Takes a secret that is gone from an account's list. */
+  async #forget(namespace: string, name: string, secret: string): Promise<Written | Status | undefined> {
+    this.#secretLog.drain();
+    if (this.#secretLog.get(namespace, secret) !== 0) return undefined;
+    const account = this.#server.objects.read<Account>("", "v1", "serviceaccounts", namespace, name);
+    if (account?.secrets?.some((reference) => reference.name === secret) !== true) return undefined;
+    return this.#actor.update<Account>({ resource: this.#accounts, namespace, name }, (found) => {
+      found.secrets = found.secrets?.filter((reference) => reference.name !== secret);
+      return undefined;
+    });
+  }
+}
+
+function storedIn({ scheme, views }: Server, plural: string): [Resource, LogView] {
+  const resource = scheme.find("", "v1", plural);
+  assert(resource?.prefix !== undefined, `${plural} are stored`);
+  return [resource, views.log(resource.prefix)];
+}
+
+/** Empties a set and answers what was in it. */
+function take(set: Set<string>): string[] {
+  const keys = [...set];
+  set.clear();
+  return keys;
+}
