@@ -9,11 +9,12 @@ import { checkRuntimeConfig } from "./api/scheme.ts";
 import { readAuthorizationFiles } from "./authz/files.ts";
 import { systemClock } from "./base/clock.ts";
 import { readAdmissionFile } from "./boot/admissionfile.ts";
+import { type AuditFiles, checkAuditFiles } from "./boot/auditfiles.ts";
 import { countProcess } from "./boot/count.ts";
 import { type Credentials, checkFiles, keepCredentials, writeClientConfig } from "./boot/credentials.ts";
 import { BootFault, die, exitNow, mending, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
-import { Fronts, StoreThread } from "./boot/threads.ts";
+import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import { helpText, isFlagFault, parseFlags } from "./config/flags.ts";
 import { limits } from "./config/limits.ts";
@@ -24,6 +25,7 @@ import { Registry } from "./observe/metrics.ts";
 
 const storeScript = new URL("../workers/store.js", import.meta.url);
 const frontScript = new URL("../workers/front.js", import.meta.url);
+const auditScript = new URL("../workers/audit.js", import.meta.url);
 
 main().catch((error: unknown) => {
   if (error instanceof BootFault) die(error.message);
@@ -36,6 +38,7 @@ async function main(): Promise<void> {
   const files = checkFiles(config);
   const authz = readAuthorizationFiles(config.authorization, identities[config.identity]);
   if (typeof authz === "string") die(authz);
+  const auditFiles = checkAuditFiles(config, identities[config.identity]);
   mending(`cannot make the data directory ${config.dataDir}`, () =>
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 }),
   );
@@ -55,18 +58,35 @@ async function main(): Promise<void> {
 
   const { tls, ca: authority, authn } = credentials;
   const data = { config, tls, authority, authn, authz, serverAddress, control };
-  const threads = new Fronts({ script: frontScript, config, store, log, failed: fail, data, listeners });
+  const audit = await startAudit(config, auditFiles, fail);
+  const threads = new Fronts({ script: frontScript, config, store, audit, log, failed: fail, data, listeners });
   fronts = threads;
   const registry = new Registry();
   countProcess(registry, () => threads.crashes);
-  threads.gatherFrom(() => Promise.all([registry.snapshot(), store.collect(), ...threads.collect()]));
+  threads.gatherFrom(() => {
+    const others = audit === undefined ? [] : [audit.collect()];
+    return Promise.all([registry.snapshot(), store.collect(), ...others, ...threads.collect()]);
+  });
   process.on("uncaughtException", (error) => fail(`the main thread failed: ${error.stack ?? error.message}`));
   // Before the fronts: a signal during the start ends it in order.
-  onSignals(threads, () => shutDown(config, threads, store));
+  onSignals(threads, () => shutDown(config, threads, store, audit));
   await threads.start();
   process.stdout.write(`kubeconfig: ${kubeconfig}\n`);
   await untilReady(url, credentials);
   process.stdout.write(`ready: ${url}\n`);
+}
+
+/** The thread that writes audit events, when its backends are open; undefined: nothing is audited. */
+async function startAudit(
+  config: Config,
+  files: AuditFiles | undefined,
+  fail: (message: string) => void,
+): Promise<AuditThread | undefined> {
+  if (files === undefined) return undefined;
+  const { policy, connection } = files;
+  const thread = new AuditThread(auditScript, { config, connection }, policy, fail);
+  await thread.opened();
+  return thread;
 }
 
 /** Parses the arguments. Prints and exits for --help and --version. */
@@ -195,10 +215,16 @@ async function end(message: string, fronts: Fronts | undefined): Promise<never> 
 }
 
 /** Not ready, delay, no more connections, drain, store; then exit 0. */
-async function shutDown(config: Config, fronts: Fronts, store: StoreThread): Promise<void> {
+async function shutDown(
+  config: Config,
+  fronts: Fronts,
+  store: StoreThread,
+  audit: AuditThread | undefined,
+): Promise<void> {
   fronts.shutdown();
   await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
   await fronts.drain(limits.drainMsMax);
+  await audit?.close();
   await store.close();
   exitNow(0);
 }

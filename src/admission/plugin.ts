@@ -43,14 +43,18 @@ export class Notes {
   /** Texts for Warning headers. */
   readonly warnings: string[];
   /** Annotations of the audit event, keys with the plugin's prefix. */
-  readonly annotations = new Map<string, string>();
+  readonly annotations: Map<string, string>;
   /** A webhook changed the object: every mutating plugin is asked once more (reference: reinvocation). */
   changed = false;
   readonly #settled: ((committed: boolean) => void | Promise<void>)[] = [];
 
-  /** `warnings`: where the request gathers what is said to its client, refused or not; left out: nobody reads it. */
-  constructor(warnings: string[] = []) {
+  /**
+   * `warnings`: where the request gathers what is said to its client, refused or not; `annotations`: those of its audit
+   * event. Left out: nobody reads them.
+   */
+  constructor(warnings: string[] = [], annotations: Map<string, string> = new Map()) {
     this.warnings = warnings;
+    this.annotations = annotations;
   }
 
   /** Calls `settled` once when the try is over: with false, what a plugin set aside for the write is to be given back. */

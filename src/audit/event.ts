@@ -1,11 +1,19 @@
-// The words of auditing: levels, stages, and what is known of one request when an event of it is written. Names and
-// meanings are those of audit.k8s.io/v1.
+// The words of auditing: levels, stages, and what the policy says about one request. Names and meanings are those of
+// audit.k8s.io/v1.
+import type { User } from "../api/user.ts";
+import type { Attributes } from "../authz/authorizer.ts";
 
 /** How much of a request is written, in rising order. */
-export type Level = "None" | "Metadata" | "Request" | "RequestResponse";
+export const levels = ["None", "Metadata", "Request", "RequestResponse"] as const;
+
+/** How much of a request is written. */
+export type Level = (typeof levels)[number];
 
 /** When an event is written. */
-export type Stage = "RequestReceived" | "ResponseStarted" | "ResponseComplete" | "Panic";
+export const stages = ["RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"] as const;
+
+/** When an event is written. */
+export type Stage = (typeof stages)[number];
 
 /** What the policy says about one request; without a rule for it nothing is written. */
 export interface Coverage {
@@ -13,3 +21,9 @@ export interface Coverage {
   readonly omitStages: ReadonlySet<Stage>;
   readonly omitManagedFields: boolean;
 }
+
+/** What a request asks for, as authorization is asked; nobody: its credentials were wrong. */
+export type Asked = Omit<Attributes, "user"> & { readonly user: User | undefined };
+
+/** Group and version of events and policies, in canonical spelling. */
+export const auditVersion = "audit.k8s.io/v1";

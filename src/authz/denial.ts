@@ -2,7 +2,7 @@
 // the endpoints package's response writers).
 import { quote } from "../api/gotext.ts";
 import { qualified, refuse, type Status } from "../api/status.ts";
-import type { Attributes, Authorizer } from "./authorizer.ts";
+import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 
 const escapes = new Map([
   ["&", "&amp;"],
@@ -33,10 +33,19 @@ function sentence(attributes: Attributes): string {
   return `${who} cannot ${verb} resource ${quote(what)} in API group ${quote(group)} ${where}`;
 }
 
-/** Asks whether something is allowed; the 403 when it is not, 500 when nobody could tell. */
-export async function refusalOf(authorizer: Authorizer, attributes: Attributes): Promise<Status | undefined> {
+/**
+ * Asks whether something is allowed; the 403 when it is not, 500 when nobody could tell. `told` hears what was decided,
+ * for the audit event.
+ */
+export async function refusalOf(
+  authorizer: Authorizer,
+  attributes: Attributes,
+  told?: (decision: Decision) => void,
+): Promise<Status | undefined> {
   const answer = authorizer.authorize(attributes);
-  const { verdict, reason, error } = answer instanceof Promise ? await answer : answer;
+  const decision = answer instanceof Promise ? await answer : answer;
+  told?.(decision);
+  const { verdict, reason, error } = decision;
   if (verdict === "allow") return undefined;
   // Nobody decided because somebody could not (reference: an internal error, too).
   if (verdict === "none" && error !== undefined) return refuse("InternalError", `Internal error occurred: ${error}`);

@@ -6,6 +6,7 @@ import type { AuthorizationFiles } from "../authz/files.ts";
 import type { Config, FrontName } from "../config/config.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
+import type { Connection } from "../outbound/client.ts";
 
 /** A listener a front is to open. */
 export interface ListenerPlan {
@@ -35,6 +36,23 @@ export interface FrontData {
   readonly storePort: MessagePort;
   /** To the store's logs: cache/messages.ts. */
   readonly logPort: MessagePort;
+  /** What is audited, and where events go; undefined: nothing is. */
+  readonly audit?: FrontAudit | undefined;
+}
+
+/** What a front audits by. */
+export interface FrontAudit {
+  /** The text of the policy, which main checked. */
+  readonly policy: Uint8Array;
+  /** To the thread that writes events: audit/messages.ts. */
+  readonly port: MessagePort;
+}
+
+/** Worker data of the thread that writes audit events. */
+export interface AuditData {
+  readonly config: Config;
+  /** Of the webhook. */
+  readonly connection: Connection | undefined;
 }
 
 /** Worker data of the store thread. */
@@ -83,5 +101,21 @@ export type FromStore =
   /** The store is open and its logs are filled. */
   | { readonly kind: "opened"; readonly revision: number; readonly control: SharedArrayBuffer }
   /** It cannot be opened, and why in one line for the operator. */
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] };
+
+/** Main to the thread that writes audit events. */
+export type ToAudit =
+  /** A front is about to start, or to start again. */
+  | { readonly kind: "front"; readonly port: MessagePort }
+  | { readonly kind: "collect"; readonly id: number }
+  | { readonly kind: "level"; readonly level: string }
+  /** Write what waits, within limits.auditEndMsMax, and end the thread. */
+  | { readonly kind: "close" };
+
+/** The thread that writes audit events to main. */
+export type FromAudit =
+  | { readonly kind: "opened" }
+  /** A backend cannot be opened, and why in one line for the operator. */
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] };

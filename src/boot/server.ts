@@ -1,6 +1,10 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
 import { identities } from "../api/identity.ts";
 import { createScheme, type Scheme } from "../api/scheme.ts";
+import { Auditor } from "../audit/auditor.ts";
+import { droppedFamily } from "../audit/destination.ts";
+import { Outlet, type Pressure } from "../audit/outlet.ts";
+import { parsePolicy } from "../audit/policy.ts";
 import { countAuthn } from "../authn/events.ts";
 import { type Authentication, createAuthentication } from "../authn/table.ts";
 import { createAuthorization } from "../authz/table.ts";
@@ -78,6 +82,7 @@ class OpenServer implements FrontServer {
   #controllers: Controllers | undefined;
   readonly #objects: Objects;
   readonly #scheme: Scheme;
+  readonly #outlet: Outlet | undefined;
   #bootstrapped = false;
   #scrape = 0;
   #shuttingDown = false;
@@ -99,6 +104,7 @@ class OpenServer implements FrontServer {
     const identity = identities[data.config.identity];
     this.#scheme = createScheme({ identity, runtimeConfig, gates, release });
     this.#objects = new Objects(this.#scheme, views);
+    this.#outlet = openOutlet(data, this.#registry);
     const server = this.#open(store);
     this.#authn = server.authn;
     this.handle = createHandler(server);
@@ -147,6 +153,7 @@ class OpenServer implements FrontServer {
       }),
       objects,
       admission: config.admission,
+      audit: this.#auditor(),
       ranges,
       serverAddress,
       health: this.#health(),
@@ -154,6 +161,16 @@ class OpenServer implements FrontServer {
       setVerbosity: (verbosity) => this.#tell({ kind: "level", level: levelOf(verbosity, config.quietLogLevel) }),
       version: versionDocument(),
     };
+  }
+
+  #auditor(): Auditor | undefined {
+    const { audit, config } = this.#data;
+    const outlet = this.#outlet;
+    if (audit === undefined || outlet === undefined) return undefined;
+    const identity = identities[config.identity];
+    const policy = parsePolicy(audit.policy, identity);
+    assert(typeof policy !== "string", "Main checked the audit policy");
+    return new Auditor({ policy, outlet, identity, clock: systemClock, registry: this.#registry });
   }
 
   #health(): Server["health"] {
@@ -222,6 +239,7 @@ class OpenServer implements FrontServer {
 
   close(): void {
     this.#controllers?.stop();
+    this.#outlet?.close();
     this.#fanout.stop();
     this.#views.close();
     this.#data.storePort.close();
@@ -231,4 +249,14 @@ class OpenServer implements FrontServer {
 /** One front's share of a limit of the server; 0 stays no limit. */
 function share(max: number, config: Config): number {
   return Math.ceil(max / config.frontWorkers);
+}
+
+/** The way of this front's audit events; undefined: nothing is audited. */
+function openOutlet({ audit, config }: FrontData, registry: Registry): Outlet | undefined {
+  if (audit === undefined) return undefined;
+  const modes = [config.audit?.log?.mode, config.audit?.webhook?.mode];
+  const strict = modes.includes("blocking-strict");
+  const pressure: Pressure = strict ? "stores" : modes.includes("blocking") ? "waits" : "drops";
+  const dropped = droppedFamily(registry);
+  return new Outlet(audit.port, pressure, (events) => dropped.add("", events));
 }

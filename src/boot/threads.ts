@@ -6,7 +6,19 @@ import { limits } from "../config/limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import { BootFault } from "./fault.ts";
-import type { FromFront, FromStore, FrontData, ListenerPlan, StoreData, ToFront, ToStore } from "./messages.ts";
+import type {
+  AuditData,
+  FromAudit,
+  FromFront,
+  FromStore,
+  FrontAudit,
+  FrontData,
+  ListenerPlan,
+  StoreData,
+  ToAudit,
+  ToFront,
+  ToStore,
+} from "./messages.ts";
 
 /** Told once, and why, when the process cannot go on. */
 export type Failed = (message: string) => void;
@@ -69,15 +81,84 @@ export class StoreThread {
   }
 }
 
+/** The thread that writes audit events. */
+export class AuditThread {
+  readonly #worker: Worker;
+  readonly #scrapes = new Scrapes();
+  readonly #failed: Failed;
+  readonly #policy: Uint8Array;
+  #closing = false;
+
+  /** `failed` hears of its death once it was open. */
+  constructor(script: URL, data: AuditData, policy: Uint8Array, failed: Failed) {
+    this.#failed = failed;
+    this.#policy = policy;
+    this.#worker = new Worker(script, { workerData: data, name: "audit" });
+  }
+
+  /** Resolves when its backends are open. Rejects with BootFault when one cannot be. */
+  opened(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let open = false;
+      this.#worker.on("message", (message: FromAudit) => {
+        if (message.kind === "collected") this.#scrapes.settle(message.id, message.families);
+        else if (message.kind === "failed") reject(new BootFault(message.message));
+        else {
+          open = true;
+          resolve();
+        }
+      });
+      this.#worker.on("error", (error) => {
+        if (open) this.#failed(`the audit thread failed: ${error.stack ?? error.message}`);
+        else reject(error);
+      });
+      this.#worker.on("exit", () => {
+        if (open && !this.#closing) this.#failed("the audit thread ended");
+      });
+    });
+  }
+
+  /** What a front that is about to start gets. */
+  connect(): FrontAudit {
+    const [here, there] = portPair();
+    this.#tell({ kind: "front", port: here }, [here]);
+    return { policy: this.#policy, port: there };
+  }
+
+  /** From now on it logs at this level. */
+  logAt(level: string): void {
+    this.#tell({ kind: "level", level });
+  }
+
+  collect(): Promise<readonly FamilySnapshot[]> {
+    return this.#scrapes.ask((id) => this.#tell({ kind: "collect", id }));
+  }
+
+  /** Writes what waits and ends the thread. */
+  close(): Promise<void> {
+    this.#closing = true;
+    return new Promise((resolve) => {
+      this.#worker.once("exit", () => resolve());
+      this.#tell({ kind: "close" });
+    });
+  }
+
+  #tell(message: ToAudit, transfer: MessagePort[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+}
+
 /** What every front gets. */
 export interface FrontsOptions {
   readonly script: URL;
   readonly config: Config;
   readonly store: StoreThread;
+  /** Undefined: nothing is audited. */
+  readonly audit?: AuditThread | undefined;
   readonly log: Logger;
   readonly failed: Failed;
   /** Without what differs between fronts and starts. */
-  readonly data: Omit<FrontData, "index" | "listeners" | "storePort" | "logPort">;
+  readonly data: Omit<FrontData, "index" | "listeners" | "storePort" | "logPort" | "audit">;
   readonly listeners: readonly ListenerPlan[];
 }
 
@@ -134,10 +215,12 @@ export class Fronts {
     store.connect(storeThere, logThere);
     const listeners = this.#options.listeners.map((plan, i) => (i === 0 ? { ...plan, fd: this.#fd } : plan));
     const now = this.#level === undefined ? config : { ...config, logLevel: this.#level };
-    const frontData: FrontData = { ...data, config: now, index, listeners, storePort: storeHere, logPort: logHere };
+    const audit = this.#options.audit?.connect();
+    const ports = { storePort: storeHere, logPort: logHere, audit };
+    const frontData: FrontData = { ...data, config: now, index, listeners, ...ports };
     const worker = new Worker(script, {
       workerData: frontData,
-      transferList: [storeHere, logHere],
+      transferList: [storeHere, logHere, ...(audit === undefined ? [] : [audit.port])],
       name: `front-${index}`,
     });
     const thread: FrontThread = {
@@ -194,6 +277,7 @@ export class Fronts {
   #logAt(level: string): void {
     this.#level = level;
     this.#options.log.level = level;
+    this.#options.audit?.logAt(level);
     for (const thread of this.#threads.values()) tell(thread, { kind: "level", level });
   }
 

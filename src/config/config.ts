@@ -1,6 +1,7 @@
 // What the flags mean to the server: one plain value that every thread gets a copy of.
 import { isIP } from "node:net";
 import { levelOf } from "../observe/log.ts";
+import { type AuditConfig, readAudit } from "./auditflags.ts";
 import { type AuthnConfig, readAuthn, readTls, type TlsConfig } from "./authnflags.ts";
 import { parseDuration } from "./duration.ts";
 import { type FlagValues, parseMap } from "./flags.ts";
@@ -96,6 +97,8 @@ export interface Config {
   /** Empty: none. */
   readonly tokenAuthFile: string;
   readonly authn: AuthnConfig;
+  /** Undefined: nothing is written down. */
+  readonly audit: AuditConfig | undefined;
   readonly logLevel: string;
   /** The level while no verbosity is set. */
   readonly quietLogLevel: string;
@@ -134,6 +137,8 @@ export function readConfig(values: FlagValues): Config | string {
   if (typeof authn === "string") return authn;
   const tls = readTls(values);
   if (typeof tls === "string") return tls;
+  const recorded = readAudit(values);
+  if (typeof recorded === "string") return recorded;
   const config: Config = {
     controllers,
     authorization,
@@ -166,8 +171,10 @@ export function readConfig(values: FlagValues): Config | string {
     servicePortRange: text("service-node-port-range"),
     runtimeConfig: parseMap(text("runtime-config")) ?? new Map(),
     ...lifecycle,
+    notes: [...lifecycle.notes, ...recorded.notes],
     tokenAuthFile: text("token-auth-file"),
     authn,
+    audit: recorded.audit,
     logLevel: levelOf(Number(text("v")), text("log-level")),
     quietLogLevel: text("log-level"),
   };

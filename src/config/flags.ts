@@ -1,6 +1,7 @@
 // Every flag of the server in one table, and the grammar they are written in (Go's pflag): `--name=value`,
 // `--name value`, `--switch`, `-v=4`. Names and meanings follow the reference where it has the flag.
 import { availableParallelism } from "node:os";
+import { auditFlags } from "./auditflags.ts";
 import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import { gatesText } from "./gates.ts";
@@ -287,6 +288,7 @@ export const flags = [
     max: 86_400_000,
     help: "How long a refusal of the webhook is kept.",
   },
+  ...auditFlags,
   {
     name: "log-level",
     group: "Logging",

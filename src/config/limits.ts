@@ -224,6 +224,26 @@ export const limits = {
   webhookClientsMax: 256,
   /** Warnings taken from one answer of a webhook. */
   webhookWarningsMax: 100,
+  /** Request or answer in an audit event; larger ones are left out and the event says so. */
+  auditObjectBytesMax: 3 * MiB,
+  /** Audit events of one front that are not written yet, and their characters: beyond, requests wait or events are dropped. */
+  auditEventsMax: 10_000,
+  auditCharsMax: 64 * MiB,
+  /** Requests of one front that wait for that, and how long, in milliseconds: refused beyond. */
+  auditWaitersMax: 10_000,
+  auditWaitMsMax: 60_000,
+  /** Characters of audit events that wait in one backend's buffer, whatever its size in events. */
+  auditBufferCharsMax: 64 * MiB,
+  /** Batches of audit events that are being posted at once; the others wait in the buffer. */
+  auditPostsMax: 8,
+  /** One post of audit events, in milliseconds (reference: 30 s). */
+  auditPostMsMax: 30_000,
+  /** How often a post is tried (reference: 5). */
+  auditPostTriesMax: 5,
+  /** Time for audit events that wait when the server ends, in milliseconds. */
+  auditEndMsMax: 5_000,
+  /** How long standard output may take no audit events before they are given up, in milliseconds. */
+  auditStallMsMax: 1_000,
   /** Connections to one peer of the server's own calls, and those kept without a call; further calls wait. */
   outboundSocketsMax: 64,
   outboundIdleSocketsMax: 8,

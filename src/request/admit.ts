@@ -15,7 +15,7 @@ export function attributesOf(
   operation: Attributes["operation"],
   object: ApiObject | undefined,
   old: ApiObject | undefined,
-  notes: Notes = new Notes(request.heard),
+  notes: Notes = new Notes(request.heard, request.annotations),
 ): Attributes {
   const { resource, subresource, namespace, name, user, dryRun, deadline, options = noOptions } = request;
   const called = name || (object?.metadata.name ?? "");

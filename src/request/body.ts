@@ -7,6 +7,7 @@ import type { Message } from "../api/schema.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { badRequest, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
+import type { Entry } from "../audit/entry.ts";
 import { decode, Fault, parseJson, textOf, writeValue } from "../codec/json.ts";
 import { decodeProto, openEnvelope } from "../codec/protobuf.ts";
 import { strictFaults } from "../codec/strict.ts";
@@ -89,6 +90,11 @@ export class Body {
     this.#resource = resource;
     this.#content = content;
     this.#next = decoded;
+  }
+
+  /** Tells the audit event what was decoded, while nobody has taken it. */
+  show(audit: Entry | undefined): void {
+    if (audit !== undefined && this.#next !== undefined) audit.requested(this.#resource.message, this.#next);
   }
 
   /** An object nobody else holds. */

@@ -2,6 +2,8 @@
 import { randomFillSync } from "node:crypto";
 import { minorOf, type Resource, type Scheme } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
+import type { Entry } from "../audit/entry.ts";
+import type { Stage } from "../audit/event.ts";
 import { assert } from "../base/assert.ts";
 import type { RequestKind, RequestRecord, RequestTarget } from "../observe/requests.ts";
 import { noTrace, type Trace } from "../observe/trace.ts";
@@ -11,8 +13,11 @@ import type { Exchange } from "./transport.ts";
 
 /** Keeps the record of one request and reports it once. */
 export class Book {
-  readonly id = nextId();
+  /** The client's own Audit-ID, or one of ours. */
+  readonly id: string;
   user = "";
+  /** What is written down of the request; undefined: nothing. */
+  audit: Entry | undefined;
   trace: Trace = noTrace;
   /** Refused because too many requests were under way. */
   dropped = false;
@@ -37,6 +42,7 @@ export class Book {
     this.#info = info;
     this.#agent = exchange.header("user-agent") ?? "";
     this.startedMs = server.clock.monotonic();
+    this.id = askedId(exchange.header("audit-id")) ?? nextId();
     this.headers = [["Audit-Id", this.id]];
     const asked = isRefusedMethod(info) ? resolve(server.scheme, "GET", exchange.path, "").info : info;
     const warning = deprecation(asked, server.scheme.release);
@@ -47,6 +53,7 @@ export class Book {
 
   /** Told by the answering stage just before bytes leave. */
   answered(code: number, bytes: number): void {
+    this.audit?.answered(code);
     // Whoever works on the answer need not know that nobody waits for it any more.
     if (this.#gone) return;
     assert(!this.done, "A request is answered twice");
@@ -67,8 +74,22 @@ export class Book {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#server.observer.finished(this.kind, this.#record());
+    const record = this.#record();
+    this.#server.observer.finished(this.kind, record);
     this.#reportDeprecated();
+    if (this.kind === "long") this.#reached("ResponseStarted", record);
+    this.#reached("ResponseComplete", record);
+  }
+
+  /** A fault of ours ends the request: the last that is written of it. */
+  failed(error: unknown): void {
+    const { audit } = this;
+    if (audit === undefined) return;
+    // What the error says may hold what was sent: the log line of the same id has it.
+    const name = error instanceof Error ? error.name : "unknown";
+    audit.ends(500, "Failure", `APIServer panic'd: ${name}`, "InternalError");
+    this.#reached("Panic", this.#record());
+    this.audit = undefined;
   }
 
   /** The answer was begun and goes on after the handler: call what is returned once, when it is over. */
@@ -79,7 +100,16 @@ export class Book {
     const record = this.#record();
     this.#exchange = undefined;
     this.#info = undefined;
-    return report(this.#server, this.kind, record, this.startedMs);
+    this.#reached("ResponseStarted", record);
+    // A watch keeps nothing of it that will not be written.
+    const audit = this.audit?.coverage.omitStages.has("ResponseComplete") ? undefined : this.audit;
+    return report(this.#server, this.kind, record, this.startedMs, audit);
+  }
+
+  #reached(stage: Stage, { annotations }: RequestRecord): void {
+    if (this.audit === undefined) return;
+    for (const [key, value] of annotations ?? []) this.audit.annotations.set(key, value);
+    this.audit.reached(stage);
   }
 
   #reportDeprecated(): void {
@@ -124,9 +154,18 @@ function targetOf(info: RequestInfo | Status): RequestTarget {
   return { group, version, resource, subresource: info.subresource?.name ?? "", scope };
 }
 
-function report(server: Server, kind: RequestKind, record: RequestRecord, startedMs: number): () => void {
+function report(
+  server: Server,
+  kind: RequestKind,
+  record: RequestRecord,
+  startedMs: number,
+  audit: Entry | undefined,
+): () => void {
   const { clock, observer } = server;
-  return () => observer.finished(kind, { ...record, durationMs: clock.monotonic() - startedMs });
+  return () => {
+    observer.finished(kind, { ...record, durationMs: clock.monotonic() - startedMs });
+    audit?.reached("ResponseComplete");
+  };
 }
 
 function kindOf(method: string, info: RequestInfo | Status): RequestKind {
@@ -181,6 +220,11 @@ function deprecation(info: RequestInfo | Status, release: number): string | unde
       ? ""
       : `; use ${replacement.group === "" ? "" : `${replacement.group}/`}${replacement.version} ${replacement.kind}`;
   return `${apiVersion} ${kind} is deprecated in v${deprecatedIn}+${gone}${use}`;
+}
+
+/** The Audit-ID a client gave its request (reference: kept as it is); it goes into a header and a log, so it must be plain. */
+function askedId(id: string | undefined): string | undefined {
+  return id !== undefined && /^[!-~]{1,256}$/.test(id) ? id : undefined;
 }
 
 const pool = new Uint8Array(16 * 256);

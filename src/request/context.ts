@@ -1,9 +1,9 @@
 // What a front needs to answer requests: made once per front thread and handed to every stage that asks for its part.
 import type { Identity } from "../api/identity.ts";
 import type { Scheme } from "../api/scheme.ts";
-import type { Coverage } from "../audit/event.ts";
+import type { Auditor } from "../audit/auditor.ts";
 import type { Authentication } from "../authn/table.ts";
-import type { Attributes, Authorizer } from "../authz/authorizer.ts";
+import type { Authorizer } from "../authz/authorizer.ts";
 import type { Roles, RuleResolver } from "../authz/rules.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Fanout } from "../cache/fanout.ts";
@@ -47,8 +47,8 @@ export interface Server {
   /** Decoded objects for authentication, authorization and admission. */
   readonly objects: Objects;
   readonly admission: AdmissionConfig;
-  /** What is to be written down of a request; undefined: there is no audit policy. */
-  readonly audit?: ((asked: Attributes) => Coverage | undefined) | undefined;
+  /** Undefined: nothing is audited. */
+  readonly audit?: Auditor | undefined;
   /** What services get addresses and ports from. */
   readonly ranges: ServiceRanges;
   /** `host:port` for discovery's server addresses. */

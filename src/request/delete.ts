@@ -47,7 +47,7 @@ export function deleteObject(
   admitted = false,
 ): Promise<Written | Status> {
   return untilUnchanged(writers, request.deadline, async () => {
-    const notes = new Notes(request.heard);
+    const notes = new Notes(request.heard, request.annotations);
     const done = await attempt(writers, request, options, notes, admitted);
     if (notes.unsettled) await notes.settle(done !== changed && !(isStatus(done) && !done.success));
     return done;

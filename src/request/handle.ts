@@ -2,12 +2,13 @@
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
-import { mastersGroup } from "../authz/authorizer.ts";
+import { type Decision, mastersGroup } from "../authz/authorizer.ts";
 import { refusalOf } from "../authz/denial.ts";
 import { createImpersonation, type Impersonate } from "../authz/impersonation.ts";
 import { AssertionFailure } from "../base/assert.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
+import { auditArrival, auditStranger } from "./audited.ts";
 import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
 import { connect, isConnect } from "./connect.ts";
@@ -58,6 +59,7 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
     await answer(server, stages, route, reply, book);
   } catch (error) {
     server.observer.fault(book.id, error);
+    book.failed(error);
     if (!book.done) sendStatus(reply, internalError(error));
     // A broken invariant ends the thread, after the client has its answer.
     if (error instanceof AssertionFailure) {
@@ -77,17 +79,25 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   reply.trace.done("authenticate");
   // Only administrators learn where the time goes.
   if (requester === undefined || !requester.groups.includes(mastersGroup)) reply.trace = noTrace;
-  if (requester === undefined) return sendStatus(reply, unauthorized);
+  if (requester === undefined) {
+    if (server.audit !== undefined) auditStranger(server.audit, route, reply, book);
+    return sendStatus(reply, unauthorized);
+  }
   book.user = requester.name;
+  const unrecorded = server.audit && (await auditArrival(server.audit, route, reply, book, requester));
+  if (unrecorded !== undefined) return sendStatus(reply, unrecorded);
   const acting = stages.impersonate(reply.exchange.headers, requester);
   const user = acting instanceof Promise ? await acting : acting;
   if (isStatus(user)) return sendStatus(reply, user);
   book.user = user.name;
+  const { audit } = book;
+  if (user !== requester) audit?.impersonates(user);
   book.trace = reply.trace;
   const leave = server.inflight.enter(book.kind, user);
   if (leave === undefined) return sendTooMany(reply, book);
   try {
-    const refused = await refusalOf(server.authorizer, { ...route.asked, user });
+    const told = audit && ((decision: Decision): void => audit.decided(decision));
+    const refused = await refusalOf(server.authorizer, { ...route.asked, user }, told);
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
     await dispatch(server, stages.types, route, reply, book, user);

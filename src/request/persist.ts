@@ -64,6 +64,8 @@ export interface WriteRequest {
   readonly heard?: string[] | undefined;
   /** CreateOptions and so on as a document, for admission; absent: all defaults. */
   readonly options?: Value | undefined;
+  /** Where annotations of the audit event go; absent: nowhere. */
+  readonly annotations?: Map<string, string> | undefined;
   /** What is to be said about unknown and duplicate fields; absent: nothing. */
   readonly fields?: FieldReport | undefined;
   /** On the monotonic clock, in milliseconds: no try starts after it. */

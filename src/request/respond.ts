@@ -3,6 +3,7 @@ import { constants, createGzip, gzip } from "node:zlib";
 import type { Message } from "../api/schema.ts";
 import type { Status } from "../api/status.ts";
 import { statusJson } from "../api/statusjson.ts";
+import type { Entry } from "../audit/entry.ts";
 import { assert } from "../base/assert.ts";
 import { parseJson } from "../codec/json.ts";
 import { prettyJson } from "../codec/print.ts";
@@ -23,6 +24,8 @@ export interface Reply {
   readonly answered: (code: number, bytes: number) => void;
   /** Where the time went; its header leaves with the answer. */
   trace: Trace;
+  /** Told of the answer's status and, where the policy wants it, its object; undefined: nothing is written down. */
+  audit?: Entry | undefined;
 }
 
 const noCache = ["Cache-Control", "no-cache, private"] as const;
@@ -57,6 +60,7 @@ export function sendNotFoundPage(reply: Reply): void {
 
 /** Sends a Status in the format negotiated, or before that in the one the request would get a refusal in. */
 export function sendStatus(reply: Reply, status: Status, negotiated?: Accepted, headers: Headers = []): void {
+  reply.audit?.refused(status);
   // A refusal has no other form than its own; asking for one only is answered in JSON.
   const accepted =
     negotiated === undefined || negotiated.form !== undefined
@@ -78,6 +82,7 @@ export function sendObject(
   accepted: Accepted,
   more: Headers = [],
 ): void {
+  reply.audit?.responded(json);
   if (accepted.format !== "protobuf") return sendJson(reply, code, json, accepted, more);
   sendBytes(reply, code, protoDocument(message, json), accepted, more);
 }

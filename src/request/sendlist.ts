@@ -1,5 +1,6 @@
 // How a list goes out: gathered from slices of the shared log into chunks of limits.listChunkBytes, so that its memory
 // does not grow with the answer. No object is parsed unless the client asked for another form.
+import type { Entry } from "../audit/entry.ts";
 import { assert } from "../base/assert.ts";
 import { copyBytes, copyOf } from "../base/copy.ts";
 import { nextTurn } from "../base/turn.ts";
@@ -34,6 +35,7 @@ export async function sendList(
   const hold = list.view.hold();
   try {
     const { stored = input.resource } = input.resource;
+    if (reply.audit?.wantsResponse) await recordList(reply.audit, input, list, form && formWriter(form, stored));
     const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, stored), hold);
     if (chunks === undefined) return sendStatus(reply, timedOut, accepted);
     const start = chunks.next();
@@ -46,6 +48,24 @@ export async function sendList(
   } finally {
     hold.release();
   }
+}
+
+/** The list as JSON for the audit event, unless it is larger than what is written of an answer. */
+async function recordList(
+  audit: Entry,
+  input: ReadInput,
+  list: ListAnswer,
+  form: FormWriter | undefined,
+): Promise<void> {
+  const chunks = new Gather(input, list, form);
+  const parts: Buffer[] = [];
+  for (let size = 0; !chunks.done; await nextTurn()) {
+    const part = Buffer.from(chunks.next());
+    size += part.length;
+    if (size > limits.auditObjectBytesMax) return audit.tooLarge();
+    parts.push(part);
+  }
+  audit.responded(Buffer.concat(parts));
 }
 
 /** The list in the format asked for; undefined when that took longer than what it reads is kept. */

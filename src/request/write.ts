@@ -66,7 +66,7 @@ export function writeMerged(
   facade?: Facade,
 ): Promise<Written | Status> {
   return untilUnchanged(writers, request.deadline, async () => {
-    const notes = new Notes(request.heard);
+    const notes = new Notes(request.heard, request.annotations);
     const done = await attempt(writers, request, merge, tracking, notes, facade);
     if (notes.unsettled) await notes.settle(done !== changed && !isStatus(done));
     return done;

@@ -2,6 +2,7 @@
 // order the reference reads them, and nothing below knows of HTTP.
 import { admissionPlugins } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta_v1.ts";
+import { messageOf } from "../api/messages.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import { createGrantCheck } from "../authz/escalation.ts";
 import { limits } from "../config/limits.ts";
@@ -111,6 +112,7 @@ async function create(call: Call): Promise<Written | Status | undefined> {
     : readBody(server.scheme, resource, bytes, format, fields);
   call.trace.done("decode");
   if (isStatus(body)) return body;
+  body.show(call.reply.audit);
   if (act) return warned(request, await act(writers, request, body.take()));
   const review = reviewOf(info, server);
   if (review) return warned(request, await runReview(server, writers, request, review, body.take()));
@@ -128,6 +130,7 @@ async function update(call: Call): Promise<Written | Status | undefined> {
   const body = readBody(server.scheme, shapeOf(info.resource, info.subresource), bytes, format, request.fields);
   call.trace.done("decode");
   if (isStatus(body)) return body;
+  body.show(call.reply.audit);
   const write = isScale(info.subresource) ? updateScale : updateObject;
   return warned(request, await write(writersOf(server), request, body));
 }
@@ -137,6 +140,7 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
   if (isStatus(type)) return type;
   const bytes = await readBytes(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
+  call.reply.audit?.patched(bytes);
   if (type === "apply") return applyPatch(call, bytes);
   const request = requestOf(call, "PatchOptions");
   if (isStatus(request)) return request;
@@ -217,7 +221,9 @@ async function deleteOptions(call: Call): Promise<ReturnType<typeof readDeleteOp
   if (bytes.length === 0) return readDeleteOptions(undefined, info.query, server.identity);
   const format = negotiateBody(exchange.header("content-type"), types);
   if (typeof format !== "string") return format;
-  return readDeleteOptions({ bytes, format }, info.query, server.identity);
+  const options = readDeleteOptions({ bytes, format }, info.query, server.identity);
+  if (!isStatus(options)) call.reply.audit?.requested(messageOf("meta/v1.DeleteOptions"), options);
+  return options;
 }
 
 /** The body; undefined when the client went away. */
@@ -243,8 +249,9 @@ function deleteRequest(call: Call, options: DeleteOptions): WriteRequest {
   return { ...plainRequest(call), dryRun, options: deleteOptionsDocument(options) };
 }
 
-function plainRequest({ info, user, deadline, trace, warnings: heard }: Call): WriteRequest {
+function plainRequest({ info, user, deadline, trace, reply, warnings: heard }: Call): WriteRequest {
   const { resource, subresource, namespace, name } = info;
-  const through = subresource?.name ?? "";
-  return { resource, subresource: through, namespace, name, user, manager: "", dryRun: false, heard, deadline, trace };
+  const at = { resource, subresource: subresource?.name ?? "", namespace, name };
+  const { annotations } = reply.audit ?? {};
+  return { ...at, user, manager: "", dryRun: false, heard, annotations, deadline, trace };
 }

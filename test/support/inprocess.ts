@@ -4,6 +4,7 @@ import { MessageChannel } from "node:worker_threads";
 import { type IdentityName, identities } from "../../src/api/identity.ts";
 import { createScheme, type Scheme, type SchemeOptions } from "../../src/api/scheme.ts";
 import type { User } from "../../src/api/user.ts";
+import type { Auditor } from "../../src/audit/auditor.ts";
 import { type Authorizer, alwaysAllow } from "../../src/authz/authorizer.ts";
 import { Rbac } from "../../src/authz/rbac.ts";
 import type { Clock } from "../../src/base/clock.ts";
@@ -90,9 +91,13 @@ export class InProcess {
   readonly faults: unknown[] = [];
   /** Who asks; an administrator unless a test says otherwise. */
   user = administrator;
+  /** Credentials are wrong. */
+  stranger = false;
   /** Who decides what they may do; everybody may do everything unless a test says otherwise. */
   authorizer: Authorizer = alwaysAllow;
   readonly objects: Objects;
+  /** Writes down what requests do, when set. */
+  audit: Auditor | undefined;
   /** Counts, too, when set. */
   observer: Observer | undefined;
   /** What /debug/flags/v set. */
@@ -116,7 +121,11 @@ export class InProcess {
     this.fanout = new Fanout({ clock });
     this.objects = new Objects(this.scheme, views);
     const rbac = new Rbac(this.scheme.identity, this.objects);
+    const auditor = (): Auditor | undefined => this.audit;
     const server: Server = {
+      get audit() {
+        return auditor();
+      },
       identity: scheme.identity,
       scheme,
       views,
@@ -136,7 +145,10 @@ export class InProcess {
       },
       inflight: new Inflight(0, 0),
       requestMsMax: limits.requestMsMax,
-      authn: { ...testAuthentication(this.scheme, views, clock), authenticate: () => this.user },
+      authn: {
+        ...testAuthentication(this.scheme, views, clock),
+        authenticate: () => (this.stranger ? undefined : this.user),
+      },
       authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },
       roles: rbac,
       rules: rbac,

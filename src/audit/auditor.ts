@@ -1,0 +1,78 @@
+// Auditing as the request path sees it: asked once per request whether anything is to be written of it.
+import type { Identity } from "../api/identity.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Family, Registry } from "../observe/metrics.ts";
+import { Entry, type EntryContext, type Incoming } from "./entry.ts";
+import { type Asked, auditVersion } from "./event.ts";
+import type { Outlet } from "./outlet.ts";
+import type { Policy } from "./policy.ts";
+
+/** What an auditor is made of. */
+export interface AuditorOptions {
+  readonly policy: Policy;
+  readonly outlet: Pick<Outlet, "put" | "room" | "stored" | "pressure">;
+  readonly identity: Identity;
+  readonly clock: Clock;
+  readonly registry: Registry;
+}
+
+/** Audits the requests of one front. */
+export class Auditor {
+  readonly #policy: Policy;
+  readonly #outlet: AuditorOptions["outlet"];
+  readonly #context: EntryContext;
+  readonly #events: Family;
+  readonly #levels: Family;
+  readonly #rejected: Family;
+
+  constructor({ policy, outlet, identity, clock, registry }: AuditorOptions) {
+    this.#policy = policy;
+    this.#outlet = outlet;
+    this.#events = registry.counter("apiserver_audit_event_total", "Audit events made and sent to backends.");
+    this.#levels = registry.counter(
+      "apiserver_audit_level_total",
+      "Requests by the audit level of the policy.",
+      "level",
+    );
+    const help = "Requests refused because their audit event could not be stored.";
+    this.#rejected = registry.counter("apiserver_audit_requests_rejected_total", help);
+    this.#context = {
+      names: {
+        apiVersion: identity.spell(auditVersion),
+        decision: identity.spell("authorization.k8s.io/decision"),
+        reason: identity.spell("authorization.k8s.io/reason"),
+        truncated: identity.spell("audit.k8s.io/truncated"),
+      },
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      put: (event) => {
+        this.#events.add("");
+        outlet.put(event);
+      },
+    };
+  }
+
+  /** What is to be written of a request; undefined: nothing. `startedMs` is on the monotonic clock. */
+  begin(request: Incoming, asked: Asked, startedMs: number): Entry | undefined {
+    const coverage = this.#policy.coverage(asked);
+    this.#levels.add(coverage?.level ?? "None");
+    return coverage && new Entry(this.#context, coverage, asked, request, startedMs);
+  }
+
+  /** Writes the arrival of a request. Undefined: it may go on at once; false: it must not go on. */
+  arrived(entry: Entry): Promise<boolean> | undefined {
+    const room = this.#outlet.room();
+    if (room !== undefined) return room.then((free) => (free ? (this.#arrive(entry) ?? true) : this.#refuse()));
+    return this.#arrive(entry);
+  }
+
+  #arrive(entry: Entry): Promise<boolean> | undefined {
+    if (!entry.reached("RequestReceived") || this.#outlet.pressure !== "stores") return undefined;
+    return this.#outlet.stored().then((stored) => stored || this.#refuse());
+  }
+
+  #refuse(): false {
+    this.#rejected.add("");
+    return false;
+  }
+}

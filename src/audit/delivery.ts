@@ -1,0 +1,155 @@
+// The two ways events go to a backend. In turn: whoever sent them hears when they are written, and what arrives in the
+// meantime goes next. In batches: they wait in a bounded buffer, leave when a batch is full or old enough and not too
+// many left before, and what finds the buffer full is dropped and counted.
+import type { AuditDelivery } from "../config/auditflags.ts";
+import { limits } from "../config/limits.ts";
+import { type Delivery, type Destination, type Losses, parts, truncated } from "./destination.ts";
+
+/** What both ways need. */
+export interface DeliveryOptions {
+  readonly to: Destination;
+  readonly config: AuditDelivery;
+  readonly losses: Losses;
+  /** Key of the annotation of events that were cut. */
+  readonly annotation: string;
+}
+
+/** Makes the way a backend's mode asks for. */
+export function createDelivery(options: DeliveryOptions): Delivery {
+  return options.config.mode === "batch" ? new Batches(options) : new Turns(options);
+}
+
+/** Writes events; what could not be is lost. True: all were written. */
+async function send({ to, config, losses, annotation }: DeliveryOptions, events: readonly string[]): Promise<boolean> {
+  const { truncate } = config;
+  const fitting = truncate === undefined ? events : truncated(events, truncate, annotation, losses);
+  let stored = true;
+  for (const part of parts(fitting, truncate?.batchBytesMax)) {
+    const why = await to.write(part);
+    if (why === undefined) continue;
+    losses.lost(to.name, part.length, why);
+    stored = false;
+  }
+  return stored;
+}
+
+/** Modes blocking and blocking-strict. */
+class Turns implements Delivery {
+  readonly #options: DeliveryOptions;
+  #events: string[] = [];
+  #waiting: ((stored: boolean) => void)[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+  }
+
+  take(events: readonly string[]): boolean | Promise<boolean> {
+    for (const event of events) this.#events.push(event);
+    return new Promise((resolve) => {
+      // Only strict mode makes anybody's failure of it (reference).
+      const { mode } = this.#options.config;
+      this.#waiting.push((stored) => resolve(stored || mode === "blocking"));
+      this.#running ??= this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const events = this.#events;
+      const waiting = this.#waiting;
+      this.#events = [];
+      this.#waiting = [];
+      const stored = await send(this.#options, events);
+      for (const settle of waiting) settle(stored);
+    }
+    this.#running = undefined;
+  }
+
+  async finish(): Promise<void> {
+    await this.#running;
+  }
+}
+
+/** Mode batch. */
+class Batches implements Delivery {
+  readonly #options: DeliveryOptions;
+  #buffer: string[] = [];
+  #chars = 0;
+  /** When the oldest event of the buffer came. */
+  #sinceMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #posts = new Set<Promise<unknown>>();
+  /** Batches that may leave at once; refilled by time. */
+  #tokens: number;
+  #refilledMs = performance.now();
+  #finishing = false;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+    this.#tokens = options.config.throttle?.burst ?? 0;
+  }
+
+  take(events: readonly string[]): boolean {
+    const { config, losses } = this.#options;
+    let dropped = 0;
+    for (const event of events) {
+      if (this.#buffer.length >= config.bufferSize || this.#chars + event.length > limits.auditBufferCharsMax) {
+        dropped += 1;
+        continue;
+      }
+      if (this.#buffer.length === 0) this.#sinceMs = performance.now();
+      this.#buffer.push(event);
+      this.#chars += event.length;
+    }
+    if (dropped > 0) losses.lost("buffered", dropped, "audit buffer is full");
+    this.#move();
+    return true;
+  }
+
+  /** Sends what is due, and comes back when more will be. */
+  #move(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    while (this.#buffer.length > 0 && this.#posts.size < limits.auditPostsMax) {
+      const waitMs = this.#waitMs();
+      if (waitMs > 0) {
+        this.#timer = setTimeout(() => this.#move(), waitMs);
+        return;
+      }
+      this.#post();
+    }
+  }
+
+  /** Until the next batch may leave. */
+  #waitMs(): number {
+    if (this.#finishing) return 0;
+    const { batchMax, batchWaitMs, throttle } = this.#options.config;
+    const now = performance.now();
+    const due = this.#buffer.length >= batchMax ? 0 : Math.max(0, this.#sinceMs + batchWaitMs - now);
+    if (throttle === undefined) return due;
+    const { perSecond, burst } = throttle;
+    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilledMs) * perSecond) / 1000);
+    this.#refilledMs = now;
+    const allowed = this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) * 1000) / perSecond);
+    return Math.max(due, allowed);
+  }
+
+  #post(): void {
+    const events = this.#buffer.splice(0, this.#options.config.batchMax);
+    for (const event of events) this.#chars -= event.length;
+    this.#sinceMs = performance.now();
+    this.#tokens -= 1;
+    const done = send(this.#options, events).then(() => {
+      this.#posts.delete(done);
+      this.#move();
+    });
+    this.#posts.add(done);
+  }
+
+  async finish(): Promise<void> {
+    this.#finishing = true;
+    this.#move();
+    while (this.#posts.size > 0) await Promise.race(this.#posts);
+  }
+}

@@ -1,0 +1,106 @@
+// Where events end up, and what stands in front of it: cutting events that are too large, and counting what is lost.
+import { parseText, writeValue } from "../codec/json.ts";
+import type { Family, Registry } from "../observe/metrics.ts";
+
+/** A backend's last step. */
+export interface Destination {
+  /** In metrics, as on the reference: `log`, `webhook`. */
+  readonly name: string;
+  /** Writes events in order. A text says why they could not be. Never throws, never rejects. */
+  write(events: readonly string[]): string | undefined | Promise<string | undefined>;
+  /** No try is repeated from now on. */
+  hurry(): void;
+  close(): void;
+}
+
+/** Hands events to a destination. */
+export interface Delivery {
+  /** True or false: dealt with, or not stored; a promise where requests wait for it. */
+  take(events: readonly string[]): boolean | Promise<boolean>;
+  /** Writes what waits. */
+  finish(): Promise<void>;
+}
+
+/** What is told of events that were lost: counted, and said in the log now and then. */
+export interface Losses {
+  lost(plugin: string, events: number, why: string): void;
+}
+
+/** How often a line about losses is logged at most, in milliseconds. */
+const lineMs = 10_000;
+
+/** Counts losses by the reference's plugin names: log, webhook, buffered, truncate. */
+export function createLosses(registry: Registry, say: (line: object, text: string) => void): Losses {
+  const errors = registry.counter("apiserver_audit_error_total", "Audit events that were lost, by plugin.", "plugin");
+  let saidMs = Number.NEGATIVE_INFINITY;
+  return {
+    lost: (plugin, events, why) => {
+      errors.add(plugin, events);
+      const now = performance.now();
+      if (now - saidMs < lineMs) return;
+      saidMs = now;
+      say({ plugin, events, why }, "Audit events were lost");
+    },
+  };
+}
+
+/** Counts events a front could not hand over. */
+export function droppedFamily(registry: Registry): Family {
+  const help = "Audit events dropped before they reached the writer, because it does not keep up.";
+  return registry.counter("apiserver_audit_dropped_total", help);
+}
+
+/** Bytes of events and batches, where truncation is on. */
+export interface Truncation {
+  readonly eventBytesMax: number;
+  readonly batchBytesMax: number;
+}
+
+/** Events that fit: without request and response where that helps; the others are lost. */
+export function truncated(
+  events: readonly string[],
+  { eventBytesMax }: Truncation,
+  annotation: string,
+  losses: Losses,
+): readonly string[] {
+  const fits = (event: string): boolean => Buffer.byteLength(event) <= eventBytesMax;
+  if (events.every(fits)) return events;
+  return events.flatMap((event) => {
+    if (fits(event)) return [event];
+    const smaller = withoutBodies(event, annotation);
+    if (fits(smaller)) return [smaller];
+    losses.lost("truncate", 1, "event is too large even after truncating");
+    return [];
+  });
+}
+
+function withoutBodies(event: string, annotation: string): string {
+  const value = parseText(event);
+  if (!(value instanceof Map)) return event;
+  const had = value.delete("requestObject");
+  if (!value.delete("responseObject") && !had) return event;
+  const annotations = value.get("annotations");
+  // The last field of an event, as the reference writes it.
+  value.delete("annotations");
+  const marked = new Map(annotations instanceof Map ? annotations : []).set(annotation, "true");
+  return writeValue(value.set("annotations", new Map([...marked].sort(([a], [b]) => (a < b ? -1 : 1)))));
+}
+
+/** Splits a batch so that no part is larger than `bytesMax`, unless it is one event. */
+export function parts(events: readonly string[], bytesMax: number | undefined): (readonly string[])[] {
+  if (bytesMax === undefined || events.length < 2) return events.length === 0 ? [] : [events];
+  const found: string[][] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const size = Buffer.byteLength(event);
+    const last = found.at(-1);
+    if (last === undefined || bytes + size > bytesMax) {
+      found.push([event]);
+      bytes = size;
+    } else {
+      last.push(event);
+      bytes += size;
+    }
+  }
+  return found;
+}

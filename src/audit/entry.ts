@@ -1,0 +1,279 @@
+// What is written down of one request, from its arrival to the end of its answer: gathered as the request goes, made
+// into one line of JSON per stage. Fields, their order and their values are the reference's (audit.k8s.io/v1 Event).
+import type { ApiObject } from "../api/object.ts";
+import type { Message } from "../api/schema.ts";
+import type { Status } from "../api/status.ts";
+import { statusJson } from "../api/statusjson.ts";
+import { formatMicroTime } from "../api/time.ts";
+import type { User } from "../api/user.ts";
+import type { Decision } from "../authz/authorizer.ts";
+import { encode, Fault, parseText, quote, textOf, writeValue } from "../codec/json.ts";
+import { parseYaml } from "../codec/yaml.ts";
+import { limits } from "../config/limits.ts";
+import type { Asked, Coverage, Stage } from "./event.ts";
+import { redactQuery, tokensIn, withoutManagers, withoutTokens } from "./redact.ts";
+import { sourcesOf } from "./sources.ts";
+
+/** The parts of a request an event tells of. */
+export interface Incoming {
+  /** The Audit-ID. */
+  readonly id: string;
+  /** Raw, as it was sent. */
+  readonly path: string;
+  readonly query: string;
+  /** Address of the peer. */
+  readonly remote: string;
+  header(name: string): string | undefined;
+}
+
+/** What every entry of a front shares. */
+export interface EntryContext {
+  /** Names in the identity's spelling. */
+  readonly names: EntryNames;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Milliseconds on the clock `startedMs` was read from. */
+  readonly monotonic: () => number;
+  readonly put: (event: string) => void;
+}
+
+/** Names in events. */
+export interface EntryNames {
+  readonly apiVersion: string;
+  readonly decision: string;
+  readonly reason: string;
+  readonly truncated: string;
+}
+
+/** The answer's status as far as it is known. */
+interface Answered {
+  code: number;
+  status: string;
+  message: string;
+  reason: string;
+}
+
+/** One request under audit. */
+export class Entry {
+  /** What authorization, admission and others have to say about the request. */
+  readonly annotations = new Map<string, string>();
+  readonly coverage: Coverage;
+  /** Whether the bodies of the request, and of the answer, are wanted. */
+  readonly wantsRequest: boolean;
+  readonly wantsResponse: boolean;
+  readonly #context: EntryContext;
+  readonly #asked: Asked;
+  /** From the kind to the id, and from the URI to the agent, as they stand in every event of the request. */
+  readonly #opening: string;
+  readonly #uri: string;
+  readonly #origin: string;
+  readonly #receivedMs: number;
+  readonly #startedMs: number;
+  #acting = "";
+  #name: string;
+  #namespace: string;
+  #uid = "";
+  #version = "";
+  #answer: Answered | undefined;
+  #request = "";
+  #response = "";
+
+  constructor(context: EntryContext, coverage: Coverage, asked: Asked, request: Incoming, startedMs: number) {
+    this.#context = context;
+    this.coverage = coverage;
+    this.wantsRequest = coverage.level !== "Metadata" && asked.isResource;
+    this.wantsResponse = coverage.level === "RequestResponse" && asked.isResource;
+    this.#asked = asked;
+    this.#startedMs = startedMs;
+    this.#receivedMs = context.now() - Math.max(0, context.monotonic() - startedMs);
+    this.#name = asked.name;
+    this.#namespace = asked.namespace;
+    const { apiVersion } = context.names;
+    this.#opening = `{"kind":"Event","apiVersion":"${apiVersion}","level":"${coverage.level}","auditID":${quote(request.id)},"stage":"`;
+    const uri = request.query === "" ? request.path : `${request.path}?${redactQuery(request.query)}`;
+    const user = asked.user === undefined ? "{}" : userText(asked.user);
+    this.#uri = `","requestURI":${quote(uri)},"verb":${quote(asked.verb)},"user":${user}`;
+    const sources = sourcesOf((name) => request.header(name), request.remote);
+    const from = sources.length === 0 ? "" : `,"sourceIPs":[${sources.map((source) => `"${source}"`).join(",")}]`;
+    const agent = shorten(request.header("user-agent") ?? "");
+    this.#origin = agent === "" ? from : `${from},"userAgent":${quote(agent)}`;
+  }
+
+  /** Somebody else is acted for. */
+  impersonates(user: User): void {
+    this.#acting = `,"impersonatedUser":${userText(user)}`;
+  }
+
+  /** What authorization said. */
+  decided({ verdict, reason, error }: Decision): void {
+    const { decision, reason: why } = this.#context.names;
+    if (verdict === "none" && error !== undefined) return void this.annotations.set(why, "internal error");
+    this.annotations.set(decision, verdict === "allow" ? "allow" : "forbid");
+    this.annotations.set(why, reason);
+  }
+
+  /** The object that was sent, before anything was done to it; it is not kept. */
+  requested(message: Message, object: ApiObject | object): void {
+    const { metadata } = object as Partial<ApiObject>;
+    if (this.#name === "") this.#name = metadata?.name ?? "";
+    if (this.#namespace === "") this.#namespace = metadata?.namespace ?? "";
+    this.#uid = metadata?.uid ?? "";
+    this.#version = metadata?.resourceVersion ?? "";
+    if (!this.wantsRequest) return;
+    this.#request = this.#body(encode(message, object), "requestObject");
+  }
+
+  /** A patch that was sent, as JSON or YAML; what is neither is left out, as its request is refused. */
+  patched(bytes: Uint8Array): void {
+    if (!this.wantsRequest) return;
+    const json = parseText(textOf(bytes));
+    const value = json instanceof Fault ? parseYaml(bytes) : json;
+    if (value instanceof Fault) return;
+    this.#request = this.#body(writeValue(value), "requestObject");
+  }
+
+  /** The answer is a refusal, or a Status that says all is well. */
+  refused(status: Status): void {
+    if (this.wantsResponse) this.#response = `,"responseObject":${statusJson(status)}`;
+    const { success, reason, code } = status;
+    this.#answer = { code, status: success ? "Success" : "Failure", message: "", reason };
+  }
+
+  /** The answer is this document, JSON of ours. */
+  responded(json: Uint8Array): void {
+    if (startsLikeStatus(json)) this.#answer = { code: 200, status: "Success", message: "", reason: "" };
+    if (!this.wantsResponse) return;
+    if (json.length > limits.auditObjectBytesMax) this.tooLarge();
+    else this.#response = this.#body(textOf(json).trimEnd(), "responseObject");
+  }
+
+  /** The answer is larger than what is written of one. */
+  tooLarge(): void {
+    this.annotations.set(this.#context.names.truncated, "true");
+  }
+
+  /** The answer leaves with this code. */
+  answered(code: number): void {
+    if (this.#answer === undefined) this.#answer = { code, status: "", message: "", reason: "" };
+    else this.#answer.code = code;
+  }
+
+  /** The answer is this, whatever was said about it before. */
+  ends(code: number, status: string, message: string, reason: string): void {
+    this.#answer = { code, status, message, reason };
+  }
+
+  /** Writes the event of a stage, unless the policy leaves that out. True: it was written. */
+  reached(stage: Stage): boolean {
+    if (this.coverage.omitStages.has(stage)) return false;
+    // Nothing was answered, because nobody was there any more (the reference's words).
+    if (stage !== "RequestReceived" && this.#answer === undefined)
+      this.ends(200, "Success", "Connection closed early", "");
+    this.#context.put(this.#text(stage));
+    return true;
+  }
+
+  #text(stage: Stage): string {
+    const received = timeText(this.#receivedMs);
+    const elapsed = this.#context.monotonic() - this.#startedMs;
+    const reached = stage === "RequestReceived" ? received : timeText(this.#receivedMs + elapsed);
+    return (
+      `${this.#opening}${stage}${this.#uri}${this.#acting}${this.#origin}${this.#reference()}` +
+      `${stage === "RequestReceived" ? "" : this.#status()}${this.#request}${this.#response}` +
+      `,"requestReceivedTimestamp":"${received}","stageTimestamp":"${reached}"${this.#notes()}}`
+    );
+  }
+
+  #reference(): string {
+    const { isResource, resource, group, version, subresource } = this.#asked;
+    if (!isResource) return "";
+    const fields =
+      field("resource", resource) +
+      field("namespace", this.#namespace) +
+      field("name", this.#name) +
+      field("uid", this.#uid) +
+      field("apiGroup", group) +
+      field("apiVersion", version) +
+      field("resourceVersion", this.#version) +
+      field("subresource", subresource);
+    return `,"objectRef":{${fields.slice(1)}}`;
+  }
+
+  #status(): string {
+    if (this.#answer === undefined) return "";
+    const { code, status, message, reason } = this.#answer;
+    const said = `${field("status", status)}${field("message", message)}${field("reason", reason)}`;
+    return `,"responseStatus":{"metadata":{}${said},"code":${code}}`;
+  }
+
+  #notes(): string {
+    const { annotations } = this;
+    if (annotations.size === 0) return "";
+    const keys = [...annotations.keys()].sort();
+    return `,"annotations":{${keys.map((key) => `${quote(key)}:${quote(annotations.get(key) ?? "")}`).join(",")}}`;
+  }
+
+  /** A body as a field; without tokens, and without managers where the policy says so. */
+  #body(text: string, key: string): string {
+    const { group, resource, subresource } = this.#asked;
+    const tokens = tokensIn(group, resource, subresource);
+    const safe = tokens === undefined ? text : withoutTokens(text, tokens);
+    const shown = safe === undefined || !this.coverage.omitManagedFields ? safe : withoutManagers(safe);
+    if (shown === undefined) return "";
+    if (shown.length > limits.auditObjectBytesMax) {
+      this.tooLarge();
+      return "";
+    }
+    return `,"${key}":${shown}`;
+  }
+}
+
+function field(key: string, value: string): string {
+  return value === "" ? "" : `,"${key}":${quote(value)}`;
+}
+
+/** Users come from caches: the same object makes the same text. */
+const userTexts = new WeakMap<User, string>();
+
+function userText(user: User): string {
+  const known = userTexts.get(user);
+  if (known !== undefined) return known;
+  const { name, uid, groups, extra } = user;
+  const list = (values: readonly string[]): string => `[${values.map(quote).join(",")}]`;
+  const extras = [...extra.keys()].sort().map((key) => `${quote(key)}:${list(extra.get(key) ?? [])}`);
+  const fields =
+    field("username", name) +
+    field("uid", uid) +
+    (groups.length === 0 ? "" : `,"groups":${list(groups)}`) +
+    (extras.length === 0 ? "" : `,"extra":{${extras.join(",")}}`);
+  const text = `{${fields.slice(1)}}`;
+  userTexts.set(user, text);
+  return text;
+}
+
+/** Characters of a user agent that are written (reference: 1024). */
+const agentMax = 1024;
+
+function shorten(agent: string): string {
+  return agent.length > agentMax ? `${agent.slice(0, agentMax)}...TRUNCATED` : agent;
+}
+
+const statusHead = Buffer.from('{"kind":"Status","apiVersion":"v1",');
+
+function startsLikeStatus(json: Uint8Array): boolean {
+  return json[9] === 0x53 && json.length > statusHead.length && statusHead.equals(json.subarray(0, statusHead.length));
+}
+
+let second = Number.NaN;
+let secondText = "";
+
+/** Microseconds; the text of the second is made once. */
+function timeText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds !== second) {
+    second = seconds;
+    secondText = formatMicroTime(seconds * 1000).slice(0, -7);
+  }
+  const micros = Math.floor((ms - seconds * 1000) * 1000);
+  return `${secondText}${String(micros).padStart(6, "0")}Z`;
+}

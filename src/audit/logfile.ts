@@ -1,0 +1,230 @@
+// The log backend: lines appended to a file that is put aside when it is full. Names of files put aside, what is kept
+// of them and their compression are those of the reference's (lumberjack): `audit-2026-01-02T03-04-05.678.log[.gz]`.
+// Only the thread that writes events opens it, and it writes synchronously: a line that is acknowledged is with the system.
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, extname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { Clock } from "../base/clock.ts";
+import type { AuditLogConfig } from "../config/auditflags.ts";
+import { limits } from "../config/limits.ts";
+import type { Destination } from "./destination.ts";
+import { legacyLine } from "./legacy.ts";
+
+const dayMs = 86_400_000;
+const newFileMode = 0o600;
+
+/** What a log file is opened with. */
+export type LogFileConfig = Pick<
+  AuditLogConfig,
+  "path" | "format" | "fileBytesMax" | "backupsMax" | "backupDaysMax" | "compress"
+>;
+
+/** Appends events to a file, or to standard output. Opening throws what the system says. */
+export class LogFile implements Destination {
+  readonly name = "log";
+  readonly #config: LogFileConfig;
+  readonly #clock: Clock;
+  #fd: number;
+  /** Bytes in the file; only files have an end. */
+  #size = 0;
+  readonly #isFile: boolean;
+  #tidying: Promise<void> | undefined;
+
+  constructor(config: LogFileConfig, clock: Clock) {
+    this.#config = config;
+    this.#clock = clock;
+    if (config.path === "-") {
+      this.#fd = 1;
+      this.#isFile = false;
+      return;
+    }
+    mkdirSync(dirname(config.path), { recursive: true });
+    this.#fd = openSync(config.path, "a", newFileMode);
+    const stat = fstatSync(this.#fd);
+    this.#isFile = stat.isFile();
+    this.#size = stat.size;
+    this.#tidy();
+  }
+
+  write(events: readonly string[]): string | undefined {
+    const lines = this.#config.format === "json" ? events : events.map(legacyLine);
+    // What belongs together is written together, but no file grows beyond its bound for it.
+    let batch = "";
+    let size = 0;
+    for (const line of lines) {
+      const bytes = Buffer.byteLength(line) + 1;
+      if (this.#isFile && size > 0 && this.#size + size + bytes > this.#config.fileBytesMax) {
+        const fault = this.#append(batch);
+        if (fault !== undefined) return fault;
+        batch = "";
+        size = 0;
+      }
+      batch += `${line}\n`;
+      size += bytes;
+    }
+    return this.#append(batch);
+  }
+
+  hurry(): void {
+    // Nothing waits.
+  }
+
+  close(): void {
+    if (this.#fd !== 1) closeSync(this.#fd);
+  }
+
+  /** Resolves when files put aside are compressed and those too old are gone. */
+  async tidied(): Promise<void> {
+    await this.#tidying;
+  }
+
+  #append(text: string): string | undefined {
+    const bytes = Buffer.from(text);
+    const isFull = this.#size > 0 && this.#size + bytes.length > this.#config.fileBytesMax;
+    if (this.#isFile && isFull) this.#rotate();
+    let written = 0;
+    const untilMs = performance.now() + limits.auditStallMsMax;
+    while (written < bytes.length) {
+      try {
+        written += writeSync(this.#fd, bytes, written);
+      } catch (error) {
+        const { code, message } = error as NodeJS.ErrnoException;
+        if (code === "EAGAIN" && performance.now() < untilMs) {
+          pause();
+          continue;
+        }
+        this.#takeBack(written);
+        return message;
+      }
+    }
+    this.#size += written;
+    return undefined;
+  }
+
+  /** Half a line must not stand in front of the next one. */
+  #takeBack(written: number): void {
+    if (written === 0 || !this.#isFile) return;
+    try {
+      ftruncateSync(this.#fd, this.#size);
+    } catch {
+      this.#size += written;
+    }
+  }
+
+  /** Puts the file aside. Where that cannot be done the file goes on: no event is lost for it. */
+  #rotate(): void {
+    const { path } = this.#config;
+    try {
+      const { mode } = fstatSync(this.#fd);
+      const aside = existsSync(path) ? this.#asideName() : undefined;
+      if (aside !== undefined) renameSync(path, aside);
+      let fd: number;
+      try {
+        fd = openSync(path, "a", mode & 0o777);
+      } catch (error) {
+        if (aside !== undefined) renameSync(aside, path);
+        throw error;
+      }
+      closeSync(this.#fd);
+      this.#fd = fd;
+      this.#size = 0;
+    } catch {
+      return;
+    }
+    this.#tidy();
+  }
+
+  #asideName(): string {
+    const { path } = this.#config;
+    const extension = extname(path);
+    const stem = path.slice(0, path.length - extension.length);
+    const taken = new Set(readdirSync(dirname(path)));
+    for (let ms = this.#clock.now(); ; ms += 1) {
+      const name = `${stem}-${stampOf(ms)}${extension}`;
+      // Two in one millisecond must not become one.
+      if (!taken.has(basename(name)) && !taken.has(`${basename(name)}.gz`)) return name;
+    }
+  }
+
+  /** Removes files put aside that are too many or too old, then compresses the others; one at a time. */
+  #tidy(): void {
+    const { path, backupsMax, backupDaysMax, compress } = this.#config;
+    if (!this.#isFile || (backupsMax === 0 && backupDaysMax === 0 && !compress)) return;
+    const before = this.#tidying ?? Promise.resolve();
+    this.#tidying = before.then(async () => {
+      try {
+        const oldest = backupDaysMax === 0 ? Number.NEGATIVE_INFINITY : this.#clock.now() - backupDaysMax * dayMs;
+        const found = asideFiles(path);
+        const kept = found.filter(({ ms }, index) => (backupsMax === 0 || index < backupsMax) && ms >= oldest);
+        for (const file of found) if (!kept.includes(file)) rmSync(file.path, { force: true });
+        for (const file of compress ? kept : []) if (!file.path.endsWith(".gz")) await pack(file.path);
+      } catch {
+        // The next rotation tries again; events do not depend on it.
+      }
+    });
+  }
+}
+
+/** A file put aside. */
+interface Aside {
+  readonly path: string;
+  readonly ms: number;
+}
+
+/** Newest first. */
+function asideFiles(path: string): Aside[] {
+  const directory = dirname(path);
+  const extension = extname(path);
+  const start = `${basename(path).slice(0, basename(path).length - extension.length)}-`;
+  const found: Aside[] = [];
+  for (const name of readdirSync(directory)) {
+    const plain = name.endsWith(".gz") ? name.slice(0, -3) : name;
+    if (!plain.startsWith(start) || !plain.endsWith(extension)) continue;
+    const ms = timeOf(plain.slice(start.length, plain.length - extension.length));
+    if (ms !== undefined) found.push({ path: join(directory, name), ms });
+  }
+  return found.sort((a, b) => b.ms - a.ms);
+}
+
+async function pack(path: string): Promise<void> {
+  const partial = `${path}.gz`;
+  try {
+    await pipeline(createReadStream(path), createGzip(), createWriteStream(partial, { mode: newFileMode }));
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
+  rmSync(path, { force: true });
+}
+
+/** `2026-01-02T03-04-05.678`, UTC. */
+function stampOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, -1).replaceAll(":", "-");
+}
+
+function timeOf(stamp: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}$/.test(stamp)) return undefined;
+  const ms = Date.parse(`${stamp.slice(0, 11)}${stamp.slice(11).replaceAll("-", ":")}Z`);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/** A pipe is full: this thread has nothing else to do. */
+function pause(): void {
+  Atomics.wait(sleeper, 0, 0, 1);
+}

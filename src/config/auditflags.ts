@@ -1,0 +1,254 @@
+// The flags of auditing: names and defaults are the reference's. Both backends have the same flags of delivery and of
+// truncation; only their defaults differ.
+import { parseDuration } from "./duration.ts";
+import type { Flag, FlagValues } from "./flags.ts";
+
+const group = "Audit";
+
+/** What a backend's flags begin with when nobody says otherwise. */
+interface Defaults {
+  readonly mode: string;
+  readonly batchMax: number;
+  readonly wait: string;
+  readonly throttled: boolean;
+}
+
+const logDefaults: Defaults = { mode: "blocking", batchMax: 1, wait: "0s", throttled: false };
+const webhookDefaults: Defaults = { mode: "batch", batchMax: 400, wait: "30s", throttled: true };
+
+const intMax = 1_000_000_000;
+
+/** The flags of how events reach a backend. */
+function deliveryFlags(backend: string, { mode, batchMax, wait, throttled }: Defaults): Flag[] {
+  const int = (name: string, value: number, help: string): Flag => {
+    return { name: `audit-${backend}-${name}`, group, type: "int", default: String(value), min: 1, max: intMax, help };
+  };
+  return [
+    {
+      name: `audit-${backend}-mode`,
+      group,
+      type: "string",
+      default: mode,
+      choices: ["batch", "blocking", "blocking-strict"],
+      help:
+        "batch: events wait in a buffer, and are dropped and counted when it is full. blocking: requests wait while too " +
+        "many events are unwritten. blocking-strict: no request runs before the event of its arrival is written.",
+    },
+    int("batch-buffer-size", 10_000, "Events that wait in mode batch; more are dropped."),
+    int("batch-max-size", batchMax, "Events of one batch in mode batch."),
+    {
+      name: `audit-${backend}-batch-max-wait`,
+      group,
+      type: "duration",
+      default: wait,
+      min: 0,
+      max: 3_600_000,
+      help: "How long a batch that is not full waits in mode batch.",
+    },
+    {
+      name: `audit-${backend}-batch-throttle-enable`,
+      group,
+      type: "bool",
+      default: String(throttled),
+      help: "Limit the batches per second in mode batch.",
+    },
+    {
+      name: `audit-${backend}-batch-throttle-qps`,
+      group,
+      type: "string",
+      default: "10",
+      help: "Batches per second on average in mode batch, where they are limited.",
+    },
+    int("batch-throttle-burst", 15, "Batches at once in mode batch, where they are limited and there were few before."),
+    {
+      name: `audit-${backend}-truncate-enabled`,
+      group,
+      type: "bool",
+      default: "false",
+      help: "Take request and response out of events that are too large, and drop those that still are.",
+    },
+    int("truncate-max-event-size", 102_400, "Bytes of an event beyond which it is too large, where that is enabled."),
+    int("truncate-max-batch-size", 10_485_760, "Bytes beyond which a batch is split, where that is enabled."),
+  ];
+}
+
+/** All of them, in the order of --help. */
+export const auditFlags: readonly Flag[] = [
+  {
+    name: "audit-policy-file",
+    group,
+    type: "string",
+    default: "",
+    help: "File with the audit Policy: which requests are written down, and how much of them. Without it none is.",
+  },
+  {
+    name: "audit-log-path",
+    group,
+    type: "string",
+    default: "",
+    help: "File events are appended to, one per line; - is standard output.",
+  },
+  {
+    name: "audit-log-format",
+    group,
+    type: "string",
+    default: "json",
+    choices: ["json", "legacy"],
+    help: "json: events as they are; legacy: a line of text with the most important of each.",
+  },
+  {
+    name: "audit-log-maxsize",
+    group,
+    type: "int",
+    default: "0",
+    min: 0,
+    max: 1_000_000,
+    help: "Megabytes after which the file is put aside and begun anew; 0 is 100.",
+  },
+  {
+    name: "audit-log-maxbackup",
+    group,
+    type: "int",
+    default: "0",
+    min: 0,
+    max: 1_000_000,
+    help: "Files put aside that are kept; 0 is all of them.",
+  },
+  {
+    name: "audit-log-maxage",
+    group,
+    type: "int",
+    default: "0",
+    min: 0,
+    max: 1_000_000,
+    help: "Days files put aside are kept; 0 is for ever.",
+  },
+  {
+    name: "audit-log-compress",
+    group,
+    type: "bool",
+    default: "false",
+    help: "Compress files put aside with gzip.",
+  },
+  ...deliveryFlags("log", logDefaults),
+  {
+    name: "audit-webhook-config-file",
+    group,
+    type: "string",
+    default: "",
+    help: "Client configuration file that says where lists of events are posted to.",
+  },
+  {
+    name: "audit-webhook-initial-backoff",
+    group,
+    type: "duration",
+    default: "10s",
+    min: 1,
+    max: 3_600_000,
+    help: "How long to wait after a batch could not be posted; longer after each further try, five in all.",
+  },
+  ...deliveryFlags("webhook", webhookDefaults),
+];
+
+/** How events reach a backend. */
+export interface AuditDelivery {
+  readonly mode: "batch" | "blocking" | "blocking-strict";
+  /** Events that wait; those below are of mode batch only. */
+  readonly bufferSize: number;
+  /** Events of one batch. */
+  readonly batchMax: number;
+  readonly batchWaitMs: number;
+  /** Undefined: as many batches as there are. */
+  readonly throttle: { readonly perSecond: number; readonly burst: number } | undefined;
+  /** Bytes; undefined: events are sent as they are. */
+  readonly truncate: { readonly eventBytesMax: number; readonly batchBytesMax: number } | undefined;
+}
+
+/** The log backend. */
+export interface AuditLogConfig extends AuditDelivery {
+  /** `-`: standard output. */
+  readonly path: string;
+  readonly format: "json" | "legacy";
+  readonly fileBytesMax: number;
+  /** 0: no limit. */
+  readonly backupsMax: number;
+  readonly backupDaysMax: number;
+  readonly compress: boolean;
+}
+
+/** The webhook backend. */
+export interface AuditWebhookConfig extends AuditDelivery {
+  readonly configFile: string;
+  readonly initialBackoffMs: number;
+}
+
+/** What is written down of requests, and where. */
+export interface AuditConfig {
+  readonly policyFile: string;
+  readonly log: AuditLogConfig | undefined;
+  readonly webhook: AuditWebhookConfig | undefined;
+}
+
+const mebibyte = 1_048_576;
+/** Where --audit-log-maxsize is 0 (reference). */
+const defaultMegabytes = 100;
+
+/**
+ * Reads the flags of auditing; undefined: nothing is written, because there is no policy or no backend (as on the
+ * reference, `notes` says so). Returns the one line to print when they cannot be.
+ */
+export function readAudit(values: FlagValues):
+  | {
+      readonly audit: AuditConfig | undefined;
+      readonly notes: readonly string[];
+    }
+  | string {
+  const text = (name: string): string => values.get(name) ?? "";
+  const policyFile = text("audit-policy-file");
+  const path = text("audit-log-path");
+  const configFile = text("audit-webhook-config-file");
+  const logged = path === "" ? undefined : readDelivery(values, "log");
+  if (typeof logged === "string") return logged;
+  const posted = configFile === "" ? undefined : readDelivery(values, "webhook");
+  if (typeof posted === "string") return posted;
+  if (logged === undefined && posted === undefined) return { audit: undefined, notes: [] };
+  if (policyFile === "") {
+    return { audit: undefined, notes: ["no --audit-policy-file: no audit events are written"] };
+  }
+  const log = logged && {
+    ...logged,
+    path,
+    format: text("audit-log-format") as AuditLogConfig["format"],
+    fileBytesMax: (Number(text("audit-log-maxsize")) || defaultMegabytes) * mebibyte,
+    backupsMax: Number(text("audit-log-maxbackup")),
+    backupDaysMax: Number(text("audit-log-maxage")),
+    compress: isTrue(text("audit-log-compress")),
+  };
+  const initialBackoffMs = parseDuration(text("audit-webhook-initial-backoff")) ?? 0;
+  const webhook = posted && { ...posted, configFile, initialBackoffMs };
+  return { audit: { policyFile, log, webhook }, notes: [] };
+}
+
+function readDelivery(values: FlagValues, backend: string): AuditDelivery | string {
+  const text = (name: string): string => values.get(`audit-${backend}-${name}`) ?? "";
+  const perSecond = Number(text("batch-throttle-qps"));
+  if (!(perSecond > 0) || perSecond > intMax) return `--audit-${backend}-batch-throttle-qps must be a positive number`;
+  const eventBytesMax = Number(text("truncate-max-event-size"));
+  const batchBytesMax = Number(text("truncate-max-batch-size"));
+  if (batchBytesMax < eventBytesMax) {
+    return `--audit-${backend}-truncate-max-batch-size must not be less than --audit-${backend}-truncate-max-event-size`;
+  }
+  const burst = Number(text("batch-throttle-burst"));
+  return {
+    mode: text("mode") as AuditDelivery["mode"],
+    bufferSize: Number(text("batch-buffer-size")),
+    batchMax: Number(text("batch-max-size")),
+    batchWaitMs: parseDuration(text("batch-max-wait")) ?? 0,
+    throttle: isTrue(text("batch-throttle-enable")) ? { perSecond, burst } : undefined,
+    truncate: isTrue(text("truncate-enabled")) ? { eventBytesMax, batchBytesMax } : undefined,
+  };
+}
+
+function isTrue(text: string): boolean {
+  return /^(?:1|t|true)$/i.test(text);
+}

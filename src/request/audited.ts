@@ -1,0 +1,56 @@
+// Where the request path meets auditing: the arrival of a request is written before anything is done for it, and whom
+// authentication did not recognize is written as well.
+import { refuse, type Status } from "../api/status.ts";
+import type { User } from "../api/user.ts";
+import type { Auditor } from "../audit/auditor.ts";
+import type { Incoming } from "../audit/entry.ts";
+import type { Book } from "./book.ts";
+import type { Route } from "./info.ts";
+import { first, parseQuery } from "./query.ts";
+import type { Reply } from "./respond.ts";
+import type { Exchange } from "./transport.ts";
+
+const unrecorded = refuse("InternalError", "Internal error occurred: failed to store audit event");
+
+/** Writes the arrival of a request. A Status: it could not be written, and the request must not run. */
+export async function auditArrival(
+  auditor: Auditor,
+  { asked }: Route,
+  reply: Reply,
+  book: Book,
+  user: User,
+): Promise<Status | undefined> {
+  const entry = auditor.begin(incoming(reply.exchange, book), { ...asked, user }, book.startedMs);
+  if (entry === undefined) return undefined;
+  const waits = auditor.arrived(entry);
+  if (waits !== undefined && !(await waits)) return unrecorded;
+  book.audit = entry;
+  reply.audit = entry;
+  return undefined;
+}
+
+/** Writes that somebody's credentials were wrong: one event, of the answer that is about to leave. */
+export function auditStranger(auditor: Auditor, { asked }: Route, { exchange }: Reply, book: Book): void {
+  const entry = auditor.begin(incoming(exchange, book), { ...asked, user: undefined }, book.startedMs);
+  entry?.ends(401, "", attempted(exchange), "");
+  entry?.reached("ResponseStarted");
+}
+
+function incoming(exchange: Exchange, { id }: Book): Incoming {
+  const { path, query, remote } = exchange;
+  return { id, path, query, remote, header: (name) => exchange.header(name) };
+}
+
+/** The ways somebody tried, none of the values (reference: getAuthMethods). */
+function attempted(exchange: Exchange): string {
+  const { query, peer } = exchange;
+  const authorization = (exchange.header("authorization") ?? "").trim();
+  const tries = [
+    /^basic /i.test(authorization) ? ["basic"] : [],
+    /^bearer /i.test(authorization) ? ["bearer"] : [],
+    (first(parseQuery(query), "access_token") ?? "").trim() === "" ? [] : ["access_token"],
+    peer === undefined ? [] : ["x509"],
+  ].flat();
+  if (tries.length === 0) return "Authentication failed, no credentials provided";
+  return `Authentication failed, attempted: ${tries.join(", ")}`;
+}

@@ -1,0 +1,194 @@
+// How events reach a backend: in turn or in batches, cut where they are too large, and what becomes of those that a
+// peer which hangs, fails or comes back does not take.
+import type { ServerResponse } from "node:http";
+import t from "tap";
+import { identities } from "../../src/api/identity.ts";
+import { createDelivery } from "../../src/audit/delivery.ts";
+import type { Destination } from "../../src/audit/destination.ts";
+import { parts, truncated } from "../../src/audit/destination.ts";
+import { Webhook } from "../../src/audit/webhook.ts";
+import type { AuditDelivery } from "../../src/config/auditflags.ts";
+import { until } from "../support/inprocess.ts";
+import { openPeer, sayJson } from "../support/peer.ts";
+
+const annotation = "audit.k8s.io/truncated";
+
+/** A backend that keeps what it gets; `slow` calls wait for release(). */
+class Kept implements Destination {
+  readonly name = "kept";
+  readonly batches: string[][] = [];
+  fault: string | undefined;
+  slow = false;
+  readonly #held: (() => void)[] = [];
+
+  async write(events: readonly string[]): Promise<string | undefined> {
+    this.batches.push([...events]);
+    if (this.slow) await new Promise<void>((resolve) => this.#held.push(resolve));
+    return this.fault;
+  }
+
+  release(): void {
+    this.slow = false;
+    for (const go of this.#held.splice(0)) go();
+  }
+
+  hurry(): void {}
+  close(): void {}
+}
+
+class Lost {
+  readonly counts = new Map<string, number>();
+  lost(plugin: string, events: number): void {
+    this.counts.set(plugin, (this.counts.get(plugin) ?? 0) + events);
+  }
+}
+
+const batch: AuditDelivery = {
+  mode: "batch",
+  bufferSize: 10,
+  batchMax: 3,
+  batchWaitMs: 0,
+  throttle: undefined,
+  truncate: undefined,
+};
+
+t.test("batches leave when they are full or old enough", async (t) => {
+  const to = new Kept();
+  const losses = new Lost();
+  const delivery = createDelivery({ to, config: { ...batch, batchWaitMs: 3_600_000 }, losses, annotation });
+  t.equal(delivery.take(["1", "2"]), true);
+  t.same(to.batches, [], "not full");
+  t.equal(delivery.take(["3", "4"]), true);
+  t.same(to.batches, [["1", "2", "3"]]);
+  await delivery.finish();
+  t.same(to.batches[1], ["4"], "the rest at the end");
+  const aged = createDelivery({ to, config: { ...batch, batchWaitMs: 5 }, losses, annotation });
+  t.equal(aged.take(["5"]), true);
+  t.ok(await until(() => to.batches.length === 3), "after a while");
+  t.same(losses.counts, new Map());
+});
+
+t.test("what finds the buffer full is dropped and counted", async (t) => {
+  const to = new Kept();
+  to.slow = true;
+  const losses = new Lost();
+  const delivery = createDelivery({ to, config: { ...batch, batchMax: 1 }, losses, annotation });
+  // Eight are being written, ten wait.
+  const events = Array.from({ length: 25 }, (_, index) => String(index));
+  for (const event of events) t.equal(delivery.take([event]), true, "nobody waits");
+  t.equal(losses.counts.get("buffered"), 7);
+  to.release();
+  await delivery.finish();
+  t.same(to.batches.flat(), events.slice(0, 18), "in order, the oldest are kept");
+});
+
+t.test("batches are limited per second", async (t) => {
+  const to = new Kept();
+  const losses = new Lost();
+  const config = { ...batch, batchMax: 1, throttle: { perSecond: 50, burst: 2 } };
+  const delivery = createDelivery({ to, config, losses, annotation });
+  const beganMs = performance.now();
+  t.equal(delivery.take(["1", "2", "3", "4", "5"]), true);
+  t.equal(to.batches.length, 2, "a burst");
+  t.ok(await until(() => to.batches.length === 5));
+  t.ok(performance.now() - beganMs >= 55, "then one in 20 ms");
+});
+
+t.test("in turn, whoever sent events hears when they are written", async (t) => {
+  const to = new Kept();
+  to.slow = true;
+  const losses = new Lost();
+  const options = { to, losses, annotation };
+  const strict = createDelivery({ ...options, config: { ...batch, mode: "blocking-strict" } });
+  const first = strict.take(["1"]);
+  const others = [strict.take(["2", "3"]), strict.take(["4"])];
+  t.same(to.batches, [["1"]]);
+  to.release();
+  t.equal(await first, true);
+  t.same(await Promise.all(others), [true, true]);
+  t.same(to.batches, [["1"], ["2", "3", "4"]], "what came meanwhile goes together");
+  to.fault = "no space";
+  t.equal(await strict.take(["5"]), false);
+  t.equal(losses.counts.get("kept"), 1);
+  const lenient = createDelivery({ ...options, config: { ...batch, mode: "blocking" } });
+  t.equal(await lenient.take(["6"]), true, "only strict mode makes it anybody's failure");
+  t.equal(losses.counts.get("kept"), 2);
+});
+
+t.test("truncated() takes bodies out, and drops what is still too large", (t) => {
+  const losses = new Lost();
+  const body = "x".repeat(200);
+  const small = '{"level":"Request"}';
+  const large = `{"level":"Request","requestObject":{"a":"${body}"},"responseObject":{},"annotations":{"b":"1"}}`;
+  const vain = `{"level":"Request","requestURI":"${body}","requestObject":{}}`;
+  const cut = truncated([small, large, vain], { eventBytesMax: 150, batchBytesMax: 1000 }, annotation, losses);
+  t.same(cut, [small, `{"level":"Request","annotations":{"${annotation}":"true","b":"1"}}`]);
+  t.equal(losses.counts.get("truncate"), 1);
+  t.same(parts(["aaa", "bb", "c", "ddddddd"], 5), [["aaa", "bb"], ["c"], ["ddddddd"]]);
+  t.same(parts([], 5), []);
+  t.same(parts(["a", "b"], undefined), [["a", "b"]]);
+  t.end();
+});
+
+const { kubernetes } = identities;
+
+t.test("the webhook gets lists of events, and again when it failed", async (t) => {
+  const bodies: string[] = [];
+  const codes = [503, 429, 200, 400];
+  const peer = await openPeer((body, response) => {
+    bodies.push(body);
+    sayJson(response, {}, codes[bodies.length - 1] ?? 200);
+  });
+  t.teardown(() => peer.close());
+  const webhook = new Webhook({ url: `${peer.url}/audit`, authorities: peer.authority }, kubernetes, 1);
+  t.teardown(() => webhook.close());
+  t.equal(await webhook.write(['{"n":1}', '{"n":2}']), undefined);
+  t.equal(bodies.length, 3, "two that may pass, one that went well");
+  t.same(JSON.parse(bodies[2] ?? ""), {
+    kind: "EventList",
+    apiVersion: "audit.k8s.io/v1",
+    metadata: {},
+    items: [{ n: 1 }, { n: 2 }],
+  });
+  t.equal(await webhook.write(['{"n":3}']), "the webhook answered 400");
+  t.equal(bodies.length, 4, "what will not pass is not tried again");
+});
+
+t.test("a webhook that hangs costs no more than its buffer, and the end does not wait for it", async (t) => {
+  const hanging: ServerResponse[] = [];
+  const peer = await openPeer((_body, response) => void hanging.push(response));
+  t.teardown(() => peer.close());
+  const webhook = new Webhook({ url: peer.url, authorities: peer.authority }, kubernetes, 3_600_000);
+  const losses = new Lost();
+  const delivery = createDelivery({ to: webhook, config: { ...batch, batchMax: 1 }, losses, annotation });
+  for (let index = 0; index < 1000; index += 1) t.equal(delivery.take([`{"n":${index}}`]), true);
+  t.equal(losses.counts.get("buffered"), 1000 - 10 - 8, "ten wait, eight are under way");
+  t.ok(await until(() => hanging.length === 8));
+  webhook.hurry();
+  // Those that hang fail now and are not repeated; what waits is tried once.
+  for (const response of hanging.splice(0)) response.destroy();
+  const ended = delivery.finish();
+  await until(() => {
+    for (const response of hanging.splice(0)) response.destroy();
+    return losses.counts.get("webhook") === 18;
+  });
+  await ended;
+  t.equal(losses.counts.get("webhook"), 18);
+  webhook.close();
+});
+
+t.test("a webhook that is gone is tried until it is back", async (t) => {
+  let alive = false;
+  const seen: string[] = [];
+  const peer = await openPeer((body, response) => {
+    seen.push(body);
+    if (alive) sayJson(response, {});
+    else response.destroy();
+    alive = true;
+  });
+  t.teardown(() => peer.close());
+  const webhook = new Webhook({ url: peer.url, authorities: peer.authority }, kubernetes, 1);
+  t.teardown(() => webhook.close());
+  t.equal(await webhook.write(['{"n":1}']), undefined);
+  t.equal(seen.length, 2);
+});

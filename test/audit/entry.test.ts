@@ -1,0 +1,333 @@
+// The events of requests, as they come out of the whole request path: fields, stages, levels, and what never is in them.
+import t, { type Test } from "tap";
+import { Auditor } from "../../src/audit/auditor.ts";
+import { parsePolicy } from "../../src/audit/policy.ts";
+import { sourcesOf } from "../../src/audit/sources.ts";
+import { limits } from "../../src/config/limits.ts";
+import { Registry } from "../../src/observe/metrics.ts";
+import { openInProcess } from "../support/inprocess.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into any event
+type Event = any;
+
+/** A server that audits by `rules`; what was written since the last look. */
+async function open(t: Test, rules: string, identity: "kubernetes" | "orch" = "kubernetes") {
+  const server = await openInProcess(identity);
+  t.teardown(() => server.close());
+  const lines: string[] = [];
+  const registry = new Registry();
+  const { identity: names } = server.scheme;
+  const text = `apiVersion: ${names.spell("audit.k8s.io/v1")}\nkind: Policy\n${rules}`;
+  const policy = parsePolicy(Buffer.from(text), names);
+  if (typeof policy === "string") throw new Error(policy);
+  const outlet = {
+    pressure: "waits" as const,
+    put: (event: string) => void lines.push(event),
+    room: () => undefined,
+    stored: () => Promise.resolve(true),
+  };
+  const clock = { now: () => server.nowMs, monotonic: () => 1000 };
+  server.audit = new Auditor({ policy, outlet, identity: names, clock, registry });
+  const taken = async (): Promise<Event[]> => {
+    // The answer is out before the request's own end.
+    await new Promise((resolve) => setImmediate(resolve));
+    return lines.splice(0).map((line) => JSON.parse(line));
+  };
+  return { server, taken, lines, registry };
+}
+
+const maps = "/api/v1/namespaces/default/configmaps";
+
+t.test("an event has the reference's fields in the reference's order", async (t) => {
+  const { server, lines } = await open(t, "rules: [{level: Metadata}]");
+  const headers = { "audit-id": "id-1", "user-agent": "tests", "x-forwarded-for": "10.0.0.1, nonsense" };
+  const answer = await server.call("POST", maps, { metadata: { name: "a" } }, headers);
+  t.same(answer.headers[0], ["Audit-Id", "id-1"]);
+  await new Promise((resolve) => setImmediate(resolve));
+  const head = '{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"id-1","stage":';
+  const what = `"requestURI":"${maps}","verb":"create","user":{"username":"admin","groups":["system:masters"]}`;
+  const from = '"sourceIPs":["10.0.0.1"],"userAgent":"tests"';
+  const times =
+    /,"requestReceivedTimestamp":"2026-01-02T03:04:0\d\.\d{6}Z","stageTimestamp":"2026-01-02T03:04:0\d\.\d{6}Z"/;
+  t.same(
+    lines.map((line) => line.replace(times, "")),
+    [
+      `${head}"RequestReceived",${what},${from},"objectRef":{"resource":"configmaps","namespace":"default","apiVersion":"v1"}}`,
+      `${head}"ResponseComplete",${what},${from},"objectRef":{"resource":"configmaps","namespace":"default","name":"a","apiVersion":"v1"},"responseStatus":{"metadata":{},"code":201},"annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":""}}`,
+    ],
+  );
+});
+
+t.test("levels say how much of a request is written", async (t) => {
+  const rules = `rules:
+- {level: None, verbs: [list]}
+- {level: Metadata, resources: [{resources: [secrets]}]}
+- {level: Request, verbs: [patch, update, delete]}
+- {level: RequestResponse}
+omitStages: [RequestReceived]`;
+  const { server, taken, registry } = await open(t, rules);
+  await server.call("GET", maps);
+  t.same(await taken(), [], "None");
+  await server.call("POST", "/api/v1/namespaces/default/secrets", { metadata: { name: "s" }, stringData: { a: "b" } });
+  const [metadata] = await taken();
+  t.equal(metadata.level, "Metadata");
+  t.notOk("requestObject" in metadata || "responseObject" in metadata);
+  await server.call("POST", maps, { metadata: { name: "a" }, data: { x: "1\n2" } });
+  const [created] = await taken();
+  t.match(created.requestObject, { kind: "ConfigMap", apiVersion: "v1", metadata: { name: "a" }, data: { x: "1\n2" } });
+  t.match(created.responseObject, { kind: "ConfigMap", metadata: { namespace: "default", resourceVersion: /^\d+$/ } });
+  const merge = { "content-type": "application/merge-patch+json" };
+  await server.call("PATCH", `${maps}/a`, '{"data": {\n"x": "2"}}', merge);
+  const [patched] = await taken();
+  t.same(patched.requestObject, { data: { x: "2" } });
+  t.notOk("responseObject" in patched);
+  const apply = { "content-type": "application/apply-patch+yaml" };
+  const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+  await server.call("PATCH", `${maps}/a?fieldManager=m&force=true`, yaml, apply);
+  const [applied] = await taken();
+  t.same(applied.requestObject, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }, "YAML as JSON");
+  const uid = applied.objectRef.uid;
+  t.equal(uid, undefined, "a patch says nothing of an object");
+  const { json } = await server.call("GET", `${maps}/a`);
+  const [read] = await taken();
+  t.same(read.responseObject, json);
+  await server.call("PUT", `${maps}/a`, json);
+  const [updated] = await taken();
+  t.match(updated.objectRef, { name: "a", uid: json.metadata.uid, resourceVersion: json.metadata.resourceVersion });
+  await server.call("DELETE", `${maps}/a`, { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Orphan" });
+  const [removed] = await taken();
+  t.same(removed.requestObject, { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Orphan" });
+  await server.call("GET", "/version");
+  const [page] = await taken();
+  t.equal(page.level, "RequestResponse");
+  t.notOk("responseObject" in page || "objectRef" in page, "pages have no objects");
+  const counted = registry.snapshot().find(({ name }) => name === "apiserver_audit_level_total");
+  t.same(new Map(counted?.series.map(([key, [count]]) => [key, count])).get("None"), 1);
+});
+
+t.test("refusals tell status, reason and code", async (t) => {
+  const { server, taken } = await open(t, "rules: [{level: RequestResponse}]\nomitStages: [RequestReceived]");
+  await server.call("GET", `${maps}/none`);
+  const [missing] = await taken();
+  t.same(missing.responseStatus, { metadata: {}, status: "Failure", reason: "NotFound", code: 404 });
+  t.match(missing.responseObject, { kind: "Status", message: 'configmaps "none" not found' });
+  server.authorizer = {
+    authorize: ({ verb }) => ({ verdict: verb === "impersonate" ? "allow" : "none", reason: "because" }),
+  };
+  await server.call("GET", maps, undefined, { "impersonate-user": "bob" });
+  const [forbidden] = await taken();
+  t.match(forbidden, {
+    user: { username: "admin" },
+    impersonatedUser: { username: "bob" },
+    responseStatus: { code: 403 },
+  });
+  t.same(forbidden.annotations, {
+    "authorization.k8s.io/decision": "forbid",
+    "authorization.k8s.io/reason": "because",
+  });
+  server.stranger = true;
+  await server.call("GET", `${maps}?access_token=x`, undefined, { authorization: "Bearer abc" });
+  const [stranger, ...more] = await taken();
+  t.same(more, []);
+  t.equal(stranger.stage, "ResponseStarted");
+  t.same(stranger.user, {});
+  t.same(stranger.responseStatus, {
+    metadata: {},
+    message: "Authentication failed, attempted: bearer, access_token",
+    code: 401,
+  });
+});
+
+t.test("deletes, deprecated versions and names of the identity", async (t) => {
+  const { server, taken } = await open(t, "rules: [{level: Metadata}]\nomitStages: [RequestReceived]", "orch");
+  await server.call("POST", maps, { metadata: { name: "a" } });
+  await taken();
+  await server.call("DELETE", `${maps}/a`);
+  const [removed] = await taken();
+  t.equal(removed.apiVersion, "audit.orch.io/v1");
+  t.same(removed.responseStatus, { metadata: {}, status: "Success", code: 200 });
+  await server.call("GET", "/apis/policy/v1beta1/poddisruptionbudgets");
+  const [old] = await taken();
+  t.match(old.annotations, {
+    "authorization.orch.io/decision": "allow",
+    "orch.io/deprecated": "true",
+    "orch.io/removed-release": "1.25",
+  });
+});
+
+t.test("plugins of admission leave annotations", async (t) => {
+  const { server, taken } = await open(t, "rules: [{level: Metadata}]\nomitStages: [RequestReceived]");
+  const labels = { "pod-security.kubernetes.io/audit": "restricted" };
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "watched", labels } });
+  await taken();
+  const spec = { containers: [{ name: "c", image: "i" }] };
+  const { code } = await server.call("POST", "/api/v1/namespaces/watched/pods", { metadata: { name: "p" }, spec });
+  t.equal(code, 201);
+  const [event] = await taken();
+  t.match(event.annotations["pod-security.kubernetes.io/audit-violations"], /would violate PodSecurity "restricted/);
+});
+
+t.test("omitManagedFields takes them from objects, lists and Tables", async (t) => {
+  const { server, taken, lines } = await open(
+    t,
+    "rules: [{level: RequestResponse}]\nomitManagedFields: true\nomitStages: [RequestReceived]",
+  );
+  const { json } = await server.call("POST", maps, { metadata: { name: "a" }, data: { x: "y" } });
+  t.ok(json.metadata.managedFields);
+  await server.call("PUT", `${maps}/a`, json);
+  const { json: list } = await server.call("GET", maps);
+  const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+  await server.call("GET", `${maps}?includeObject=Object`, undefined, { accept });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.notMatch(lines.join("\n"), /"managedFields"/);
+  const [, updated, listed, table] = await taken();
+  t.equal(updated.requestObject.metadata.uid, json.metadata.uid);
+  t.equal(listed.responseObject.items.length, list.items.length);
+  t.equal(table.responseObject.rows.length, list.items.length);
+  t.equal(table.responseObject.rows[0].object.kind, "ConfigMap");
+});
+
+t.test("an answer that is too large is left out, and the event says so", async (t) => {
+  const { server, taken } = await open(
+    t,
+    "rules: [{level: RequestResponse, verbs: [list]}]\nomitStages: [RequestReceived]",
+  );
+  const data = { x: "x".repeat(900_000) };
+  for (let index = 0; index * 900_000 <= limits.auditObjectBytesMax; index += 1) {
+    const { code } = await server.call("POST", maps, { metadata: { name: `m${index}` }, data });
+    t.equal(code, 201);
+  }
+  await server.call("GET", maps);
+  const [event] = await taken();
+  t.notOk("responseObject" in event);
+  t.equal(event.annotations["audit.k8s.io/truncated"], "true");
+});
+
+t.test("a fault of ours is the stage Panic, and says nothing of what was sent", async (t) => {
+  const { server, taken } = await open(t, "rules: [{level: Metadata}]\nomitStages: [RequestReceived]");
+  server.store.before = () => {
+    throw new TypeError("cannot read HIDDEN");
+  };
+  const { code } = await server.call("POST", maps, { metadata: { name: "a" } });
+  t.equal(code, 500);
+  const events = await taken();
+  t.equal(events.length, 1);
+  t.equal(events[0].stage, "Panic");
+  t.same(events[0].responseStatus, {
+    metadata: {},
+    status: "Failure",
+    message: "APIServer panic'd: TypeError",
+    reason: "InternalError",
+    code: 500,
+  });
+});
+
+t.test("no token is in any event, whatever was asked", async (t) => {
+  const { server, lines } = await open(t, "rules: [{level: RequestResponse}]");
+  const secret = "CANARY";
+  const reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+  const calls: [method: string, target: string, body?: unknown][] = [
+    ["GET", `${maps}?access_token=${secret}`],
+    ["GET", `${maps}?a=b&ACCESS_TOKEN=${secret}&c=d`],
+    ["GET", `${maps}?access%5Ftoken=${secret}`],
+    ["GET", `/healthz?token=${secret}`],
+    ["GET", `/nothing?password=${secret}&%zz=${"x"}`],
+    ["POST", reviews, { spec: { token: secret } }],
+    [
+      "POST",
+      reviews,
+      { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: secret }, more: 1 },
+    ],
+    ["POST", reviews, { spec: { token: [secret] } }],
+  ];
+  const headers = { authorization: `Bearer ${secret}`, cookie: `session=${secret}`, "x-remote-user": secret };
+  for (const [method, target, body] of calls) await server.call(method, target, body, headers);
+  server.stranger = true;
+  await server.call("GET", maps, undefined, headers);
+  await new Promise((resolve) => setImmediate(resolve));
+  t.ok(lines.length >= 2 * calls.length);
+  t.notMatch(lines.join("\n"), new RegExp(secret));
+  t.match(lines.join("\n"), /access_token=REDACTED/);
+});
+
+t.test("a client's Audit-ID is taken when it is plain", async (t) => {
+  const { server, taken } = await open(t, "rules: [{level: Metadata}]\nomitStages: [RequestReceived]");
+  const cases: [id: string, kept: boolean][] = [
+    ["1", true],
+    ["{x}", true],
+    ["a b", false],
+    ["", false],
+    ["é", false],
+    ["a\r\nSet-Cookie:b", false],
+    ["x".repeat(256), true],
+    ["x".repeat(257), false],
+  ];
+  for (const [id, kept] of cases) {
+    const { headers } = await server.call("GET", maps, undefined, { "audit-id": id });
+    const [event] = await taken();
+    const [, answered] = headers.find(([name]) => name === "Audit-Id") ?? [];
+    t.equal(answered, event.auditID);
+    t.equal(answered === id, kept, JSON.stringify(id.slice(0, 20)));
+  }
+});
+
+t.test("a request whose arrival cannot be written does not run", async (t) => {
+  const { server } = await open(t, "rules: [{level: Metadata}]");
+  const policy = parsePolicy(
+    Buffer.from("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]"),
+    server.scheme.identity,
+  );
+  if (typeof policy === "string") throw new Error(policy);
+  const build = (room: boolean | undefined, stored: boolean): Auditor => {
+    const wait = room === undefined ? undefined : Promise.resolve(room);
+    const outlet = { put: () => undefined, room: () => wait, stored: () => Promise.resolve(stored) };
+    const { identity } = server.scheme;
+    const clock = { now: () => 0, monotonic: () => 0 };
+    return new Auditor({
+      policy,
+      outlet: { ...outlet, pressure: "stores" },
+      identity,
+      clock,
+      registry: new Registry(),
+    });
+  };
+  const cases: [room: boolean | undefined, stored: boolean, code: number][] = [
+    [undefined, true, 201],
+    [true, true, 201],
+    [false, true, 500],
+    [undefined, false, 500],
+    [true, false, 500],
+  ];
+  for (const [index, [room, stored, code]] of cases.entries()) {
+    server.audit = build(room, stored);
+    const answer = await server.call("POST", maps, { metadata: { name: `m${index}` } });
+    t.equal(answer.code, code, `${room} ${stored}`);
+    if (code === 500) t.match(answer.json.message, /failed to store audit event/);
+    server.audit = undefined;
+    t.equal((await server.call("GET", `${maps}/m${index}`)).code, code === 201 ? 200 : 404);
+  }
+});
+
+t.test("sourcesOf() tells the client's words and the peer", (t) => {
+  const cases: [forwarded: string | undefined, real: string | undefined, remote: string, sources: string[]][] = [
+    [undefined, undefined, "10.0.0.1", ["10.0.0.1"]],
+    ["1.1.1.1, 2.2.2.2", undefined, "3.3.3.3", ["1.1.1.1", "2.2.2.2", "3.3.3.3"]],
+    ["1.1.1.1, 3.3.3.3", undefined, "3.3.3.3", ["1.1.1.1", "3.3.3.3"]],
+    ["x, 1.1.1.1:80, ", "4.4.4.4", "3.3.3.3", ["4.4.4.4", "3.3.3.3"]],
+    ["1.1.1.1", "1.1.1.1", "3.3.3.3", ["1.1.1.1", "3.3.3.3"]],
+    [undefined, undefined, "0000:0000:0000:0000:0000:0000:0000:0001", ["::1"]],
+    [undefined, undefined, "::ffff:10.1.2.3", ["10.1.2.3"]],
+    [undefined, '"<script>', "", []],
+  ];
+  for (const [forwarded, real, remote, sources] of cases) {
+    const headers = new Map([
+      ["x-forwarded-for", forwarded],
+      ["x-real-ip", real],
+    ]);
+    t.same(
+      sourcesOf((name) => headers.get(name), remote),
+      sources,
+    );
+  }
+  t.end();
+});

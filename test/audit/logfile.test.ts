@@ -1,0 +1,132 @@
+// The log file: rotation, what is kept, compression, and writes that fail half way.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import t, { type Test } from "tap";
+import { LogFile, type LogFileConfig } from "../../src/audit/logfile.ts";
+
+const start = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+const dayMs = 86_400_000;
+
+/** A folder for a test, and a clock that goes on by a second whenever it is read. */
+function place(t: Test): { path: string; names: () => string[]; clock: { now(): number; monotonic(): number } } {
+  const directory = mkdtempSync(join(tmpdir(), "orch-audit-"));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  let now = start - 1000;
+  const clock = { now: () => (now += 1000), monotonic: () => 0 };
+  return { path: join(directory, "audit.log"), names: () => readdirSync(directory).sort(), clock };
+}
+
+function config(path: string, more: Partial<LogFileConfig> = {}): LogFileConfig {
+  return { path, format: "json", fileBytesMax: 25, backupsMax: 0, backupDaysMax: 0, compress: false, ...more };
+}
+
+t.test("write() puts a full file aside and never cuts a line", (t) => {
+  const { path, names, clock } = place(t);
+  const log = new LogFile(config(path), clock);
+  t.teardown(() => log.close());
+  t.equal(log.write(['{"a":1}', '{"b":22}']), undefined);
+  t.equal(statSync(path).mode & 0o777, 0o600, "only the owner reads it");
+  t.equal(log.write(['{"c":333}']), undefined);
+  t.same(names(), ["audit-2026-01-02T03-04-05.678.log", "audit.log"]);
+  t.equal(readFileSync(join(path, "..", names()[0] ?? ""), "utf8"), '{"a":1}\n{"b":22}\n');
+  t.equal(readFileSync(path, "utf8"), '{"c":333}\n');
+  const many = Array.from({ length: 10 }, (_, index) => `{"many":${index}}`);
+  t.equal(log.write(many), undefined);
+  const all = names().map((name) => readFileSync(join(path, "..", name), "utf8"));
+  for (const text of all) t.ok(Buffer.byteLength(text) <= 25, "no file is larger than its bound");
+  t.equal(all.join("").match(/many/g)?.length, 10, "nothing is lost");
+  t.equal(log.write([`{"long":"${"x".repeat(100)}"}`]), undefined, "a line longer than a file has one for itself");
+  t.equal(readFileSync(path, "utf8").length, 112);
+  t.end();
+});
+
+t.test("LogFile goes on where the file ends", (t) => {
+  const { path, names, clock } = place(t);
+  writeFileSync(path, '{"old":true}\n');
+  const log = new LogFile(config(path), clock);
+  t.teardown(() => log.close());
+  log.write(['{"n":1}']);
+  t.equal(readFileSync(path, "utf8"), '{"old":true}\n{"n":1}\n');
+  log.write(['{"n":2}']);
+  t.equal(names().length, 2);
+  t.end();
+});
+
+t.test("LogFile keeps so many files, so long, compressed", async (t) => {
+  const { path, names, clock } = place(t);
+  const old = `audit-${new Date(start - 3 * dayMs).toISOString().slice(0, -1).replaceAll(":", "-")}.log`;
+  writeFileSync(join(path, "..", old), "old\n");
+  writeFileSync(join(path, "..", "audit-notes.log"), "somebody else's\n");
+  const aged = new LogFile(config(path, { backupDaysMax: 2 }), clock);
+  await aged.tidied();
+  aged.close();
+  t.same(names(), ["audit-notes.log", "audit.log"], "what is too old goes, what has no time stays");
+  const log = new LogFile(config(path, { backupsMax: 2, compress: true }), clock);
+  t.teardown(() => log.close());
+  for (let index = 0; index < 5; index += 1) log.write([`{"number":${1_000_000 + index}}`]);
+  await log.tidied();
+  const packed = names().filter((name) => name.endsWith(".gz"));
+  t.equal(packed.length, 2);
+  t.same(names(), ["audit-notes.log", "audit.log", ...packed].sort());
+  const texts = packed.map((name) => gunzipSync(readFileSync(join(path, "..", name))).toString());
+  t.same(texts, ['{"number":1000002}\n', '{"number":1000003}\n'], "the newest are kept");
+});
+
+t.test("write() says what the system says, and half a line does not stay", (t) => {
+  const log = new LogFile(config("/dev/full"), { now: () => start, monotonic: () => 0 });
+  t.teardown(() => log.close());
+  t.match(log.write(['{"a":1}']), /ENOSPC/);
+  t.match(log.write(['{"a":1}']), /ENOSPC/, "also the second time");
+  t.end();
+});
+
+t.test("a file somebody else took away is begun anew", (t) => {
+  const { path, names, clock } = place(t);
+  const log = new LogFile(config(path), clock);
+  t.teardown(() => log.close());
+  log.write(['{"number":1000000}']);
+  rmSync(path);
+  t.equal(log.write(['{"number":1000001}']), undefined);
+  t.same(names(), ["audit.log"]);
+  t.equal(readFileSync(path, "utf8"), '{"number":1000001}\n');
+  t.end();
+});
+
+t.test("write() in the legacy format is a line of text", (t) => {
+  const { path, clock } = place(t);
+  const log = new LogFile(config(path, { format: "legacy", fileBytesMax: 10_000 }), clock);
+  t.teardown(() => log.close());
+  const event = {
+    auditID: "id-1",
+    stage: "ResponseComplete",
+    requestURI: '/api/v1/namespaces/default/pods?x="',
+    verb: "list",
+    user: { username: "ann", groups: ["a", "b"] },
+    impersonatedUser: { username: "bob" },
+    sourceIPs: ["10.0.0.1", "10.0.0.2"],
+    userAgent: "curl",
+    objectRef: { namespace: "default" },
+    responseStatus: { code: 200 },
+    requestReceivedTimestamp: "2026-01-02T03:04:05.000006Z",
+  };
+  log.write([
+    JSON.stringify(event),
+    JSON.stringify({
+      ...event,
+      user: {},
+      impersonatedUser: undefined,
+      objectRef: undefined,
+      responseStatus: undefined,
+    }),
+  ]);
+  const head = '2026-01-02T03:04:05.000006Z AUDIT: id="id-1" stage="ResponseComplete" ip="10.0.0.1" method="list"';
+  const tail = 'user-agent="curl" namespace="default" uri="/api/v1/namespaces/default/pods?x=\\"" response="200"';
+  t.same(readFileSync(path, "utf8").split("\n"), [
+    `${head} user="ann" groups="\\"a\\",\\"b\\"" as="bob" asgroups="<lookup>" ${tail}`,
+    `${head} user="<none>" groups="<none>" as="<self>" asgroups="<lookup>" ${tail.replace('"default"', '"<none>"').replace('"200"', '"<deferred>"')}`,
+    "",
+  ]);
+  t.end();
+});

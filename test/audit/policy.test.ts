@@ -1,0 +1,122 @@
+// Policies: which rule matches a request, and what is wrong with a file that is none.
+import t from "tap";
+import { identities } from "../../src/api/identity.ts";
+import type { User } from "../../src/api/user.ts";
+import type { Asked } from "../../src/audit/event.ts";
+import { Policy, parsePolicy } from "../../src/audit/policy.ts";
+
+const { kubernetes, orch } = identities;
+
+function read(rules: string, more = ""): Policy {
+  const text = `apiVersion: audit.k8s.io/v1\nkind: Policy\n${more}\nrules:\n${rules}`;
+  const policy = parsePolicy(Buffer.from(text), kubernetes);
+  if (typeof policy === "string") throw new Error(policy);
+  return policy;
+}
+
+function user(name: string, ...groups: string[]): User {
+  return { name, uid: "", groups, extra: new Map() };
+}
+
+function asked(verb: string, what: Partial<Asked>): Asked {
+  const none = { group: "", version: "v1", resource: "", subresource: "", namespace: "", name: "", path: "" };
+  return { user: user("ann", "staff"), verb, isResource: true, ...none, ...what };
+}
+
+const pods = { resource: "pods", namespace: "default", name: "p" };
+const page = (path: string): Partial<Asked> => ({ isResource: false, path });
+
+t.test("coverage() takes the first rule that matches in every field", (t) => {
+  const cases: [rule: string, asked: Asked, matches: boolean][] = [
+    ["{level: Metadata}", asked("get", pods), true],
+    ["{level: Metadata}", asked("get", page("/version")), true],
+    ["{level: Metadata, users: [ann]}", asked("get", pods), true],
+    ["{level: Metadata, users: [bob]}", asked("get", pods), false],
+    ["{level: Metadata, users: [ann]}", { ...asked("get", pods), user: undefined }, false],
+    ["{level: Metadata, userGroups: [other, staff]}", asked("get", pods), true],
+    ["{level: Metadata, userGroups: [other]}", asked("get", pods), false],
+    ["{level: Metadata, userGroups: [staff]}", { ...asked("get", pods), user: undefined }, false],
+    ["{level: Metadata, verbs: [list, get]}", asked("get", pods), true],
+    ["{level: Metadata, verbs: [list]}", asked("get", pods), false],
+    ["{level: Metadata, namespaces: [default]}", asked("get", pods), true],
+    ["{level: Metadata, namespaces: [other]}", asked("get", pods), false],
+    ['{level: Metadata, namespaces: [""]}', asked("get", { resource: "nodes" }), true],
+    ['{level: Metadata, namespaces: [""]}', asked("get", page("/version")), false],
+    ['{level: Metadata, resources: [{group: ""}]}', asked("get", pods), true],
+    ["{level: Metadata, resources: [{group: apps}]}", asked("get", pods), false],
+    ["{level: Metadata, resources: [{group: apps}]}", asked("get", { group: "apps", resource: "deployments" }), true],
+    ["{level: Metadata, resources: [{resources: [pods]}]}", asked("get", pods), true],
+    ["{level: Metadata, resources: [{resources: [pods]}]}", asked("get", { ...pods, subresource: "log" }), false],
+    ["{level: Metadata, resources: [{resources: [pods/log]}]}", asked("get", { ...pods, subresource: "log" }), true],
+    ["{level: Metadata, resources: [{resources: [pods/*]}]}", asked("get", { ...pods, subresource: "log" }), true],
+    ["{level: Metadata, resources: [{resources: [pods/*]}]}", asked("get", pods), true],
+    ['{level: Metadata, resources: [{resources: ["*/log"]}]}', asked("get", { ...pods, subresource: "log" }), true],
+    ['{level: Metadata, resources: [{resources: ["*/log"]}]}', asked("get", pods), false],
+    ['{level: Metadata, resources: [{resources: ["*"]}]}', asked("get", { ...pods, subresource: "log" }), true],
+    ["{level: Metadata, resources: [{resources: [pods], resourceNames: [p]}]}", asked("get", pods), true],
+    ["{level: Metadata, resources: [{resources: [pods], resourceNames: [q]}]}", asked("get", pods), false],
+    ["{level: Metadata, nonResourceURLs: [/healthz*]}", asked("get", page("/healthz/ping")), true],
+    ["{level: Metadata, nonResourceURLs: [/healthz]}", asked("get", page("/healthz/ping")), false],
+    ['{level: Metadata, nonResourceURLs: ["*"]}', asked("get", page("/anything")), true],
+    ['{level: Metadata, nonResourceURLs: ["*"]}', asked("get", pods), false],
+  ];
+  for (const [rule, request, matches] of cases) {
+    const what = `${rule} ${request.verb} ${request.resource}/${request.subresource}${request.path}`;
+    t.equal(read(`- ${rule}`).coverage(request) !== undefined, matches, what);
+  }
+  const policy = read("- {level: None, verbs: [watch]}\n- {level: Request, users: [ann]}\n- {level: Metadata}");
+  t.equal(policy.coverage(asked("watch", pods)), undefined, "None ends the search");
+  t.equal(policy.coverage(asked("get", pods))?.level, "Request");
+  t.equal(policy.coverage({ ...asked("get", pods), user: undefined })?.level, "Metadata");
+  t.end();
+});
+
+t.test("coverage() joins what policy and rule leave out", (t) => {
+  const rules = [
+    "- {level: Metadata, users: [ann], omitStages: [Panic]}",
+    "- {level: Request, users: [bob], omitManagedFields: false}",
+  ].join("\n");
+  const policy = read(rules, "omitStages: [RequestReceived]\nomitManagedFields: true");
+  const ann = policy.coverage(asked("get", pods));
+  t.same([...(ann?.omitStages ?? [])], ["RequestReceived", "Panic"]);
+  t.equal(ann?.omitManagedFields, true, "the policy's word where the rule has none");
+  const bob = policy.coverage({ ...asked("get", pods), user: user("bob") });
+  t.same([...(bob?.omitStages ?? [])], ["RequestReceived"]);
+  t.equal(bob?.omitManagedFields, false, "the rule's word before the policy's");
+  t.end();
+});
+
+t.test("parsePolicy() says in one line what is wrong", (t) => {
+  const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\n";
+  const cases: [text: string, fault: RegExp][] = [
+    ["", /it is no Policy of audit\.k8s\.io\/v1/],
+    ["a: [", /yaml/],
+    ["kind: Policy", /it must have apiVersion: audit\.k8s\.io\/v1 and kind: Policy/],
+    ["apiVersion: audit.k8s.io/v2\nkind: Policy\nrules: [{level: None}]", /apiVersion/],
+    [head, /it has no rules/],
+    [`${head}rules: []`, /it has no rules/],
+    [`${head}rules: {}`, /rules: Forbidden: must be a list/],
+    [`${head}rules: [1]`, /rules\[0\]: Forbidden: must be an object/],
+    [`${head}rules: [{}]`, /rules\[0\]\.level: Required value/],
+    [`${head}rules: [{level: All}]`, /rules\[0\]\.level: Unsupported value: "All": supported values: "None"/],
+    [`${head}rules: [{level: None, user: [a]}]`, /rules\[0\]\.user: Forbidden: there is no such field/],
+    [`${head}rules: [{level: None, users: [1]}]`, /rules\[0\]\.users: Forbidden: must be a list of texts/],
+    [`${head}rules: [{level: None, omitStages: [End]}]`, /omitStages\[0\]: Invalid value: "End": allowed stages are/],
+    [`${head}omitStages: [End]\nrules: [{level: None}]`, /^omitStages\[0\]: Invalid value/],
+    [`${head}rules: [{level: None, nonResourceURLs: [a]}]`, /must begin with a '\/' character/],
+    [`${head}rules: [{level: None, nonResourceURLs: ["/*/a"]}]`, /must be the final character/],
+    [`${head}rules: [{level: None, namespaces: [a], nonResourceURLs: ["*"]}]`, /cannot apply to both/],
+    [`${head}rules: [{level: None, resources: [{resourceNames: [a]}]}]`, /requires at least one resource/],
+    [`${head}rules: [{level: None, resources: [{group: A/b}]}]`, /resources\[0\]\.group: Invalid value/],
+    [`${head}rules: [{level: None, omitManagedFields: yes please}]`, /must be true or false/],
+  ];
+  for (const [text, fault] of cases) {
+    const parsed = parsePolicy(Buffer.from(text), kubernetes);
+    t.match(parsed, fault, JSON.stringify(text));
+    t.notMatch(parsed, /\n/);
+  }
+  const own = "apiVersion: audit.orch.io/v1\nkind: Policy\nrules: [{level: None}]";
+  t.ok(parsePolicy(Buffer.from(own), orch) instanceof Policy, "names are those of the identity");
+  t.match(parsePolicy(Buffer.from(own), kubernetes), /audit\.k8s\.io/);
+  t.end();
+});

@@ -1,0 +1,6 @@
+// Entry point of the thread that writes audit events.
+import { parentPort, workerData } from "node:worker_threads";
+import { startAudit } from "../src/boot/audit.ts";
+import type { AuditData } from "../src/boot/messages.ts";
+
+if (parentPort !== null) startAudit(workerData as AuditData, parentPort);
