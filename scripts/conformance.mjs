@@ -16,7 +16,7 @@ install();
 build();
 
 /** Areas of this stage. */
-const areas = ["0*", "100*", "11[01345]*", "12*", "13*", "15*", "16*", "17*", "19[01]*", "2*"];
+const areas = ["0*", "100*", "11[01345]*", "12*", "13*", "14*", "15*", "16*", "17*", "19[01]*", "2*"];
 const only = process.argv.slice(2);
 
 /** `area step` of the steps that may differ, by identity ("" for both). */
