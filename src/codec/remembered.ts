@@ -46,7 +46,11 @@ export function remember(text: string, value: ValueMap): void {
 /** The raw JSON of a value. One that is remembered has one raw form, in whatever object it stands. */
 export function rawOf(value: Value): RawJson {
   const known = value instanceof Map ? raws.get(value) : undefined;
-  return known ?? new RawJson(writeValue(value));
+  if (known !== undefined) return known;
+  const raw = new RawJson(writeValue(value));
+  // A document is often decoded twice, as it is and with a change; what is too long to be remembered is written once.
+  if (value instanceof Map && raw.text.length > limits.rawCharsMax) raws.set(value, raw);
+  return raw;
 }
 
 /**

@@ -82,6 +82,7 @@ export function sameValue(left: Value, right: Value): boolean {
   const rest: [Value, Value][] = [[left, right]];
   for (let pair = rest.pop(); pair !== undefined; pair = rest.pop()) {
     const [a, b] = pair;
+    if (a === b) continue;
     if (Array.isArray(a)) {
       if (!Array.isArray(b) || a.length !== b.length) return false;
       for (let i = 0; i < a.length; i++) rest.push([a[i] as Value, b[i] as Value]);
@@ -94,7 +95,7 @@ export function sameValue(left: Value, right: Value): boolean {
       }
     } else if (a instanceof NumberText) {
       if (!(b instanceof NumberText) || a.text !== b.text) return false;
-    } else if (a !== b) return false;
+    } else return false;
   }
   return true;
 }

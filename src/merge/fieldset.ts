@@ -18,9 +18,14 @@ interface Node {
   readonly below: FieldSet | undefined;
 }
 
+/** A path that ends: most of all nodes. */
+const leaf: Node = { member: true, below: undefined };
+
 /** A set of paths. All operations but insert() leave their operands alone; results may share parts with them. */
 export class FieldSet {
   readonly #nodes = new Map<PathElement, Node>();
+  /** The node of the last item put: items of a list mostly own the same fields, and share them. */
+  #item: Node | undefined;
   /** What the set was encoded as, with and without itself being in the set that holds it. */
   #text: string | undefined;
   #memberText: string | undefined;
@@ -35,7 +40,8 @@ export class FieldSet {
     if (last === undefined) return;
     const set = this.#openAll(path);
     const node = set.#nodes.get(last);
-    if (node?.member !== true) set.#nodes.set(last, { member: true, below: node?.below });
+    if (node?.member !== true)
+      set.#nodes.set(last, node?.below === undefined ? leaf : { member: true, below: node.below });
   }
 
   /** Adds a path and all that goes on from it, of which nothing is in the set yet. As insert(), while it is built. */
@@ -46,7 +52,7 @@ export class FieldSet {
 
   /** graft() of one element. */
   graftElement(element: PathElement, below: FieldSet | undefined): void {
-    this.#nodes.set(element, { member: true, below: below === undefined || below.isEmpty ? undefined : below });
+    this.#put(element, true, below);
   }
 
   /** Adds an element, a member or not, and what goes on from it, to what there is of it. As insert(), while it is built. */
@@ -60,8 +66,15 @@ export class FieldSet {
   /** Whether every path is in `other`, too. */
   isWithin(other: FieldSet): boolean {
     if (this === other) return true;
-    for (const [element, { member, below }] of this.#nodes) {
+    let mine: Node | undefined;
+    let last: Node | undefined;
+    for (const [element, node] of this.#nodes) {
       const theirs = other.#nodes.get(element);
+      // What items share is looked at once; here and in what follows.
+      if (node === mine && theirs === last) continue;
+      mine = node;
+      last = theirs;
+      const { member, below } = node;
       if (theirs === undefined || (member && !theirs.member)) return false;
       if (below !== undefined && (theirs.below === undefined || !below.isWithin(theirs.below))) return false;
     }
@@ -85,8 +98,14 @@ export class FieldSet {
   }
 
   #put(element: PathElement, member: boolean, below: FieldSet | undefined): void {
-    const kept = below === undefined || below.isEmpty ? undefined : below;
-    if (member || kept !== undefined) this.#nodes.set(element, { member, below: kept });
+    if (below === undefined || below.isEmpty) {
+      if (member) this.#nodes.set(element, leaf);
+    } else if (isField(element)) this.#nodes.set(element, { member, below });
+    else {
+      const like = this.#item;
+      const isLike = like?.below !== undefined && like.member === member && like.below.equals(below);
+      this.#nodes.set(element, isLike ? like : (this.#item = { member, below }));
+    }
   }
 
   /** Whether the path of one element is in the set. */
@@ -111,9 +130,15 @@ export class FieldSet {
     if (other.isEmpty || other === this) return this;
     if (this.isEmpty) return other;
     let result: FieldSet | undefined;
+    let left: Node | undefined;
+    let right: Node | undefined;
+    let joined: Node | undefined;
     for (const [element, node] of other.#nodes) {
       const mine = this.#nodes.get(element);
-      const joined = mine === undefined ? node : joinNodes(mine, node);
+      if (joined === undefined || mine !== left || node !== right)
+        joined = mine === undefined ? node : joinNodes(mine, node);
+      left = mine;
+      right = node;
       if (joined === mine) continue;
       result ??= this.#copy();
       result.#nodes.set(element, joined);
@@ -128,12 +153,22 @@ export class FieldSet {
   }
 
   intersection(other: FieldSet): FieldSet {
+    if (this === other) return this;
     const result = new FieldSet();
-    for (const [element, { member, below }] of this.#nodes) {
-      const theirs = other.#nodes.get(element);
-      if (theirs === undefined) continue;
-      const both = below === undefined || theirs.below === undefined ? undefined : below.intersection(theirs.below);
-      result.#put(element, member && theirs.member, both);
+    let mine: Node | undefined;
+    let last: Node | undefined;
+    let both: FieldSet | undefined;
+    const [few, many] = this.#nodes.size <= other.#nodes.size ? [this, other] : [other, this];
+    for (const element of few.#nodes.keys()) {
+      if (!many.#nodes.has(element)) continue;
+      const node = this.#nodes.get(element) as Node;
+      const theirs = other.#nodes.get(element) as Node;
+      if (node !== mine || theirs !== last) {
+        both = theirs.below === undefined ? undefined : node.below?.intersection(theirs.below);
+      }
+      mine = node;
+      last = theirs;
+      result.#put(element, node.member && theirs.member, both);
     }
     return result;
   }
@@ -141,13 +176,21 @@ export class FieldSet {
   /** Paths that are not in `other`; what goes on from a path of `other` stays. This set itself where none are. */
   difference(other: FieldSet): FieldSet {
     if (other.isEmpty || this.isEmpty) return this;
+    if (this === other) return emptySet;
+    let mine: Node | undefined;
+    let last: Node | undefined;
+    let below: FieldSet | undefined;
     const [few, many] = this.#nodes.size < other.#nodes.size ? [this, other] : [other, this];
     let result: FieldSet | undefined;
     for (const element of few.#nodes.keys()) {
       if (!many.#nodes.has(element)) continue;
       const node = this.#nodes.get(element) as Node;
       const theirs = other.#nodes.get(element) as Node;
-      const below = theirs.below === undefined ? node.below : node.below?.difference(theirs.below);
+      if (node !== mine || theirs !== last) {
+        below = theirs.below === undefined ? node.below : node.below?.difference(theirs.below);
+      }
+      mine = node;
+      last = theirs;
       const member = node.member && !theirs.member;
       if (member === node.member && below === node.below) continue;
       result ??= this.#copy();
@@ -175,8 +218,14 @@ export class FieldSet {
   equals(other: FieldSet): boolean {
     if (this === other) return true;
     if (this.#nodes.size !== other.#nodes.size) return false;
-    for (const [element, { member, below }] of this.#nodes) {
+    let mine: Node | undefined;
+    let last: Node | undefined;
+    for (const [element, node] of this.#nodes) {
       const theirs = other.#nodes.get(element);
+      if (node === mine && theirs === last) continue;
+      mine = node;
+      last = theirs;
+      const { member, below } = node;
       if (theirs === undefined || theirs.member !== member) return false;
       if ((below === undefined) !== (theirs.below === undefined)) return false;
       if (below !== undefined && theirs.below !== undefined && !below.equals(theirs.below)) return false;
@@ -184,36 +233,48 @@ export class FieldSet {
     return true;
   }
 
-  /** The set with every element for which `choose` says so made a member; it returns what to ask below the element. */
+  /**
+   * The set with every field for which `choose` says so made a member; it returns what to ask below the element, which
+   * is the same for all items of a list. This set itself where nothing is new.
+   */
   withMembers<T>(
     at: T,
     choose: (at: T, element: PathElement) => { readonly named: boolean; readonly below: T },
   ): FieldSet {
-    const result = new FieldSet();
-    for (const [element, { member, below }] of this.#nodes) {
-      if (below === undefined) result.#nodes.set(element, { member, below });
-      else {
+    let result: FieldSet | undefined;
+    let last: Node | undefined;
+    let chosen: Node | undefined;
+    for (const [element, node] of this.#nodes) {
+      const { member, below } = node;
+      if (below === undefined) continue;
+      if (chosen === undefined || node !== last || isField(element)) {
         const choice = choose(at, element);
         const deeper = below.withMembers(choice.below, choose);
-        result.#nodes.set(element, { member: member || choice.named, below: deeper });
+        const same = deeper === below && (member || !choice.named);
+        chosen = same ? node : { member: member || choice.named, below: deeper };
       }
+      last = node;
+      if (chosen === node) continue;
+      result ??= this.#copy();
+      result.#nodes.set(element, chosen);
     }
-    return result;
+    return result ?? this;
   }
 
   /** All paths: those that end first, then those that go on, elements in their order. */
-  paths(prefix: readonly PathElement[] = []): PathElement[][] {
-    const sorted = this.#sorted();
+  paths(): PathElement[][] {
     const found: PathElement[][] = [];
-    for (const [element, { member }] of sorted) if (member) found.push([...prefix, element]);
-    for (const [element, { below }] of sorted)
-      if (below !== undefined) found.push(...below.paths([...prefix, element]));
+    this.#addPaths([], found);
     return found;
   }
 
-  #sorted(): [PathElement, Node][] {
-    const nodes = [...this.#nodes];
-    return nodes.length < 2 ? nodes : nodes.sort(([a], [b]) => compareElements(a, b));
+  #addPaths(prefix: readonly PathElement[], found: PathElement[][]): void {
+    const sorted = sortElements([...this.#nodes.keys()]);
+    for (const element of sorted) if (this.hasMember(element)) found.push([...prefix, element]);
+    for (const element of sorted) {
+      const below = this.under(element);
+      if (below !== undefined) below.#addPaths([...prefix, element], found);
+    }
   }
 
   /** The set as FieldsV1, compact JSON. Remembered, for parts of it, too: a set that differs a little shares the rest. */
@@ -229,14 +290,57 @@ export class FieldSet {
   /** Never empty below another set. */
   #inner(): string {
     let text = "";
-    const elements = [...this.#nodes.keys()];
-    if (elements.length > 1) elements.sort(elements.every(isNarrowField) ? compareUnits : compareElements);
-    for (const element of elements) {
+    for (const element of sortElements([...this.#nodes.keys()])) {
       const { member, below } = this.#nodes.get(element) as Node;
       const inner = below === undefined ? "{}" : member ? below.#encodeMember() : below.encode();
       text += `${text === "" ? "" : ","}${quoteElement(element)}:${inner}`;
     }
     return text;
+  }
+
+  /** The same for compact text as encode() writes it; undefined for any other, which decode() may still read. */
+  static read(text: string, depthMax: number): FieldSet | undefined {
+    const reader = { text, at: 0, depthMax };
+    const set = FieldSet.#read(reader, 1);
+    return reader.at === text.length ? set?.below : undefined;
+  }
+
+  /** Reads an object; the reader is behind it. Undefined: it is not as encode() writes it. */
+  static #read(reader: SetReader, depth: number): { readonly member: boolean; readonly below: FieldSet } | undefined {
+    const { text } = reader;
+    if (depth > reader.depthMax || text.charCodeAt(reader.at) !== openMap) return undefined;
+    const set = new FieldSet();
+    let member = false;
+    let last = "";
+    for (;;) {
+      reader.at += 1;
+      if (text.startsWith(itself, reader.at)) {
+        member = true;
+        reader.at += itself.length;
+      } else {
+        const element = readKey(reader);
+        if (element === undefined || set.#nodes.has(element)) return undefined;
+        const start = reader.at;
+        const like = set.#item;
+        if (text.startsWith("{}", start)) {
+          set.#nodes.set(element, leaf);
+          reader.at += 2;
+        } else if (last !== "" && like !== undefined && !isField(element) && text.startsWith(last, start)) {
+          set.#nodes.set(element, like);
+          reader.at += last.length;
+        } else {
+          const inner = FieldSet.#read(reader, depth + 1);
+          if (inner === undefined) return undefined;
+          set.#put(element, inner.member, inner.below);
+          if (!isField(element)) last = text.slice(start, reader.at);
+        }
+      }
+      const code = text.charCodeAt(reader.at);
+      if (code === comma) continue;
+      if (code !== closeMap || set.isEmpty) return undefined;
+      reader.at += 1;
+      return { member, below: set };
+    }
   }
 
   /** Reads FieldsV1; undefined for what is none. `depthMax` bounds how deep it may nest. */
@@ -292,6 +396,66 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
+/** Where the reader of a text is. */
+interface SetReader {
+  readonly text: string;
+  at: number;
+  readonly depthMax: number;
+}
+
+const openMap = 123;
+const closeMap = 125;
+const comma = 44;
+const colon = 58;
+const quote = 34;
+const backslash = 92;
+const itself = '".":{}';
+
+/** A key and its colon; undefined for what needs more care than this. */
+function readKey(reader: SetReader): PathElement | undefined {
+  const { text, at } = reader;
+  if (text.charCodeAt(at) !== quote) return undefined;
+  let end = text.indexOf('"', at + 1);
+  while (end > 0 && text.charCodeAt(end - 1) === backslash) end = text.indexOf('"', end + 1);
+  if (end < 0 || text.charCodeAt(end + 1) !== colon) return undefined;
+  const key = text.slice(at + 1, end);
+  reader.at = end + 2;
+  if (isField(key)) return key.charCodeAt(1) === colon && plain.test(key) ? key : undefined;
+  const named = plainItem.exec(key);
+  if (named !== null) return `k:{"${named[1]}":"${named[2]}"}`;
+  if (!ascii.test(key) || key.includes("\\u")) return undefined;
+  const parsed = readJson(`"${key}"`);
+  return typeof parsed === "string" ? readElement(parsed) : undefined;
+}
+
+/** An item with one key that has nothing to escape but its quotes. */
+const plainItem = /^k:\{\\"([A-Za-z]+)\\":\\"([ !#-%'-;=?-[\]-~]*)\\"\}$/;
+const ascii = /^[ -~]*$/;
+
+function isField(element: PathElement): boolean {
+  return element.charCodeAt(0) === 102;
+}
+
+/** Sorts elements into the order of FieldsV1, in place. What many keys and values hold is read once. */
+function sortElements(elements: PathElement[]): PathElement[] {
+  if (elements.length < 2) return elements;
+  if (elements.every(isNarrowField)) return elements.sort(compareUnits);
+  if (elements.length <= rememberedSorts || elements.some((element) => !"kv".includes(element.charAt(0)))) {
+    return elements.sort(compareElements);
+  }
+  const read = elements.map((element) => ({ element, content: readContent(element) }));
+  read.sort((a, b) =>
+    a.element.charCodeAt(0) === b.element.charCodeAt(0)
+      ? compareJson(a.content, b.content)
+      : compareElements(a.element, b.element),
+  );
+  for (const [index, { element }] of read.entries()) elements[index] = element;
+  return elements;
+}
+
+/** Lists of more items are sorted without what is remembered: they would push out all else. */
+const rememberedSorts = 64;
+
 /** The order of FieldsV1: fields, then keys, values and positions, each by what they say. */
 export function compareElements(a: PathElement, b: PathElement): number {
   const kind = a.charCodeAt(0);
@@ -331,7 +495,21 @@ function remember<K, V>(memory: Map<K, V>, key: K, value: V, chars: number): V {
 
 function contentOf(element: PathElement): unknown {
   const known = contents.get(element);
-  return known ?? remember(contents, element, JSON.parse(element.slice(2)) as unknown, element.length);
+  return known ?? remember(contents, element, readContent(element), element.length);
+}
+
+/** Of keys their pairs, which are what is compared. */
+function readContent(element: PathElement): unknown {
+  const content = JSON.parse(element.slice(2)) as unknown;
+  return element.startsWith("k:") ? new Pairs(content as object) : content;
+}
+
+/** An object as it is compared. */
+class Pairs {
+  readonly list: readonly (readonly [string, unknown])[];
+  constructor(object: object) {
+    this.list = Object.entries(object);
+  }
 }
 
 const ranks = "fkvi";
@@ -342,8 +520,8 @@ function compareJson(a: unknown, b: unknown): number {
   if (kinds !== 0) return kinds;
   if (typeof a === "string") return compareBytes(a, b as string);
   if (typeof a === "object" && a !== null) {
-    const left = Object.entries(a);
-    const right = Object.entries(b as object);
+    const left = a instanceof Pairs ? a.list : Object.entries(a);
+    const right = b instanceof Pairs ? b.list : Object.entries(b as object);
     for (let index = 0; index < Math.min(left.length, right.length); index++) {
       const [name = "", value] = left[index] ?? [];
       const [otherName = "", otherValue] = right[index] ?? [];

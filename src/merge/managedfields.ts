@@ -97,10 +97,14 @@ function readSet(fieldsV1: RawJson | undefined, limits: ManagedLimits): FieldSet
   if (fieldsV1 === undefined) return emptySet;
   const known = sets.get(fieldsV1);
   if (known !== undefined) return known;
-  const fields = limits.parse(fieldsV1.text);
-  const set = fields === undefined ? undefined : FieldSet.decode(fields, limits.depthMax);
+  const set = FieldSet.read(fieldsV1.text, limits.depthMax) ?? decodeSet(fieldsV1.text, limits);
   if (set !== undefined) sets.set(fieldsV1, set);
   return set;
+}
+
+function decodeSet(text: string, limits: ManagedLimits): FieldSet | undefined {
+  const fields = limits.parse(text);
+  return fields === undefined ? undefined : FieldSet.decode(fields, limits.depthMax);
 }
 
 /** Reads entries; undefined when one of them is malformed. `ours`: the server wrote them. */

@@ -78,8 +78,33 @@ export function scalarJson(value: Value): string {
   return value === null || typeof value === "number" ? String(value) : JSON.stringify(goText(value));
 }
 
+/** What is known of a list that nobody changes any more. */
+interface KnownList {
+  readonly type: ListType;
+  readonly items: ReadonlyMap<PathElement, Value>;
+  /** Its paths, if somebody asked, and how deep it stood. */
+  set?: FieldSet;
+  depth?: number;
+}
+
+/** Long lists in which nothing is wrong: an apply looks at each some ten times. */
+const knownLists = new WeakMap<readonly Value[], KnownList>();
+/** Shorter lists are not worth the place. */
+const knownListItems = 32;
+
+function keep(type: ListType, list: readonly Value[], items: ReadonlyMap<PathElement, Value>): void {
+  if (list.length >= knownListItems && items.size === list.length) knownLists.set(list, { type, items });
+}
+
+function recall(type: ListType, list: readonly Value[]): KnownList | undefined {
+  const known = list.length < knownListItems ? undefined : knownLists.get(list);
+  return known?.type === type ? known : undefined;
+}
+
 /** A list's items by element, in their order. */
-function indexItems(type: ListType, list: readonly Value[], faults: Faults): Map<PathElement, Value> {
+function indexItems(type: ListType, list: readonly Value[], faults: Faults): ReadonlyMap<PathElement, Value> {
+  const known = recall(type, list);
+  if (known !== undefined) return known.items;
   const items = new Map<PathElement, Value>();
   for (let index = 0; index < list.length; index++) {
     const item = list[index] as Value;
@@ -88,6 +113,7 @@ function indexItems(type: ListType, list: readonly Value[], faults: Faults): Map
     else if (items.has(element)) faults.add(`duplicate entries for key ${elementText(element)}`);
     else items.set(element, item);
   }
+  keep(type, list, items);
   return items;
 }
 
@@ -149,7 +175,7 @@ function checkScalar({ scalar }: ScalarType, value: Value, faults: Faults): void
 }
 
 function checkItems(type: ListType, list: readonly Value[], faults: Faults): void {
-  const seen = new Set<PathElement>();
+  const seen = new Map<PathElement, Value>();
   for (const [index, item] of list.entries()) {
     const element = type.relation === "atomic" ? `i:${index}` : itemElement(type, item);
     if (element instanceof TypeFault) {
@@ -158,12 +184,13 @@ function checkItems(type: ListType, list: readonly Value[], faults: Faults): voi
     }
     if (type.relation !== "atomic") {
       if (seen.has(element)) faults.add(`duplicate entries for key ${elementText(element)}`);
-      seen.add(element);
+      seen.set(element, item);
     }
     faults.path.push(element);
     checkValue(type.element, item, faults);
     faults.path.pop();
   }
+  keep(type, list, seen);
 }
 
 /** The paths a value holds: its leaves, items of lists, keys of maps. */
@@ -176,13 +203,7 @@ function collect(declared: Type, value: Value, depth: number): FieldSet | undefi
   const type = resolve(declared, value);
   if (type.kind === "scalar" || depth >= depthMax) return undefined;
   if (type.kind === "list") {
-    if (type.relation === "atomic") return undefined;
-    const set = new FieldSet();
-    for (const item of listOf(value)) {
-      const element = itemElement(type, item);
-      if (!(element instanceof TypeFault)) set.join(element, true, collect(type.element, item, depth + 1));
-    }
-    return set;
+    return type.relation === "atomic" ? undefined : collectItems(type, listOf(value), depth);
   }
   if (type.atomic) return undefined;
   const set = new FieldSet();
@@ -194,6 +215,45 @@ function collect(declared: Type, value: Value, depth: number): FieldSet | undefi
     set.join(fieldElement(key), below === undefined || isEmpty || !type.fields.has(key), below);
   }
   return set;
+}
+
+function collectItems(type: ListType, list: readonly Value[], depth: number): FieldSet {
+  indexItems(type, list, new Faults());
+  const known = recall(type, list);
+  if (known?.set !== undefined && known.depth === depth) return known.set;
+  const set = new FieldSet();
+  if (known !== undefined) {
+    for (const [element, item] of known.items) set.join(element, true, collect(type.element, item, depth + 1));
+    known.set = set;
+    known.depth = depth;
+    return set;
+  }
+  for (const item of list) {
+    const element = itemElement(type, item);
+    if (!(element instanceof TypeFault)) set.join(element, true, collect(type.element, item, depth + 1));
+  }
+  return set;
+}
+
+const simple = new WeakMap<Type, boolean>();
+
+/** Whether a type holds no lists whose items are told apart: nothing can be wrong with equal values of it. */
+function isSimple(type: Type): boolean {
+  const known = simple.get(type);
+  if (known !== undefined) return known;
+  const found = !holdsItems(type, new Set());
+  simple.set(type, found);
+  return found;
+}
+
+function holdsItems(type: Type, seen: Set<Type>): boolean {
+  if (seen.has(type)) return false;
+  seen.add(type);
+  if (type.kind === "list") return type.relation !== "atomic";
+  if (type.kind !== "map" || type.atomic) return false;
+  if (type.element !== undefined && holdsItems(type.element, seen)) return true;
+  for (const field of type.fields.values()) if (holdsItems(field, seen)) return true;
+  return false;
 }
 
 /** Compares two values of a type. A fault when a list of keyed items cannot be told apart. */
@@ -226,6 +286,7 @@ export class Comparison implements Difference {
 
   /** Compares what both sides have at this place; undefined: nothing. */
   compare(declared: Type, before: Value | undefined, after: Value | undefined): void {
+    if (before === after && before !== undefined && isSimple(declared)) return;
     const { path } = this.faults;
     // What one side lacks, the other has with all that is in it.
     if (path.length > 0 && before === undefined && after !== undefined) {
@@ -298,7 +359,11 @@ export class Comparison implements Difference {
   #items(type: ListType, before: readonly Value[], after: readonly Value[]): void {
     const former = indexItems(type, before, this.faults);
     const latter = indexItems(type, after, this.faults);
-    for (const [element, item] of former) this.#item(type, element, item, latter.get(element));
+    const simply = isSimple(type.element);
+    for (const [element, item] of former) {
+      const other = latter.get(element);
+      if (item !== other || !simply) this.#item(type, element, item, other);
+    }
     for (const [element, item] of latter) if (!former.has(element)) this.#item(type, element, undefined, item);
   }
 
@@ -316,7 +381,10 @@ export class Comparison implements Difference {
   }
 }
 
-/** `config` merged into `live`: nothing disappears, what both hold is as in `config`. Undefined: nothing is left. */
+/**
+ * `config` merged into `live`: nothing disappears, what both hold is as in `config`. Undefined: nothing is left. Maps to
+ * which `config` adds nothing are those of `live`, and need not be compared afterwards.
+ */
 export function mergeTyped(
   declared: Type,
   live: Value | undefined,
@@ -329,13 +397,14 @@ export function mergeTyped(
     const former = mapOf(live);
     const latter = mapOf(config);
     if (former.size === 0 && latter.size === 0) return config;
-    const merged: ValueMap = new Map(former);
+    let merged: ValueMap | undefined;
     for (const [key, item] of latter) {
       const inner = typeOfKey(type, key);
-      const value = inner === undefined ? item : mergeTyped(inner, former.get(key), item, depth + 1);
-      if (value !== undefined) merged.set(key, value);
+      const own = former.get(key);
+      const value = inner === undefined ? item : mergeTyped(inner, own, item, depth + 1);
+      if (value !== undefined && value !== own) (merged ??= new Map(former)).set(key, value);
     }
-    return merged;
+    return merged ?? (former === live ? live : new Map());
   }
   if (type.kind !== "list" || type.relation === "atomic") return config;
   const former = listOf(live);
@@ -353,9 +422,12 @@ function mergeItems(type: ListType, former: readonly Value[], latter: readonly V
   const lefts = [...left.keys()];
   const shared = [...right.keys()].filter((element) => left.has(element));
   const merged: Value[] = [];
+  const items = new Map<PathElement, Value>();
   const take = (element: PathElement): void => {
     const item = mergeTyped(type.element, left.get(element), right.get(element), depth + 1);
-    if (item !== undefined) merged.push(item);
+    if (item === undefined) return;
+    merged.push(item);
+    items.set(element, item);
   };
   let at = 0;
   let sharedAt = 0;
@@ -372,6 +444,7 @@ function mergeItems(type: ListType, former: readonly Value[], latter: readonly V
     if (element === lefts[at]) at++;
   }
   for (; at < lefts.length; at++) if (!right.has(lefts[at] as PathElement)) take(lefts[at] as PathElement);
+  keep(type, merged, items);
   return merged;
 }
 
@@ -380,15 +453,7 @@ export function removeItems(declared: Type, value: Value, set: FieldSet): Value 
   const type = resolve(declared, value);
   if (type.kind === "scalar") return value;
   if (type.kind === "list") {
-    if (type.relation === "atomic") return null;
-    const kept: Value[] = [];
-    for (const item of listOf(value)) {
-      const element = itemElement(type, item);
-      if (element instanceof TypeFault || set.hasMember(element)) continue;
-      const below = set.under(element);
-      kept.push(below === undefined ? item : removeItems(type.element, item, below));
-    }
-    return kept.length === 0 ? null : kept;
+    return type.relation === "atomic" ? null : removeFromList(type, listOf(value), set);
   }
   if (type.atomic) return null;
   const kept: ValueMap = new Map();
@@ -400,6 +465,31 @@ export function removeItems(declared: Type, value: Value, set: FieldSet): Value 
     kept.set(key, below === undefined || inner === undefined ? item : removeItems(inner, item, below));
   }
   return kept.size === 0 ? null : kept;
+}
+
+function removeFromList(type: ListType, list: readonly Value[], set: FieldSet): Value {
+  const kept: Value[] = [];
+  const items = new Map<PathElement, Value>();
+  let isIntact = true;
+  const take = (element: PathElement, item: Value): void => {
+    if (set.hasMember(element)) return;
+    const below = set.under(element);
+    const left = below === undefined ? item : removeItems(type.element, item, below);
+    isIntact &&= left === item;
+    kept.push(left);
+    items.set(element, left);
+  };
+  const known = recall(type, list);
+  if (known !== undefined) for (const [element, item] of known.items) take(element, item);
+  else {
+    for (const item of list) {
+      const element = itemElement(type, item);
+      if (!(element instanceof TypeFault)) take(element, item);
+    }
+  }
+  // An item of which something was taken may have lost what told it apart.
+  if (isIntact) keep(type, kept, items);
+  return kept.length === 0 ? null : kept;
 }
 
 /** The set with every field of a message on the way to a path made a path itself; keys of maps are left as they are. */

@@ -7,7 +7,7 @@ import type { Value, ValueMap } from "../api/value.ts";
 import { Fault, writeValue } from "../codec/json.ts";
 import { parseYaml } from "../codec/yaml.ts";
 import { asPrinted, type Container, isContainer, valuesOf } from "../merge/document.ts";
-import { type AppliedObject, applyConfig, ConflictFault } from "../merge/managedfields.ts";
+import { type AppliedObject, applyConfig, ConflictFault, withoutManagedFields } from "../merge/managedfields.ts";
 import { typeOfMessage } from "../merge/schema.ts";
 import { checkType, TypeFault } from "../merge/typed.ts";
 import { decodeAs } from "./body.ts";
@@ -146,7 +146,9 @@ function objectOf(
   current: Current | undefined,
 ): ApiObject | Status {
   const unchanged = value === live && current !== undefined;
-  const object = unchanged ? requestedObject(writers, resource, current) : decodeAs(resource, value);
+  const object = unchanged
+    ? requestedObject(writers, resource, current)
+    : decodeAs(resource, withoutManagedFields(value));
   if (object instanceof Fault) return badRequest(`failed to convert new typed object to object: ${object.message}`);
   if (entries === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = entries;

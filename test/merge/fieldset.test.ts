@@ -5,7 +5,10 @@ import { fromJson } from "../support/values.ts";
 
 /** Reads FieldsV1 and writes it again. */
 function check(text: string): string {
-  return FieldSet.decode(fromJson(text), 20)?.encode() ?? "refused";
+  const written = FieldSet.decode(fromJson(text), 20)?.encode() ?? "refused";
+  // The short way reads the same, or nothing.
+  const read = FieldSet.read(text, 20)?.encode() ?? written;
+  return read === written ? written : `${read} and ${written}`;
 }
 
 t.test("FieldSet.decode() and encode() keep one canonical form", (t) => {
@@ -33,6 +36,26 @@ t.test("FieldSet.decode() and encode() keep one canonical form", (t) => {
   ];
   for (const [text, expected] of table) t.equal(check(text), expected, text);
   t.equal(({} as { x?: number }).x, undefined);
+  t.end();
+});
+
+t.test("FieldSet.read() reads what encode() writes of lists, without their documents", (t) => {
+  const texts = [
+    '{"f:a":{".":{},"k:{\\"name\\":\\"x\\"}":{".":{},"f:name":{}},"k:{\\"name\\":\\"y\\"}":{".":{},"f:name":{}}}}',
+    '{"f:p":{"k:{\\"p\\":80,\\"q\\":\\"TCP\\"}":{"f:p":{}},"k:{\\"p\\":443,\\"q\\":\\"TCP\\"}":{"f:p":{},"f:q":{}}},"f:v":{"v:\\"z\\"":{}}}',
+  ];
+  for (const text of texts) {
+    const set = FieldSet.read(text, 20);
+    t.equal(set?.equals(FieldSet.decode(fromJson(text), 20) as FieldSet), true, text);
+  }
+  const many = setOf(...Array.from({ length: 5_000 }, (_, i) => ["f:env", `k:{"name":"N${i * 7919}"}`, "f:name"]));
+  const text = many.encode();
+  t.equal(FieldSet.read(text, 20)?.equals(many), true);
+  t.equal(FieldSet.decode(fromJson(text), 20)?.encode(), text);
+  t.equal(many.paths().length, 5_000);
+  for (const refused of ["", "{}", '{"f:a":{}', '{"f:a":{}}}', '{"f:a":{},"f:a":{}}', '{"f:a":{"f:b":{"f:c":{}}}}']) {
+    t.equal(FieldSet.read(refused, 2), undefined, refused);
+  }
   t.end();
 });
 
