@@ -5,6 +5,7 @@ import { assert } from "../../src/base/assert.ts";
 import { startServer, type TestServer } from "../../test/support/server.ts";
 import { podText } from "../corpus/pod.ts";
 import { record, round, wait } from "../results.ts";
+import { makeAccount } from "./account.ts";
 import { cpuUs, residentBytes } from "./process.ts";
 import { RestClient } from "./rest.ts";
 
@@ -13,7 +14,6 @@ const objectBytes = 2048;
 const rounds = 10;
 const collection = "/api/v1/namespaces/default/configmaps";
 const pods = "/api/v1/namespaces/default/pods";
-const accounts = "/api/v1/namespaces/default/serviceaccounts";
 
 function configMaps(): (n: number) => string {
   const pad = "p".repeat(objectBytes - 260);
@@ -105,9 +105,7 @@ async function listObjects(server: TestServer): Promise<void> {
 }
 
 async function listPods(server: TestServer): Promise<void> {
-  // The account the pods name.
-  const { code } = await server.call("POST", accounts, { metadata: { name: "web" } });
-  assert(code === 201, `The account was answered ${code}`);
+  await makeAccount(server, { metadata: { name: "web" } });
   await seed(server, pods, podBody);
   await measure(server, `${objects} pods`, pods);
   await measure(server, `${objects} pods, protobuf`, pods, "application/vnd.kubernetes.protobuf");

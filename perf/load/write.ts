@@ -6,6 +6,7 @@ import { assert } from "../../src/base/assert.ts";
 import { startServer, type TestServer } from "../../test/support/server.ts";
 import { podAccount, podBody } from "../corpus/pod.ts";
 import { record, round } from "../results.ts";
+import { makeAccount } from "./account.ts";
 import { Histogram } from "./histogram.ts";
 import { cpuUs, residentBytes } from "./process.ts";
 import { RestClient } from "./rest.ts";
@@ -74,8 +75,7 @@ function report(
 export async function write(_only: readonly string[], args: readonly string[]): Promise<void> {
   const server = await startServer(["--identity=kubernetes", ...args]);
   try {
-    const account = await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", podAccount);
-    assert(account.code === 201, "The service account of the pods was not created");
+    await makeAccount(server, podAccount);
     const bodies = Array.from({ length: 40_000 }, (_, n) => podBody(n));
     const created = await run(server, (client, n) => client.send("POST", pods, bodies[n] ?? podBody(n)), 201);
     const stored = (await server.call("GET", `${pods}/p0`)).text.length;

@@ -218,6 +218,9 @@ export const limits = {
   /** Pods looked at when a namespace becomes stricter, and for how long, in milliseconds (reference: 3,000 and 1 s). */
   podSecurityPodsMax: 3_000,
   podSecurityLookMsMax: 1_000,
+  /** How long a credential plugin may run, and what it may print. */
+  execPluginMsMax: 120_000,
+  execPluginBytesMax: 1 * MiB,
   /** Answers about images a front remembers (reference: 1,024). */
   imageAnswersMax: 1_024,
   /** Peers of webhooks a front keeps connections to; the one used least lately goes. */

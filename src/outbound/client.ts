@@ -27,7 +27,7 @@ export interface Connection {
 
 /** One call. */
 export interface Call {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Appended to the path of the connection's url. */
   readonly path?: string | undefined;
   /** Added to the query of the connection's url. */

@@ -1,5 +1,5 @@
-// Files in the format of client configurations that tell the server how to reach a webhook: the current context's
-// cluster and user (the document's "connection file in client config format").
+// Files in the format of client configurations: how to reach a server, and as whom. The server reads them to call
+// webhooks (the document's "connection file in client config format"), clients to call the server.
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Value } from "../api/value.ts";
@@ -7,8 +7,25 @@ import { Fault } from "../codec/json.ts";
 import { parseYaml } from "../codec/yaml.ts";
 import { type Connection, checkUrl } from "./client.ts";
 
-/** Reads a file; a text says in one line what is wrong with it. */
+/** What a file says of one context. */
+export interface ClientFile {
+  /** With the credentials that stand in the file itself. */
+  readonly connection: Connection;
+  readonly cluster: Value;
+  /** Undefined: the context names no user. */
+  readonly user: Value | undefined;
+  /** What relative paths are relative to. */
+  readonly directory: string;
+}
+
+/** Reads a file for its current context; a text says in one line what is wrong with it. */
 export function readConnection(path: string): Connection | string {
+  const file = readClientFile(path);
+  return typeof file === "string" ? file : file.connection;
+}
+
+/** Reads a file for a context; left out: its current one. A text says in one line what is wrong with it. */
+export function readClientFile(path: string, context?: string): ClientFile | string {
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(path);
@@ -18,7 +35,7 @@ export function readConnection(path: string): Connection | string {
   const document = parseYaml(bytes);
   if (document instanceof Fault) return `${path}: ${document.message}`;
   try {
-    return connectionOf(document, dirname(path));
+    return clientFileOf(document, dirname(path), context);
   } catch (error) {
     if (error instanceof ConnectionFault) return `${path}: ${error.message}`;
     throw error;
@@ -27,13 +44,17 @@ export function readConnection(path: string): Connection | string {
 
 class ConnectionFault extends Error {}
 
-function connectionOf(document: Value, directory: string): Connection {
+function clientFileOf(document: Value, directory: string, contextName: string | undefined): ClientFile {
   const contexts = list(document, "contexts");
-  const wanted = text(document, "current-context");
+  const wanted = contextName ?? text(document, "current-context");
   const context = wanted === "" ? undefined : named(contexts, wanted, "context");
   const cluster = entry(document, "clusters", "cluster", context === undefined ? "" : text(context, "cluster"));
   const user = entry(document, "users", "user", context === undefined ? "" : text(context, "user"));
   if (cluster === undefined) throw new ConnectionFault("it names no cluster");
+  return { connection: connectionOf(cluster, user, directory), cluster, user, directory };
+}
+
+function connectionOf(cluster: Value, user: Value | undefined, directory: string): Connection {
   const url = text(cluster, "server");
   const fault = checkUrl(url);
   if (fault !== undefined) throw new ConnectionFault(`server ${fault}`);
