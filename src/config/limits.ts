@@ -42,6 +42,8 @@ export const limits = {
   /** Keys EventRateLimit counts by where its settings do not say (reference: 4096), about 100 bytes each, and at most. */
   eventBuckets: 4_096,
   eventBucketsMax: 1_000_000,
+  /** Addresses of one Endpoints object; the list is cut there (document: well-known annotations). */
+  endpointsMax: 1_000,
   /** Evictions a disruption budget notes that nobody confirmed yet (reference: 2000). */
   disruptedPodsMax: 2_000,
   /** Addresses or ports looked at for a free one before a range counts as full: the whole of any port range. */

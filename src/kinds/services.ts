@@ -4,6 +4,7 @@ import type { Endpoints, Service } from "../api/gen/core_v1.ts";
 import type { Endpoint, EndpointSlice } from "../api/gen/discovery_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
+import { cutEndpoints } from "./endpoints.ts";
 import { countUp, differs, fieldOf, strategyFor } from "./generic.ts";
 import type { Strategy } from "./strategy.ts";
 import { validateEndpointSlice, validateEndpointSliceUpdate } from "./validation/discovery.ts";
@@ -112,8 +113,9 @@ function trimFamilies({ spec }: Service, { spec: old }: Service): void {
 }
 
 /** Endpoints: kept as they are sent (the reference packs and sorts no longer, so that controllers see what they wrote). */
-export function endpointsStrategy(resource: Resource): Strategy<Endpoints> {
+export function endpointsStrategy(resource: Resource, identity: Identity): Strategy<Endpoints> {
   return strategyFor<Endpoints>(resource, {
+    canonicalize: cutEndpoints(identity),
     allowCreateOnUpdate: true,
     validate: validateEndpoints,
     validateUpdate: validateEndpointsUpdate,

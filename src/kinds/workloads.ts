@@ -191,6 +191,14 @@ export function jobStrategy(resource: Resource, identity: Identity): Strategy<Jo
     prepareForCreate(context, object) {
       shared.prepareForCreate?.(context, object);
       if (!context.gates.has("JobTrackingWithFinalizers")) object.metadata.annotations?.delete(tracking);
+      else (object.metadata.annotations ??= new Map()).set(tracking, "");
+    },
+    // The annotation is the server's: it goes and comes with the gate, and not by hand.
+    prepareForUpdate(context, object, old) {
+      shared.prepareForUpdate?.(context, object, old);
+      const tracked = old.metadata.annotations?.get(tracking);
+      if (tracked !== undefined) (object.metadata.annotations ??= new Map()).set(tracking, tracked);
+      else if (!context.gates.has("JobTrackingWithFinalizers")) object.metadata.annotations?.delete(tracking);
     },
     // The selector needs uid and name, which are known only after preparation: so it is made here, as in the reference.
     validate(object, context) {

@@ -23,7 +23,7 @@ const cronJobNameMax = 52;
 /** Rules of a new Job. */
 export function validateJob(object: Job, context: StrategyContext): FieldError[] {
   const out: Errors = [];
-  checkJob(out, object, podRules(context), false, context);
+  checkJob(out, object, podRules(context), context.gates.has("JobTrackingWithFinalizers"), context);
   return out;
 }
 
