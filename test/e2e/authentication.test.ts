@@ -1,7 +1,7 @@
-// Who somebody is, end to end: kubectl with a certificate, a static token and a token it asked for; certificates that are
+// Who somebody is, end to end: kubectl with a certificate, a static token, a plugin and a token it asked for; certificates that are
 // replaced while the server runs; and many users on few connections, none of whom ever gets another's answer.
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -214,7 +214,13 @@ t.test("no token is ever written down, however much is logged", async (t) => {
   }
 });
 
-t.test("kubectl with a certificate, a static token and a token it asked for", async (t) => {
+const credential = {
+  kind: "ExecCredential",
+  apiVersion: "client.authentication.k8s.io/v1",
+  status: { token: "bob-token" },
+};
+
+t.test("kubectl with a certificate, a static token, a plugin and a token it asked for", async (t) => {
   const directory = scratch(t);
   const users = await authority("users");
   const server = await startServer([
@@ -245,6 +251,15 @@ t.test("kubectl with a certificate, a static token and a token it asked for", as
   const asRoot = [`--client-certificate=${cert}`, `--client-key=${key}`];
   t.match((await run(...asRoot, "get", "ns", "-o", "name")).out, /^namespace\/default$/m, "a certificate");
   t.match((await run("--token=alice-token", "get", "ns")).out, /User "alice" cannot list/, "a static token");
+  const script = keep(directory, "plugin", `#!/bin/sh\nprintf '%s' '${JSON.stringify(credential)}'\n`);
+  chmodSync(script, 0o755);
+  const exec = { apiVersion: credential.apiVersion, command: script, interactiveMode: "Never" };
+  const people = [{ name: "u", user: { exec } }];
+  const contexts = [{ name: "c", context: { cluster: "k", user: "u" } }];
+  const clusters = [{ name: "k", cluster: { server: server.base, "certificate-authority": ca } }];
+  const config = { apiVersion: "v1", kind: "Config", "current-context": "c", contexts, clusters, users: people };
+  const path = keep(directory, "plugin.config", JSON.stringify(config));
+  t.match((await run(`--kubeconfig=${path}`, "get", "ns")).out, /User "bob" cannot list/, "a credential plugin");
   t.match((await run("--token=nobody", "get", "ns")).out, /Unauthorized|must be logged in/, "a wrong one");
   t.equal((await run(...asRoot, "create", "sa", "robot")).code, 0);
   const asked = await run(...asRoot, "create", "token", "robot", "--duration=20m");
@@ -254,7 +269,8 @@ t.test("kubectl with a certificate, a static token and a token it asked for", as
   t.equal((await run(...asRoot, "create", "role", "reader", "--verb=list", "--resource=configmaps")).code, 0);
   const bind = ["create", "rolebinding", "robot", "--role=reader", "--serviceaccount=default:robot"];
   t.equal((await run(...asRoot, ...bind)).code, 0);
-  t.match((await run(robot, "get", "cm", "-o", "name")).out, /^configmap\/kube-root-ca.crt$/m);
+  t.equal((await run(...asRoot, "create", "configmap", "seen")).code, 0);
+  t.match((await run(robot, "get", "cm", "-o", "name")).out, /^configmap\/seen$/m);
   t.equal((await run(...asRoot, "delete", "sa", "robot")).code, 0);
   t.match((await run(robot, "get", "cm")).out, /Unauthorized|must be logged in/, "at once");
 });
