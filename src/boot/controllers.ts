@@ -11,6 +11,7 @@ import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import { QuotaController } from "../controllers/quota.ts";
 import { bootstrapPolicy } from "../controllers/rbacpolicy.ts";
+import { TokenCleaner } from "../controllers/tokencleaner.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Server } from "../request/context.ts";
 import type { Writers } from "../request/persist.ts";
@@ -28,6 +29,7 @@ export class Controllers {
   readonly #aggregation: AggregationController | undefined;
   readonly #companions: readonly CompanionController[];
   readonly #tokens: AccountTokenController | undefined;
+  readonly #cleaner: TokenCleaner | undefined;
   readonly #addresses: AddressRepair | undefined;
   readonly #server: Server;
   readonly #log: Logger;
@@ -58,6 +60,7 @@ export class Controllers {
     if (running.includes("serviceaccount-token")) {
       this.#tokens = new AccountTokenController(server, authority, reportTo(log));
     }
+    if (running.includes("tokencleaner")) this.#cleaner = new TokenCleaner(writersOf(server), reportTo(log));
     if (running.includes("eventttl")) this.#events = new EventExpirer(writersOf(server), eventTtlMs);
     if (!running.includes("namespace")) return;
     this.#namespaces = new NamespaceController(writersOf(server), reportTo(log));
@@ -72,6 +75,7 @@ export class Controllers {
     this.#aggregation?.start();
     for (const companions of this.#companions) companions.start();
     this.#tokens?.start();
+    this.#cleaner?.start();
     const writers = writersOf(this.#server);
     while (!this.#stopped) {
       const refused =
@@ -100,6 +104,7 @@ export class Controllers {
     this.#aggregation?.stop();
     for (const companions of this.#companions) companions.stop();
     this.#tokens?.stop();
+    this.#cleaner?.stop();
   }
 }
 

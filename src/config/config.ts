@@ -116,7 +116,11 @@ export const controllerNames = [
   "serviceaccount",
   "serviceaccount-token",
   "root-ca-cert-publisher",
+  "tokencleaner",
 ] as const;
+
+/** Controllers that `*` does not mean (reference: ControllersDisabledByDefault). */
+const controllersOff: readonly string[] = ["tokencleaner"];
 
 /** Reads parsed flags. Returns the one line to print when they contradict each other. */
 export function readConfig(values: FlagValues): Config | string {
@@ -262,7 +266,8 @@ function readControllers(list: string): string[] | string {
     const off = item.startsWith("-");
     const name = off ? item.slice(1) : item;
     if (item === "") continue;
-    if (item === "*") for (const every of controllerNames) running.add(every);
+    if (item === "*")
+      for (const every of controllerNames.filter((one) => !controllersOff.includes(one))) running.add(every);
     else if (!controllerNames.some((known) => known === name)) {
       return `--controllers: there is no controller ${JSON.stringify(name)}; there are: ${controllerNames.join(", ")}`;
     } else if (off) running.delete(name);

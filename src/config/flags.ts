@@ -165,7 +165,7 @@ export const flags = [
     group: "API",
     type: "string",
     default: "*",
-    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher.",
+    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher; and, not by *, tokencleaner.",
   },
   {
     name: "service-cluster-ip-range",

@@ -197,6 +197,8 @@ export const limits = {
   companionWritesMax: 16,
   /** When such an object that could not be written is tried again, in milliseconds. */
   companionRetryMs: 1_000,
+  /** Bootstrap tokens are looked at again after this at the latest: a day, in milliseconds. */
+  tokenLookMsMax: 86_400_000,
   /** Writes of one namespace that wait for its quotas, per front; 429 beyond. */
   quotaWaitersMax: 1_000,
   /** How long a namespace's quotas must not have been charged before they are counted anew, in milliseconds. */

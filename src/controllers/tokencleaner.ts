@@ -1,0 +1,109 @@
+// Removes bootstrap tokens when their time is over. They let nobody in by then; this keeps them from piling up. A time
+// that cannot be read is over (reference: tokencleaner of its controllers, off by default).
+import type { Secret } from "../api/gen/core_v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
+import { isStatus, type Status } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
+import { compileSelector, type Match } from "../cache/select.ts";
+import type { LogView } from "../cache/view.ts";
+import { decodeStored } from "../codec/stored.ts";
+import { limits } from "../config/limits.ts";
+import type { Writers } from "../request/persist.ts";
+import { Actor } from "./actor.ts";
+
+/** Runs from start() to stop(). */
+export class TokenCleaner {
+  readonly #writers: Writers;
+  readonly #actor: Actor;
+  readonly #report: (message: string, cause: Status | unknown) => void;
+  readonly #secrets: Resource;
+  readonly #view: LogView;
+  readonly #isToken: Match;
+  readonly #namespace: string;
+  #stop: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+  #again = false;
+  #stopped = false;
+
+  constructor(writers: Writers, report: (message: string, cause: Status | unknown) => void) {
+    this.#writers = writers;
+    this.#actor = new Actor(writers, "kube-controller-manager", "system:serviceaccount:kube-system:token-cleaner");
+    this.#report = report;
+    const secrets = writers.scheme.find("", "v1", "secrets");
+    assert(secrets?.prefix !== undefined, "Secrets are stored");
+    this.#secrets = secrets;
+    this.#view = writers.views.log(secrets.prefix);
+    const { spell } = writers.scheme.identity;
+    this.#namespace = spell("kube-system");
+    const value = spell("bootstrap.kubernetes.io/token");
+    const match = compileSelector({ labels: [], fields: [{ field: "type", operator: "=", value }] });
+    assert(match !== undefined, "A selector of one field is no selector for everything");
+    this.#isToken = match;
+  }
+
+  start(): void {
+    this.#stop = this.#view.onNews(() => void this.look());
+    void this.look();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#stop?.();
+  }
+
+  /** Removes what is over, and looks again when the next one is. */
+  async look(): Promise<void> {
+    this.#again = true;
+    if (this.#running) return;
+    this.#running = true;
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        await this.#once();
+      }
+    } catch (error) {
+      this.#report("Looking for expired bootstrap tokens failed", error);
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  async #once(): Promise<void> {
+    clearTimeout(this.#timer);
+    const now = this.#writers.clock.now();
+    const over: (ApiObject & Secret)[] = [];
+    let nextMs = Number.POSITIVE_INFINITY;
+    this.#view.drain();
+    this.#view.scan(this.#namespace, "", 0, (at) => {
+      if (!this.#isToken(this.#view, at)) return true;
+      const secret = decodeStored(this.#secrets, this.#view.object(at)) as ApiObject & Secret;
+      const endMs = endOf(secret);
+      if (endMs <= now) over.push(secret);
+      else nextMs = Math.min(nextMs, endMs - now);
+      return true;
+    });
+    for (const { metadata } of over) {
+      const { name = "", uid } = metadata;
+      const target = { resource: this.#secrets, namespace: this.#namespace, name };
+      const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
+      if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") continue;
+      this.#report(`The expired bootstrap token ${name} cannot be removed`, done);
+      nextMs = Math.min(nextMs, limits.companionRetryMs);
+    }
+    if (nextMs === Number.POSITIVE_INFINITY || this.#stopped) return;
+    // A timer holds 24 days; a token that lasts longer is looked at again before.
+    this.#timer = setTimeout(() => void this.look(), Math.min(nextMs, limits.tokenLookMsMax));
+    this.#timer.unref();
+  }
+}
+
+/** When a token ends, milliseconds since 1970; never when it says nothing. */
+function endOf({ data }: Secret): number {
+  const text = Buffer.from(data?.get("expiration") ?? "", "base64").toString();
+  if (text === "") return Number.POSITIVE_INFINITY;
+  const parsed = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(parsed) ? 0 : parsed;
+}
