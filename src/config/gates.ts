@@ -25,8 +25,8 @@ const stages: readonly { readonly stage: GateStage; readonly on: boolean; readon
     stage: "Alpha",
     on: false,
     names: `
-    AnyVolumeDataSource CPUManagerPolicyAlphaOptions CSIMigrationPortworx csiMigrationRBD CSIVolumeHealth
-    CustomCPUCFSQuotaPeriod CustomResourceValidationExpressions DisableCloudProviders
+    AnyVolumeDataSource AuthorizePodWebsocketUpgradeCreatePermission CPUManagerPolicyAlphaOptions
+    CSIMigrationPortworx csiMigrationRBD CSIVolumeHealth CustomCPUCFSQuotaPeriod CustomResourceValidationExpressions DisableCloudProviders
     DisableKubeletCloudCredentialProviders ExpandedDNSConfig GracefulNodeShutdownBasedOnPodPriority
     GRPCContainerProbe HonorPVReclaimPolicy HPAContainerMetrics HPAScaleToZero IdentifyPodOS
     InTreePluginAWSUnregister InTreePluginAzureDiskUnregister InTreePluginAzureFileUnregister

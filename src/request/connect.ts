@@ -8,11 +8,22 @@ import { badRequest, isStatus, notFound, refuse, type Status } from "../api/stat
 import { attributesOf } from "./admit.ts";
 import type { Call } from "./call.ts";
 import { connectOptions, integer } from "./connectoptions.ts";
-import { unknownResource } from "./info.ts";
+import { type RequestInfo, unknownResource } from "./info.ts";
 import { readCurrent, storedObject, type Writers } from "./persist.ts";
 import { first, type Query } from "./query.ts";
 
 const names = new Set(["log", "exec", "attach", "portforward", "proxy"]);
+
+/** The gate of a later release that demands the right to create a connection from who opens it by GET, too. */
+export const createGate = "AuthorizePodWebsocketUpgradeCreatePermission";
+
+const byUpgrade = new Set(["exec", "attach", "portforward"]);
+
+/** Whether a request opens by GET (as WebSockets do) what is otherwise opened by POST: `get` alone allows it (k/k#78741). */
+export function opensByGet(info: RequestInfo | Status): boolean {
+  if (isStatus(info) || !info.isResource || info.verb !== "get" || info.subresource === undefined) return false;
+  return info.resource.group === "" && info.resource.resource === "pods" && byUpgrade.has(info.subresource.name);
+}
 
 /** Whether a request asks for a connection to a node. */
 export function isConnect({ info }: Call): boolean {

@@ -11,7 +11,7 @@ import { noTrace, StageTrace } from "../observe/trace.ts";
 import { auditArrival, auditStranger } from "./audited.ts";
 import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
-import { connect, isConnect } from "./connect.ts";
+import { connect, createGate, isConnect, opensByGet } from "./connect.ts";
 import type { Server } from "./context.ts";
 import { type Route, resolve } from "./info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, withTableOptions } from "./negotiate.ts";
@@ -90,20 +90,31 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   const user = acting instanceof Promise ? await acting : acting;
   if (isStatus(user)) return sendStatus(reply, user);
   book.user = user.name;
-  const { audit } = book;
-  if (user !== requester) audit?.impersonates(user);
+  if (user !== requester) book.audit?.impersonates(user);
   book.trace = reply.trace;
   const leave = server.inflight.enter(book.kind, user);
   if (leave === undefined) return sendTooMany(reply, book);
   try {
-    const told = audit && ((decision: Decision): void => audit.decided(decision));
-    const refused = await refusalOf(server.authorizer, { ...route.asked, user }, told);
+    const refused = await authorize(server, route, user, book);
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
     await dispatch(server, stages.types, route, reply, book, user);
   } finally {
     leave();
   }
+}
+
+/** The 403 for a user who may not do what a request asks; undefined: may. */
+async function authorize(
+  { authorizer, scheme }: Server,
+  { asked, info }: Route,
+  user: User,
+  { audit }: Book,
+): Promise<Status | undefined> {
+  const told = audit && ((decision: Decision): void => audit.decided(decision));
+  const refused = await refusalOf(authorizer, { ...asked, user }, told);
+  if (refused !== undefined || !opensByGet(info) || !scheme.gates.has(createGate)) return refused;
+  return refusalOf(authorizer, { ...asked, verb: "create", user }, told);
 }
 
 async function dispatch(

@@ -96,3 +96,18 @@ t.test("requests act as whom they may, with the rights of that user", async (t) 
     ],
   );
 });
+
+t.test("a connection opened by GET needs the right to create it when the gate says so", async (t) => {
+  for (const gates of [new Set<string>(), new Set(["AuthorizePodWebsocketUpgradeCreatePermission"])]) {
+    const server = await openInProcess("kubernetes", { gates });
+    t.teardown(() => server.close());
+    server.authorizer = { authorize: ({ verb }) => ({ verdict: verb === "get" ? "allow" : "none", reason: "" }) };
+    for (const subresource of ["exec", "attach", "portforward"]) {
+      const { code, json } = await server.call("GET", `/api/v1/namespaces/default/pods/x/${subresource}`);
+      t.equal(code, gates.size === 0 ? 404 : 403, subresource);
+      if (gates.size > 0) t.match(json.message, `cannot create resource "pods/${subresource}"`);
+    }
+    t.equal((await server.call("GET", "/api/v1/namespaces/default/pods/x/log")).code, 404);
+    t.equal((await server.call("GET", "/api/v1/namespaces/default/pods/x")).code, 404);
+  }
+});
