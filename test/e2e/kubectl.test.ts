@@ -37,7 +37,35 @@ const object = (data: object, metadata: object = {}): string =>
   JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m", ...metadata }, data });
 
 /** What is run, and what it must print or, with a mark in front, exit unsuccessfully with. */
-function session(file: string): readonly (readonly [words: string, out: RegExp | "fails", input?: string])[] {
+type Step = readonly [words: string, out: RegExp | "fails", input?: string];
+
+/** Who may do what, as an administrator asks and grants it. */
+const accessSession: readonly Step[] = [
+  ["auth can-i create pods", /^yes$/m],
+  ["auth can-i create pods --as=ann", "fails"],
+  ["get cm -n one --as=ann", "fails"],
+  ["get cm -n one --as=ann --as-group=system:masters", /^literal/m],
+  [
+    "create rolebinding ann -n one --clusterrole=edit --user=ann",
+    /^rolebinding\.rbac\.authorization\.k8s\.io\/ann created$/m,
+  ],
+  ["auth can-i create pods -n one --as=ann", /^yes$/m],
+  ["auth can-i create pods -n default --as=ann", "fails"],
+  ["auth can-i get /version --as=ann", /^yes$/m],
+  [
+    "auth can-i --list -n one --as=ann",
+    /^pods +\[\] +\[\] +\[create delete deletecollection patch update get list watch\]$/m,
+  ],
+  ["get cm -n one --as=ann", /^literal/m],
+  ["create role r -n one --verb=get --resource=nodes --as=ann", "fails"],
+  ["create rolebinding b -n one --clusterrole=cluster-admin --user=ann --as=ann", "fails"],
+  ["get clusterrole view -o jsonpath={.rules[0].verbs}", /^\["get","list","watch"\]$/],
+  ["describe clusterrolebinding cluster-admin", /^ +Group +system:masters/m],
+  ["delete rolebinding ann -n one", /deleted/],
+  ["get cm -n one --as=ann", "fails"],
+];
+
+function session(file: string): readonly Step[] {
   return [
     ["version -o json", /"serverVersion": \{[^}]*"major": "1",\s*"minor": "23"/],
     ["cluster-info", /127\.0\.0\.1/],
@@ -52,6 +80,7 @@ function session(file: string): readonly (readonly [words: string, out: RegExp |
     ["create ns one", /^namespace\/one created$/m],
     ["create ns one", "fails"],
     ["create -n one configmap literal --from-literal=a=b", /^configmap\/literal created$/m],
+    ...accessSession,
     ["create -n one -f - --validate=false", /^configmap\/m created$/m, object({ a: "1" })],
     ["create -n one -f - --validate=false", "fails", object({ a: "1" })],
     [`create -n one -f ${file} --validate=false`, /^deployment\.apps\/web created\nservice\/web created$/m],
