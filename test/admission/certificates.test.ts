@@ -1,22 +1,12 @@
 // Who may approve and sign, and whom nobody may become.
-import "reflect-metadata";
-import { webcrypto } from "node:crypto";
-import * as x509 from "@peculiar/x509";
 import t from "tap";
 import type { Attributes } from "../../src/authz/authorizer.ts";
 import { organizationsOf } from "../../src/pki/csr.ts";
 import { type Answer, type InProcess, openInProcess } from "../support/inprocess.ts";
+import { signingRequest } from "../support/signing.ts";
 
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const merge = { "content-type": "application/merge-patch+json" };
-
-async function pem(name: string): Promise<string> {
-  x509.cryptoProvider.set(webcrypto);
-  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-  const made = await x509.Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: algorithm });
-  return made.toString("pem");
-}
 
 async function open(): Promise<{ server: InProcess; asked: string[]; allowed: Set<string> }> {
   const server = await openInProcess();
@@ -33,7 +23,7 @@ async function open(): Promise<{ server: InProcess; asked: string[]; allowed: Se
 }
 
 async function create(server: InProcess, name: string, signerName: string, subject = "CN=dev"): Promise<Answer> {
-  const request = Buffer.from(await pem(subject)).toString("base64");
+  const request = Buffer.from(await signingRequest(subject)).toString("base64");
   return server.call("POST", path, { metadata: { name }, spec: { request, signerName, usages: ["client auth"] } });
 }
 
@@ -99,7 +89,7 @@ t.test("CertificateSubjectRestriction makes no client certificate of the adminis
 });
 
 t.test("organizationsOf() reads every string type, and gives up on what is none", async (t) => {
-  t.same(organizationsOf(Buffer.from(await pem("O=a,CN=x,O=b"))), ["a", "b"]);
+  t.same(organizationsOf(Buffer.from(await signingRequest("O=a,CN=x,O=b"))), ["a", "b"]);
   const element = (tag: number, ...parts: Uint8Array[]): Buffer => {
     const body = Buffer.concat(parts);
     return Buffer.concat([Buffer.from([tag, body.length]), body]);

@@ -1,5 +1,6 @@
 // What the agent of a node may not do: to other nodes, to its own labels, taints and owners, to pods elsewhere, to tokens
 // of pods elsewhere (ATTACKS D08, D09; CVE-2025-4563, CVE-2025-5187).
+import fc from "fast-check";
 import t from "tap";
 import { nodeOf } from "../../src/admission/noderestriction.ts";
 import type { User } from "../../src/api/user.ts";
@@ -37,7 +38,7 @@ t.test("nodeOf() tells agents from others", async (t) => {
   t.equal(nodeOf({ ...agent, name: "kubelet" }), "");
 });
 
-t.test("NodeRestriction keeps an agent to its own node and what it may say of it", async (t) => {
+t.test("D09: NodeRestriction keeps an agent to its own node and what it may say of it", async (t) => {
   const { server } = await open();
   const nodes = "/api/v1/nodes";
   const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "u" };
@@ -214,5 +215,44 @@ t.test("NodeRestriction binds tokens, leases and claims to what is on the node",
     const answer = await as(server, agent, () => server.call("PATCH", path, patch, merge));
     t.equal(answer.code, code, `${path} ${JSON.stringify(patch)} ${answer.text}`);
   }
+  server.close();
+});
+
+// CVE-2025-4563 was a check that one verb made and another one did not.
+t.test("D08: what an agent may say of its node does not depend on how it says it", async (t) => {
+  const { server } = await open();
+  const domains = ["", "example.com", "kubernetes.io", "x.k8s.io", "node.kubernetes.io", "kubelet.kubernetes.io"];
+  const key = fc
+    .tuple(
+      fc.constantFrom(...domains, "node-restriction.kubernetes.io", "a.node.kubernetes.io"),
+      fc.constantFrom("os", "x"),
+    )
+    .map(([domain, name]) => (domain === "" ? name : `${domain}/${name}`));
+  const own = (label: string): boolean =>
+    !/k8s\.io|kubernetes\.io/.test(label) ||
+    /^((.*\.)?(node|kubelet)\.kubernetes\.io\/|kubernetes\.io\/os$)/.test(label);
+  const taints = { taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] };
+  const apply = { "content-type": "application/apply-patch+yaml" };
+  const whole = (labels: object): object => ({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "n1", labels },
+    spec: taints,
+  });
+  const ways: readonly ((labels: object) => Promise<Answer>)[] = [
+    (labels) => server.call("PATCH", "/api/v1/nodes/n1", { metadata: { labels } }, merge),
+    (labels) => server.call("PATCH", "/api/v1/nodes/n1/status", { metadata: { labels } }, merge),
+    (labels) => server.call("PUT", "/api/v1/nodes/n1", whole(labels)),
+    (labels) => server.call("PUT", "/api/v1/nodes/n1/status", whole(labels)),
+    (labels) => server.call("PATCH", "/api/v1/nodes/n1?fieldManager=x&force=true", whole(labels), apply),
+    (labels) => server.call("POST", "/api/v1/nodes?dryRun=All", whole(labels)),
+  ];
+  const property = fc.asyncProperty(key, fc.nat(ways.length - 1), fc.nat(999), async (label, way, value) => {
+    const { code, text } = await as(server, agent, () =>
+      (ways[way] as (typeof ways)[number])({ [label]: `v${value}` }),
+    );
+    if ((code === 403) === own(label)) throw new Error(`${label} by way ${way}: ${code} ${text}`);
+  });
+  await t.resolves(fc.assert(property, { numRuns: 300, seed: 8 }));
   server.close();
 });

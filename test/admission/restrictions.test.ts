@@ -164,7 +164,7 @@ t.test("ExtendedResourceToleration tolerates the taints of what a pod asks for",
 });
 
 // CVE-2020-8554
-t.test("DenyServiceExternalIPs lets nobody add one, by whatever verb", async (t) => {
+t.test("D04: DenyServiceExternalIPs lets nobody add one, by whatever verb", async (t) => {
   const server = await open("DenyServiceExternalIPs");
   const services = "/api/v1/namespaces/default/services";
   const apply = { "content-type": "application/apply-patch+yaml" };

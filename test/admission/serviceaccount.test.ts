@@ -99,7 +99,7 @@ t.test("ServiceAccount refuses a missing account, and waits a moment for the def
   server.close();
 });
 
-t.test("ServiceAccount keeps pods to the secrets their account lists, however they name them", async (t) => {
+t.test("D07: ServiceAccount keeps pods to the secrets their account lists, however they name them", async (t) => {
   const server = await open();
   const variable = (name: string): object => ({
     env: [{ name: "A", valueFrom: { secretKeyRef: { name, key: "k" } } }],
@@ -131,7 +131,7 @@ t.test("ServiceAccount keeps pods to the secrets their account lists, however th
   server.close();
 });
 
-t.test("ServiceAccount looks at ephemeral containers, whichever way they come", async (t) => {
+t.test("D06: ServiceAccount looks at ephemeral containers, whichever way they come", async (t) => {
   const server = await open();
   const { json: pod } = await create(server, { serviceAccountName: "strict" }, { name: "debugged" });
   const target = `${pods}/debugged/ephemeralcontainers`;

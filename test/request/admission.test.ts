@@ -5,6 +5,7 @@ import type { AdmissionPlugin, Attributes } from "../../src/admission/plugin.ts"
 import { forbidden, type Status } from "../../src/api/status.ts";
 import { writeValue } from "../../src/codec/json.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
+import { signingRequest } from "../support/signing.ts";
 
 const space = "/api/v1/namespaces/default";
 const deployments = "/apis/apps/v1/namespaces/default/deployments";
@@ -95,7 +96,7 @@ async function check(t: Tap, [server, recorder]: [InProcess, Recorder], rows: re
 const map = (m: string): object => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", labels: { m } } });
 const maps = `${space}/configmaps`;
 
-t.test("plugins are asked once about every write of an object", async (t) => {
+t.test("A05: plugins are asked once about every write of an object", async (t) => {
   const chain = await open();
   await check(t, chain, [
     ["POST", maps, map("1"), {}, "create configmaps default/a -→ConfigMap(1)"],
@@ -143,7 +144,7 @@ t.test("plugins are asked once about every write of an object", async (t) => {
 });
 
 t.test(
-  "plugins are asked once about each object of a deletecollection, and about none that stays as it is",
+  "A05: plugins are asked once about each object of a deletecollection, and about none that stays as it is",
   async (t) => {
     const [server, recorder] = await open();
     for (const name of ["a", "b"]) await server.call("POST", maps, { metadata: { name, labels: { m: name } } });
@@ -172,7 +173,7 @@ t.test(
   },
 );
 
-t.test("plugins are asked about every subresource, with an object of its kind", async (t) => {
+t.test("A05: plugins are asked about every subresource, with an object of its kind", async (t) => {
   const chain = await open();
   const [server, recorder] = chain;
   const containers = [{ name: "c", image: "i" }];
@@ -278,8 +279,16 @@ t.test("plugins are asked about every subresource, with an object of its kind", 
   server.close();
 });
 
-t.test("plugins are asked about the approval of a signing request", async (t) => {
-  const [server, recorder] = await open();
+t.test("A05: plugins are asked about approvals, and not about reads or what is not there", async (t) => {
+  const chain = await open();
+  const [server, recorder] = chain;
+  const request = Buffer.from(await signingRequest("CN=dev")).toString("base64");
+  const spec = { request, signerName: "example.com/a", usages: ["client auth"] };
+  await server.call("POST", requests, { metadata: { name: "r", labels: { m: "1" } }, spec });
+  recorder.take();
+  const status = { conditions: [{ type: "Approved", status: "True", reason: "x", message: "y" }] };
+  const target = "certificatesigningrequests/approval /r CertificateSigningRequest(1)→CertificateSigningRequest(1)";
+  await check(t, chain, [["PATCH", `${requests}/r/approval`, { status }, merge, `update ${target}`]]);
   await server.call("GET", `${space}/pods/p/log`);
   t.same(recorder.take(), [], "a log is a read");
   t.equal((await server.call("PUT", `${requests}/none/approval`, { metadata: { name: "none" } })).code, 404);
