@@ -52,11 +52,11 @@ export class Auditor {
     };
   }
 
-  /** What is to be written of a request; undefined: nothing. `startedMs` is on the monotonic clock. */
-  begin(request: Incoming, asked: Asked, startedMs: number): Entry | undefined {
+  /** What is to be written of a request; undefined: nothing. `id`: the Audit-ID; `startedMs`: on the monotonic clock. */
+  begin(request: Incoming, asked: Asked, id: string, startedMs: number): Entry | undefined {
     const coverage = this.#policy.coverage(asked);
     this.#levels.add(coverage?.level ?? "None");
-    return coverage && new Entry(this.#context, coverage, asked, request, startedMs);
+    return coverage && new Entry(this.#context, coverage, asked, request, id, startedMs);
   }
 
   /** Writes the arrival of a request. Undefined: it may go on at once; false: it must not go on. */

@@ -3,7 +3,16 @@
 // many left before, and what finds the buffer full is dropped and counted.
 import type { AuditDelivery } from "../config/auditflags.ts";
 import { limits } from "../config/limits.ts";
-import { type Delivery, type Destination, type Losses, parts, truncated } from "./destination.ts";
+import {
+  countOf,
+  type Delivery,
+  type Destination,
+  eventsOf,
+  type Losses,
+  linesOf,
+  parts,
+  truncated,
+} from "./destination.ts";
 
 /** What both ways need. */
 export interface DeliveryOptions {
@@ -19,24 +28,34 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   return options.config.mode === "batch" ? new Batches(options) : new Turns(options);
 }
 
-/** Writes events; what could not be is lost. True: all were written. */
-async function send({ to, config, losses, annotation }: DeliveryOptions, events: readonly string[]): Promise<boolean> {
+/** Writes events; what could not be is lost. True: all were written. At once where the backend writes at once. */
+function send(options: DeliveryOptions, lines: string): boolean | Promise<boolean> {
+  const { to, config, losses, annotation } = options;
   const { truncate } = config;
-  const fitting = truncate === undefined ? events : truncated(events, truncate, annotation, losses);
-  let stored = true;
-  for (const part of parts(fitting, truncate?.batchBytesMax)) {
-    const why = await to.write(part);
-    if (why === undefined) continue;
-    losses.lost(to.name, part.length, why);
-    stored = false;
+  if (truncate !== undefined) {
+    const fitting = truncated(eventsOf(lines), truncate, annotation, losses);
+    return sendParts(options, parts(fitting, truncate.batchBytesMax));
   }
+  const done = to.write(lines);
+  return done instanceof Promise ? done.then((why) => settle(options, lines, why)) : settle(options, lines, done);
+}
+
+async function sendParts(options: DeliveryOptions, each: readonly string[]): Promise<boolean> {
+  let stored = true;
+  for (const lines of each) stored = settle(options, lines, await options.to.write(lines)) && stored;
   return stored;
+}
+
+function settle({ to, losses }: DeliveryOptions, lines: string, why: string | undefined): boolean {
+  if (why === undefined) return true;
+  losses.lost(to.name, countOf(lines), why);
+  return false;
 }
 
 /** Modes blocking and blocking-strict. */
 class Turns implements Delivery {
   readonly #options: DeliveryOptions;
-  #events: string[] = [];
+  #lines = "";
   #waiting: ((stored: boolean) => void)[] = [];
   #running: Promise<void> | undefined;
 
@@ -44,24 +63,27 @@ class Turns implements Delivery {
     this.#options = options;
   }
 
-  take(events: readonly string[]): boolean | Promise<boolean> {
-    for (const event of events) this.#events.push(event);
-    return new Promise((resolve) => {
-      // Only strict mode makes anybody's failure of it (reference).
-      const { mode } = this.#options.config;
-      this.#waiting.push((stored) => resolve(stored || mode === "blocking"));
-      this.#running ??= this.#run();
-    });
+  take(lines: string): boolean | Promise<boolean> {
+    // Only strict mode makes anybody's failure of what could not be written (reference).
+    const lenient = this.#options.config.mode === "blocking";
+    if (this.#running === undefined) {
+      const done = send(this.#options, lines);
+      if (!(done instanceof Promise)) return done || lenient;
+      this.#running = done.then(() => this.#run());
+      return done.then((stored) => stored || lenient);
+    }
+    this.#lines += lines;
+    return new Promise((resolve) => this.#waiting.push((stored) => resolve(stored || lenient)));
   }
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const events = this.#events;
+      const lines = this.#lines;
       const waiting = this.#waiting;
-      this.#events = [];
+      this.#lines = "";
       this.#waiting = [];
-      const stored = await send(this.#options, events);
-      for (const settle of waiting) settle(stored);
+      const stored = await send(this.#options, lines);
+      for (const tell of waiting) tell(stored);
     }
     this.#running = undefined;
   }
@@ -90,10 +112,10 @@ class Batches implements Delivery {
     this.#tokens = options.config.throttle?.burst ?? 0;
   }
 
-  take(events: readonly string[]): boolean {
+  take(lines: string): boolean {
     const { config, losses } = this.#options;
     let dropped = 0;
-    for (const event of events) {
+    for (const event of eventsOf(lines)) {
       if (this.#buffer.length >= config.bufferSize || this.#chars + event.length > limits.auditBufferCharsMax) {
         dropped += 1;
         continue;
@@ -140,7 +162,9 @@ class Batches implements Delivery {
     for (const event of events) this.#chars -= event.length;
     this.#sinceMs = performance.now();
     this.#tokens -= 1;
-    const done = send(this.#options, events).then(() => {
+    const sent = send(this.#options, linesOf(events));
+    if (!(sent instanceof Promise)) return;
+    const done = sent.then(() => {
       this.#posts.delete(done);
       this.#move();
     });

@@ -6,8 +6,11 @@ import type { Family, Registry } from "../observe/metrics.ts";
 export interface Destination {
   /** In metrics, as on the reference: `log`, `webhook`. */
   readonly name: string;
-  /** Writes events in order. A text says why they could not be. Never throws, never rejects. */
-  write(events: readonly string[]): string | undefined | Promise<string | undefined>;
+  /**
+   * Writes events in order: lines of JSON, every line ended. A text says why they could not be. Never throws, never
+   * rejects.
+   */
+  write(lines: string): string | undefined | Promise<string | undefined>;
   /** No try is repeated from now on. */
   hurry(): void;
   close(): void;
@@ -15,8 +18,8 @@ export interface Destination {
 
 /** Hands events to a destination. */
 export interface Delivery {
-  /** True or false: dealt with, or not stored; a promise where requests wait for it. */
-  take(events: readonly string[]): boolean | Promise<boolean>;
+  /** Takes lines of JSON, every line ended. True or false: dealt with, or not stored; later where that takes a while. */
+  take(lines: string): boolean | Promise<boolean>;
   /** Writes what waits. */
   finish(): Promise<void>;
 }
@@ -56,6 +59,23 @@ export interface Truncation {
   readonly batchBytesMax: number;
 }
 
+/** The events of lines. */
+export function eventsOf(lines: string): string[] {
+  return lines === "" ? [] : lines.slice(0, -1).split("\n");
+}
+
+/** Lines of events. */
+export function linesOf(events: readonly string[]): string {
+  return events.length === 0 ? "" : `${events.join("\n")}\n`;
+}
+
+/** How many events lines are. */
+export function countOf(lines: string): number {
+  let count = 0;
+  for (let at = lines.indexOf("\n"); at >= 0; at = lines.indexOf("\n", at + 1)) count += 1;
+  return count;
+}
+
 /** Events that fit: without request and response where that helps; the others are lost. */
 export function truncated(
   events: readonly string[],
@@ -86,21 +106,16 @@ function withoutBodies(event: string, annotation: string): string {
   return writeValue(value.set("annotations", new Map([...marked].sort(([a], [b]) => (a < b ? -1 : 1)))));
 }
 
-/** Splits a batch so that no part is larger than `bytesMax`, unless it is one event. */
-export function parts(events: readonly string[], bytesMax: number | undefined): (readonly string[])[] {
-  if (bytesMax === undefined || events.length < 2) return events.length === 0 ? [] : [events];
-  const found: string[][] = [];
-  let bytes = 0;
+/** Splits events so that the lines of no part have more than `bytesMax`, unless it is one event. */
+export function parts(events: readonly string[], bytesMax: number): string[] {
+  const found: string[] = [];
+  let bytes = bytesMax;
   for (const event of events) {
     const size = Buffer.byteLength(event);
-    const last = found.at(-1);
-    if (last === undefined || bytes + size > bytesMax) {
-      found.push([event]);
-      bytes = size;
-    } else {
-      last.push(event);
-      bytes += size;
-    }
+    const fits = bytes + size <= bytesMax && found.length > 0;
+    if (fits) found.push(`${found.pop() ?? ""}${event}\n`);
+    else found.push(`${event}\n`);
+    bytes = fits ? bytes + size : size;
   }
   return found;
 }

@@ -16,8 +16,6 @@ import { sourcesOf } from "./sources.ts";
 
 /** The parts of a request an event tells of. */
 export interface Incoming {
-  /** The Audit-ID. */
-  readonly id: string;
   /** Raw, as it was sent. */
   readonly path: string;
   readonly query: string;
@@ -55,7 +53,7 @@ interface Answered {
 
 /** One request under audit. */
 export class Entry {
-  /** What authorization, admission and others have to say about the request. */
+  /** What admission and others have to say about the request; authorization's word is apart, because it is always there. */
   readonly annotations = new Map<string, string>();
   readonly coverage: Coverage;
   /** Whether the bodies of the request, and of the answer, are wanted. */
@@ -70,15 +68,22 @@ export class Entry {
   readonly #receivedMs: number;
   readonly #startedMs: number;
   #acting = "";
-  #name: string;
-  #namespace: string;
-  #uid = "";
-  #version = "";
+  #reference = "";
+  #decision = "";
+  #reason: string | undefined;
   #answer: Answered | undefined;
   #request = "";
   #response = "";
 
-  constructor(context: EntryContext, coverage: Coverage, asked: Asked, request: Incoming, startedMs: number) {
+  /** `id`: the Audit-ID; `startedMs`: on the monotonic clock. */
+  constructor(
+    context: EntryContext,
+    coverage: Coverage,
+    asked: Asked,
+    request: Incoming,
+    id: string,
+    startedMs: number,
+  ) {
     this.#context = context;
     this.coverage = coverage;
     this.wantsRequest = coverage.level !== "Metadata" && asked.isResource;
@@ -86,17 +91,14 @@ export class Entry {
     this.#asked = asked;
     this.#startedMs = startedMs;
     this.#receivedMs = context.now() - Math.max(0, context.monotonic() - startedMs);
-    this.#name = asked.name;
-    this.#namespace = asked.namespace;
+    if (asked.isResource) this.#reference = referenceText(asked, asked.namespace, asked.name, "", "");
     const { apiVersion } = context.names;
-    this.#opening = `{"kind":"Event","apiVersion":"${apiVersion}","level":"${coverage.level}","auditID":${quote(request.id)},"stage":"`;
+    this.#opening = `{"kind":"Event","apiVersion":"${apiVersion}","level":"${coverage.level}","auditID":${quote(id)},"stage":"`;
     const uri = request.query === "" ? request.path : `${request.path}?${redactQuery(request.query)}`;
     const user = asked.user === undefined ? "{}" : userText(asked.user);
     this.#uri = `","requestURI":${quote(uri)},"verb":${quote(asked.verb)},"user":${user}`;
-    const sources = sourcesOf((name) => request.header(name), request.remote);
-    const from = sources.length === 0 ? "" : `,"sourceIPs":[${sources.map((source) => `"${source}"`).join(",")}]`;
-    const agent = shorten(request.header("user-agent") ?? "");
-    this.#origin = agent === "" ? from : `${from},"userAgent":${quote(agent)}`;
+    const sources = sourcesOf(request.header("x-forwarded-for"), request.header("x-real-ip"), request.remote);
+    this.#origin = originText(sources, request.header("user-agent") ?? "");
   }
 
   /** Somebody else is acted for. */
@@ -106,19 +108,19 @@ export class Entry {
 
   /** What authorization said. */
   decided({ verdict, reason, error }: Decision): void {
-    const { decision, reason: why } = this.#context.names;
-    if (verdict === "none" && error !== undefined) return void this.annotations.set(why, "internal error");
-    this.annotations.set(decision, verdict === "allow" ? "allow" : "forbid");
-    this.annotations.set(why, reason);
+    const unknown = verdict === "none" && error !== undefined;
+    this.#decision = unknown ? "" : verdict === "allow" ? "allow" : "forbid";
+    this.#reason = unknown ? "internal error" : reason;
   }
 
   /** The object that was sent, before anything was done to it; it is not kept. */
   requested(message: Message, object: ApiObject | object): void {
     const { metadata } = object as Partial<ApiObject>;
-    if (this.#name === "") this.#name = metadata?.name ?? "";
-    if (this.#namespace === "") this.#namespace = metadata?.namespace ?? "";
-    this.#uid = metadata?.uid ?? "";
-    this.#version = metadata?.resourceVersion ?? "";
+    if (metadata !== undefined && this.#asked.isResource) {
+      const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
+      const asked = this.#asked;
+      this.#reference = referenceText(asked, asked.namespace || namespace, asked.name || name, uid, resourceVersion);
+    }
     if (!this.wantsRequest) return;
     this.#request = this.#body(encode(message, object), "requestObject");
   }
@@ -178,25 +180,10 @@ export class Entry {
     const elapsed = this.#context.monotonic() - this.#startedMs;
     const reached = stage === "RequestReceived" ? received : timeText(this.#receivedMs + elapsed);
     return (
-      `${this.#opening}${stage}${this.#uri}${this.#acting}${this.#origin}${this.#reference()}` +
+      `${this.#opening}${stage}${this.#uri}${this.#acting}${this.#origin}${this.#reference}` +
       `${stage === "RequestReceived" ? "" : this.#status()}${this.#request}${this.#response}` +
       `,"requestReceivedTimestamp":"${received}","stageTimestamp":"${reached}"${this.#notes()}}`
     );
-  }
-
-  #reference(): string {
-    const { isResource, resource, group, version, subresource } = this.#asked;
-    if (!isResource) return "";
-    const fields =
-      field("resource", resource) +
-      field("namespace", this.#namespace) +
-      field("name", this.#name) +
-      field("uid", this.#uid) +
-      field("apiGroup", group) +
-      field("apiVersion", version) +
-      field("resourceVersion", this.#version) +
-      field("subresource", subresource);
-    return `,"objectRef":{${fields.slice(1)}}`;
   }
 
   #status(): string {
@@ -207,10 +194,17 @@ export class Entry {
   }
 
   #notes(): string {
-    const { annotations } = this;
-    if (annotations.size === 0) return "";
-    const keys = [...annotations.keys()].sort();
-    return `,"annotations":{${keys.map((key) => `${quote(key)}:${quote(annotations.get(key) ?? "")}`).join(",")}}`;
+    const { decision, reason } = this.#context.names;
+    if (this.annotations.size === 0) {
+      if (this.#reason === undefined) return "";
+      const decided = this.#decision === "" ? "" : `"${decision}":"${this.#decision}",`;
+      return `,"annotations":{${decided}"${reason}":${quote(this.#reason)}}`;
+    }
+    const all = new Map(this.annotations);
+    if (this.#decision !== "") all.set(decision, this.#decision);
+    if (this.#reason !== undefined) all.set(reason, this.#reason);
+    const keys = [...all.keys()].sort();
+    return `,"annotations":{${keys.map((key) => `${quote(key)}:${quote(all.get(key) ?? "")}`).join(",")}}`;
   }
 
   /** A body as a field; without tokens, and without managers where the policy says so. */
@@ -226,6 +220,21 @@ export class Entry {
     }
     return `,"${key}":${shown}`;
   }
+}
+
+/** What is asked for, as far as path and body say. */
+function referenceText(asked: Asked, namespace: string, name: string, uid: string, resourceVersion: string): string {
+  const { resource, group, version, subresource } = asked;
+  const fields =
+    field("resource", resource) +
+    field("namespace", namespace) +
+    field("name", name) +
+    field("uid", uid) +
+    field("apiGroup", group) +
+    field("apiVersion", version) +
+    field("resourceVersion", resourceVersion) +
+    field("subresource", subresource);
+  return `,"objectRef":{${fields.slice(1)}}`;
 }
 
 function field(key: string, value: string): string {
@@ -249,6 +258,11 @@ function userText(user: User): string {
   const text = `{${fields.slice(1)}}`;
   userTexts.set(user, text);
   return text;
+}
+
+function originText(sources: readonly string[], userAgent: string): string {
+  const from = sources.length === 0 ? "" : `,"sourceIPs":[${sources.map((source) => `"${source}"`).join(",")}]`;
+  return userAgent === "" ? from : `${from},"userAgent":${quote(shorten(userAgent))}`;
 }
 
 /** Characters of a user agent that are written (reference: 1024). */

@@ -21,11 +21,12 @@ import { createGzip } from "node:zlib";
 import type { Clock } from "../base/clock.ts";
 import type { AuditLogConfig } from "../config/auditflags.ts";
 import { limits } from "../config/limits.ts";
-import type { Destination } from "./destination.ts";
+import { type Destination, eventsOf, linesOf } from "./destination.ts";
 import { legacyLine } from "./legacy.ts";
 
 const dayMs = 86_400_000;
 const newFileMode = 0o600;
+const newline = 0x0a;
 
 /** What a log file is opened with. */
 export type LogFileConfig = Pick<
@@ -60,23 +61,24 @@ export class LogFile implements Destination {
     this.#tidy();
   }
 
-  write(events: readonly string[]): string | undefined {
-    const lines = this.#config.format === "json" ? events : events.map(legacyLine);
-    // What belongs together is written together, but no file grows beyond its bound for it.
-    let batch = "";
-    let size = 0;
-    for (const line of lines) {
-      const bytes = Buffer.byteLength(line) + 1;
-      if (this.#isFile && size > 0 && this.#size + size + bytes > this.#config.fileBytesMax) {
-        const fault = this.#append(batch);
-        if (fault !== undefined) return fault;
-        batch = "";
-        size = 0;
+  write(lines: string): string | undefined {
+    const text = this.#config.format === "json" ? lines : linesOf(eventsOf(lines).map(legacyLine));
+    const bytes = Buffer.from(text);
+    if (!this.#isFile || this.#size + bytes.length <= this.#config.fileBytesMax) return this.#append(bytes);
+    // What belongs together is written together, but no file grows beyond its bound for it and no line is cut.
+    for (let start = 0; start < bytes.length; ) {
+      let end = bytes.indexOf(newline, start) + 1;
+      for (let next = end; next > 0; next = bytes.indexOf(newline, end) + 1) {
+        if (this.#size + next - start > this.#config.fileBytesMax) break;
+        end = next;
       }
-      batch += `${line}\n`;
-      size += bytes;
+      const isFull = this.#size > 0 && this.#size + end - start > this.#config.fileBytesMax;
+      if (isFull && this.#rotate()) continue;
+      const fault = this.#append(bytes.subarray(start, end));
+      if (fault !== undefined) return fault;
+      start = end;
     }
-    return this.#append(batch);
+    return undefined;
   }
 
   hurry(): void {
@@ -92,10 +94,7 @@ export class LogFile implements Destination {
     await this.#tidying;
   }
 
-  #append(text: string): string | undefined {
-    const bytes = Buffer.from(text);
-    const isFull = this.#size > 0 && this.#size + bytes.length > this.#config.fileBytesMax;
-    if (this.#isFile && isFull) this.#rotate();
+  #append(bytes: Uint8Array): string | undefined {
     let written = 0;
     const untilMs = performance.now() + limits.auditStallMsMax;
     while (written < bytes.length) {
@@ -125,8 +124,8 @@ export class LogFile implements Destination {
     }
   }
 
-  /** Puts the file aside. Where that cannot be done the file goes on: no event is lost for it. */
-  #rotate(): void {
+  /** Puts the file aside. False: that cannot be done, and the file goes on; no event is lost for it. */
+  #rotate(): boolean {
     const { path } = this.#config;
     try {
       const { mode } = fstatSync(this.#fd);
@@ -143,9 +142,10 @@ export class LogFile implements Destination {
       this.#fd = fd;
       this.#size = 0;
     } catch {
-      return;
+      return false;
     }
     this.#tidy();
+    return true;
   }
 
   #asideName(): string {

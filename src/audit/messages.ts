@@ -1,8 +1,8 @@
 // What fronts and the thread that writes events tell each other, over one port per front.
 
-/** A front to the writer: the events of one turn, each one line of JSON, in order. */
+/** A front to the writer: the events of one turn in order, one line of JSON each, every line ended. */
 export interface ToWriter {
-  readonly events: readonly string[];
+  readonly lines: string;
 }
 
 /** The writer to a front, one per message, in order. */

@@ -27,8 +27,8 @@ export class Outlet {
   readonly #port: MessagePort;
   readonly #dropped: (events: number) => void;
   /** Gathered in this turn. */
-  #events: string[] = [];
-  #chars = 0;
+  #lines = "";
+  #events = 0;
   #waiting: ((stored: boolean) => void)[] = [];
   readonly #sent: Sent[] = [];
   /** Not written yet, those gathered included. */
@@ -47,16 +47,16 @@ export class Outlet {
   /** Takes an event; it leaves at the end of this turn. */
   put(event: string): void {
     if (this.pressure === "drops" && this.#full) return this.#dropped(1);
-    if (this.#events.length === 0) setImmediate(() => this.flush());
-    this.#events.push(event);
-    this.#chars += event.length;
+    if (this.#events === 0) setImmediate(() => this.flush());
+    this.#lines += `${event}\n`;
+    this.#events += 1;
     this.#openEvents += 1;
     this.#openChars += event.length;
   }
 
   /** Waits for what put() took before; false: it could not be stored. */
   stored(): Promise<boolean> {
-    assert(this.#events.length > 0, "There is nothing to wait for");
+    assert(this.#events > 0, "There is nothing to wait for");
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
@@ -80,11 +80,13 @@ export class Outlet {
 
   /** Sends what was gathered. */
   flush(): void {
-    if (this.#events.length === 0) return;
-    const message: ToWriter = { events: this.#events };
-    this.#sent.push({ events: this.#events.length, chars: this.#chars, waiting: this.#waiting });
-    this.#events = [];
-    this.#chars = 0;
+    if (this.#events === 0) return;
+    const message: ToWriter = { lines: this.#lines };
+    // A line is an event and its end.
+    const chars = this.#lines.length - this.#events;
+    this.#sent.push({ events: this.#events, chars, waiting: this.#waiting });
+    this.#lines = "";
+    this.#events = 0;
     this.#waiting = [];
     this.#port.postMessage(message);
   }
@@ -93,6 +95,11 @@ export class Outlet {
   close(): void {
     this.flush();
     this.#port.unref();
+  }
+
+  /** Events that are not written yet. */
+  get unwritten(): number {
+    return this.#openEvents;
   }
 
   get #full(): boolean {

@@ -2,17 +2,16 @@
 import { isIP } from "node:net";
 
 /** Addresses in the order: X-Forwarded-For, X-Real-Ip, the peer. All but the last are the client's own words. */
-export function sourcesOf(header: (name: string) => string | undefined, remote: string): string[] {
+export function sourcesOf(forwarded: string | undefined, realIp: string | undefined, remote: string): string[] {
   const found: string[] = [];
-  const forwarded = header("x-forwarded-for");
   if (forwarded !== undefined) {
     for (const part of forwarded.split(",")) {
       const address = part.trim();
       if (isIP(address) !== 0) found.push(canonical(address));
     }
   }
-  const real = header("x-real-ip")?.trim() ?? "";
-  if (isIP(real) !== 0 && !found.includes(canonical(real))) found.push(canonical(real));
+  const real = realIp?.trim() ?? "";
+  if (real !== "" && isIP(real) !== 0 && !found.includes(canonical(real))) found.push(canonical(real));
   const peer = canonical(remote);
   if (isIP(peer) !== 0 && found.at(-1) !== peer) found.push(peer);
   return found;

@@ -25,8 +25,8 @@ export class Webhook implements Destination {
     this.#backoffMs = backoffMs;
   }
 
-  async write(events: readonly string[]): Promise<string | undefined> {
-    const body = `${this.#head}${events.join(",")}]}`;
+  async write(lines: string): Promise<string | undefined> {
+    const body = `${this.#head}${lines.slice(0, -1).replaceAll("\n", ",")}]}`;
     let waitMs = this.#backoffMs;
     for (let tries = 1; ; tries += 1) {
       const timeoutMs = this.#hurries ? limits.auditEndMsMax : limits.auditPostMsMax;

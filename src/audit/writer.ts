@@ -14,10 +14,10 @@ export class EventWriter {
 
   /** Takes events from a front from now on. */
   connect(port: MessagePort): void {
-    port.on("message", ({ events }: ToWriter) => {
+    port.on("message", ({ lines }: ToWriter) => {
       const tell = (stored: boolean): void => port.postMessage({ stored } satisfies FromWriter);
-      const done = this.#deliveries.map((delivery) => delivery.take(events));
-      // Backends that make requests wait always answer later, and in order; the others always at once.
+      const done = this.#deliveries.map((delivery) => delivery.take(lines));
+      // Each backend answers in order: at once, unless a message before is still waiting there.
       if (done.some((outcome) => outcome instanceof Promise)) {
         void Promise.all(done).then((outcomes) => tell(outcomes.every(Boolean)));
       } else tell(true);

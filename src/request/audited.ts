@@ -3,7 +3,7 @@
 import { refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Auditor } from "../audit/auditor.ts";
-import type { Incoming } from "../audit/entry.ts";
+import type { Entry } from "../audit/entry.ts";
 import type { Book } from "./book.ts";
 import type { Route } from "./info.ts";
 import { first, parseQuery } from "./query.ts";
@@ -13,32 +13,31 @@ import type { Exchange } from "./transport.ts";
 const unrecorded = refuse("InternalError", "Internal error occurred: failed to store audit event");
 
 /** Writes the arrival of a request. A Status: it could not be written, and the request must not run. */
-export async function auditArrival(
+export function auditArrival(
   auditor: Auditor,
   { asked }: Route,
   reply: Reply,
   book: Book,
   user: User,
-): Promise<Status | undefined> {
-  const entry = auditor.begin(incoming(reply.exchange, book), { ...asked, user }, book.startedMs);
+): Status | undefined | Promise<Status | undefined> {
+  const entry = auditor.begin(reply.exchange, { ...asked, user }, book.id, book.startedMs);
   if (entry === undefined) return undefined;
   const waits = auditor.arrived(entry);
-  if (waits !== undefined && !(await waits)) return unrecorded;
+  if (waits !== undefined) return waits.then((stored) => (stored ? follow(entry, reply, book) : unrecorded));
+  return follow(entry, reply, book);
+}
+
+/** From here on everything that becomes known of the request is told to its entry. */
+function follow(entry: Entry, reply: Reply, book: Book): undefined {
   book.audit = entry;
   reply.audit = entry;
-  return undefined;
 }
 
 /** Writes that somebody's credentials were wrong: one event, of the answer that is about to leave. */
 export function auditStranger(auditor: Auditor, { asked }: Route, { exchange }: Reply, book: Book): void {
-  const entry = auditor.begin(incoming(exchange, book), { ...asked, user: undefined }, book.startedMs);
+  const entry = auditor.begin(exchange, { ...asked, user: undefined }, book.id, book.startedMs);
   entry?.ends(401, "", attempted(exchange), "");
   entry?.reached("ResponseStarted");
-}
-
-function incoming(exchange: Exchange, { id }: Book): Incoming {
-  const { path, query, remote } = exchange;
-  return { id, path, query, remote, header: (name) => exchange.header(name) };
 }
 
 /** The ways somebody tried, none of the values (reference: getAuthMethods). */

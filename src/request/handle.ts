@@ -84,7 +84,8 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
     return sendStatus(reply, unauthorized);
   }
   book.user = requester.name;
-  const unrecorded = server.audit && (await auditArrival(server.audit, route, reply, book, requester));
+  const arrival = server.audit && auditArrival(server.audit, route, reply, book, requester);
+  const unrecorded = arrival instanceof Promise ? await arrival : arrival;
   if (unrecorded !== undefined) return sendStatus(reply, unrecorded);
   const acting = stages.impersonate(reply.exchange.headers, requester);
   const user = acting instanceof Promise ? await acting : acting;

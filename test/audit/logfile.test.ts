@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import t, { type Test } from "tap";
+import { linesOf as lines } from "../../src/audit/destination.ts";
 import { LogFile, type LogFileConfig } from "../../src/audit/logfile.ts";
 
 const start = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -26,18 +27,22 @@ t.test("write() puts a full file aside and never cuts a line", (t) => {
   const { path, names, clock } = place(t);
   const log = new LogFile(config(path), clock);
   t.teardown(() => log.close());
-  t.equal(log.write(['{"a":1}', '{"b":22}']), undefined);
+  t.equal(log.write(lines(['{"a":1}', '{"b":22}'])), undefined);
   t.equal(statSync(path).mode & 0o777, 0o600, "only the owner reads it");
-  t.equal(log.write(['{"c":333}']), undefined);
+  t.equal(log.write(lines(['{"c":333}'])), undefined);
   t.same(names(), ["audit-2026-01-02T03-04-05.678.log", "audit.log"]);
   t.equal(readFileSync(join(path, "..", names()[0] ?? ""), "utf8"), '{"a":1}\n{"b":22}\n');
   t.equal(readFileSync(path, "utf8"), '{"c":333}\n');
   const many = Array.from({ length: 10 }, (_, index) => `{"many":${index}}`);
-  t.equal(log.write(many), undefined);
+  t.equal(log.write(lines(many)), undefined);
   const all = names().map((name) => readFileSync(join(path, "..", name), "utf8"));
   for (const text of all) t.ok(Buffer.byteLength(text) <= 25, "no file is larger than its bound");
   t.equal(all.join("").match(/many/g)?.length, 10, "nothing is lost");
-  t.equal(log.write([`{"long":"${"x".repeat(100)}"}`]), undefined, "a line longer than a file has one for itself");
+  t.equal(
+    log.write(lines([`{"long":"${"x".repeat(100)}"}`])),
+    undefined,
+    "a line longer than a file has one for itself",
+  );
   t.equal(readFileSync(path, "utf8").length, 112);
   t.end();
 });
@@ -47,9 +52,9 @@ t.test("LogFile goes on where the file ends", (t) => {
   writeFileSync(path, '{"old":true}\n');
   const log = new LogFile(config(path), clock);
   t.teardown(() => log.close());
-  log.write(['{"n":1}']);
+  log.write(lines(['{"n":1}']));
   t.equal(readFileSync(path, "utf8"), '{"old":true}\n{"n":1}\n');
-  log.write(['{"n":2}']);
+  log.write(lines(['{"n":2}']));
   t.equal(names().length, 2);
   t.end();
 });
@@ -65,7 +70,7 @@ t.test("LogFile keeps so many files, so long, compressed", async (t) => {
   t.same(names(), ["audit-notes.log", "audit.log"], "what is too old goes, what has no time stays");
   const log = new LogFile(config(path, { backupsMax: 2, compress: true }), clock);
   t.teardown(() => log.close());
-  for (let index = 0; index < 5; index += 1) log.write([`{"number":${1_000_000 + index}}`]);
+  for (let index = 0; index < 5; index += 1) log.write(lines([`{"number":${1_000_000 + index}}`]));
   await log.tidied();
   const packed = names().filter((name) => name.endsWith(".gz"));
   t.equal(packed.length, 2);
@@ -77,8 +82,8 @@ t.test("LogFile keeps so many files, so long, compressed", async (t) => {
 t.test("write() says what the system says, and half a line does not stay", (t) => {
   const log = new LogFile(config("/dev/full"), { now: () => start, monotonic: () => 0 });
   t.teardown(() => log.close());
-  t.match(log.write(['{"a":1}']), /ENOSPC/);
-  t.match(log.write(['{"a":1}']), /ENOSPC/, "also the second time");
+  t.match(log.write(lines(['{"a":1}'])), /ENOSPC/);
+  t.match(log.write(lines(['{"a":1}'])), /ENOSPC/, "also the second time");
   t.end();
 });
 
@@ -86,9 +91,9 @@ t.test("a file somebody else took away is begun anew", (t) => {
   const { path, names, clock } = place(t);
   const log = new LogFile(config(path), clock);
   t.teardown(() => log.close());
-  log.write(['{"number":1000000}']);
+  log.write(lines(['{"number":1000000}']));
   rmSync(path);
-  t.equal(log.write(['{"number":1000001}']), undefined);
+  t.equal(log.write(lines(['{"number":1000001}'])), undefined);
   t.same(names(), ["audit.log"]);
   t.equal(readFileSync(path, "utf8"), '{"number":1000001}\n');
   t.end();
@@ -111,16 +116,18 @@ t.test("write() in the legacy format is a line of text", (t) => {
     responseStatus: { code: 200 },
     requestReceivedTimestamp: "2026-01-02T03:04:05.000006Z",
   };
-  log.write([
-    JSON.stringify(event),
-    JSON.stringify({
-      ...event,
-      user: {},
-      impersonatedUser: undefined,
-      objectRef: undefined,
-      responseStatus: undefined,
-    }),
-  ]);
+  log.write(
+    lines([
+      JSON.stringify(event),
+      JSON.stringify({
+        ...event,
+        user: {},
+        impersonatedUser: undefined,
+        objectRef: undefined,
+        responseStatus: undefined,
+      }),
+    ]),
+  );
   const head = '2026-01-02T03:04:05.000006Z AUDIT: id="id-1" stage="ResponseComplete" ip="10.0.0.1" method="list"';
   const tail = 'user-agent="curl" namespace="default" uri="/api/v1/namespaces/default/pods?x=\\"" response="200"';
   t.same(readFileSync(path, "utf8").split("\n"), [

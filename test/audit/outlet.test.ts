@@ -9,9 +9,9 @@ import { until } from "../support/inprocess.ts";
 /** An outlet whose writer answers when the test says so. */
 function open(t: Test, pressure: Pressure) {
   const { port1, port2 } = new MessageChannel();
-  const messages: (readonly string[])[] = [];
+  const messages: string[] = [];
   let dropped = 0;
-  port2.on("message", ({ events }: ToWriter) => void messages.push(events));
+  port2.on("message", ({ lines }: ToWriter) => void messages.push(lines));
   const outlet = new Outlet(port1, pressure, (events) => {
     dropped += events;
   });
@@ -30,7 +30,7 @@ t.test("events of a turn are one message, in order", async (t) => {
   t.ok(await until(() => messages.length === 1));
   outlet.put("3");
   t.ok(await until(() => messages.length === 2));
-  t.same(messages, [["1", "2"], ["3"]]);
+  t.same(messages, ["1\n2\n", "3\n"]);
   outlet.put("4");
   outlet.close();
   t.ok(await until(() => messages.length === 3), "close() sends the rest");
