@@ -141,6 +141,7 @@ function sendNegotiated(reply: Reply, types: MediaTypes, accept: string | undefi
 /** `/`: the paths this server answers. */
 function pathList(server: Server): string {
   const paths = [
+    "/.well-known/openid-configuration",
     "/api",
     "/apis",
     "/healthz",
@@ -148,6 +149,7 @@ function pathList(server: Server): string {
     "/metrics",
     "/openapi/v2",
     "/openapi/v3",
+    "/openid/v1/jwks",
     "/readyz",
     "/version",
   ];

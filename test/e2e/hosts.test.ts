@@ -63,7 +63,7 @@ async function starts(
   await eventually(() => base() !== undefined || isOver, 90_000);
   t.match(out, runtime, `says in a line what it runs on: ${out}${errors}`);
   t.equal(out.match(/^runtime: /gm)?.length, 1, "in one line");
-  t.equal(await answers(base() ?? "https://127.0.0.1:1"), 401, "serves");
+  t.equal(await answers(base() ?? "https://127.0.0.1:1"), 200, "serves");
   child.kill("SIGTERM");
   const code = await ended;
   // npm passes the signal on, waits, and then ends by it itself.
