@@ -1,5 +1,6 @@
 // Auditing as the request path sees it: asked once per request whether anything is to be written of it.
 import type { Identity } from "../api/identity.ts";
+import type { User } from "../api/user.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import { Entry, type EntryContext, type Incoming } from "./entry.ts";
@@ -52,11 +53,11 @@ export class Auditor {
     };
   }
 
-  /** What is to be written of a request; undefined: nothing. `id`: the Audit-ID; `startedMs`: on the monotonic clock. */
-  begin(request: Incoming, asked: Asked, id: string, startedMs: number): Entry | undefined {
-    const coverage = this.#policy.coverage(asked);
+  /** What is to be written of a request; undefined: nothing. Without a user its credentials were wrong. */
+  begin(request: Incoming, asked: Asked, user: User | undefined): Entry | undefined {
+    const coverage = this.#policy.coverage(asked, user);
     this.#levels.add(coverage?.level ?? "None");
-    return coverage && new Entry(this.#context, coverage, asked, request, id, startedMs);
+    return coverage && new Entry(this.#context, coverage, request, asked, user);
   }
 
   /** Writes the arrival of a request. Undefined: it may go on at once; false: it must not go on. */

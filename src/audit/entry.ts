@@ -16,6 +16,15 @@ import { sourcesOf } from "./sources.ts";
 
 /** The parts of a request an event tells of. */
 export interface Incoming {
+  readonly exchange: IncomingExchange;
+  /** The Audit-ID. */
+  readonly id: string;
+  /** On the monotonic clock. */
+  readonly startedMs: number;
+}
+
+/** The part of an exchange that is looked at. */
+export interface IncomingExchange {
   /** Raw, as it was sent. */
   readonly path: string;
   readonly query: string;
@@ -75,14 +84,12 @@ export class Entry {
   #request = "";
   #response = "";
 
-  /** `id`: the Audit-ID; `startedMs`: on the monotonic clock. */
   constructor(
     context: EntryContext,
     coverage: Coverage,
+    { exchange, id, startedMs }: Incoming,
     asked: Asked,
-    request: Incoming,
-    id: string,
-    startedMs: number,
+    user: User | undefined,
   ) {
     this.#context = context;
     this.coverage = coverage;
@@ -94,11 +101,12 @@ export class Entry {
     if (asked.isResource) this.#reference = referenceText(asked, asked.namespace, asked.name, "", "");
     const { apiVersion } = context.names;
     this.#opening = `{"kind":"Event","apiVersion":"${apiVersion}","level":"${coverage.level}","auditID":${quote(id)},"stage":"`;
-    const uri = request.query === "" ? request.path : `${request.path}?${redactQuery(request.query)}`;
-    const user = asked.user === undefined ? "{}" : userText(asked.user);
-    this.#uri = `","requestURI":${quote(uri)},"verb":${quote(asked.verb)},"user":${user}`;
-    const sources = sourcesOf(request.header("x-forwarded-for"), request.header("x-real-ip"), request.remote);
-    this.#origin = originText(sources, request.header("user-agent") ?? "");
+    const { path, query, remote } = exchange;
+    const uri = query === "" ? path : `${path}?${redactQuery(query)}`;
+    const who = user === undefined ? "{}" : userText(user);
+    this.#uri = `","requestURI":${quote(uri)},"verb":${quote(asked.verb)},"user":${who}`;
+    const sources = sourcesOf(exchange.header("x-forwarded-for"), exchange.header("x-real-ip"), remote);
+    this.#origin = originText(sources, exchange.header("user-agent") ?? "");
   }
 
   /** Somebody else is acted for. */

@@ -1,6 +1,5 @@
 // The words of auditing: levels, stages, and what the policy says about one request. Names and meanings are those of
 // audit.k8s.io/v1.
-import type { User } from "../api/user.ts";
 import type { Attributes } from "../authz/authorizer.ts";
 
 /** How much of a request is written, in rising order. */
@@ -22,8 +21,8 @@ export interface Coverage {
   readonly omitManagedFields: boolean;
 }
 
-/** What a request asks for, as authorization is asked; nobody: its credentials were wrong. */
-export type Asked = Omit<Attributes, "user"> & { readonly user: User | undefined };
+/** What a request asks for, as authorization is asked. */
+export type Asked = Omit<Attributes, "user">;
 
 /** Group and version of events and policies, in canonical spelling. */
 export const auditVersion = "audit.k8s.io/v1";

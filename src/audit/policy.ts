@@ -2,6 +2,7 @@
 // the server starts; what is wrong with a file is told in one line (reference: audit policy checker and validation).
 import { type FieldError, forbiddenField, invalid, notSupported, required } from "../api/fielderror.ts";
 import type { Identity } from "../api/identity.ts";
+import type { User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
 import { Fault } from "../codec/json.ts";
 import { parseYaml } from "../codec/yaml.ts";
@@ -36,15 +37,14 @@ export class Policy {
     this.#rules = rules;
   }
 
-  /** How much is written of a request; undefined: nothing. */
-  coverage(asked: Asked): Coverage | undefined {
-    for (const rule of this.#rules) if (matches(rule, asked)) return rule.coverage;
+  /** How much is written of a request; undefined: nothing. Without a user its credentials were wrong. */
+  coverage(asked: Asked, user: User | undefined): Coverage | undefined {
+    for (const rule of this.#rules) if (matches(rule, asked, user)) return rule.coverage;
     return undefined;
   }
 }
 
-function matches(rule: Rule, asked: Asked): boolean {
-  const { user } = asked;
+function matches(rule: Rule, asked: Asked, user: User | undefined): boolean {
   if (rule.users.size > 0 && (user === undefined || !rule.users.has(user.name))) return false;
   if (rule.groups.size > 0 && !(user?.groups.some((group) => rule.groups.has(group)) ?? false)) return false;
   if (rule.verbs.size > 0 && !rule.verbs.has(asked.verb)) return false;

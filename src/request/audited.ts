@@ -20,7 +20,7 @@ export function auditArrival(
   book: Book,
   user: User,
 ): Status | undefined | Promise<Status | undefined> {
-  const entry = auditor.begin(reply.exchange, { ...asked, user }, book.id, book.startedMs);
+  const entry = auditor.begin({ exchange: reply.exchange, id: book.id, startedMs: book.startedMs }, asked, user);
   if (entry === undefined) return undefined;
   const waits = auditor.arrived(entry);
   if (waits !== undefined) return waits.then((stored) => (stored ? follow(entry, reply, book) : unrecorded));
@@ -35,7 +35,7 @@ function follow(entry: Entry, reply: Reply, book: Book): undefined {
 
 /** Writes that somebody's credentials were wrong: one event, of the answer that is about to leave. */
 export function auditStranger(auditor: Auditor, { asked }: Route, { exchange }: Reply, book: Book): void {
-  const entry = auditor.begin(exchange, { ...asked, user: undefined }, book.id, book.startedMs);
+  const entry = auditor.begin({ exchange, id: book.id, startedMs: book.startedMs }, asked, undefined);
   entry?.ends(401, "", attempted(exchange), "");
   entry?.reached("ResponseStarted");
 }
