@@ -84,8 +84,10 @@ function ask(
 }
 
 /** Keeps what a decision says; true when it decides. */
-function note({ verdict, reason, error }: Decision, reasons: string[], errors: string[]): boolean {
-  if (verdict !== "none") return true;
+function note(decision: Decision, reasons: string[], errors: string[]): boolean {
+  // The reason of an allowance is not looked at: it may be put in words only then.
+  if (decision.verdict !== "none") return true;
+  const { reason, error } = decision;
   if (reason !== "") reasons.push(reason);
   if (error !== undefined) errors.push(error);
   return false;

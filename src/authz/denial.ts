@@ -45,8 +45,9 @@ export async function refusalOf(
   const answer = authorizer.authorize(attributes);
   const decision = answer instanceof Promise ? await answer : answer;
   told?.(decision);
+  // The reason of an allowance is put in words when it is read: not here.
+  if (decision.verdict === "allow") return undefined;
   const { verdict, reason, error } = decision;
-  if (verdict === "allow") return undefined;
   // Nobody decided because somebody could not (reference: an internal error, too).
   if (verdict === "none" && error !== undefined) return refuse("InternalError", `Internal error occurred: ${error}`);
   return denial(attributes, reason);

@@ -1,6 +1,7 @@
 // Acting as somebody else: the Impersonate headers of a request, each permission asked separately, and the user that
 // comes of it. Rules as the document's section Impersonation and the reference's filter; who asks for groups, a uid or
-// extra values without a user is refused, never half obeyed.
+// extra values without a user is refused, never half obeyed, and so is who names nobody: the uws front's parser drops
+// characters beyond ASCII from the ends of a value, and a request must not run as whoever sent it for that.
 import type { Identity } from "../api/identity.ts";
 import { badRequest, isStatus, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
@@ -17,6 +18,7 @@ export type Impersonate = (headers: Headers, user: User) => User | Promise<User 
 const prefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";
 const accountPrefix = "system:serviceaccount:";
+const plainHeaders = new Set(["impersonate-user", "impersonate-group", "impersonate-uid"]);
 const anonymous = "system:anonymous";
 const authenticated = "system:authenticated";
 const unauthenticated = "system:unauthenticated";
@@ -45,9 +47,11 @@ export function createImpersonation(identity: Identity, authorizer: Authorizer):
 /** Undefined: the headers ask for nothing. */
 function readWish(headers: Headers): Wish | Status | undefined {
   const valuesOf = (name: string): string[] => headers.filter(([key]) => key === name).map(([, value]) => value);
-  const name = valuesOf("impersonate-user")[0] ?? "";
-  const uid = valuesOf("impersonate-uid")[0] ?? "";
+  const [name = ""] = valuesOf("impersonate-user");
+  const [uid = ""] = valuesOf("impersonate-uid");
   const groups = valuesOf("impersonate-group");
+  const empty = headers.find(([key, value]) => value === "" && plainHeaders.has(key))?.[0];
+  if (empty !== undefined) return badRequest(`the header ${empty} must not be empty`);
   const extra = headers
     .filter(([key]) => key.startsWith(extraPrefix))
     .map(([key, value]) => [unescapeKey(key.slice(extraPrefix.length)), value] as const);

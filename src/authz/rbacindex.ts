@@ -46,6 +46,11 @@ export class RbacIndex {
     );
   }
 
+  /** Namespaces (and the cluster) that have bindings: for tests. */
+  get scopeCount(): number {
+    return this.#scopes.size;
+  }
+
   /**
    * Takes in every change acknowledged before the call. Bindings first: a binding that is seen was written after its
    * role, so its role is seen, too.
@@ -97,7 +102,7 @@ export class RbacIndex {
       if (list.get(subject)?.remove((grant) => keyOf(grant) === key) === true) list.delete(subject);
     }
     this.#places.delete(key);
-    if (binding === undefined) return;
+    if (binding === undefined) return this.#forget(namespace);
     const scope = this.#scopeOf(namespace);
     const places: Place[] = [];
     for (const subject of binding.subjects ?? []) {
@@ -110,6 +115,12 @@ export class RbacIndex {
       places.push(place);
     }
     this.#places.set(key, places);
+  }
+
+  /** Namespaces come and go: one without bindings leaves nothing behind. */
+  #forget(namespace: string): void {
+    const scope = this.#scopes.get(namespace);
+    if (scope?.users.size === 0 && scope.groups.size === 0) this.#scopes.delete(namespace);
   }
 
   #scopeOf(namespace: string): Scope {

@@ -251,7 +251,8 @@ function refuse(socket: Socket, code: number, message: string): void {
 /** Pairs of the raw header list, names in lower case. */
 function readHeaders(raw: readonly string[]): Headers {
   const headers: (readonly [string, string])[] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([(raw[i] as string).toLowerCase(), raw[i + 1] as string]);
+  for (let i = 0; i + 1 < raw.length; i += 2)
+    headers.push([(raw[i] as string).toLowerCase(), readValue(raw[i + 1] as string)]);
   return headers;
 }
 
@@ -265,6 +266,13 @@ function splitTarget(target: string): { path: string; query: string } {
 }
 
 const ascii = /^[\x20-\x7e]*$/;
+
+const beyondAscii = /[\x80-\xff]/;
+
+/** Node reads header values as latin1; what clients write beyond ASCII is UTF-8, as the reference takes it. */
+function readValue(value: string): string {
+  return beyondAscii.test(value) ? Buffer.from(value, "latin1").toString("utf8") : value;
+}
 
 /** Node writes header values as latin1: characters beyond ASCII are sent as their UTF-8 bytes. */
 function wireValue(value: string): string {

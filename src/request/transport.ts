@@ -32,7 +32,7 @@ export interface Exchange {
   readonly remote: string;
   /** First value of a header (name in lower case), undefined when absent. */
   header(name: string): string | undefined;
-  /** Every header in order, duplicates kept, names in lower case. */
+  /** Every header in order, duplicates kept, names in lower case, values read as UTF-8. */
   readonly headers: Headers;
   /** The certificates the client presented, not verified; undefined for none, and on fronts that ask for none. */
   readonly peer: PeerCertificates | undefined;

@@ -1,6 +1,7 @@
 import t, { type Test } from "tap";
 import type { Attributes, Decision } from "../../src/authz/authorizer.ts";
 import { Rbac } from "../../src/authz/rbac.ts";
+import { RbacIndex } from "../../src/authz/rbacindex.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const api = "/apis/rbac.authorization.k8s.io/v1";
@@ -139,4 +140,27 @@ t.test("rulesFor() collects each binding's rules once", async (t) => {
   t.strictSame(held.errors, [`role.${apiGroup} "none" not found`]);
   t.strictSame(rbac.rulesFor(somebody("ann devs"), "").errors, []);
   t.strictSame(rbac.rulesFor(somebody("eve"), "default").rules, []);
+});
+
+t.test("namespaces without bindings leave nothing in the index", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  const index = new RbacIndex(server.objects);
+  const bob = { kind: "User", name: "bob", apiGroup };
+  for (const namespace of ["default", "kube-system"]) {
+    await write(
+      t,
+      server,
+      `namespaces/${namespace}/rolebindings`,
+      "b",
+      to("Role", "r", bob, { ...bob, kind: "Group" }),
+    );
+  }
+  index.refresh();
+  t.equal(index.scopeCount, 2);
+  await write(t, server, "namespaces/default/rolebindings", "b", to("Role", "r"));
+  await server.call("DELETE", `${api}/namespaces/default/rolebindings/b`);
+  await server.call("DELETE", `${api}/namespaces/kube-system/rolebindings/b`);
+  index.refresh();
+  t.equal(index.scopeCount, 0);
 });

@@ -38,6 +38,11 @@ for (const front of fronts) {
 }
 
 async function requests(t: Test, stand: Stand): Promise<void> {
+  const named = await stand.ask(get("/describe", "X-Name: jos\xc3\xa9 \xff smith\r\n"), (w) =>
+    w.received.endsWith("}"),
+  );
+  const text = Buffer.from(bodyOf(named.received), "latin1").toString();
+  t.match(text, '["x-name","jos\u00e9 \ufffd smith"]', "values are read as UTF-8");
   const head = get("/describe?a=b%20c&d", "X-Twice: 1\r\nX-Twice:  2 \r\n");
   const wire = await stand.ask(head, (w) => w.received.endsWith("}"));
   const seen = JSON.parse(bodyOf(wire.received)) as {
