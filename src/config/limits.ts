@@ -195,6 +195,8 @@ export const limits = {
   holdMsMax: 60_000,
   /** Objects every namespace has, written at once: one front's share of a group commit. */
   companionWritesMax: 16,
+  /** Namespaces looked at per turn for such an object: about two milliseconds of a front. */
+  companionsPerTurn: 50,
   /** When such an object that could not be written is tried again, in milliseconds. */
   companionRetryMs: 1_000,
   /** Bootstrap tokens are looked at again after this at the latest: a day, in milliseconds. */

@@ -6,6 +6,7 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
+import { nextTurn } from "../base/turn.ts";
 import { compileSelector } from "../cache/select.ts";
 import { type LogView, recordTypes } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
@@ -148,10 +149,13 @@ export class CompanionController {
   }
 
   async #settle(): Promise<void> {
+    let looked = 0;
     const work = async (): Promise<void> => {
       for (const namespace of this.#due) {
         if (this.#stopped) return;
         this.#due.delete(namespace);
+        // Most of them are found as they should be, at a start, without waiting for anything.
+        if (++looked % limits.companionsPerTurn === 0) await nextTurn();
         await this.#ensure(namespace);
       }
     };

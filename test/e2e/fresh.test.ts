@@ -1,0 +1,38 @@
+// A server nobody has done anything to takes the first pod, in an old namespace and in one made a moment before, and
+// what its pods will ask for is there.
+import t from "tap";
+import { eventually, startServer } from "../support/server.ts";
+
+t.test("a fresh server takes pods at once, with token, authority and account", { timeout: 120_000 }, async (t) => {
+  const server = await startServer(["--identity=kubernetes", "--front-workers=2", "--controllers=*"]);
+  t.teardown(() => server.stop());
+  const pod = { metadata: { generateName: "web-" }, spec: { containers: [{ name: "web", image: "nginx" }] } };
+  for (const namespace of ["default", "one", "two", "three"]) {
+    if (namespace !== "default") await server.call("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
+    const { code, json } = await server.call("POST", `/api/v1/namespaces/${namespace}/pods`, pod);
+    t.equal(code, 201, namespace);
+    t.equal(json.spec.serviceAccountName, "default");
+    t.match(json.spec.volumes[0].name, /^kube-api-access-/);
+  }
+  const secrets = "/api/v1/namespaces/two/secrets";
+  const configMap = "/api/v1/namespaces/two/configmaps/kube-root-ca.crt";
+  t.ok(await eventually(async () => (await server.call("GET", configMap)).code === 200));
+  t.equal((await server.call("GET", configMap)).json.data["ca.crt"], server.ca);
+  const annotations = { "kubernetes.io/service-account.name": "default" };
+  const secret = { metadata: { name: "s", annotations }, type: "kubernetes.io/service-account-token" };
+  t.equal((await server.call("POST", secrets, secret)).code, 201);
+  const read = async () => (await server.call("GET", `${secrets}/s`)).json;
+  t.ok(await eventually(async () => (await read()).data?.token !== undefined));
+  const filled = await read();
+  const authorization = `Bearer ${Buffer.from(filled.data.token, "base64")}`;
+  const review = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SelfSubjectAccessReview",
+    spec: { nonResourceAttributes: { path: "/api", verb: "get" } },
+  };
+  const asked = await server.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, {
+    authorization,
+  });
+  t.equal(asked.code, 201, asked.text);
+  t.equal(asked.json.status.allowed, true);
+});
