@@ -83,6 +83,13 @@ t.test("what the operator has to mend is one line and exit code 1", async (t) =>
     ],
     [["--tls-cert-file", badTokens, "--tls-private-key-file", badTokens], /^cannot read --tls-cert-file /],
     [["--tls-cert-file=/none"], /belong together$/],
+    [["--client-ca-file=/none"], /^cannot read --client-ca-file \/none: no such file or directory$/],
+    [["--client-ca-file", badTokens], /: it holds no certificate$/],
+    [["--client-ca-file=/none", "--front=uws"], /^cannot read|needs --front=node$/],
+    [["--service-account-key-file", badTokens], /: it holds no RSA or ECDSA key$/],
+    [["--service-account-signing-key-file", badTokens], /: it holds no private key that can be read$/],
+    [["--authentication-token-webhook-config-file", badTokens], /^--authentication-token-webhook-config-file /],
+    [["--tls-sni-cert-key", `${badTokens},${badTokens}`], /holds no certificate: /],
     [["--data-dir", join(badTokens, "x")], /^cannot make the data directory .*: it is not a directory$/],
   ];
   for (const [args, line] of cases) {
@@ -111,6 +118,13 @@ t.test("--token-auth-file adds users", async (t) => {
   t.equal(await as("alice-token", "/api"), 200);
   t.equal(await as("alice-token", "/api/v1/namespaces"), 403, "nobody gave her a role");
   t.equal(await as("alice", "/api"), 401);
+});
+
+t.test("where everybody may do everything, nobody is let in without a name", async (t) => {
+  const server = await startServer(["--authorization-mode=AlwaysAllow"]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const without = await server.call("GET", "/api", undefined, { authorization: "" });
+  t.equal(without.code, 401);
 });
 
 t.test("authorization that cannot work ends the start with one line", async (t) => {

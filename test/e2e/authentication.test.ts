@@ -190,6 +190,45 @@ for (const front of ["uws", "node"]) {
   });
 }
 
+t.test("pipelined requests of many users are answered in order, each to its own", async (t) => {
+  const directory = scratch(t);
+  const server = await startServer(["--front=node", `--token-auth-file=${keep(directory, "tokens.csv", tokens)}`]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const account = "/api/v1/namespaces/default/serviceaccounts";
+  await server.call("POST", account, { metadata: { name: "robot" } });
+  const cast: [string, string][] = [
+    ["Authorization: Bearer alice-token\r\n", "alice"],
+    ["Authorization: Bearer bob-token\r\n", "bob"],
+    ["Authorization: Bearer wrong\r\n", "401"],
+    ["", "system:anonymous"],
+    [`Authorization: Bearer ${server.token}\r\nImpersonate-User: zoe\r\n`, "zoe"],
+  ];
+  const pick = random(11);
+  const port = Number(new URL(server.base).port);
+  const socket = connect({ host: "127.0.0.1", port, servername: "localhost", ca: server.ca });
+  t.teardown(() => socket.destroy());
+  let received = "";
+  socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
+  for (let round = 0; round < 40; round++) {
+    // A new token each round is verified off the thread, and its answer must not change places.
+    const fresh = await server.call("POST", `${account}/robot/token`, {});
+    const robot: [string, string] = [
+      `Authorization: Bearer ${fresh.json.status.token}\r\n`,
+      "system:serviceaccount:default:robot",
+    ];
+    const senders = Array.from({ length: 50 }, () => [...cast, robot][pick(cast.length + 1)] ?? robot);
+    received = "";
+    socket.write(senders.map(([head]) => `GET /api/v1/nodes HTTP/1.1\r\nHost: localhost\r\n${head}\r\n`).join(""));
+    const answers = (): string[] => received.split("HTTP/1.1 ").slice(1);
+    const whole = (text: string | undefined): boolean => text?.trimEnd().endsWith("}") === true;
+    t.ok(await eventually(() => answers().length === senders.length && whole(answers().at(-1))));
+    t.same(
+      answers().map((text) => /User \\"([^\\]+)\\"/.exec(text)?.[1] ?? text.slice(0, 3)),
+      senders.map(([, expected]) => expected),
+    );
+  }
+});
+
 t.test("no token is ever written down, however much is logged", async (t) => {
   const directory = scratch(t);
   const flags = ["-v=10", "--enable-bootstrap-token-auth"];
