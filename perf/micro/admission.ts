@@ -3,10 +3,12 @@
 // Run: node dist/perf/micro/admission.js [rounds]. One line of JSON per case, ns of CPU time per operation: median, least
 // and greatest. CPU time, because this machine is shared.
 import { Notes } from "../../src/admission/plugin.ts";
-import { mutate, validate } from "../../src/admission/table.ts";
+import { admissionPlugins, mutate, validate } from "../../src/admission/table.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { decodeStored } from "../../src/codec/stored.ts";
 import { applyDefaults } from "../../src/kinds/defaults.ts";
+import { admissionMeter } from "../../src/observe/admission.ts";
+import { Registry } from "../../src/observe/metrics.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
 import { podAccount, podBody } from "../corpus/pod.ts";
 
@@ -17,7 +19,17 @@ const server = await openInProcess("kubernetes", { admission: {} });
 const pods = server.scheme.find("", "v1", "pods");
 if (pods === undefined) throw new Error("Pods are served");
 const resource = pods;
-const { admission } = server.writers;
+const { server: front } = server;
+// As a front has them, counted and all.
+const admission = admissionPlugins(
+  { ...front, config: front.admission, commit: unused, create: unused },
+  admissionMeter(new Registry()),
+);
+
+function unused(): never {
+  throw new Error("Nothing is written");
+}
+
 for (const account of [podAccount, { metadata: { name: "default" } }]) {
   await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", account);
 }

@@ -2,7 +2,9 @@
 // object (after defaulting, before the kind's own rules) and each may refuse it (after validation).
 import type { Identity } from "../api/identity.ts";
 import type { Status } from "../api/status.ts";
+import type { Clock } from "../base/clock.ts";
 import type { AdmissionConfig } from "../config/config.ts";
+import type { AdmissionHalf, AdmissionMeter, PluginMeter } from "../observe/admission.ts";
 import { alwaysAdmit, alwaysDeny } from "./always.ts";
 import { alwaysPull } from "./alwayspull.ts";
 import { antiAffinity } from "./antiaffinity.ts";
@@ -106,10 +108,39 @@ export const defaultPluginNames: readonly string[] = entries.filter((e) => e.byD
 /** The plugins of a server, in the order they run. */
 export type Admission = readonly AdmissionPlugin[];
 
-/** Builds the plugins that `enabled` and `disabled` leave on. */
-export function admissionPlugins(environment: Omit<Environment, "settings">): Admission {
-  const { config } = environment;
-  return running(config).map(({ plugin, build }) => build({ ...environment, settings: config.settings.get(plugin) }));
+/** Builds the plugins that `enabled` and `disabled` leave on; `meter` counts what they take. */
+export function admissionPlugins(environment: Omit<Environment, "settings">, meter?: AdmissionMeter): Admission {
+  const { config, clock } = environment;
+  return running(config).map(({ plugin, build }) => {
+    const built = build({ ...environment, settings: config.settings.get(plugin) });
+    return meter === undefined ? built : timed(built, meter(plugin), clock);
+  });
+}
+
+/** A plugin whose calls are timed. */
+function timed(plugin: AdmissionPlugin, took: PluginMeter, clock: Clock): AdmissionPlugin {
+  const time = (
+    half: AdmissionHalf,
+    { operation }: Attributes,
+    ask: () => ReturnType<NonNullable<AdmissionPlugin["validate"]>>,
+  ): ReturnType<typeof ask> => {
+    const start = clock.monotonic();
+    const end = (status: Status | undefined): Status | undefined => {
+      took(half, operation, status !== undefined, (clock.monotonic() - start) / 1000);
+      return status;
+    };
+    const answer = ask();
+    return answer instanceof Promise ? answer.then(end) : end(answer);
+  };
+  return {
+    ...(plugin.mutate && {
+      mutate: (attributes, again) => time("admit", attributes, () => plugin.mutate?.(attributes, again)),
+    }),
+    ...(plugin.validate && {
+      validate: (attributes) => time("validate", attributes, () => plugin.validate?.(attributes)),
+    }),
+    ...(plugin.close && { close: () => plugin.close?.() }),
+  };
 }
 
 /** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */

@@ -17,6 +17,7 @@ import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { hasPolicy } from "../controllers/rbacpolicy.ts";
 import { parseRanges } from "../kinds/ranges.ts";
+import { admissionMeter } from "../observe/admission.ts";
 import { answerHealth, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
@@ -153,6 +154,7 @@ class OpenServer implements FrontServer {
       }),
       objects,
       admission: config.admission,
+      meter: admissionMeter(this.#registry),
       audit: this.#auditor(),
       ranges,
       serverAddress,

@@ -11,6 +11,7 @@ import type { Objects } from "../cache/objects.ts";
 import type { Views } from "../cache/view.ts";
 import type { AdmissionConfig } from "../config/config.ts";
 import type { ServiceRanges } from "../kinds/ranges.ts";
+import type { AdmissionMeter } from "../observe/admission.ts";
 import type { Observer } from "../observe/requests.ts";
 import type { StoreClient } from "../storage/client.ts";
 import type { Inflight } from "./inflight.ts";
@@ -47,6 +48,8 @@ export interface Server {
   /** Decoded objects for authentication, authorization and admission. */
   readonly objects: Objects;
   readonly admission: AdmissionConfig;
+  /** Counts what plugins take; left out: nobody does. */
+  readonly meter?: AdmissionMeter;
   /** Undefined: nothing is audited. */
   readonly audit?: Auditor | undefined;
   /** What services get addresses and ports from. */

@@ -51,7 +51,10 @@ export function writersOf(server: Server): Writers {
     const commit = committer(server);
     const create = creator(() => writersOf(server));
     checks = {
-      admission: admissionPlugins({ scheme, identity, objects, clock, authorizer, config, commit, create }),
+      admission: admissionPlugins(
+        { scheme, identity, objects, clock, authorizer, config, commit, create },
+        server.meter,
+      ),
       checkGrants: createGrantCheck(identity, authorizer, roles),
     };
     made.set(server, checks);
