@@ -148,6 +148,10 @@ function planListeners(config: Config, port: number, log: Logger): ListenerPlan[
   if (config.fanoutPort !== 0) {
     if (!uwsLoads())
       throw new BootFault(`--fanout-port needs the uws front, which Node ${process.version} cannot load`);
+    const { ciphers, minVersion, named } = config.tls;
+    if (ciphers !== "" || minVersion !== "TLSv1.2" || named.length > 0) {
+      log.warn({ port: config.fanoutPort }, "The fan-out port keeps the defaults of TLS, and has one certificate");
+    }
     listeners.push({ front: "uws", port: config.fanoutPort, fd: undefined, reusePort: true });
   }
   return listeners;

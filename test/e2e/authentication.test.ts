@@ -120,6 +120,9 @@ t.test("certificates, proxies and tokens on one port", async (t) => {
   const erin = agentOf(t, server, await client(others, [{ CN: ["erin"] }]));
   t.ok(await eventually(async () => (await whoIs(server, erin, {})) === "erin", 60_000), "new authorities");
   t.ok(await eventually(async () => (await whoIs(server, carol, {})) === "401", 60_000), "old ones are forgotten");
+  const map = "/api/v1/namespaces/orch-system/configmaps/extension-apiserver-authentication";
+  const current = async () => (await server.call("GET", map)).json.data["client-ca-file"] === others.cert;
+  t.ok(await eventually(current, 60_000), "and others are told");
 });
 
 t.test("serving certificates are replaced while the server runs, and chosen by name", async (t) => {
