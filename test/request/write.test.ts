@@ -202,10 +202,11 @@ scenario("updateObject() creates where the kind allows it", async (t, server) =>
 scenario("write() starts over when somebody else changed the object first", async (t, server) => {
   const { json } = await server.call("POST", maps, { metadata: { name: "a" }, data: { k: "v" } });
   /** Lets another write of the same object win just before the next commit. */
+  let other: Promise<unknown> = Promise.resolve();
   const race = (data: object): void => {
     server.store.before = () => {
       server.store.before = undefined;
-      void server.call("PATCH", `${maps}/a`, { data }, merge);
+      other = server.call("PATCH", `${maps}/a`, { data }, merge);
       return undefined;
     };
   };
@@ -226,6 +227,8 @@ scenario("write() starts over when somebody else changed the object first", asyn
   race({ late: "1" });
   const replaced = await server.call("PUT", `${maps}/a`, { metadata: { name: "a" }, data: { k: "v" } });
   t.equal(replaced.code, 200);
+  // Whichever of the two was first, both are over before the next one.
+  await other;
   lose();
   const { resourceVersion } = (await server.call("GET", `${maps}/a`)).json.metadata;
   const body = { metadata: { name: "a", resourceVersion }, data: { k: "v", x: "1" } };
