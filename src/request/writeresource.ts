@@ -155,9 +155,10 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
 }
 
 /** What came of a write, with what is to be said about the fields that were sent. */
-function warned({ fields }: WriteRequest, done: Written | Status): Written | Status {
-  if (fields === undefined || isStatus(done) || fields.warnings.length === 0) return done;
-  return { ...done, warnings: [...fields.warnings, ...done.warnings] };
+function warned({ fields, heard }: WriteRequest, done: Written | Status): Written | Status {
+  // They go before what plugins say, and to the client of a refused write as well.
+  if (fields !== undefined && fields.warnings.length > 0) heard?.unshift(...fields.warnings);
+  return done;
 }
 
 async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Status> {

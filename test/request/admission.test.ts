@@ -327,6 +327,10 @@ t.test("a refusal of either half stops every write and carries the warnings", as
       t.ok(warnings.includes('299 - "mutate was here"'), `${half} ${method} ${path}: ${warnings}`);
     }
   }
+  const odd = { metadata: { name: "odd" }, datum: {} };
+  const { headers } = await server.call("POST", `${maps}?fieldValidation=Warn`, odd);
+  const warnings = headers.filter(([name]) => name === "Warning").map(([, value]) => value);
+  t.same(warnings.slice(0, 2), ['299 - "unknown field \\"datum\\""', '299 - "mutate was here"'], "its fields, first");
   t.equal(server.store.changes.length, before, "nothing was stored");
   server.close();
 });
