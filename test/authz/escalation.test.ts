@@ -1,3 +1,4 @@
+// Nobody promotes themselves (ATTACKS A09): roles and bindings grant what their writer holds.
 import t, { type Test } from "tap";
 import { inOrder, masters } from "../../src/authz/authorizer.ts";
 import { Rbac } from "../../src/authz/rbac.ts";

@@ -1,3 +1,4 @@
+// Acting as somebody else, with every gap that was ever left in it (ATTACKS A10).
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { isStatus } from "../../src/api/status.ts";

@@ -1,3 +1,4 @@
+// Decisions by roles and bindings, whatever they are called (ATTACKS A09).
 import t, { type Test } from "tap";
 import type { Attributes, Decision } from "../../src/authz/authorizer.ts";
 import { Rbac } from "../../src/authz/rbac.ts";

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
+import { openPeer, sayJson } from "../support/peer.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
@@ -167,6 +168,41 @@ t.test("--authorization-mode=ABAC allows by the file", async (t) => {
   t.equal(await as("GET", "/api/v1/namespaces"), 200);
   t.equal(await as("DELETE", "/api/v1/namespaces/none"), 403);
   t.equal((await server.call("GET", "/api/v1/nodes")).code, 200, "administrators may in every mode");
+});
+
+t.test("--authorization-mode=Webhook does what somebody else says", async (t) => {
+  const directory = scratch(t);
+  const asked: string[] = [];
+  const peer = await openPeer((body, response) => {
+    const { apiVersion, kind, spec } = JSON.parse(body);
+    const resource = spec.resourceAttributes?.resource ?? spec.nonResourceAttributes.path;
+    asked.push(`${spec.user} ${resource}`);
+    if (resource === "nodes") return sayJson(response, {}, 401);
+    sayJson(response, { apiVersion, kind, status: { allowed: resource === "pods", reason: "it says so" } });
+  });
+  t.teardown(() => peer.close());
+  const file = join(directory, "webhook.yaml");
+  const authority = Buffer.from(peer.authority).toString("base64");
+  const cluster = `{name: c, cluster: {server: "${peer.url}/authorize", certificate-authority-data: ${authority}}}`;
+  writeFileSync(file, `apiVersion: v1\nkind: Config\nclusters: [${cluster}]\n`);
+  writeFileSync(join(directory, "tokens.csv"), "alice-token,alice,1\n");
+  const server = await startServer([
+    "--authorization-mode=Webhook",
+    `--authorization-webhook-config-file=${file}`,
+    `--token-auth-file=${join(directory, "tokens.csv")}`,
+  ]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const as = async (path: string): Promise<[number, string]> => {
+    const answer = await server.call("GET", path, undefined, { authorization: "Bearer alice-token" });
+    return [answer.code, answer.json?.message ?? ""];
+  };
+  t.equal((await as("/api/v1/pods"))[0], 200);
+  t.equal((await as("/api/v1/pods"))[0], 200);
+  const [code, message] = await as("/api/v1/secrets");
+  t.equal(code, 403);
+  t.match(message, /at the cluster scope: it says so$/);
+  t.match(await as("/api/v1/nodes"), [500, /the authorization webhook does not decide: it answered 401$/]);
+  t.strictSame(asked, ["alice pods", "alice secrets", "alice nodes"], "administrators are not asked about");
 });
 
 /** Opens a watch; resolves at its end with all it got. */

@@ -1,4 +1,5 @@
-// What a start does about roles and bindings that are there, half there, changed by somebody, or not there.
+// What a start does about roles and bindings that are there, half there, changed by somebody, or not there; and what
+// strangers see with them (ATTACKS A11).
 import t, { type Test } from "tap";
 import { inOrder, masters } from "../../src/authz/authorizer.ts";
 import { policyObjects } from "../../src/authz/policy/objects.ts";
