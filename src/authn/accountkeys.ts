@@ -1,7 +1,7 @@
 // The keys of service account tokens: one that signs, several that may have signed, and the two documents that tell
 // others about them (OpenID Connect Discovery 1.0 section 4; RFC 7517).
 import { createPrivateKey, type KeyObject } from "node:crypto";
-import { SignJWT } from "jose";
+import { SignJWT } from "jose/jwt/sign";
 import type { Identity } from "../api/identity.ts";
 import { assert } from "../base/assert.ts";
 import { type LegacyClaims, legacyClaims } from "./accountclaims.ts";

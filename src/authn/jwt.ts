@@ -2,7 +2,7 @@
 // one algorithm that key is for (RFC 8725). What a token says about its own key is a hint at most; everything a header
 // could ask for beyond that is refused (ATTACKS E07). The cryptography is jose's.
 import { createHash, createPublicKey, type KeyObject } from "node:crypto";
-import { compactVerify } from "jose";
+import { compactVerify } from "jose/jws/compact/verify";
 import { nextPemBlock } from "../pki/pem.ts";
 
 /** A public key that signs tokens. */
