@@ -242,7 +242,7 @@ export async function afterRemoval(
   const { stored } = storeOf(writers, request.resource);
   if (holdsAddresses === true) await releaseAll(writers, decodeStored(stored, last.body));
   const along = removesToo === undefined ? undefined : writers.scheme.find("", "v1", removesToo);
-  if (along !== undefined) await deleteObject(writers, { ...request, resource: along, subresource: "" }, {});
+  if (along !== undefined) await deleteObject(writers, { ...request, resource: along, subresource: "" }, {}, true);
 }
 
 /** The last state for kinds that answer it, else a success Status; 202 while it is not gone and that was asked for. */

@@ -164,6 +164,13 @@ t.test(
     recorder.take();
     t.equal((await server.call("DELETE", `${space}/pods/p`)).code, 200);
     t.same(recorder.take(), [], "a pod whose end cannot be brought nearer");
+    const services = `${space}/services`;
+    await server.call("POST", services, { metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } });
+    await server.call("POST", `${space}/endpoints`, { metadata: { name: "s" } });
+    recorder.take();
+    await server.call("DELETE", `${services}/s`);
+    t.same(recorder.take(), both("delete services default/s Service()→-"), "its endpoints go unasked");
+    t.equal((await server.call("GET", `${space}/endpoints/s`)).code, 404);
     const wrong = { preconditions: { uid: "x" } };
     t.equal((await server.call("DELETE", `${space}/pods/p?gracePeriodSeconds=1`, wrong)).code, 409);
     t.same(recorder.take(), [], "another object than was meant");
