@@ -104,6 +104,8 @@ export const limits = {
   tokenReviewsMax: 1_000,
   /** One of them, each of up to five tries. */
   tokenReviewMsMax: 10_000,
+  /** Replaced certificates of the uws front whose connections go on; those of older ones are cut. */
+  retiredListenersMax: 8,
   /** How often certificate files are looked at for a change. */
   fileLookMs: 10_000,
   /** Request line plus headers. */

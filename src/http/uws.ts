@@ -5,14 +5,16 @@
 // The node front has none of these limits.
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
+import { readFileSync } from "node:fs";
 import { STATUS_CODES } from "node:http";
 import { createRequire } from "node:module";
+import { createSecureContext } from "node:tls";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
 import { asksClose, checkHead, encodeHeaderValue, type HeadFault, isHeadFault, isSent } from "./gate.ts";
-import { handOn, type Listener, type ListenOptions } from "./listener.ts";
+import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
 import { goneStream } from "./streams.ts";
 
 type Library = typeof import("uWebSockets.js");
@@ -53,11 +55,28 @@ export function loadUws(): Library {
 
 /** Opens a listener. Rejects when the address is not to be had. Shares its port with the other front threads. */
 export function listenUws(options: ListenOptions): Promise<Listener> {
-  const uws = loadUws();
-  const { tls } = options;
-  const app = tls === undefined ? uws.App() : uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile });
-  const front = new UwsFront(uws, app, options.handle);
-  return front.listen(options.host, options.port);
+  const front = new UwsFront(loadUws(), options);
+  return front.listen(options.port);
+}
+
+function openApp(uws: Library, tls: TlsFiles | undefined): TemplatedApp {
+  return tls === undefined ? uws.App() : uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile });
+}
+
+/** Ends an app's listening and its connections. */
+function closeApp(app: TemplatedApp | undefined): void {
+  // Missing from the build's types.
+  (app as (TemplatedApp & { close(): void }) | undefined)?.close();
+}
+
+/** What is wrong with certificate files; the build itself would say nothing. */
+function faultOf({ certFile, keyFile }: TlsFiles): string | undefined {
+  try {
+    createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /** One listener and the exchanges under way on it. */
@@ -70,19 +89,29 @@ class UwsFront implements Listener {
   readonly streams = new Set<AnswerStream>();
   readonly #uws: Library;
   readonly #handle: Handler;
-  readonly #app: TemplatedApp;
+  readonly #host: string;
+  readonly #tls: TlsFiles | undefined;
+  #app: TemplatedApp;
   #socket: us_listen_socket | undefined;
+  /** Those with certificates that were replaced: connections that were open go on. Oldest first. */
+  readonly #retired: TemplatedApp[] = [];
   /** Bytes that lie in the parser's cork, at most: of all answers lately, as connections cannot be told apart. */
   #corkedBytes = 0;
   /** It is going to be known empty. */
   #leaving = false;
 
-  constructor(uws: Library, app: TemplatedApp, handle: Handler) {
+  constructor(uws: Library, { host, tls, handle }: ListenOptions) {
     this.#uws = uws;
-    this.#app = app;
+    this.#host = host;
+    this.#tls = tls;
     this.#handle = handle;
+    this.#app = this.#open();
+  }
+
+  #open(): TemplatedApp {
+    const app = openApp(this.#uws, this.#tls);
     // Routes with parameters do not match in this build, and an unmatched request ends its connection unanswered.
-    app.any("/*", (res, req) => this.#accept(res, req));
+    return app.any("/*", (res, req) => this.#accept(res, req));
   }
 
   /** Threads share the port, not a descriptor. */
@@ -98,11 +127,11 @@ class UwsFront implements Listener {
     return this.streams.size;
   }
 
-  listen(host: string, port: number): Promise<Listener> {
+  listen(port: number): Promise<Listener> {
     return new Promise((resolve, reject) => {
-      this.#app.listen(host, port, (socket) => {
+      this.#app.listen(this.#host, port, (socket) => {
         if (socket === false) {
-          reject(new Error(`Cannot listen on ${host}:${port}`));
+          reject(new Error(`Cannot listen on ${this.#host}:${port}`));
           return;
         }
         this.#socket = socket;
@@ -129,9 +158,25 @@ class UwsFront implements Listener {
     });
   }
 
-  /** The build reads its files once. */
-  reload(): string {
-    return "the uws front takes new certificates with the next start";
+  /** The build reads its files once: another app takes over the port, and this one keeps its connections. */
+  reload(): string | undefined {
+    const before = this.#socket;
+    if (this.#tls === undefined || this.closing || before === undefined) return undefined;
+    const fault = faultOf(this.#tls);
+    if (fault !== undefined) return fault;
+    const app = this.#open();
+    // The callback comes before listen() returns.
+    let socket: us_listen_socket | false = false;
+    app.listen(this.#host, this.port, (opened) => {
+      socket = opened;
+    });
+    if (socket === false) return `Cannot listen on ${this.#host}:${this.port}`;
+    this.#uws.closeSocket(before);
+    this.#retired.push(this.#app);
+    this.#app = app;
+    this.#socket = socket;
+    if (this.#retired.length > limits.retiredListenersMax) closeApp(this.#retired.shift());
+    return undefined;
   }
 
   stopAccepting(): void {
@@ -145,8 +190,7 @@ class UwsFront implements Listener {
     if (this.#closed) return;
     this.#closed = true;
     // Connections without a request too: any that is open when the thread ends makes its loop abort the process.
-    // Missing from the build's types.
-    (this.#app as TemplatedApp & { close(): void }).close();
+    for (const app of [this.#app, ...this.#retired]) closeApp(app);
   }
 
   close(): void {

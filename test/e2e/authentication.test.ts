@@ -125,6 +125,48 @@ t.test("certificates, proxies and tokens on one port", async (t) => {
   t.ok(await eventually(current, 60_000), "and others are told");
 });
 
+t.test("uws: serving certificates are replaced while the server runs", async (t) => {
+  const directory = scratch(t);
+  const [first, second, third] = await Promise.all(["first", "second", "third"].map((name) => authority(name)));
+  if (first === undefined || second === undefined || third === undefined) throw new Error("No certificates");
+  const certFile = keep(directory, "tls.crt", first.cert);
+  const keyFile = keep(directory, "tls.key", first.key);
+  const files = [`--tls-cert-file=${certFile}`, `--tls-private-key-file=${keyFile}`];
+  const server = await startServer(["--front=uws", "--front-workers=2", ...files]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const issuer = (): Promise<string> =>
+    new Promise((resolve) => {
+      const port = Number(new URL(server.base).port);
+      const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false }, () => {
+        resolve(String(socket.getPeerCertificate().subject.CN));
+        socket.destroy();
+      });
+      socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "failed"));
+    });
+  const agent = agentOf(t, server, undefined, { rejectUnauthorized: false, maxSockets: 1 });
+  t.equal(await issuer(), "first");
+  t.equal(await whoIs(server, agent, bearer(server.token)), "200");
+  // Both threads have the new one when it is what many connections in a row see.
+  const all = async (name: string): Promise<boolean> =>
+    (await Promise.all(Array.from({ length: 10 }, issuer))).every((found) => found === name);
+  for (const { cert, key, name } of [
+    { ...second, name: "second" },
+    { ...third, name: "third" },
+  ]) {
+    writeFileSync(keyFile, key);
+    writeFileSync(certFile, cert);
+    t.ok(await eventually(() => all(name), 60_000), `${name} is there`);
+    t.equal(await whoIs(server, agent, bearer(server.token)), "200", "connections that were open go on");
+  }
+  writeFileSync(keyFile, "nothing");
+  t.ok(
+    await eventually(() => server.errors().includes("Certificates stay as they were"), 60_000),
+    "a bad file is told",
+  );
+  t.equal(await issuer(), "third");
+  t.equal(await server.stop(), 0, "and it ends in order");
+});
+
 t.test("serving certificates are replaced while the server runs, and chosen by name", async (t) => {
   const directory = scratch(t);
   const first = await authority("first");
