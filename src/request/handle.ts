@@ -2,7 +2,7 @@
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
-import { type Decision, mastersGroup } from "../authz/authorizer.ts";
+import { askedBy, type Decision, mastersGroup } from "../authz/authorizer.ts";
 import { refusalOf } from "../authz/denial.ts";
 import { createImpersonation, type Impersonate } from "../authz/impersonation.ts";
 import { AssertionFailure } from "../base/assert.ts";
@@ -113,7 +113,7 @@ async function authorize(
   { audit }: Book,
 ): Promise<Status | undefined> {
   const told = audit && ((decision: Decision): void => audit.decided(decision));
-  const refused = await refusalOf(authorizer, { ...asked, user }, told);
+  const refused = await refusalOf(authorizer, askedBy(user, asked), told);
   if (refused !== undefined || !opensByGet(info) || !scheme.gates.has(createGate)) return refused;
   return refusalOf(authorizer, { ...asked, verb: "create", user }, told);
 }

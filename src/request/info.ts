@@ -3,7 +3,7 @@
 import type { Resource, Scheme, Subresource } from "../api/scheme.ts";
 import { parseFieldSelector } from "../api/selector.ts";
 import { refuse, type Status } from "../api/status.ts";
-import type { Attributes } from "../authz/authorizer.ts";
+import type { Question } from "../authz/authorizer.ts";
 import { first, parseQuery, type Query, unescapePath } from "./query.ts";
 
 /** What a request for a resource may ask for. */
@@ -48,7 +48,7 @@ export const methodNotAllowed = refuse(
 /** What a request asks for, and what is served there. Both come from one parse: what is authorized is what runs. */
 export interface Route {
   /** What authorization is asked, also where nothing is served. */
-  readonly asked: Omit<Attributes, "user">;
+  readonly asked: Question;
   /** A Status: nothing is served there, or not with this method. */
   readonly info: RequestInfo | Status;
 }
@@ -78,7 +78,7 @@ function pageRoute(method: string, path: string, query: Query): Route {
   return { asked, info: { isResource: false, verb: asked.verb, path, query } };
 }
 
-function pathAttributes(method: string, path: string): Route["asked"] {
+function pathAttributes(method: string, path: string): Question {
   const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
   return { verb: method.toLowerCase(), isResource: false, ...none, path };
 }
@@ -115,7 +115,7 @@ function placeOf(group: string, version: string, rest: readonly string[]): Place
   return { group, version, prefix, namespace, inNamespace, parts: inNamespace ? parts.slice(2) : parts };
 }
 
-function resourceAttributes(method: string, path: string, place: Place, query: Query): Route["asked"] {
+function resourceAttributes(method: string, path: string, place: Place, query: Query): Question {
   const { group, version, prefix, namespace, parts } = place;
   const resource = parts[0] ?? "";
   let name = parts[1] ?? "";
@@ -159,13 +159,7 @@ function selectedName(query: Query): string {
 }
 
 /** Finds what a place names. What it returns says the same as `asked`, or is a refusal. */
-function locate(
-  scheme: Scheme,
-  method: string,
-  place: Place,
-  asked: Route["asked"],
-  query: Query,
-): ResourceInfo | Status {
+function locate(scheme: Scheme, method: string, place: Place, asked: Question, query: Query): ResourceInfo | Status {
   const { parts, inNamespace } = place;
   if (place.prefix === "proxy" || parts.length === 0 || parts.includes("")) return unknownResource;
   const resource = scheme.find(asked.group, asked.version, asked.resource);
