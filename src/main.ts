@@ -228,7 +228,9 @@ async function shutDown(
   fronts.shutdown();
   await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
   await fronts.drain(limits.drainMsMax);
-  await audit?.close();
+  const ended = await audit?.close();
   await store.close();
+  // An orderly exit would wait for the thread that hangs.
+  if (ended === false) process.kill(process.pid, "SIGKILL");
   exitNow(0);
 }

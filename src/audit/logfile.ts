@@ -1,8 +1,10 @@
 // The log backend: lines appended to a file that is put aside when it is full. Names of files put aside, what is kept
 // of them and their compression are those of the reference's (lumberjack): `audit-2026-01-02T03-04-05.678.log[.gz]`.
-// Only the thread that writes events opens it, and it writes synchronously: a line that is acknowledged is with the system.
+// Only the thread that writes events opens it, and it writes
+// synchronously: a line that is acknowledged is with the system. A pipe whose reader is behind is written bit by bit.
 import {
   closeSync,
+  constants,
   createReadStream,
   createWriteStream,
   existsSync,
@@ -20,13 +22,14 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Clock } from "../base/clock.ts";
 import type { AuditLogConfig } from "../config/auditflags.ts";
-import { limits } from "../config/limits.ts";
 import { type Destination, eventsOf, linesOf } from "./destination.ts";
 import { legacyLine } from "./legacy.ts";
 
 const dayMs = 86_400_000;
 const newFileMode = 0o600;
 const newline = 0x0a;
+/** How often a reader who is behind is looked at, in milliseconds. */
+const stallLookMs = 5;
 
 /** What a log file is opened with. */
 export type LogFileConfig = Pick<
@@ -44,27 +47,26 @@ export class LogFile implements Destination {
   #size = 0;
   readonly #isFile: boolean;
   #tidying: Promise<void> | undefined;
+  /** Set while what was written before is not taken yet. */
+  #late: Promise<void> | undefined;
+  #hurries = false;
 
   constructor(config: LogFileConfig, clock: Clock) {
     this.#config = config;
     this.#clock = clock;
-    if (config.path === "-") {
-      this.#fd = 1;
-      this.#isFile = false;
-      return;
-    }
-    mkdirSync(dirname(config.path), { recursive: true });
-    this.#fd = openSync(config.path, "a", newFileMode);
+    this.#fd = openPath(config.path);
     const stat = fstatSync(this.#fd);
-    this.#isFile = stat.isFile();
+    // What stands on standard output is somebody else's file.
+    this.#isFile = config.path !== "-" && stat.isFile();
     this.#size = stat.size;
     this.#tidy();
   }
 
-  write(lines: string): string | undefined {
+  write(lines: string): string | undefined | Promise<string | undefined> {
     const text = this.#config.format === "json" ? lines : linesOf(eventsOf(lines).map(legacyLine));
     const bytes = Buffer.from(text);
-    if (!this.#isFile || this.#size + bytes.length <= this.#config.fileBytesMax) return this.#append(bytes);
+    if (!this.#isFile) return this.#push(bytes);
+    if (this.#size + bytes.length <= this.#config.fileBytesMax) return this.#append(bytes);
     // What belongs together is written together, but no file grows beyond its bound for it and no line is cut.
     for (let start = 0; start < bytes.length; ) {
       let end = bytes.indexOf(newline, start) + 1;
@@ -82,7 +84,7 @@ export class LogFile implements Destination {
   }
 
   hurry(): void {
-    // Nothing waits.
+    this.#hurries = true;
   }
 
   close(): void {
@@ -96,22 +98,50 @@ export class LogFile implements Destination {
 
   #append(bytes: Uint8Array): string | undefined {
     let written = 0;
-    const untilMs = performance.now() + limits.auditStallMsMax;
-    while (written < bytes.length) {
-      try {
-        written += writeSync(this.#fd, bytes, written);
-      } catch (error) {
-        const { code, message } = error as NodeJS.ErrnoException;
-        if (code === "EAGAIN" && performance.now() < untilMs) {
-          pause();
-          continue;
-        }
-        this.#takeBack(written);
-        return message;
-      }
+    try {
+      while (written < bytes.length) written += writeSync(this.#fd, bytes, written);
+    } catch (error) {
+      this.#takeBack(written);
+      return (error as Error).message;
     }
     this.#size += written;
     return undefined;
+  }
+
+  /** Writes to what is no file: at once, or when its reader has read what is before it. */
+  #push(bytes: Uint8Array): string | undefined | Promise<string | undefined> {
+    const rest = this.#late === undefined ? this.#offer(bytes) : bytes;
+    if (typeof rest === "string") return rest;
+    if (rest.length === 0) return undefined;
+    const done = (this.#late ?? Promise.resolve()).then(() => this.#pushSlowly(rest));
+    const late = done.then(() => {
+      if (this.#late === late) this.#late = undefined;
+    });
+    this.#late = late;
+    return done;
+  }
+
+  async #pushSlowly(bytes: Uint8Array): Promise<string | undefined> {
+    for (;;) {
+      const rest = this.#offer(bytes);
+      if (typeof rest === "string") return rest;
+      if (rest.length === 0) return undefined;
+      if (this.#hurries) return "nobody reads what is written";
+      bytes = rest;
+      await new Promise((resolve) => setTimeout(resolve, stallLookMs));
+    }
+  }
+
+  /** What was not taken; a text says why nothing ever will be. */
+  #offer(bytes: Uint8Array): Uint8Array | string {
+    let written = 0;
+    try {
+      while (written < bytes.length) written += writeSync(this.#fd, bytes, written);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== "EAGAIN") return message;
+    }
+    return bytes.subarray(written);
   }
 
   /** Half a line must not stand in front of the next one. */
@@ -222,9 +252,13 @@ function timeOf(stamp: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-const sleeper = new Int32Array(new SharedArrayBuffer(4));
-
-/** A pipe is full: this thread has nothing else to do. */
-function pause(): void {
-  Atomics.wait(sleeper, 0, 0, 1);
+/** Opens it so that no write ever waits in the system: this thread has to hear when it shall end. Throws. */
+function openPath(path: string): number {
+  const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
+  if (path !== "-") {
+    mkdirSync(dirname(path), { recursive: true });
+    return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, newFileMode);
+  }
+  const own = "/proc/self/fd/1";
+  return fstatSync(1).isFIFO() && existsSync(own) ? openSync(own, O_WRONLY | O_NONBLOCK) : 1;
 }

@@ -20,7 +20,7 @@ export class EventWriter {
       // Each backend answers in order: at once, unless a message before is still waiting there.
       if (done.some((outcome) => outcome instanceof Promise)) {
         void Promise.all(done).then((outcomes) => tell(outcomes.every(Boolean)));
-      } else tell(true);
+      } else tell(done.every(Boolean));
     });
   }
 

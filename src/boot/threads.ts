@@ -134,13 +134,16 @@ export class AuditThread {
     return this.#scrapes.ask((id) => this.#tell({ kind: "collect", id }));
   }
 
-  /** Writes what waits and ends the thread. */
-  close(): Promise<void> {
+  /** Writes what waits and ends the thread. False: it hangs, in a write to an output nobody reads. */
+  async close(): Promise<boolean> {
     this.#closing = true;
-    return new Promise((resolve) => {
-      this.#worker.once("exit", () => resolve());
-      this.#tell({ kind: "close" });
+    let ended = false;
+    const exit = new Promise<void>((resolve) => this.#worker.once("exit", () => resolve())).then(() => {
+      ended = true;
     });
+    this.#tell({ kind: "close" });
+    await within(exit, 2 * limits.auditEndMsMax);
+    return ended;
   }
 
   #tell(message: ToAudit, transfer: MessagePort[] = []): void {

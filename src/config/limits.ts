@@ -253,8 +253,6 @@ export const limits = {
   auditPostTriesMax: 5,
   /** Time for audit events that wait when the server ends, in milliseconds. */
   auditEndMsMax: 5_000,
-  /** How long standard output may take no audit events before they are given up, in milliseconds. */
-  auditStallMsMax: 1_000,
   /** Connections to one peer of the server's own calls, and those kept without a call; further calls wait. */
   outboundSocketsMax: 64,
   outboundIdleSocketsMax: 8,

@@ -7,6 +7,7 @@ import type { Stage } from "../audit/event.ts";
 import { assert } from "../base/assert.ts";
 import type { RequestKind, RequestRecord, RequestTarget } from "../observe/requests.ts";
 import { noTrace, type Trace } from "../observe/trace.ts";
+import { isConnect } from "./connect.ts";
 import type { Server } from "./context.ts";
 import { type RequestInfo, type ResourceInfo, resolve } from "./info.ts";
 import type { Exchange } from "./transport.ts";
@@ -77,8 +78,14 @@ export class Book {
     const record = this.#record();
     this.#server.observer.finished(this.kind, record);
     this.#reportDeprecated();
-    if (this.kind === "long") this.#reached("ResponseStarted", record);
+    if (this.kind === "long" || this.#connects()) this.#reached("ResponseStarted", record);
     this.#reached("ResponseComplete", record);
+  }
+
+  /** Also refused, what might have lasted has two events of its answer (reference). */
+  #connects(): boolean {
+    const info = this.#info;
+    return info !== undefined && !isStatus(info) && info.isResource && isConnect({ info });
   }
 
   /** A fault of ours ends the request: the last that is written of it. */

@@ -8,7 +8,7 @@ import { badRequest, isStatus, notFound, refuse, type Status } from "../api/stat
 import { attributesOf } from "./admit.ts";
 import type { Call } from "./call.ts";
 import { connectOptions, integer } from "./connectoptions.ts";
-import { type RequestInfo, unknownResource } from "./info.ts";
+import { type RequestInfo, type ResourceInfo, unknownResource } from "./info.ts";
 import { readCurrent, storedObject, type Writers } from "./persist.ts";
 import { first, type Query } from "./query.ts";
 
@@ -26,7 +26,7 @@ export function opensByGet(info: RequestInfo | Status): boolean {
 }
 
 /** Whether a request asks for a connection to a node. */
-export function isConnect({ info }: Call): boolean {
+export function isConnect({ info }: { readonly info: ResourceInfo }): boolean {
   return info.subresource !== undefined && names.has(info.subresource.name);
 }
 

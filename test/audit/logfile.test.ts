@@ -1,11 +1,24 @@
 // The log file: rotation, what is kept, compression, and writes that fail half way.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { linesOf as lines } from "../../src/audit/destination.ts";
 import { LogFile, type LogFileConfig } from "../../src/audit/logfile.ts";
+import { until } from "../support/inprocess.ts";
 
 const start = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const dayMs = 86_400_000;
@@ -52,9 +65,9 @@ t.test("LogFile goes on where the file ends", (t) => {
   writeFileSync(path, '{"old":true}\n');
   const log = new LogFile(config(path), clock);
   t.teardown(() => log.close());
-  log.write(lines(['{"n":1}']));
+  t.equal(log.write(lines(['{"n":1}'])), undefined);
   t.equal(readFileSync(path, "utf8"), '{"old":true}\n{"n":1}\n');
-  log.write(lines(['{"n":2}']));
+  t.equal(log.write(lines(['{"n":2}'])), undefined);
   t.equal(names().length, 2);
   t.end();
 });
@@ -70,7 +83,7 @@ t.test("LogFile keeps so many files, so long, compressed", async (t) => {
   t.same(names(), ["audit-notes.log", "audit.log"], "what is too old goes, what has no time stays");
   const log = new LogFile(config(path, { backupsMax: 2, compress: true }), clock);
   t.teardown(() => log.close());
-  for (let index = 0; index < 5; index += 1) log.write(lines([`{"number":${1_000_000 + index}}`]));
+  for (let index = 0; index < 5; index += 1) t.equal(log.write(lines([`{"number":${1_000_000 + index}}`])), undefined);
   await log.tidied();
   const packed = names().filter((name) => name.endsWith(".gz"));
   t.equal(packed.length, 2);
@@ -91,12 +104,50 @@ t.test("a file somebody else took away is begun anew", (t) => {
   const { path, names, clock } = place(t);
   const log = new LogFile(config(path), clock);
   t.teardown(() => log.close());
-  log.write(lines(['{"number":1000000}']));
+  t.equal(log.write(lines(['{"number":1000000}'])), undefined);
   rmSync(path);
   t.equal(log.write(lines(['{"number":1000001}'])), undefined);
   t.same(names(), ["audit.log"]);
   t.equal(readFileSync(path, "utf8"), '{"number":1000001}\n');
   t.end();
+});
+
+t.test("a pipe whose reader is behind gets everything in order, unless the end comes first", async (t) => {
+  const { path, clock } = place(t);
+  t.equal(spawnSync("mkfifo", [path]).status, 0);
+  t.throws(() => new LogFile(config(path), clock), /ENXIO/, "nobody reads");
+  const reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  t.teardown(() => closeSync(reader));
+  const log = new LogFile(config(path), clock);
+  t.teardown(() => log.close());
+  const texts = Array.from({ length: 6 }, (_, index) => `${String(index).repeat(50_000)}\n`);
+  const done = texts.map((text) => log.write(text));
+  t.equal(done[0], undefined, "there is room for the first");
+  t.ok(done[1] instanceof Promise);
+  let all = "";
+  const take = (): void => {
+    const bytes = Buffer.alloc(100_000);
+    try {
+      for (let read = 1; read > 0; all += bytes.toString("latin1", 0, read)) read = readSync(reader, bytes);
+    } catch {
+      // Empty for now.
+    }
+  };
+  t.ok(
+    await until(() => {
+      take();
+      return all.length === 300_006;
+    }),
+  );
+  t.same(
+    await Promise.all(done),
+    texts.map(() => undefined),
+  );
+  t.equal(all, texts.join(""));
+  t.equal(log.write("again\n"), undefined, "then at once");
+  const stuck = [log.write(texts.join("")), log.write("more\n")];
+  log.hurry();
+  t.same(await Promise.all(stuck), ["nobody reads what is written", "nobody reads what is written"]);
 });
 
 t.test("write() in the legacy format is a line of text", (t) => {
@@ -116,18 +167,8 @@ t.test("write() in the legacy format is a line of text", (t) => {
     responseStatus: { code: 200 },
     requestReceivedTimestamp: "2026-01-02T03:04:05.000006Z",
   };
-  log.write(
-    lines([
-      JSON.stringify(event),
-      JSON.stringify({
-        ...event,
-        user: {},
-        impersonatedUser: undefined,
-        objectRef: undefined,
-        responseStatus: undefined,
-      }),
-    ]),
-  );
+  const less = { user: {}, impersonatedUser: undefined, objectRef: undefined, responseStatus: undefined };
+  t.equal(log.write(lines([JSON.stringify(event), JSON.stringify({ ...event, ...less })])), undefined);
   const head = '2026-01-02T03:04:05.000006Z AUDIT: id="id-1" stage="ResponseComplete" ip="10.0.0.1" method="list"';
   const tail = 'user-agent="curl" namespace="default" uri="/api/v1/namespaces/default/pods?x=\\"" response="200"';
   t.same(readFileSync(path, "utf8").split("\n"), [

@@ -1,7 +1,7 @@
 // Auditing of a running server: what a mixed run of clients leaves in the log and at the webhook, what never is in it,
 // and what the server says to files and disks that will not do.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -164,10 +164,65 @@ t.test("where nothing can be written, blocking serves and counts, blocking-stric
     const answer = await server.call("GET", "/api/v1/namespaces");
     t.equal(answer.code, code, mode);
     if (code === 500) t.equal(answer.json.message, "Internal error occurred: failed to store audit event");
-    const { text } = await server.call("GET", "/metrics");
-    t.match(text, /^apiserver_audit_error_total\{plugin="log"\} [1-9]/m);
+    let text = "";
+    const counted = async (): Promise<boolean> => {
+      text = (await server.call("GET", "/metrics")).text;
+      return /^apiserver_audit_error_total\{plugin="log"\} [1-9]/m.test(text);
+    };
+    t.ok(await eventually(counted));
     t.match(text, code === 500 ? /rejected_total [1-9]/ : /rejected_total 0/);
     t.equal(await server.stop("SIGTERM", false), 0);
+  }
+});
+
+t.test("a log that takes nothing: requests wait or events are dropped, and the end comes all the same", async (t) => {
+  const directory = folder(t);
+  const policyFile = join(directory, "policy.yaml");
+  const path = join(directory, "pipe");
+  writeFileSync(policyFile, policy);
+  t.equal(spawnSync("mkfifo", [path]).status, 0);
+  // Open for both, so that nobody waits for the other end.
+  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  t.teardown(() => closeSync(pipe));
+  const files = ["--front-workers=1", `--audit-policy-file=${policyFile}`, `--audit-log-path=${path}`];
+  for (const mode of ["batch", "blocking"]) {
+    const server = await startServer(["--identity=kubernetes", ...files, `--audit-log-mode=${mode}`]);
+    t.teardown(() => server.stop("SIGKILL"));
+    let done = 0;
+    // Fewer than the connections there are: one is left for what is not audited.
+    const asks = Array.from({ length: 60 }, async () => {
+      for (let index = 0; index < 100; index += 1) {
+        const { code } = await server.call("GET", "/version");
+        if (code === 200) done += 1;
+      }
+    });
+    if (mode === "batch") {
+      await Promise.all(asks);
+      t.equal(done, 6000);
+      const { text } = await server.call("GET", "/metrics");
+      t.match(text, /^apiserver_audit_error_total\{plugin="buffered"\} [1-9]/m, "nobody waits");
+    } else {
+      let before = -1;
+      const stands = async (): Promise<boolean> => {
+        before = done;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        return done > 0 && done === before;
+      };
+      t.ok(await eventually(stands, 60_000), "too much is unwritten");
+      t.ok(done < 6000);
+      t.equal((await server.call("GET", "/readyz")).code, 200, "what is not audited is served");
+      const drain = setInterval(() => {
+        try {
+          while (readSync(pipe, Buffer.alloc(1_048_576)) > 0);
+        } catch {
+          // Empty for now.
+        }
+      }, 1);
+      await Promise.all(asks);
+      clearInterval(drain);
+      t.equal(done, 6000, "everybody goes on when it is read");
+    }
+    t.equal(await server.stop("SIGTERM", false), 0, mode);
   }
 });
 
