@@ -26,7 +26,7 @@ async function open(t: Test, rules: string, identity: "kubernetes" | "orch" = "k
     room: () => undefined,
     stored: () => Promise.resolve(true),
   };
-  const clock = { now: () => server.nowMs, monotonic: () => 1000 };
+  const { clock } = server.server;
   server.audit = new Auditor({ policy, outlet, identity: names, clock, registry });
   const taken = async (): Promise<Event[]> => {
     // The answer is out before the request's own end.
