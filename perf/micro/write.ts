@@ -5,11 +5,11 @@
 import { isStatus, type Status } from "../../src/api/status.ts";
 import { assert } from "../../src/base/assert.ts";
 import { noTrace } from "../../src/observe/trace.ts";
-import { applyObject, readConfig } from "../../src/request/apply.ts";
+import { readConfig } from "../../src/request/apply.ts";
 import { readBody } from "../../src/request/body.ts";
 import { readPatch } from "../../src/request/merge.ts";
 import type { WriteRequest, Writers, Written } from "../../src/request/persist.ts";
-import { createObject, patchObject, updateObject } from "../../src/request/write.ts";
+import { applyObject, createObject, patchObject, updateObject } from "../../src/request/write.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
 import { podAccount, podBody } from "../corpus/pod.ts";
 

@@ -25,6 +25,7 @@ import { createObserver } from "../observe/requests.ts";
 import type { Page, Server } from "../request/context.ts";
 import { createHandler } from "../request/handle.ts";
 import { Inflight } from "../request/inflight.ts";
+import { Merges } from "../request/offload.ts";
 import type { Handler } from "../request/transport.ts";
 import { registerWatchMetrics } from "../request/watchmetrics.ts";
 import type { StoreClient } from "../storage/client.ts";
@@ -82,6 +83,7 @@ class OpenServer implements FrontServer {
   readonly #handshakes: Family | undefined;
   #controllers: Controllers | undefined;
   readonly #objects: Objects;
+  readonly #merges: Merges;
   readonly #scheme: Scheme;
   readonly #outlet: Outlet | undefined;
   #bootstrapped = false;
@@ -105,6 +107,7 @@ class OpenServer implements FrontServer {
     const identity = identities[data.config.identity];
     this.#scheme = createScheme({ identity, runtimeConfig, gates, release });
     this.#objects = new Objects(this.#scheme, views);
+    this.#merges = new Merges({ identity: data.config.identity, runtimeConfig, gates, release }, systemClock);
     this.#outlet = openOutlet(data, this.#registry);
     const server = this.#open(store);
     this.#authn = server.authn;
@@ -155,6 +158,7 @@ class OpenServer implements FrontServer {
       objects,
       admission: config.admission,
       meter: admissionMeter(this.#registry),
+      merges: this.#merges,
       audit: this.#auditor(),
       ranges,
       serverAddress,
@@ -243,6 +247,7 @@ class OpenServer implements FrontServer {
     this.#controllers?.stop();
     this.#outlet?.close();
     this.#fanout.stop();
+    void this.#merges.close();
     this.#views.close();
     this.#data.storePort.close();
   }

@@ -35,6 +35,18 @@ export const limits = {
   patchCopyBytesMax: 3 * MiB,
   /** List items one JSON patch may shift to make or close gaps: about 100 ms of a front. */
   patchShiftedItemsMax: 20_000_000,
+  /** Body and stored object of a write that a front merges itself; the pool does beyond: 7 ms, 20 where items are tiny. */
+  mergeHereBytesMax: 160 * KiB,
+  /** Threads of one front that merge, from the first big write on. */
+  mergeThreadsMax: 2,
+  /** Merges that wait for one, 429 beyond; each holds its body and its object, up to 4.5 MiB. */
+  mergeQueueMax: 32,
+  /** One merge, waiting and running, in milliseconds: the largest objects take a second on a busy machine. */
+  mergeMsMax: 20_000,
+  /** A thread without work for this long ends, in milliseconds. */
+  mergeThreadIdleMs: 30_000,
+  /** Heap of such a thread; the largest objects take about 100 MiB. */
+  mergeHeapMiBMax: 512,
   /** A pod waits this long for its namespace's account `default`, in milliseconds (reference: ten looks, 100 to 200 ms apart). */
   defaultAccountWaitMsMax: 1_000,
   /** Tolerations of a pod and its runtime class that are made one list: every pair is compared, about 30 ms. */

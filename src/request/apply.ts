@@ -13,8 +13,7 @@ import { checkType, TypeFault } from "../merge/typed.ts";
 import { decodeAs } from "./body.ts";
 import { checkName } from "./merge.ts";
 import { blankOf, kindOf, liveDocument, managedLimits, timeOf } from "./ownership.ts";
-import { type Current, requestedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
-import { writeMerged } from "./write.ts";
+import { type MergeRequest, type Merging, type Present, requestedObject } from "./persist.ts";
 
 /** What an apply sends. */
 export interface Config {
@@ -61,22 +60,12 @@ function goKind(value: Value): string {
   return typeof value === "boolean" ? "bool" : "number";
 }
 
-/** Applies a configuration to an object, or creates the object from it. */
-export function applyObject(writers: Writers, request: WriteRequest, config: Config): Promise<Written | Status> {
-  return writeMerged(
-    writers,
-    request,
-    (current, old) => mergeConfig(writers, request, config, current, old),
-    "recorded",
-  );
-}
-
 /** The current state with a configuration applied, its owners recorded. */
 export function mergeConfig(
-  writers: Writers,
-  request: WriteRequest,
+  writers: Merging,
+  request: MergeRequest,
   { shape, config, force, duplicates }: Config,
-  current: Current | undefined,
+  current: Present | undefined,
   old: ApiObject | undefined,
 ): ApiObject | Status {
   const { resource, subresource, name, manager } = request;
@@ -84,7 +73,7 @@ export function mergeConfig(
   const misfit = checkFit(shape, config);
   if (misfit !== undefined) return misfit;
   const blank = blankOf(resource);
-  const live = current === undefined || old === undefined ? blank : liveDocument(writers, resource, current, old);
+  const live = current === undefined || old === undefined ? blank : liveDocument(resource, current, old);
   const writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request) };
   const last = old?.metadata.annotations?.get(writers.scheme.identity.spell(lastAppliedAnnotation));
   const applied = applyConfig(
@@ -139,11 +128,11 @@ function refuseConflict({ message, causes }: ConflictFault): Status {
 }
 
 function objectOf(
-  writers: Writers,
+  writers: Merging,
   resource: Resource,
   { value, entries }: AppliedObject,
   live: Value,
-  current: Current | undefined,
+  current: Present | undefined,
 ): ApiObject | Status {
   const unchanged = value === live && current !== undefined;
   const object = unchanged
@@ -156,7 +145,7 @@ function objectOf(
 }
 
 /** kubectl's client-side apply goes on from what its server-side apply wrote: the annotation follows. */
-function updateLastApplied(writers: Writers, object: ApiObject, config: ValueMap): void {
+function updateLastApplied(writers: Merging, object: ApiObject, config: ValueMap): void {
   const { annotations } = object.metadata;
   const key = writers.scheme.identity.spell(lastAppliedAnnotation);
   if (annotations === undefined || (annotations.get(key) ?? "") === "") return;

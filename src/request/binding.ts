@@ -60,11 +60,11 @@ async function attempt(writers: Writers, request: WriteRequest, binding: Binding
   const pod = storedObject(writers, resource, current) as ApiObject & Pod;
   const { uid = "", resourceVersion = "" } = binding.metadata;
   if (uid !== "" && uid !== pod.metadata.uid) {
-    return preconditionFailed(writers, request, "UID", uid, pod.metadata.uid ?? "");
+    return preconditionFailed(request, "UID", uid, pod.metadata.uid ?? "");
   }
   const version = String(current.revision);
   if (resourceVersion !== "" && resourceVersion !== version) {
-    return preconditionFailed(writers, request, "ResourceVersion", resourceVersion, version);
+    return preconditionFailed(request, "ResourceVersion", resourceVersion, version);
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
     return conflict(bindings, name, `pod ${name} is being deleted, cannot be assigned to a host`);

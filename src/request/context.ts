@@ -15,6 +15,7 @@ import type { AdmissionMeter } from "../observe/admission.ts";
 import type { Observer } from "../observe/requests.ts";
 import type { StoreClient } from "../storage/client.ts";
 import type { Inflight } from "./inflight.ts";
+import type { Merges } from "./offload.ts";
 
 /** An answer of an endpoint that is no resource. */
 export interface Page {
@@ -52,6 +53,8 @@ export interface Server {
   readonly meter?: AdmissionMeter;
   /** Undefined: nothing is audited. */
   readonly audit?: Auditor | undefined;
+  /** Merges what is big on other threads; absent: everything is merged here. */
+  readonly merges?: Merges | undefined;
   /** What services get addresses and ports from. */
   readonly ranges: ServiceRanges;
   /** `host:port` for discovery's server addresses. */

@@ -220,7 +220,7 @@ async function removeMarked(deletion: Deletion, marked: StoredState): Promise<Wr
   } while (found?.revision === marked.revision);
   if (found === undefined) return answer(deletion, marked, true);
   if (options.preconditions?.resourceVersion === undefined) return changed;
-  return preconditionFailed(writers, request, "ResourceVersion", String(marked.revision), String(found.revision));
+  return preconditionFailed(request, "ResourceVersion", String(marked.revision), String(found.revision));
 }
 
 async function removeNow(deletion: Deletion, current: StoredState): Promise<Written | Status | typeof changed> {

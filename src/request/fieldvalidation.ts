@@ -18,6 +18,11 @@ export class FieldReport {
     this.#strict = strict;
   }
 
+  /** Whether a fault ends the request. */
+  get isStrict(): boolean {
+    return this.#strict;
+  }
+
   /** Texts for Warning headers, each once, however often the write was tried. */
   get warnings(): readonly string[] {
     return [...this.#warnings];

@@ -18,7 +18,7 @@ import { findMismatch } from "../merge/mismatch.ts";
 import { applyStrategicPatch } from "../merge/strategic.ts";
 import { type Body, decodeTyped, typeOf } from "./body.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
-import { type Current, keyOf, storeOf, type WriteRequest, type Writers } from "./persist.ts";
+import { keyOf, type MergeRequest, type Merging, type Present, storedAs } from "./persist.ts";
 
 /** The formats that patch a document. */
 export type PatchType = "json" | "merge" | "strategic";
@@ -55,10 +55,10 @@ export function readPatch(type: PatchType, bytes: Uint8Array, fields?: FieldRepo
 
 /** An object sent whole: it must be the one the path names. */
 export function mergeReplacement(
-  writers: Writers,
-  request: WriteRequest,
+  writers: Merging,
+  request: MergeRequest,
   body: Body,
-  current: Current | undefined,
+  current: Present | undefined,
   old: ApiObject | undefined,
 ): ApiObject | Status {
   const object = body.take();
@@ -68,7 +68,7 @@ export function mergeReplacement(
   const { uid } = object.metadata;
   const oldUid = old?.metadata.uid ?? "";
   if (uid !== undefined && uid !== "" && uid !== oldUid) {
-    return preconditionFailed(writers, request, "UID", uid, oldUid);
+    return preconditionFailed(request, "UID", uid, oldUid);
   }
   if (current !== undefined) return object;
   const strategy = strategyOf(resource, writers.scheme.identity);
@@ -77,13 +77,12 @@ export function mergeReplacement(
 
 /** 409 for a write that is conditional on what the object is not. */
 export function preconditionFailed(
-  writers: Writers,
-  { resource, namespace, name }: WriteRequest,
+  { resource, namespace, name }: MergeRequest,
   what: "UID" | "ResourceVersion",
   wanted: string,
   found: string,
 ): Status {
-  const { prefix } = storeOf(writers, resource);
+  const { prefix } = storedAs(resource);
   const why = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;
   const key = keyOf(prefix, namespace, name);
   const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
@@ -92,23 +91,23 @@ export function preconditionFailed(
 
 /** The current state with a patch applied. */
 export function mergePatch(
-  writers: Writers,
-  request: WriteRequest,
+  writers: Merging,
+  request: MergeRequest,
   patch: PatchBody,
-  current: Current | undefined,
+  current: Present | undefined,
   old: ApiObject | undefined,
 ): ApiObject | Status {
   const { resource, name } = request;
   if (current === undefined || old === undefined) return notFound(resource, name);
-  const { stored } = storeOf(writers, resource);
+  const { stored } = storedAs(resource);
   const document = stored === resource ? current.document : toValue(resource.message, old);
   return patchDocument(writers, request, resource, document, patch);
 }
 
 /** A document with a patch applied, as an object of the kind `resource`; the names in it must be those of the request. */
 export function patchDocument(
-  writers: Writers,
-  request: WriteRequest,
+  writers: Merging,
+  request: MergeRequest,
   resource: Resource,
   document: Value,
   patch: PatchBody,
@@ -132,7 +131,7 @@ export function patchDocument(
 
 /** What a strict request is refused with: fields that come twice in the patch or are unknown after it. */
 function strictRefusal(
-  { fields }: WriteRequest,
+  { fields }: MergeRequest,
   { message }: Resource,
   { value }: Patched,
   { duplicates = [] }: PatchBody,
@@ -173,7 +172,7 @@ function invalidPatch(shown: string, fault: string): Status {
 }
 
 /** The name and namespace in an object agree with the path. */
-export function checkName(request: WriteRequest, object: ApiObject): Status | undefined {
+export function checkName(request: MergeRequest, object: ApiObject): Status | undefined {
   const { name, namespace } = request;
   const meta = object.metadata;
   if ((meta.name ?? "") === "") {

@@ -12,7 +12,7 @@ import type { Kind } from "../merge/apply.ts";
 import { entriesOfNew, type ManagedLimits, trackUpdate, unowned, type Writer } from "../merge/managedfields.ts";
 import { typeOfMessage } from "../merge/schema.ts";
 import { TypeFault } from "../merge/typed.ts";
-import { type Current, storeOf, timeText, type WriteRequest, type Writers } from "./persist.ts";
+import { type MergeRequest, type Merging, type Present, storedAs, timeText } from "./persist.ts";
 import { ownedText, typedDifference } from "./trackedtypes.ts";
 
 /** How managedFields are read. */
@@ -51,10 +51,10 @@ export type Tracking = "owns" | "disowns" | "recorded";
 
 /** Records in `object`, before it is admitted and prepared, what this write makes its manager own. */
 export function trackManagers(
-  writers: Writers,
-  request: WriteRequest,
+  writers: Merging,
+  request: MergeRequest,
   object: ApiObject,
-  current: Current | undefined,
+  current: Present | undefined,
   old: ApiObject | undefined,
   tracking: Exclude<Tracking, "recorded">,
 ): void {
@@ -73,7 +73,7 @@ export function trackManagers(
       ? trackCreate(kind, writer, resource, object, sent)
       : trackChange(kind, writer, resource, object, sent, {
           old,
-          document: () => liveDocument(writers, resource, current, old),
+          document: () => liveDocument(resource, current, old),
         });
   if (entries !== undefined) object.metadata.managedFields = entries;
 }
@@ -123,13 +123,13 @@ function trackChange(
 }
 
 /** The time of an entry. */
-export function timeOf(writers: Writers, { subresource }: WriteRequest): string | undefined {
+export function timeOf(writers: Merging, { subresource }: MergeRequest): string | undefined {
   return subresource === "scale" ? undefined : timeText(writers.clock.now());
 }
 
 /** What is stored, as a document at the version of the request. */
-export function liveDocument(writers: Writers, resource: Resource, current: Current, old: ApiObject): Value {
-  return storeOf(writers, resource).stored === resource ? current.document : toValue(resource.message, old);
+export function liveDocument(resource: Resource, current: Present, old: ApiObject): Value {
+  return storedAs(resource).stored === resource ? current.document : toValue(resource.message, old);
 }
 
 const blanks = new WeakMap<Resource, Value>();

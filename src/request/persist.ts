@@ -26,7 +26,9 @@ import type { Trace } from "../observe/trace.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { changeTypes, type Refusal } from "../storage/store.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
+import type { Merges } from "./offload.ts";
 import { represent } from "./represent.ts";
+import type { Sent } from "./sent.ts";
 
 /** What reads the present state and commits a new one. */
 export interface StoreAccess {
@@ -43,6 +45,8 @@ export interface Writers extends StoreAccess {
   readonly ranges: ServiceRanges;
   /** Asked about every object that is about to be written. */
   readonly checkGrants: GrantCheck;
+  /** Merges what is big on other threads; absent: everything is merged here. */
+  readonly merges?: Merges | undefined;
   /** Reviews tokens, and signs those of service accounts. */
   readonly authn: Pick<Authentication, "review" | "accounts">;
 }
@@ -66,12 +70,23 @@ export interface WriteRequest {
   readonly options?: Value | undefined;
   /** Where annotations of the audit event go; absent: nowhere. */
   readonly annotations?: Map<string, string> | undefined;
+  /** The body as it came, where it may be merged on another thread. */
+  readonly sent?: Sent | undefined;
   /** What is to be said about unknown and duplicate fields; absent: nothing. */
   readonly fields?: FieldReport | undefined;
   /** On the monotonic clock, in milliseconds: no try starts after it. */
   readonly deadline: number;
   readonly trace: Trace;
 }
+
+/** What of it a merge looks at. */
+export type MergeRequest = Pick<
+  WriteRequest,
+  "resource" | "subresource" | "namespace" | "name" | "manager" | "fields" | "trace"
+>;
+
+/** What a merge needs besides: nothing of a front's own. */
+export type Merging = Pick<StoreAccess, "scheme" | "clock">;
 
 /** What a commit asks of a write. */
 export type CommitRequest = Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "trace">;
@@ -96,11 +111,15 @@ export interface StoredState {
   readonly selection: Uint8Array;
 }
 
-/** An object as it is stored now. */
-export interface Current extends StoredState {
-  /** The bytes parsed, at the version they are stored in; nobody changes it. */
+/** The bytes of an object and what they say. */
+export interface Present {
+  readonly body: Buffer;
+  /** The bytes parsed, at the version they are stored in; nobody changes it. Parsed when somebody asks. */
   readonly document: Value;
 }
+
+/** An object as it is stored now. */
+export interface Current extends StoredState, Present {}
 
 /** What commitObject answers: the object's bytes at the requested version, and where its revision's digits start. */
 export interface Committed {
@@ -114,9 +133,32 @@ export const changed = "changed";
 
 /** The store's side of a resource: the version it is stored in, and its log. */
 export function storeOf(writers: StoreAccess, resource: Resource): { stored: Resource; prefix: string; view: LogView } {
+  const { stored, prefix } = storedAs(resource);
+  return { stored, prefix, view: writers.views.log(prefix) };
+}
+
+/** The version a resource is stored in, and where. */
+export function storedAs(resource: Resource): { stored: Resource; prefix: string } {
   const { stored } = resource;
   assert(stored?.prefix !== undefined, `Nothing of ${resource.resource} is stored`);
-  return { stored, prefix: stored.prefix, view: writers.views.log(stored.prefix) };
+  return { stored, prefix: stored.prefix };
+}
+
+/** Stored bytes, to be parsed when somebody asks. */
+export function presentOf(body: Buffer): Present {
+  let document: Value | undefined;
+  return {
+    body,
+    get document() {
+      return (document ??= parseStored(body));
+    },
+  };
+}
+
+function parseStored(body: Buffer): Value {
+  const document = parseJson(body);
+  assert(!(document instanceof Fault), "A stored object is not JSON");
+  return document;
 }
 
 /** The newest state of an object; undefined when there is none. */
@@ -132,26 +174,24 @@ export function readCurrent(
   if (at === 0) return undefined;
   // Copies: the record may be recycled while the write waits for something.
   const body = Buffer.from(view.object(at));
-  const document = parseJson(body);
-  assert(!(document instanceof Fault), "A stored object is not JSON");
-  return {
+  return Object.assign(presentOf(body), {
     revision: view.revisionOf(at),
-    document,
-    body,
     versionAt: view.versionAt(at),
     selection: Uint8Array.from(view.selection(at)),
-  };
+  });
 }
 
 /** The current state decoded at the version it is stored in. */
-export function storedObject(writers: StoreAccess, resource: Resource, current: Current): ApiObject {
-  return decodeDocument(storeOf(writers, resource).stored, current.document);
+export function storedObject(_writers: StoreAccess, resource: Resource, current: Current): ApiObject {
+  return decodeDocument(storedAs(resource).stored, current.document);
 }
 
 /** The current state decoded at the version of the request. */
-export function requestedObject(writers: StoreAccess, resource: Resource, current: Current): ApiObject {
-  const { stored } = storeOf(writers, resource);
-  const object = decodeDocument(stored, current.document);
+export function requestedObject(writers: Pick<StoreAccess, "scheme">, resource: Resource, current: Present): ApiObject {
+  const { stored } = storedAs(resource);
+  // A front that leaves a big object's merge to the pool has no use for its document.
+  const big = current.body.length >= limits.mergeHereBytesMax;
+  const object = big ? decodeStored(stored, current.body) : decodeDocument(stored, current.document);
   return stored === resource ? object : convert(object, stored, resource, writers.scheme.identity);
 }
 

@@ -16,7 +16,8 @@ import { mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
 import type { Tracking } from "./ownership.ts";
 import { requestedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { type ReadInput, readObject } from "./read.ts";
-import { type Facade, type Merge, writeMerged } from "./write.ts";
+import type { Merge } from "./sent.ts";
+import { type Facade, writeMerged } from "./write.ts";
 
 const encoder = new TextEncoder();
 

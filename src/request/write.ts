@@ -4,17 +4,18 @@
 import { Notes } from "../admission/plugin.ts";
 import { mutate, validate } from "../admission/table.ts";
 import type { ApiObject } from "../api/object.ts";
-import { alreadyExists, isStatus, refuse, type Status } from "../api/status.ts";
-import { applyDefaults } from "../kinds/defaults.ts";
+import { alreadyExists, internalError, isStatus, refuse, type Status } from "../api/status.ts";
+import { nextTurn } from "../base/turn.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { attributesOf } from "./admit.ts";
 import { allocate } from "./allocate.ts";
+import { type Config, mergeConfig } from "./apply.ts";
 import type { Body } from "./body.ts";
 import { afterRemoval } from "./delete.ts";
 import { mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
-import { dedupOwners, ownerWarning, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
-import { type Tracking, trackManagers } from "./ownership.ts";
+import { dedupOwners, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
+import type { Tracking } from "./ownership.ts";
 import {
   type Current,
   changed,
@@ -28,9 +29,7 @@ import {
   type Writers,
   type Written,
 } from "./persist.ts";
-
-/** Makes the new state out of the current one; undefined stands for an object that does not exist. */
-export type Merge = (current: Current | undefined, old: ApiObject | undefined) => ApiObject | Status;
+import { type Merge, mergeHere } from "./sent.ts";
 
 /** What plugins are shown in the place of an object: its Scale. */
 export interface Facade {
@@ -52,6 +51,17 @@ export function updateObject(writers: Writers, request: WriteRequest, body: Body
 /** Applies a patch to an object. */
 export function patchObject(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
   return writeMerged(writers, request, (current, old) => mergePatch(writers, request, patch, current, old));
+}
+
+/** Applies a configuration to an object, or creates the object from it. */
+export function applyObject(writers: Writers, request: WriteRequest, config: Config): Promise<Written | Status> {
+  const merge: Merge = (current, old) => mergeConfig(writers, request, config, current, old);
+  return writeMerged(writers, request, merge, "recorded");
+}
+
+/** Writes what was sent, which is so big that nobody has read it here. */
+export function writeSent(writers: Writers, request: WriteRequest): Promise<Written | Status> {
+  return writeMerged(writers, request, () => internalError("A body was merged before it was read"));
 }
 
 /**
@@ -90,19 +100,11 @@ async function attempt(
   const old = current === undefined ? undefined : requestedObject(writers, resource, current);
   trace.done("current");
 
-  const object = merge(current, old);
+  const pooled = mergeInPool(writers, request, current, warnings);
+  const object =
+    pooled === undefined ? mergeHere(writers, request, { merge, tracking }, current, old, warnings) : await pooled;
   if (isStatus(object)) return object;
-  dedupOwners(object.metadata, ownerWarning, warnings);
-  trace.done("merge");
-
   const strategy = strategyOf(resource, identity);
-  applyDefaults(resource, object, identity);
-  strategy.canonicalize?.(object);
-  trace.done("default");
-
-  // Before admission: what plugins add belongs to nobody (reference).
-  if (tracking !== "recorded") trackManagers(writers, request, object, current, old, tracking);
-  trace.done("managers");
 
   const [shown, before] = facade === undefined ? [object, old] : [facade.show(object), old && facade.show(old)];
   const attributes = attributesOf(request, old === undefined ? "create" : "update", shown, before, notes);
@@ -139,10 +141,24 @@ async function attempt(
   }
   const allocation = await allocate(writers, request, strategy, object, old);
   if (isStatus(allocation)) return allocation;
+  // To encode a big object takes as long as a front may be held up.
+  if (pooled !== undefined) await nextTurn();
   const done = await commitObject(writers, request, finalName, object, current);
   await allocation?.settle(done !== changed && !isStatus(done));
   if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
   return done === changed || isStatus(done) ? done : { code, body: done.body, warnings };
+}
+
+/** Merges on another thread what is big; undefined: it is merged here. */
+function mergeInPool(
+  { merges }: Writers,
+  request: WriteRequest,
+  current: Current | undefined,
+  warnings: string[],
+): Promise<ApiObject | Status> | undefined {
+  const { sent } = request;
+  if (sent === undefined || merges?.takes(sent.bytes.length + (current?.body.length ?? 0)) !== true) return undefined;
+  return merges.merge(request, sent, current, warnings);
 }
 
 /** An update that takes the last finalizer from an object being deleted removes it (reference: ShouldDeleteDuringUpdate). */

@@ -10,8 +10,8 @@ import { strategyOf } from "../kinds/table.ts";
 import { actionOf, readActionBody } from "./actions.ts";
 import { committer } from "./admit.ts";
 import { answerObject, formInput } from "./answer.ts";
-import { applyObject, readConfig } from "./apply.ts";
-import { readBody } from "./body.ts";
+import { readConfig } from "./apply.ts";
+import { type BodyFormat, readBody } from "./body.ts";
 import type { Call } from "./call.ts";
 import type { Server } from "./context.ts";
 import { deleteItems, deleteObject } from "./delete.ts";
@@ -38,8 +38,9 @@ import { reviewOf, runReview } from "./reviews.ts";
 import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
 import { sendList } from "./sendlist.ts";
+import type { Sent } from "./sent.ts";
 import { warningHeaders } from "./warnings.ts";
-import { createObject, patchObject, updateObject } from "./write.ts";
+import { applyObject, createObject, patchObject, updateObject, writeSent } from "./write.ts";
 
 const made = new WeakMap<Server, Pick<Writers, "admission" | "checkGrants">>();
 
@@ -59,8 +60,8 @@ export function writersOf(server: Server): Writers {
     };
     made.set(server, checks);
   }
-  const { scheme, views, store, clock, ranges, authn } = server;
-  return { scheme, views, store, clock, ranges, authn, ...checks };
+  const { scheme, views, store, clock, ranges, authn, merges } = server;
+  return { scheme, views, store, clock, ranges, authn, merges, ...checks };
 }
 
 /** Serves create, update, patch, delete and deletecollection. */
@@ -119,7 +120,10 @@ async function create(call: Call): Promise<Written | Status | undefined> {
   if (act) return warned(request, await act(writers, request, body.take()));
   const review = reviewOf(info, server);
   if (review) return warned(request, await runReview(server, writers, request, review, body.take()));
-  return warned(request, await createObject(writers, { ...request, name: "" }, body));
+  return warned(
+    request,
+    await createObject(writers, { ...request, name: "", sent: sentOf("create", bytes, format) }, body),
+  );
 }
 
 async function update(call: Call): Promise<Written | Status | undefined> {
@@ -134,8 +138,9 @@ async function update(call: Call): Promise<Written | Status | undefined> {
   call.trace.done("decode");
   if (isStatus(body)) return body;
   body.show(call.reply.audit);
-  const write = isScale(info.subresource) ? updateScale : updateObject;
-  return warned(request, await write(writersOf(server), request, body));
+  const writers = writersOf(server);
+  if (isScale(info.subresource)) return warned(request, await updateScale(writers, request, body));
+  return warned(request, await updateObject(writers, { ...request, sent: sentOf("update", bytes, format) }, body));
 }
 
 async function patch(call: Call): Promise<Written | Status | undefined> {
@@ -147,11 +152,23 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
   if (type === "apply") return applyPatch(call, bytes);
   const request = requestOf(call, "PatchOptions");
   if (isStatus(request)) return request;
+  const writers = writersOf(call.server);
+  const scaled = isScale(call.info.subresource);
+  const whole = { ...request, sent: scaled ? undefined : sentOf(type, bytes) };
+  if (goesUnread(writers, whole)) return warned(request, await writeSent(writers, whole));
   const parsed = readPatch(type, bytes, request.fields);
   call.trace.done("decode");
   if (isStatus(parsed)) return parsed;
-  const write = isScale(call.info.subresource) ? patchScale : patchObject;
-  return warned(request, await write(writersOf(call.server), request, parsed));
+  return warned(request, await (scaled ? patchScale : patchObject)(writers, whole, parsed));
+}
+
+function sentOf(kind: Sent["kind"], bytes: Uint8Array, format: BodyFormat = "json", force = false): Sent {
+  return { kind, format, force, bytes };
+}
+
+/** Whether a body is so big that the pool reads it, whatever it is for. */
+function goesUnread({ merges }: Writers, { sent }: WriteRequest): boolean {
+  return sent !== undefined && merges?.takes(sent.bytes.length) === true;
 }
 
 /** What came of a write, with what is to be said about the fields that were sent. */
@@ -169,13 +186,17 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
   const fields = fieldReportOf(fieldValidation);
   const document = writeOptionsDocument(options);
   const request = { ...plainRequest(call), dryRun, manager: fieldManager, fields, options: document };
+  const writers = writersOf(server);
+  const scaled = isScale(info.subresource);
+  const whole = { ...request, sent: scaled ? undefined : sentOf("apply", bytes, "yaml", force) };
+  if (goesUnread(writers, whole)) return warned(request, await writeSent(writers, whole));
   const shape = shapeOf(info.resource, info.subresource);
   const duplicates: string[] = [];
   const config = readConfig(shape, bytes, fields && duplicates);
   call.trace.done("decode");
   if (isStatus(config)) return config;
-  const write = isScale(info.subresource) ? applyScaleConfig : applyObject;
-  return warned(request, await write(writersOf(server), request, { shape, config, force, duplicates }));
+  const write = scaled ? applyScaleConfig : applyObject;
+  return warned(request, await write(writers, whole, { shape, config, force, duplicates }));
 }
 
 async function deleteOne(call: Call): Promise<Written | Status | undefined> {

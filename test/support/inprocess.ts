@@ -21,6 +21,7 @@ import { claimPrefixes } from "../../src/request/claims.ts";
 import type { Server } from "../../src/request/context.ts";
 import { createHandler } from "../../src/request/handle.ts";
 import { Inflight } from "../../src/request/inflight.ts";
+import type { Merges } from "../../src/request/offload.ts";
 import type { Writers } from "../../src/request/persist.ts";
 import type { Exchange, Handler, Headers } from "../../src/request/transport.ts";
 import { writersOf } from "../../src/request/writeresource.ts";
@@ -110,7 +111,7 @@ export class InProcess {
   readonly #views: OpenViews;
   readonly #writer: LogWriter;
 
-  constructor(scheme: Scheme, writer: LogWriter, views: OpenViews, admission: AdmissionConfig) {
+  constructor(scheme: Scheme, writer: LogWriter, views: OpenViews, admission: AdmissionConfig, merges?: Merges) {
     this.#writer = writer;
     this.#views = views;
     this.scheme = scheme;
@@ -154,6 +155,7 @@ export class InProcess {
       rules: rbac,
       objects: this.objects,
       admission,
+      merges,
       ranges,
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
@@ -233,12 +235,14 @@ function parse(text: string): unknown {
 export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
   /** Beside the flags' defaults; left out: what completes pods is off, and a test of something else sees what it wrote. */
   readonly admission?: Partial<AdmissionConfig>;
+  /** What merges on other threads; left out: nothing does. Whoever brings it closes it. */
+  readonly merges?: Merges;
 }
 
 /** Starts one, with the system's namespaces. */
 export async function openInProcess(
   identity: IdentityName = "kubernetes",
-  { admission = { disabled: completions }, ...options }: InProcessOptions = {},
+  { admission = { disabled: completions }, merges, ...options }: InProcessOptions = {},
 ): Promise<InProcess> {
   const scheme = createScheme({ identity: identities[identity], ...options });
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
@@ -246,7 +250,7 @@ export async function openInProcess(
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
   const views = await openViews({ control: writer.control, port: port2 });
-  const server = new InProcess(scheme, writer, views, { ...defaultAdmission, ...admission });
+  const server = new InProcess(scheme, writer, views, { ...defaultAdmission, ...admission }, merges);
   await bootstrapNamespaces(server.writers);
   return server;
 }

@@ -1,0 +1,85 @@
+// What a write makes of its body, up to its field managers: read, merged into the current state, defaulted, tracked.
+// All of it is a function of bytes and the scheme, so that it runs on a front or, where it is big, in the pool
+// (offload.ts), with one result.
+import type { ApiObject } from "../api/object.ts";
+import { isStatus, type Status } from "../api/status.ts";
+import { applyDefaults } from "../kinds/defaults.ts";
+import { strategyOf } from "../kinds/table.ts";
+import { mergeConfig, readConfig } from "./apply.ts";
+import { type BodyFormat, readBody } from "./body.ts";
+import { mergePatch, mergeReplacement, type PatchType, readPatch } from "./merge.ts";
+import { dedupOwners, ownerWarning } from "./metadata.ts";
+import { type Tracking, trackManagers } from "./ownership.ts";
+import type { MergeRequest, Merging, Present } from "./persist.ts";
+
+/** A body as it came. */
+export interface Sent {
+  readonly kind: "create" | "update" | PatchType | "apply";
+  /** Of a create or an update. */
+  readonly format: BodyFormat;
+  /** Of an apply: take fields from other managers. */
+  readonly force: boolean;
+  readonly bytes: Uint8Array;
+}
+
+/** Makes the new state out of the current one; undefined stands for an object that does not exist. */
+export type Merge = (current: Present | undefined, old: ApiObject | undefined) => ApiObject | Status;
+
+/** A body that was read. */
+export interface ReadBody {
+  readonly merge: Merge;
+  readonly tracking: Tracking;
+}
+
+/** Reads a body; a Status for one that does not fit. */
+export function readSent(writers: Merging, request: MergeRequest, sent: Sent): ReadBody | Status {
+  const { resource, fields } = request;
+  const { kind, format, force, bytes } = sent;
+  switch (kind) {
+    case "apply": {
+      const duplicates: string[] = [];
+      const config = readConfig(resource, bytes, fields && duplicates);
+      if (isStatus(config)) return config;
+      const all = { shape: resource, config, force, duplicates };
+      return { merge: (current, old) => mergeConfig(writers, request, all, current, old), tracking: "recorded" };
+    }
+    case "create":
+    case "update": {
+      const body = readBody(writers.scheme, resource, bytes, format, fields);
+      if (isStatus(body)) return body;
+      if (kind === "create") return { merge: () => body.take(), tracking: "owns" };
+      return { merge: (current, old) => mergeReplacement(writers, request, body, current, old), tracking: "owns" };
+    }
+    default: {
+      const patch = readPatch(kind, bytes, fields);
+      if (isStatus(patch)) return patch;
+      return { merge: (current, old) => mergePatch(writers, request, patch, current, old), tracking: "owns" };
+    }
+  }
+}
+
+/** The new state with defaults and field managers, as admission gets to see it. */
+export function mergeHere(
+  writers: Merging,
+  request: MergeRequest,
+  { merge, tracking }: ReadBody,
+  current: Present | undefined,
+  old: ApiObject | undefined,
+  warnings: string[],
+): ApiObject | Status {
+  const { resource, trace } = request;
+  const { identity } = writers.scheme;
+  const object = merge(current, old);
+  if (isStatus(object)) return object;
+  dedupOwners(object.metadata, ownerWarning, warnings);
+  trace.done("merge");
+
+  applyDefaults(resource, object, identity);
+  strategyOf(resource, identity).canonicalize?.(object);
+  trace.done("default");
+
+  // Before admission: what plugins add belongs to nobody (reference).
+  if (tracking !== "recorded") trackManagers(writers, request, object, current, old, tracking);
+  trace.done("managers");
+  return object;
+}
