@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Auditor } from "../../src/audit/auditor.ts";
+import { Auditor, auditFamilies } from "../../src/audit/auditor.ts";
 import { Outlet } from "../../src/audit/outlet.ts";
 import { parsePolicy } from "../../src/audit/policy.ts";
 import { systemClock } from "../../src/base/clock.ts";
@@ -49,7 +49,7 @@ const nowhere = {
 function auditor(rules: string, to: Pick<Outlet, keyof typeof nowhere> = outlet): Auditor {
   const policy = parsePolicy(Buffer.from(`apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: ${rules}`), identity);
   if (typeof policy === "string") throw new Error(policy);
-  return new Auditor({ policy, outlet: to, identity, clock: systemClock, registry: new Registry() });
+  return new Auditor({ policy, outlet: to, identity, clock: systemClock, families: auditFamilies(new Registry()) });
 }
 
 const headers = { "user-agent": "kubectl/v1.23.17 (linux/amd64) kubernetes/953be89" };

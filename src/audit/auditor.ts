@@ -14,7 +14,24 @@ export interface AuditorOptions {
   readonly outlet: Pick<Outlet, "put" | "room" | "stored" | "pressure">;
   readonly identity: Identity;
   readonly clock: Clock;
-  readonly registry: Registry;
+  readonly families: AuditFamilies;
+}
+
+/** What is counted of audits, by the reference's names. */
+export interface AuditFamilies {
+  readonly events: Family;
+  readonly levels: Family;
+  readonly rejected: Family;
+}
+
+/** Registers them; they are there without a policy, too (reference). */
+export function auditFamilies(registry: Registry): AuditFamilies {
+  const help = "Requests refused because their audit event could not be stored.";
+  return {
+    events: registry.counter("apiserver_audit_event_total", "Audit events made and sent to backends."),
+    levels: registry.counter("apiserver_audit_level_total", "Requests by the audit level of the policy.", "level"),
+    rejected: registry.counter("apiserver_audit_requests_rejected_total", help),
+  };
 }
 
 /** Audits the requests of one front. */
@@ -22,21 +39,12 @@ export class Auditor {
   readonly #policy: Policy;
   readonly #outlet: AuditorOptions["outlet"];
   readonly #context: EntryContext;
-  readonly #events: Family;
-  readonly #levels: Family;
-  readonly #rejected: Family;
+  readonly #families: AuditFamilies;
 
-  constructor({ policy, outlet, identity, clock, registry }: AuditorOptions) {
+  constructor({ policy, outlet, identity, clock, families }: AuditorOptions) {
     this.#policy = policy;
     this.#outlet = outlet;
-    this.#events = registry.counter("apiserver_audit_event_total", "Audit events made and sent to backends.");
-    this.#levels = registry.counter(
-      "apiserver_audit_level_total",
-      "Requests by the audit level of the policy.",
-      "level",
-    );
-    const help = "Requests refused because their audit event could not be stored.";
-    this.#rejected = registry.counter("apiserver_audit_requests_rejected_total", help);
+    this.#families = families;
     this.#context = {
       names: {
         apiVersion: identity.spell(auditVersion),
@@ -47,7 +55,7 @@ export class Auditor {
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
       put: (event) => {
-        this.#events.add("");
+        families.events.add("");
         outlet.put(event);
       },
     };
@@ -56,7 +64,7 @@ export class Auditor {
   /** What is to be written of a request; undefined: nothing. Without a user its credentials were wrong. */
   begin(request: Incoming, asked: Asked, user: User | undefined): Entry | undefined {
     const coverage = this.#policy.coverage(asked, user);
-    this.#levels.add(coverage?.level ?? "None");
+    this.#families.levels.add(coverage?.level ?? "None");
     return coverage && new Entry(this.#context, coverage, request, asked, user);
   }
 
@@ -73,7 +81,7 @@ export class Auditor {
   }
 
   #refuse(): false {
-    this.#rejected.add("");
+    this.#families.rejected.add("");
     return false;
   }
 }

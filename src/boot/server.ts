@@ -1,7 +1,7 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
 import { identities } from "../api/identity.ts";
 import { createScheme, type Scheme } from "../api/scheme.ts";
-import { Auditor } from "../audit/auditor.ts";
+import { Auditor, auditFamilies } from "../audit/auditor.ts";
 import { droppedFamily } from "../audit/destination.ts";
 import { Outlet, type Pressure } from "../audit/outlet.ts";
 import { parsePolicy } from "../audit/policy.ts";
@@ -170,13 +170,14 @@ class OpenServer implements FrontServer {
   }
 
   #auditor(): Auditor | undefined {
+    const families = auditFamilies(this.#registry);
     const { audit, config } = this.#data;
     const outlet = this.#outlet;
     if (audit === undefined || outlet === undefined) return undefined;
     const identity = identities[config.identity];
     const policy = parsePolicy(audit.policy, identity);
     assert(typeof policy !== "string", "Main checked the audit policy");
-    return new Auditor({ policy, outlet, identity, clock: systemClock, registry: this.#registry });
+    return new Auditor({ policy, outlet, identity, clock: systemClock, families });
   }
 
   #health(): Server["health"] {

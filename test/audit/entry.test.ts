@@ -1,6 +1,6 @@
 // The events of requests, as they come out of the whole request path: fields, stages, levels, and what never is in them.
 import t, { type Test } from "tap";
-import { Auditor } from "../../src/audit/auditor.ts";
+import { Auditor, auditFamilies } from "../../src/audit/auditor.ts";
 import { parsePolicy } from "../../src/audit/policy.ts";
 import { sourcesOf } from "../../src/audit/sources.ts";
 import { limits } from "../../src/config/limits.ts";
@@ -27,7 +27,7 @@ async function open(t: Test, rules: string, identity: "kubernetes" | "orch" = "k
     stored: () => Promise.resolve(true),
   };
   const { clock } = server.server;
-  server.audit = new Auditor({ policy, outlet, identity: names, clock, registry });
+  server.audit = new Auditor({ policy, outlet, identity: names, clock, families: auditFamilies(registry) });
   const taken = async (): Promise<Event[]> => {
     // The answer is out before the request's own end.
     await new Promise((resolve) => setImmediate(resolve));
@@ -288,7 +288,7 @@ t.test("a request whose arrival cannot be written does not run", async (t) => {
       outlet: { ...outlet, pressure: "stores" },
       identity,
       clock,
-      registry: new Registry(),
+      families: auditFamilies(new Registry()),
     });
   };
   const cases: [room: boolean | undefined, stored: boolean, code: number][] = [
