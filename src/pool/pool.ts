@@ -96,7 +96,8 @@ export class Pool<Task, Result extends object> {
     const { script, setup, threadsMax, heapMiBMax } = this.#options;
     if (this.#threads.size >= threadsMax) return undefined;
     const resourceLimits = { maxOldGenerationSizeMb: heapMiBMax };
-    const worker = new Worker(script, { workerData: setup, resourceLimits, name: "pool" });
+    // Without the loaders of whoever started this process, which would not fit into a small heap.
+    const worker = new Worker(script, { workerData: setup, resourceLimits, execArgv: [], name: "pool" });
     const thread: Thread<Task, Result> = { worker, job: undefined };
     this.#threads.add(thread);
     worker.on("message", (answer: Answer<Result>) => {
