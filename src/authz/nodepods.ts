@@ -3,6 +3,7 @@
 import type { Pod } from "../api/gen/core_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
+import { eachChange } from "../cache/changes.ts";
 import type { Objects } from "../cache/objects.ts";
 import { findField, selectionText, valueText } from "../cache/selection.ts";
 import { type Location, type LogView, recordTypes } from "../cache/view.ts";
@@ -71,26 +72,24 @@ export class NodePods {
     const view = this.#view;
     if (view === undefined) return;
     view.drain();
-    const { head } = view;
-    for (let position = this.#position; position < head; position++) {
-      const at = position === -1 ? 0 : view.at(position);
-      if (at === 0) {
-        // Too far behind, or at the beginning.
-        this.#pods.clear();
-        this.#byNode.clear();
-        view.scan("", "", 0, (found, key) => {
-          this.#put(view, found, key);
-          return true;
-        });
-        break;
-      }
-      const type = view.typeOf(at);
-      if (type === recordTypes.move) continue;
-      const key = view.keyOf(at);
-      if (type === recordTypes.delete) this.#remove(key);
-      else this.#put(view, at, key);
-    }
-    this.#position = head;
+    const from = this.#position;
+    if (from === view.head) return;
+    this.#position = view.head;
+    const known =
+      from !== -1 &&
+      eachChange(view, from, (at, type) => {
+        const key = view.keyOf(at);
+        if (type === recordTypes.delete) this.#remove(key);
+        else this.#put(view, at, key);
+      });
+    if (known) return;
+    // Too far behind, or at the beginning.
+    this.#pods.clear();
+    this.#byNode.clear();
+    view.scan("", "", 0, (at, key) => {
+      this.#put(view, at, key);
+      return true;
+    });
   }
 
   #put(view: LogView, at: Location, key: string): void {

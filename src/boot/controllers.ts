@@ -9,6 +9,7 @@ import { bootstrapNamespaces, bootstrapPriorityClasses } from "../controllers/bo
 import { type Companion, CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/companions.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
+import type { Report } from "../controllers/passes.ts";
 import { QuotaController } from "../controllers/quota.ts";
 import { bootstrapPolicy } from "../controllers/rbacpolicy.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
@@ -47,12 +48,10 @@ export class Controllers {
       this.#addresses = new AddressRepair(writersOf(server), services, (message, about) => log.warn(about, message));
     }
     if (running.includes("resourcequota")) {
-      this.#quotas = new QuotaController(server, (message, { message: status }) => log.warn({ status }, message));
+      this.#quotas = new QuotaController(server, reportTo(log));
     }
     if (running.includes("clusterrole-aggregation")) {
-      this.#aggregation = new AggregationController(server, (message, { message: status }) =>
-        log.warn({ status }, message),
-      );
+      this.#aggregation = new AggregationController(server, reportTo(log));
     }
     this.#companions = companionsOf(writersOf(server), running, authority).map(
       (companion) => new CompanionController(writersOf(server), companion, reportTo(log)),
@@ -116,6 +115,6 @@ function companionsOf(writers: Writers, running: readonly string[], authority: s
   return found;
 }
 
-function reportTo(log: Logger): (message: string, cause: unknown) => void {
+function reportTo(log: Logger): Report {
   return (message, cause) => log.warn(isStatus(cause) ? { status: cause.message } : { err: cause }, message);
 }

@@ -4,6 +4,7 @@
 import type { ApiObject } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { decodeStored } from "../codec/stored.ts";
+import { eachChange } from "./changes.ts";
 import { type LogView, recordTypes, type Views } from "./view.ts";
 
 /** Told of a key whose object came, changed or went. */
@@ -35,7 +36,7 @@ export class ObjectTable<T extends ApiObject> {
     view.drain();
     const { head } = view;
     if (this.#position === head) return this.#version;
-    if (this.#position === undefined || !this.#follow(view, this.#position, head)) this.#rebuild(view);
+    if (this.#position === undefined || !this.#follow(view, this.#position)) this.#rebuild(view);
     this.#position = head;
     this.#version += 1;
     return this.#version;
@@ -89,19 +90,14 @@ export class ObjectTable<T extends ApiObject> {
     return object;
   }
 
-  /** Takes in the entries of [from, head); false when some are not to be had any more. */
-  #follow(view: LogView, from: number, head: number): boolean {
-    for (let position = from; position < head; position++) {
-      const at = view.at(position);
-      if (at === 0) return false;
-      const type = view.typeOf(at);
-      if (type === recordTypes.move) continue;
+  /** Takes in what changed from a position on; false when some are not to be had any more. */
+  #follow(view: LogView, from: number): boolean {
+    return eachChange(view, from, (at, type) => {
       const [namespace, name] = this.#split(view.keyOf(at));
       if (type === recordTypes.delete) this.#remove(namespace, name);
       else this.#put(namespace, name);
       for (const news of this.#listeners) news(namespace, name);
-    }
-    return true;
+    });
   }
 
   #rebuild(view: LogView): void {

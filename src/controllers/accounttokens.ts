@@ -7,20 +7,19 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { signLegacyToken } from "../authn/accountkeys.ts";
 import { assert } from "../base/assert.ts";
+import { eachChange } from "../cache/changes.ts";
 import { compileSelector, type Match } from "../cache/select.ts";
-import { type LogView, recordTypes } from "../cache/view.ts";
+import { type Location, type LogView, recordTypes } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { Server } from "../request/context.ts";
 import type { Written } from "../request/persist.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
+import { Passes, type Report } from "./passes.ts";
 
 type Kept = ApiObject & Secret;
 type Account = ApiObject & ServiceAccount;
-
-/** Told what went wrong; the controller tries again. */
-export type Report = (message: string, cause: Status | unknown) => void;
 
 /** Runs from start() to stop(). */
 export class AccountTokenController {
@@ -28,6 +27,7 @@ export class AccountTokenController {
   readonly #actor: Actor;
   readonly #authority: string;
   readonly #report: Report;
+  readonly #passes: Passes;
   readonly #secrets: Resource;
   readonly #accounts: Resource;
   readonly #secretLog: LogView;
@@ -43,9 +43,6 @@ export class AccountTokenController {
   /** Positions up to which the logs were followed; -1: not at all. */
   #followed: [secrets: number, accounts: number] = [-1, -1];
   #timer: NodeJS.Timeout | undefined;
-  #running = false;
-  #again = false;
-  #stopped = false;
 
   /** `authority`: PEM that pods verify this server by. */
   constructor(server: Server, authority: string, report: Report) {
@@ -53,6 +50,10 @@ export class AccountTokenController {
     this.#actor = new Actor(writersOf(server), "kube-controller-manager", "system:kube-controller-manager");
     this.#authority = authority;
     this.#report = report;
+    this.#passes = new Passes(
+      () => this.#pass(),
+      (error) => report("Looking after the tokens of service accounts failed", error),
+    );
     [this.#secrets, this.#secretLog] = storedIn(server, "secrets");
     [this.#accounts, this.#accountLog] = storedIn(server, "serviceaccounts");
     const { spell } = server.identity;
@@ -72,32 +73,24 @@ export class AccountTokenController {
 
   /** Nothing is written after this but what is under way. */
   stop(): void {
-    this.#stopped = true;
+    this.#passes.stop();
     clearTimeout(this.#timer);
     for (const stop of this.#stops.splice(0)) stop();
   }
 
   /** Takes in what changed and puts it right. */
-  async look(): Promise<void> {
-    this.#again = true;
-    if (this.#running) return;
-    this.#running = true;
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        this.#follow();
-        const { secrets, accounts } = this.#late;
-        for (const key of take(this.#due.secrets)) {
-          await this.#settle(key, secrets, (namespace, name) => this.#fill(namespace, name));
-        }
-        for (const key of take(this.#due.accounts)) {
-          await this.#settle(key, accounts, (namespace, name, secret) => this.#forget(namespace, name, secret));
-        }
-      }
-    } catch (error) {
-      this.#report("Looking after the tokens of service accounts failed", error);
-    } finally {
-      this.#running = false;
+  look(): Promise<void> {
+    return this.#passes.ask();
+  }
+
+  async #pass(): Promise<void> {
+    this.#follow();
+    const { secrets, accounts } = this.#late;
+    for (const key of take(this.#due.secrets)) {
+      await this.#settle(key, secrets, (namespace, name) => this.#fill(namespace, name));
+    }
+    for (const key of take(this.#due.accounts)) {
+      await this.#settle(key, accounts, (namespace, name, secret) => this.#forget(namespace, name, secret));
     }
   }
 
@@ -108,24 +101,17 @@ export class AccountTokenController {
     this.#followed = [this.#secretLog.head, this.#accountLog.head];
     const known =
       secrets !== -1 &&
-      this.#each(this.#secretLog, secrets, (at, key, gone) => this.#noteSecret(at, key, gone)) &&
-      this.#each(this.#accountLog, accounts, (_at, key) => this.#noteSecretsOf(key.slice(0, key.indexOf("/"))));
+      eachChange(this.#secretLog, secrets, (at, type) => this.#noteSecret(at, type === recordTypes.delete)) &&
+      eachChange(this.#accountLog, accounts, (at) => {
+        const key = this.#accountLog.keyOf(at);
+        this.#noteSecretsOf(key.slice(0, key.indexOf("/")));
+      });
     if (!known) this.#noteSecretsOf("");
   }
 
-  #each(view: LogView, from: number, note: (at: number, key: string, gone: boolean) => void): boolean {
-    for (let position = from; position < view.head; position++) {
-      const at = view.at(position);
-      if (at === 0) return false;
-      const type = view.typeOf(at);
-      if (type !== recordTypes.move) note(at, view.keyOf(at), type === recordTypes.delete);
-    }
-    return true;
-  }
-
-  #noteSecret(at: number, key: string, gone: boolean): void {
+  #noteSecret(at: Location, gone: boolean): void {
     if (!this.#isToken(this.#secretLog, at)) return;
-    if (!gone) this.#due.secrets.add(key);
+    if (!gone) this.#due.secrets.add(this.#secretLog.keyOf(at));
     else {
       const { metadata } = decodeStored(this.#secrets, this.#secretLog.object(at));
       const account = metadata.annotations?.get(this.#nameKey);
@@ -147,7 +133,7 @@ export class AccountTokenController {
     late: Set<string>,
     act: (namespace: string, name: string, secret: string) => Promise<Written | Status | undefined>,
   ): Promise<void> {
-    if (this.#stopped) return;
+    if (this.#passes.stopped) return;
     const [namespace = "", name = "", secret = ""] = key.split("/");
     const done = await act(namespace, name, secret);
     if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return;

@@ -5,7 +5,7 @@ import type { ClusterRole, PolicyRule } from "../api/gen/rbac_v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus, type Status } from "../api/status.ts";
+import { isStatus } from "../api/status.ts";
 import type { ObjectTable } from "../cache/objects.ts";
 import type { LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
@@ -13,6 +13,7 @@ import { selects } from "../kinds/validation/selector.ts";
 import type { Server } from "../request/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
+import { Passes, type Report } from "./passes.ts";
 
 type Role = ApiObject & ClusterRole;
 
@@ -21,22 +22,24 @@ const group = "rbac.authorization.k8s.io";
 /** Runs from start() to stop(). */
 export class AggregationController {
   readonly #actor: Actor;
-  readonly #report: (message: string, cause: Status) => void;
+  readonly #report: Report;
+  readonly #passes: Passes;
   /** Undefined: cluster roles are switched off, and there is nothing to do. */
   readonly #resource: Resource | undefined;
   readonly #view: LogView | undefined;
   readonly #roles: ObjectTable<Role>;
   /** Of the table when all was well. */
   #settled = -1;
-  #running = false;
-  #again = false;
-  #timer: NodeJS.Timeout | undefined;
   #unfollow: (() => void) | undefined;
 
-  constructor(server: Server, report: (message: string, cause: Status) => void) {
+  constructor(server: Server, report: Report) {
     const account = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
     this.#actor = new Actor(writersOf(server), "clusterrole-aggregation-controller", account);
     this.#report = report;
+    this.#passes = new Passes(
+      () => this.#pass(),
+      (error) => report("Filling in aggregated cluster roles failed", error),
+    );
     this.#resource = server.scheme.find(server.identity.spell(group), "v1", "clusterroles");
     this.#view = server.objects.view(group, "v1", "clusterroles");
     this.#roles = server.objects.table(group, "v1", "clusterroles");
@@ -50,25 +53,14 @@ export class AggregationController {
 
   /** No pass starts after this. */
   stop(): void {
-    this.#again = false;
+    this.#passes.stop();
     this.#unfollow?.();
     this.#unfollow = undefined;
-    clearTimeout(this.#timer);
   }
 
   /** Passes until nothing is left to fill in; what could not be written is tried again in a while. */
-  async look(): Promise<void> {
-    this.#again = true;
-    if (this.#running) return;
-    this.#running = true;
-    try {
-      while (this.#again) {
-        this.#again = false;
-        await this.#pass();
-      }
-    } finally {
-      this.#running = false;
-    }
+  look(): Promise<void> {
+    return this.#passes.ask();
   }
 
   async #pass(): Promise<void> {
@@ -87,9 +79,7 @@ export class AggregationController {
       this.#settled = version;
       return;
     }
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.look(), limits.aggregationRetryMs);
-    this.#timer.unref();
+    this.#passes.askIn(limits.aggregationRetryMs);
   }
 
   /** Writes the rules of one role; false when that has to be tried again. */

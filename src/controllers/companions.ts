@@ -3,16 +3,18 @@
 // or changes one finds it again as it was.
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus, type Status } from "../api/status.ts";
+import { isStatus } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
+import { eachChange } from "../cache/changes.ts";
 import { compileSelector } from "../cache/select.ts";
-import { type LogView, recordTypes } from "../cache/view.ts";
+import type { LogView } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { Writers } from "../request/persist.ts";
 import { Actor } from "./actor.ts";
+import { Passes, type Report } from "./passes.ts";
 
 /** What every namespace is to have. */
 export interface Companion {
@@ -60,7 +62,8 @@ export function rootCaConfigMap(writers: Writers, authority: string): Companion 
 export class CompanionController {
   readonly #companion: Companion;
   readonly #actor: Actor;
-  readonly #report: (message: string, cause: Status | unknown) => void;
+  readonly #report: Report;
+  readonly #passes: Passes;
   readonly #namespaces: LogView;
   readonly #view: LogView;
   readonly #terminating = compileSelector({
@@ -75,14 +78,16 @@ export class CompanionController {
   /** Positions up to which the two logs were followed; -1: not at all. */
   #followed: [namespaces: number, companions: number] = [-1, -1];
   #timer: NodeJS.Timeout | undefined;
-  #running = false;
-  #again = false;
-  #stopped = false;
 
-  constructor(writers: Writers, companion: Companion, report: (message: string, cause: Status | unknown) => void) {
+  constructor(writers: Writers, companion: Companion, report: Report) {
     this.#companion = companion;
     this.#actor = new Actor(writers, "kube-controller-manager", companion.userName);
     this.#report = report;
+    const failed = `Looking after ${companion.name} in every namespace failed`;
+    this.#passes = new Passes(
+      () => this.#pass(),
+      (error) => report(failed, error),
+    );
     const namespaces = writers.scheme.find("", "v1", "namespaces")?.prefix;
     const { prefix } = companion.resource;
     assert(namespaces !== undefined, "Namespaces are stored");
@@ -99,27 +104,19 @@ export class CompanionController {
 
   /** Nothing is written after this but what is under way. */
   stop(): void {
-    this.#stopped = true;
+    this.#passes.stop();
     clearTimeout(this.#timer);
     for (const stop of this.#stops.splice(0)) stop();
   }
 
   /** Takes in what changed and puts it right. */
-  async look(): Promise<void> {
-    this.#again = true;
-    if (this.#running) return;
-    this.#running = true;
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        this.#follow();
-        await this.#settle();
-      }
-    } catch (error) {
-      this.#report(`Looking after ${this.#companion.name} in every namespace failed`, error);
-    } finally {
-      this.#running = false;
-    }
+  look(): Promise<void> {
+    return this.#passes.ask();
+  }
+
+  async #pass(): Promise<void> {
+    this.#follow();
+    await this.#settle();
   }
 
   #follow(): void {
@@ -138,21 +135,17 @@ export class CompanionController {
 
   /** Notes what changed from a position on; false when some of it is not to be had any more. */
   #take(view: LogView, from: number, namespaceOf: (key: string) => string | undefined): boolean {
-    for (let position = from; position < view.head; position++) {
-      const at = view.at(position);
-      if (at === 0) return false;
-      if (view.typeOf(at) === recordTypes.move) continue;
+    return eachChange(view, from, (at) => {
       const namespace = namespaceOf(view.keyOf(at));
       if (namespace !== undefined) this.#due.add(namespace);
-    }
-    return true;
+    });
   }
 
   async #settle(): Promise<void> {
     let looked = 0;
     const work = async (): Promise<void> => {
       for (const namespace of this.#due) {
-        if (this.#stopped) return;
+        if (this.#passes.stopped) return;
         this.#due.delete(namespace);
         // Most of them are found as they should be, at a start, without waiting for anything.
         if (++looked % limits.companionsPerTurn === 0) await nextTurn();

@@ -6,6 +6,7 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
+import { eachChange } from "../cache/changes.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { recordTypes } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
@@ -128,14 +129,13 @@ export class EventExpirer {
   #follow(): void {
     this.#view.drain();
     const dueMs = this.#writers.clock.now() + this.#ttlMs;
-    for (; this.#position < this.#view.head; this.#position++) {
-      const at = this.#view.at(this.#position);
-      // Too late for this stretch of the log: what is alive says all there is to know.
-      if (at === 0) return void this.#readAll();
-      const type = this.#view.typeOf(at);
-      if (type !== recordTypes.create && type !== recordTypes.update) continue;
+    const known = eachChange(this.#view, this.#position, (at, type) => {
+      if (type === recordTypes.delete) return;
       this.#note({ key: this.#view.keyOf(at), revision: this.#view.revisionOf(at) }, dueMs);
-    }
+    });
+    // Too late for this stretch of the log: what is alive says all there is to know.
+    if (known) this.#position = this.#view.head;
+    else void this.#readAll();
   }
 
   async #look(): Promise<void> {

@@ -13,9 +13,7 @@ import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { readCurrent, storedObject, timeText, type Writers } from "../request/persist.ts";
 import { Actor } from "./actor.ts";
-
-/** Told what went wrong; the controller tries again. */
-export type Report = (message: string, cause: Status | unknown) => void;
+import type { Report } from "./passes.ts";
 
 interface Condition {
   readonly type: string;

@@ -4,9 +4,10 @@
 import type { Pod, ResourceQuota } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus, refuse, type Status } from "../api/status.ts";
+import { isStatus, refuse } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
+import { eachChange } from "../cache/changes.ts";
 import type { ObjectTable } from "../cache/objects.ts";
 import { compileSelector, type Match } from "../cache/select.ts";
 import { type Location, type LogView, recordTypes } from "../cache/view.ts";
@@ -26,11 +27,9 @@ import { type Evaluator, evaluatorOf } from "../kinds/quota/usage.ts";
 import type { Server } from "../request/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
+import type { Report } from "./passes.ts";
 
 type Quota = ApiObject & ResourceQuota;
-
-/** Told what went wrong; the controller tries again. */
-export type Report = (message: string, cause: Status) => void;
 
 /** A resource quotas can bound. */
 interface Counted {
@@ -115,22 +114,19 @@ export class QuotaController {
   }
 
   #follow(counted: Counted): void {
-    const { view, lowers, resource } = counted;
+    const { view, lowers } = counted;
     // Quotas are followed by their table; this is what makes it look.
     this.#quotas.refresh();
-    for (; counted.position < view.head; counted.position++) {
-      const at = view.at(counted.position);
-      if (at === 0) {
-        counted.position = view.head;
-        return this.#all();
-      }
-      const type = view.typeOf(at);
+    const from = counted.position;
+    counted.position = view.head;
+    const known = eachChange(view, from, (at, type) => {
       const lowered = type === recordTypes.delete || (type === recordTypes.update && lowers?.(view, at) === true);
-      if (!lowered || !resource.namespaced) continue;
+      if (!lowered) return;
       const key = view.keyOf(at);
       const namespace = key.slice(0, key.indexOf("/"));
       if (this.#quotas.names(namespace).length > 0) this.#mark(namespace, limits.quotaQuietMs);
-    }
+    });
+    if (!known) this.#all();
   }
 
   #mark(namespace: string, delayMs: number): void {

@@ -3,7 +3,7 @@
 import type { Secret } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus, type Status } from "../api/status.ts";
+import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector, type Match } from "../cache/select.ts";
 import type { LogView } from "../cache/view.ts";
@@ -11,26 +11,28 @@ import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { Writers } from "../request/persist.ts";
 import { Actor } from "./actor.ts";
+import { Passes, type Report } from "./passes.ts";
 
 /** Runs from start() to stop(). */
 export class TokenCleaner {
   readonly #writers: Writers;
   readonly #actor: Actor;
-  readonly #report: (message: string, cause: Status | unknown) => void;
+  readonly #report: Report;
+  readonly #passes: Passes;
   readonly #secrets: Resource;
   readonly #view: LogView;
   readonly #isToken: Match;
   readonly #namespace: string;
   #stop: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #running = false;
-  #again = false;
-  #stopped = false;
 
-  constructor(writers: Writers, report: (message: string, cause: Status | unknown) => void) {
+  constructor(writers: Writers, report: Report) {
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager", "system:serviceaccount:kube-system:token-cleaner");
     this.#report = report;
+    this.#passes = new Passes(
+      () => this.#pass(),
+      (error) => report("Looking for expired bootstrap tokens failed", error),
+    );
     const secrets = writers.scheme.find("", "v1", "secrets");
     assert(secrets?.prefix !== undefined, "Secrets are stored");
     this.#secrets = secrets;
@@ -49,30 +51,16 @@ export class TokenCleaner {
   }
 
   stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#passes.stop();
     this.#stop?.();
   }
 
   /** Removes what is over, and looks again when the next one is. */
-  async look(): Promise<void> {
-    this.#again = true;
-    if (this.#running) return;
-    this.#running = true;
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        await this.#once();
-      }
-    } catch (error) {
-      this.#report("Looking for expired bootstrap tokens failed", error);
-    } finally {
-      this.#running = false;
-    }
+  look(): Promise<void> {
+    return this.#passes.ask();
   }
 
-  async #once(): Promise<void> {
-    clearTimeout(this.#timer);
+  async #pass(): Promise<void> {
     const now = this.#writers.clock.now();
     const over: (ApiObject & Secret)[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
@@ -93,10 +81,8 @@ export class TokenCleaner {
       this.#report(`The expired bootstrap token ${name} cannot be removed`, done);
       nextMs = Math.min(nextMs, limits.companionRetryMs);
     }
-    if (nextMs === Number.POSITIVE_INFINITY || this.#stopped) return;
     // A timer holds 24 days; a token that lasts longer is looked at again before.
-    this.#timer = setTimeout(() => void this.look(), Math.min(nextMs, limits.tokenLookMsMax));
-    this.#timer.unref();
+    if (nextMs !== Number.POSITIVE_INFINITY) this.#passes.askIn(Math.min(nextMs, limits.tokenLookMsMax));
   }
 }
 

@@ -8,7 +8,9 @@ const core = "/api/v1/namespaces/default";
 
 async function open(t: Pick<Test, "fail" | "teardown">): Promise<InProcess> {
   const server = await openInProcess("kubernetes");
-  const controller = new QuotaController(server.server, (message, status) => t.fail(`${message}: ${status.message}`));
+  const controller = new QuotaController(server.server, (message, cause) =>
+    t.fail(`${message}: ${JSON.stringify(cause)}`),
+  );
   controller.start();
   t.teardown(() => {
     controller.stop();

@@ -1,0 +1,76 @@
+// Passes of a controller: one at a time, another one for whoever asked meanwhile, none after the end.
+import t from "tap";
+import { Passes } from "../../src/controllers/passes.ts";
+import { until } from "../support/inprocess.ts";
+
+/** Passes that wait to be let go, and what became of them. */
+function passes() {
+  const told = { begun: 0, atOnce: 0, failures: [] as unknown[] };
+  let letGo: ((error?: Error) => void) | undefined;
+  let running = 0;
+  const made = new Passes(
+    async () => {
+      told.begun++;
+      told.atOnce = Math.max(told.atOnce, ++running);
+      const error = await new Promise<Error | undefined>((resolve) => {
+        letGo = resolve;
+      });
+      running--;
+      if (error !== undefined) throw error;
+    },
+    (error) => void told.failures.push(error),
+  );
+  return { passes: made, told, go: (error?: Error) => letGo?.(error) };
+}
+
+t.test("Passes.ask() makes one more pass, however many ask while one runs", async (t) => {
+  const { passes: made, told, go } = passes();
+  const first = made.ask();
+  await Promise.all([made.ask(), made.ask(), made.ask()]);
+  t.equal(told.begun, 1, "not before the first is over");
+  go();
+  t.ok(await until(async () => told.begun === 2));
+  go();
+  await first;
+  t.same(told, { begun: 2, atOnce: 1, failures: [] });
+});
+
+t.test("Passes.ask() passes again after a pass that threw, and tells of that", async (t) => {
+  const { passes: made, told, go } = passes();
+  const error = new Error("broken");
+  const first = made.ask();
+  go(error);
+  await first;
+  t.same(told.failures, [error]);
+  const second = made.ask();
+  t.equal(told.begun, 2);
+  go();
+  await second;
+  t.equal(told.failures.length, 1);
+});
+
+t.test("Passes.askIn() asks once, unless a pass begins before", async (t) => {
+  const { passes: made, told, go } = passes();
+  // An hour may not be waited for: what is asked for sooner takes its place.
+  made.askIn(3_600_000);
+  made.askIn(1);
+  const held = setInterval(() => undefined, 1000);
+  t.teardown(() => clearInterval(held));
+  t.ok(await until(async () => told.begun === 1));
+  go();
+});
+
+t.test("Passes.stop() lets the running pass end and none begin", async (t) => {
+  const { passes: made, told, go } = passes();
+  const first = made.ask();
+  await made.ask();
+  t.notOk(made.stopped);
+  made.stop();
+  t.ok(made.stopped);
+  go();
+  await first;
+  await made.ask();
+  made.askIn(0);
+  await new Promise((resolve) => setImmediate(() => setTimeout(resolve, 2)));
+  t.equal(told.begun, 1);
+});
