@@ -310,7 +310,7 @@ t.test("deep, large and multiplying bodies are refused in time, and memory comes
   const attack = (round: number): Promise<string[]> =>
     codesOf([...sizes(target), ...depths(target, round), ...yamls(target), ...patches(target)]);
   t.strictSame(await attack(1), []);
-  const before = target.residentMib;
+  const before = await target.warmMib();
   t.strictSame(await attack(2), []);
   const came = await target.cameBackTo(before);
   t.ok(came, `memory came back to ${Math.round(before)} MiB: ${Math.round(target.residentMib)}`);
