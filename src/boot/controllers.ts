@@ -1,12 +1,13 @@
 // What the server does on its own behalf, on its first front: the namespaces, classes, roles and bindings it starts
-// with, the removal of namespaces that were deleted, and the end of events past their time to live.
+// with, and the controllers, one row each in the table.
 import { isStatus } from "../api/status.ts";
+import type { controllerNames } from "../config/config.ts";
 import { AccountTokenController } from "../controllers/accounttokens.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { AggregationController } from "../controllers/aggregation.ts";
 import { publishAuthentication } from "../controllers/authentication.ts";
 import { bootstrapNamespaces, bootstrapPriorityClasses } from "../controllers/bootstrap.ts";
-import { type Companion, CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/companions.ts";
+import { CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/companions.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import type { Report } from "../controllers/passes.ts";
@@ -21,17 +22,56 @@ import { writersOf } from "../request/writeresource.ts";
 /** Pause before a start that was refused is tried again, in milliseconds. */
 const retryMs = 1000;
 
+/** What controllers are made of. */
+interface Parts {
+  readonly server: Server;
+  readonly writers: Writers;
+  readonly log: Logger;
+  readonly report: Report;
+  readonly eventTtlMs: number;
+  /** PEM that pods verify this server by. */
+  readonly authority: string;
+}
+
+/** Works between the two calls. */
+interface Controller {
+  start(): void;
+  stop(): void;
+}
+
+interface Entry {
+  /** What `--controllers` calls it; undefined: it runs in any case. */
+  readonly name: (typeof controllerNames)[number] | undefined;
+  /** Undefined: what it looks after is not served. */
+  make(parts: Parts): Controller | undefined;
+}
+
+/** Every controller, in the order they start in. */
+const table: readonly Entry[] = [
+  { name: undefined, make: addressRepair },
+  { name: "eventttl", make: ({ writers, eventTtlMs }) => new EventExpirer(writers, eventTtlMs) },
+  { name: "namespace", make: ({ writers, report }) => new NamespaceController(writers, report) },
+  { name: "resourcequota", make: ({ server, report }) => new QuotaController(server, report) },
+  { name: "clusterrole-aggregation", make: ({ server, report }) => new AggregationController(server, report) },
+  {
+    name: "serviceaccount",
+    make: ({ writers, report }) => new CompanionController(writers, defaultAccount(writers), report),
+  },
+  {
+    name: "root-ca-cert-publisher",
+    make: ({ writers, authority, report }) =>
+      new CompanionController(writers, rootCaConfigMap(writers, authority), report),
+  },
+  {
+    name: "serviceaccount-token",
+    make: ({ server, authority, report }) => new AccountTokenController(server, authority, report),
+  },
+  { name: "tokencleaner", make: ({ writers, report }) => new TokenCleaner(writers, report) },
+];
+
 /** The running controllers. */
 export class Controllers {
-  /** Undefined: not to be run. */
-  readonly #namespaces: NamespaceController | undefined;
-  readonly #events: EventExpirer | undefined;
-  readonly #quotas: QuotaController | undefined;
-  readonly #aggregation: AggregationController | undefined;
-  readonly #companions: readonly CompanionController[];
-  readonly #tokens: AccountTokenController | undefined;
-  readonly #cleaner: TokenCleaner | undefined;
-  readonly #addresses: AddressRepair | undefined;
+  readonly #controllers: readonly Controller[];
   readonly #server: Server;
   readonly #log: Logger;
   #stopped = false;
@@ -43,38 +83,15 @@ export class Controllers {
   constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number, authority: string) {
     this.#server = server;
     this.#log = log;
-    const services = server.scheme.find("", "v1", "services");
-    if (services !== undefined) {
-      this.#addresses = new AddressRepair(writersOf(server), services, (message, about) => log.warn(about, message));
-    }
-    if (running.includes("resourcequota")) {
-      this.#quotas = new QuotaController(server, reportTo(log));
-    }
-    if (running.includes("clusterrole-aggregation")) {
-      this.#aggregation = new AggregationController(server, reportTo(log));
-    }
-    this.#companions = companionsOf(writersOf(server), running, authority).map(
-      (companion) => new CompanionController(writersOf(server), companion, reportTo(log)),
-    );
-    if (running.includes("serviceaccount-token")) {
-      this.#tokens = new AccountTokenController(server, authority, reportTo(log));
-    }
-    if (running.includes("tokencleaner")) this.#cleaner = new TokenCleaner(writersOf(server), reportTo(log));
-    if (running.includes("eventttl")) this.#events = new EventExpirer(writersOf(server), eventTtlMs);
-    if (!running.includes("namespace")) return;
-    this.#namespaces = new NamespaceController(writersOf(server), reportTo(log));
+    const parts = { server, writers: writersOf(server), log, report: reportTo(log), eventTtlMs, authority };
+    this.#controllers = table
+      .filter(({ name }) => name === undefined || running.includes(name))
+      .flatMap(({ make }) => make(parts) ?? []);
   }
 
   /** Resolves when the namespaces, roles and bindings of the start exist. */
   async start(): Promise<void> {
-    this.#addresses?.start();
-    this.#events?.start();
-    this.#namespaces?.start();
-    this.#quotas?.start();
-    this.#aggregation?.start();
-    for (const companions of this.#companions) companions.start();
-    this.#tokens?.start();
-    this.#cleaner?.start();
+    for (const controller of this.#controllers) controller.start();
     const writers = writersOf(this.#server);
     while (!this.#stopped) {
       const refused =
@@ -96,23 +113,14 @@ export class Controllers {
 
   stop(): void {
     this.#stopped = true;
-    this.#addresses?.stop();
-    this.#events?.stop();
-    this.#namespaces?.stop();
-    this.#quotas?.stop();
-    this.#aggregation?.stop();
-    for (const companions of this.#companions) companions.stop();
-    this.#tokens?.stop();
-    this.#cleaner?.stop();
+    for (const controller of this.#controllers) controller.stop();
   }
 }
 
-/** What every namespace gets, as far as the controllers of that are to run. */
-function companionsOf(writers: Writers, running: readonly string[], authority: string): Companion[] {
-  const found: Companion[] = [];
-  if (running.includes("serviceaccount")) found.push(defaultAccount(writers));
-  if (running.includes("root-ca-cert-publisher")) found.push(rootCaConfigMap(writers, authority));
-  return found;
+function addressRepair({ server, writers, log }: Parts): AddressRepair | undefined {
+  const services = server.scheme.find("", "v1", "services");
+  if (services === undefined) return undefined;
+  return new AddressRepair(writers, services, (message, about) => log.warn(about, message));
 }
 
 function reportTo(log: Logger): Report {

@@ -10,6 +10,8 @@ export class Passes {
   readonly #pass: () => Promise<void>;
   readonly #failed: (error: unknown) => void;
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer goes off; performance.now(). */
+  #dueMs = Number.POSITIVE_INFINITY;
   #asked = false;
   #running = false;
   #stopped = false;
@@ -33,7 +35,7 @@ export class Passes {
     try {
       while (this.#asked && !this.#stopped) {
         this.#asked = false;
-        clearTimeout(this.#timer);
+        this.#forget();
         await this.#pass();
       }
     } catch (error) {
@@ -45,15 +47,25 @@ export class Passes {
 
   /** Asks for one in `ms`, unless there is one before. A process does not stay alive for it. */
   askIn(ms: number): void {
-    clearTimeout(this.#timer);
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => void this.ask(), ms);
+    const dueMs = performance.now() + ms;
+    if (this.#stopped || dueMs >= this.#dueMs) return;
+    this.#forget();
+    this.#dueMs = dueMs;
+    this.#timer = setTimeout(() => {
+      this.#forget();
+      void this.ask();
+    }, ms);
     this.#timer.unref();
   }
 
   /** Ends it: nothing starts after this. */
   stop(): void {
     this.#stopped = true;
+    this.#forget();
+  }
+
+  #forget(): void {
     clearTimeout(this.#timer);
+    this.#dueMs = Number.POSITIVE_INFINITY;
   }
 }

@@ -27,7 +27,7 @@ import { type Evaluator, evaluatorOf } from "../kinds/quota/usage.ts";
 import type { Server } from "../request/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
-import type { Report } from "./passes.ts";
+import { Passes, type Report } from "./passes.ts";
 
 type Quota = ApiObject & ResourceQuota;
 
@@ -62,14 +62,16 @@ export class QuotaController {
   readonly #stops: (() => void)[] = [];
   /** Namespaces to count, and from when on; monotonic ms. */
   readonly #due = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #passes: Passes;
   #recount: NodeJS.Timeout | undefined;
-  #running = false;
-  #stopped = false;
 
   constructor(server: Server, report: Report) {
     this.#server = server;
     this.#report = report;
+    this.#passes = new Passes(
+      () => this.#pass(),
+      (error) => report("A pass over quotas failed", error),
+    );
     this.#actor = new Actor(writersOf(server), "kube-controller-manager");
     const resource = server.scheme.find("", "v1", "resourcequotas");
     assert(resource !== undefined, "Quotas are served");
@@ -93,8 +95,7 @@ export class QuotaController {
 
   /** No pass starts after this. */
   stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#passes.stop();
     clearInterval(this.#recount);
     for (const stop of this.#stops.splice(0)) stop();
   }
@@ -133,27 +134,23 @@ export class QuotaController {
     const at = this.#now() + delayMs;
     const known = this.#due.get(namespace);
     if (known === undefined || at < known) this.#due.set(namespace, at);
-    this.#schedule(delayMs);
-  }
-
-  #schedule(delayMs: number): void {
-    if (this.#stopped || this.#running) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#pass(), delayMs);
+    this.#passes.askIn(delayMs);
   }
 
   async #pass(): Promise<void> {
-    if (this.#running || this.#stopped) return;
-    this.#running = true;
     for (const [namespace, at] of [...this.#due]) {
-      if (this.#stopped) break;
+      if (this.#passes.stopped) return;
       if (at > this.#now()) continue;
       this.#due.delete(namespace);
-      await this.#count(namespace);
+      try {
+        await this.#count(namespace);
+      } catch (error) {
+        this.#report(`Counting the quotas of namespace ${namespace} failed`, error);
+        this.#mark(namespace, limits.quotaRetryMs);
+      }
     }
-    this.#running = false;
     const next = Math.min(...this.#due.values());
-    if (Number.isFinite(next)) this.#schedule(Math.max(1, next - this.#now()));
+    if (Number.isFinite(next)) this.#passes.askIn(Math.max(1, next - this.#now()));
   }
 
   /** Counts a namespace and writes what is not true; the quotas must be as they were before anything was counted. */
@@ -161,6 +158,8 @@ export class QuotaController {
     const quotas = this.#quotas.list(namespace);
     const tallies = quotas.map((quota): Tally => ({ quota, used: new Map() }));
     for (const counted of this.#counted) await this.#add(namespace, counted, tallies);
+    // Not everything was counted then.
+    if (this.#passes.stopped) return;
     for (const { quota, used } of tallies) {
       const hard = readAmounts(quota.spec.hard);
       const kept = only(readAmounts(quota.status.used), (name) => hard.has(name));
@@ -209,7 +208,7 @@ export class QuotaController {
       }
     };
     try {
-      for (let after: string | undefined = ""; after !== undefined && !this.#stopped; ) {
+      for (let after: string | undefined = ""; after !== undefined && !this.#passes.stopped; ) {
         const until = performance.now() + limits.sliceMsMax;
         let last: string | undefined;
         view.scan(namespace, after, revision, (at, key) => {

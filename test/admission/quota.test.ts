@@ -170,3 +170,26 @@ t.test("subresources and cluster-scoped objects are not charged; a quota without
   t.equal((await server.call("POST", `${core}/configmaps`, map("a"))).code, 201);
   t.equal((await server.call("POST", "/api/v1/namespaces", map("another"))).code, 201);
 });
+
+t.test("QuotaController goes on counting after an error of ours", async (t) => {
+  const server = await openInProcess("kubernetes");
+  const reports: [message: string, cause: unknown][] = [];
+  const controller = new QuotaController(server.server, (...report) => void reports.push(report));
+  t.teardown(() => {
+    controller.stop();
+    server.close();
+  });
+  const error = new Error("broken");
+  server.store.before = (change) => {
+    if (!change.key.includes("/resourcequotas/") || change.expected === 0) return undefined;
+    server.store.before = undefined;
+    throw error;
+  };
+  controller.start();
+  const made = (name: string) => ({ metadata: { name }, spec: { hard: { pods: "1" } } });
+  await server.call("POST", `${core}/resourcequotas`, made("a"));
+  t.ok(await until(async () => reports.length > 0));
+  t.same(reports, [["Counting the quotas of namespace default failed", error]]);
+  await server.call("POST", `${core}/resourcequotas`, made("b"));
+  for (const name of ["a", "b"]) t.ok(await until(async () => (await used(server, name))?.["pods"] === "0"), name);
+});
