@@ -19,6 +19,13 @@ export function parseAddress(text: string): Address | undefined {
   return text.includes(":") ? parseIpv6(text) : mapped(parseIpv4(text));
 }
 
+/** What an IPv4 address with leading zeros is to readers that take such parts as octal; undefined: nothing else. */
+export function parseOctal(text: string): Address | undefined {
+  if (text.includes(":") || !/(^|\.)0[0-9]/.test(text)) return undefined;
+  const parts = text.split(".").map((part) => (/^0[0-7]+$/.test(part) ? String(Number.parseInt(part, 8)) : part));
+  return mapped(parseIpv4(parts.join(".")));
+}
+
 /** Parses `address/bits`. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf("/");

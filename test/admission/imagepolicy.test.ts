@@ -79,15 +79,26 @@ t.test("images are asked about with the pod's own annotations for it, once while
   );
 });
 
-t.test("debugging containers are asked about", async (t) => {
+t.test("D06: debugging containers are asked about, whichever way they come", async (t) => {
   const { server } = await open(t, ({ spec }) => ({
     allowed: spec.containers.every(({ image }: { image: string }) => image !== "bad"),
   }));
-  t.equal((await server.call("POST", pods, pod("a", "good"))).code, 201);
-  for (const type of ["strategic-merge-patch", "merge-patch"]) {
-    const patch = { spec: { ephemeralContainers: [{ name: "d", image: "bad" }] } };
-    const headers = { "content-type": `application/${type}+json` };
-    t.equal((await server.call("PATCH", `${pods}/a/ephemeralcontainers`, patch, headers)).code, 403, type);
+  const { code, json: stored } = await server.call("POST", pods, pod("a", "good"));
+  t.equal(code, 201);
+  const added = [{ name: "d", image: "bad" }];
+  const spec = { ephemeralContainers: added };
+  const apply = { apiVersion: "v1", kind: "Pod", metadata: { name: "a" }, spec };
+  for (const [method, query, type, body] of [
+    ["PUT", "", "json", { ...stored, spec: { ...stored.spec, ...spec } }],
+    ["PATCH", "", "strategic-merge-patch+json", { spec }],
+    ["PATCH", "", "merge-patch+json", { spec }],
+    ["PATCH", "", "json-patch+json", [{ op: "add", path: "/spec/ephemeralContainers", value: added }]],
+    ["PATCH", "?fieldManager=m", "apply-patch+yaml", apply],
+  ] as const) {
+    const headers = { "content-type": `application/${type}` };
+    const refused = await server.call(method, `${pods}/a/ephemeralcontainers${query}`, body, headers);
+    t.equal(refused.code, 403, type);
+    t.match(refused.json.message, /image policy webhook backend denied one or more images/, type);
   }
 });
 

@@ -9,6 +9,8 @@ import { type Answer, type InProcess, openInProcess } from "../support/inprocess
 const agent: User = { name: "system:node:n1", uid: "", groups: ["system:nodes"], extra: new Map() };
 const pods = "/api/v1/namespaces/default/pods";
 const merge = { "content-type": "application/merge-patch+json" };
+const strategic = { "content-type": "application/strategic-merge-patch+json" };
+const json = { "content-type": "application/json-patch+json" };
 const mirror = { "kubernetes.io/config.mirror": "x" };
 const containers = [{ name: "c", image: "i" }];
 
@@ -89,7 +91,44 @@ t.test("D09: NodeRestriction keeps an agent to its own node and what it may say 
   server.close();
 });
 
-t.test("NodeRestriction protects both spellings of a branded domain", async (t) => {
+t.test("D09: an agent changes owners and taints of its node in no way", async (t) => {
+  const { server } = await open();
+  const path = "/api/v1/nodes/n1";
+  const { json: node } = await server.call("GET", path);
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "u" };
+  const taint = { key: "k", effect: "NoSchedule" };
+  for (const [what, metadata, spec, pointer, value] of [
+    ["ownerReferences", { ownerReferences: [owner] }, {}, "/metadata/ownerReferences", [owner]],
+    ["taints", {}, { taints: [taint] }, "/spec/taints", [taint]],
+  ] as const) {
+    const { name } = node.metadata;
+    const whole = { ...node, metadata: { name, ...metadata }, spec: { ...node.spec, ...spec } };
+    const applied = { apiVersion: "v1", kind: "Node", metadata: { name, ...metadata }, spec };
+    for (const [method, query, type, body] of [
+      ["PUT", "", "json", whole],
+      ["PATCH", "", "merge-patch+json", { metadata, spec }],
+      ["PATCH", "", "strategic-merge-patch+json", { metadata, spec }],
+      ["PATCH", "", "json-patch+json", [{ op: "add", path: pointer, value }]],
+      ["PATCH", "?fieldManager=m&force=true", "apply-patch+yaml", applied],
+    ] as const) {
+      const headers = { "content-type": `application/${type}` };
+      const { code, text } = await as(server, agent, () => server.call(method, path + query, body, headers));
+      t.equal(code, 403, `${what} by ${type}`);
+      t.ok(text.includes(`is not allowed to modify ${what}`), text);
+      const status = await as(server, agent, () => server.call(method, `${path}/status${query}`, body, headers));
+      const { json: after } = await server.call("GET", path);
+      const kept = { ownerReferences: undefined, taints: node.spec.taints };
+      t.strictSame(
+        { ownerReferences: after.metadata.ownerReferences, taints: after.spec.taints },
+        kept,
+        `${what} by status, ${type}: ${status.code}`,
+      );
+    }
+  }
+  server.close();
+});
+
+t.test("D09: NodeRestriction protects both spellings of a branded domain", async (t) => {
   const { server } = await open("orch");
   for (const label of ["node-restriction.orch.io/x", "node-restriction.kubernetes.io/x", "node-role.orch.io/x"]) {
     const patch = { metadata: { labels: { [label]: "y" } } };
@@ -169,7 +208,7 @@ t.test("NodeRestriction lets an agent make mirror pods of its own, and end pods 
   server.close();
 });
 
-t.test("NodeRestriction binds tokens, leases and claims to what is on the node", async (t) => {
+t.test("D09: NodeRestriction binds tokens, leases and claims to what is on the node", async (t) => {
   const { server } = await open();
   const tokens = "/api/v1/namespaces/default/serviceaccounts/default/token";
   await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "default" } });
@@ -242,6 +281,10 @@ t.test("D08: what an agent may say of its node does not depend on how it says it
   const ways: readonly ((labels: object) => Promise<Answer>)[] = [
     (labels) => server.call("PATCH", "/api/v1/nodes/n1", { metadata: { labels } }, merge),
     (labels) => server.call("PATCH", "/api/v1/nodes/n1/status", { metadata: { labels } }, merge),
+    (labels) => server.call("PATCH", "/api/v1/nodes/n1", { metadata: { labels } }, strategic),
+    (labels) => server.call("PATCH", "/api/v1/nodes/n1/status", { metadata: { labels } }, strategic),
+    (labels) =>
+      server.call("PATCH", "/api/v1/nodes/n1", [{ op: "add", path: "/metadata/labels", value: labels }], json),
     (labels) => server.call("PUT", "/api/v1/nodes/n1", whole(labels)),
     (labels) => server.call("PUT", "/api/v1/nodes/n1/status", whole(labels)),
     (labels) => server.call("PATCH", "/api/v1/nodes/n1?fieldManager=x&force=true", whole(labels), apply),

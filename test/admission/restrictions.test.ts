@@ -188,6 +188,10 @@ t.test("D04: DenyServiceExternalIPs lets nobody add one, by whatever verb", asyn
     t.equal(json.message, why);
   }
   t.equal((await server.call("POST", services, { ...body, metadata: { name: "t" }, spec })).code, 403);
+  const balancer = { spec: { externalIPs: ["1.2.3.4"] }, status: { loadBalancer: { ingress: [{ ip: "1.2.3.4" }] } } };
+  const { json: after } = await server.call("PATCH", `${services}/s/status`, balancer, merge);
+  t.equal(after.spec?.externalIPs, undefined, "a status brings none");
+  t.equal((await server.call("GET", `${services}/s`)).json.spec.externalIPs, undefined);
   server.close();
 });
 

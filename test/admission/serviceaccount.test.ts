@@ -131,7 +131,7 @@ t.test("D07: ServiceAccount keeps pods to the secrets their account lists, howev
   server.close();
 });
 
-t.test("D06: ServiceAccount looks at ephemeral containers, whichever way they come", async (t) => {
+t.test("D06, D07: ServiceAccount looks at ephemeral containers, whichever way they come", async (t) => {
   const server = await open();
   const { json: pod } = await create(server, { serviceAccountName: "strict" }, { name: "debugged" });
   const target = `${pods}/debugged/ephemeralcontainers`;

@@ -100,7 +100,7 @@ function plain(text: string): string {
 
 const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".json")) : [];
 
-t.test("Creates have the faults the reference recorded, and no others", (t) => {
+t.test("D12: Creates have the faults the reference recorded, and no others", (t) => {
   for (const file of files.sort()) {
     const { steps } = JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as { steps: Step[] };
     for (const [index, step] of steps.entries()) {

@@ -1,7 +1,16 @@
 // Endpoints: addresses and ports of a service, and the addresses no service may have.
 import { type FieldError, invalid, required } from "../../api/fielderror.ts";
 import type { EndpointAddress, EndpointPort, Endpoints } from "../../api/gen/core_v1.ts";
-import { isIp, isLinkLocalMulticast, isLinkLocalUnicast, isLoopback, isUnspecified, parseAddress } from "../address.ts";
+import {
+  type Address,
+  isIp,
+  isLinkLocalMulticast,
+  isLinkLocalUnicast,
+  isLoopback,
+  isUnspecified,
+  parseAddress,
+  parseOctal,
+} from "../address.ts";
 import { isPortNumber } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import {
@@ -38,13 +47,23 @@ export function validateEndpointsUpdate(object: Endpoints, _old: Endpoints, cont
   return validateEndpoints(object, context);
 }
 
-/** An address that can be an endpoint: neither unspecified, loopback nor link-local. */
+/**
+ * An address that can be an endpoint: neither unspecified, loopback nor link-local. One with leading zeros is 0177.0.0.1
+ * to some of those who dial it and 177.0.0.1 to others: it is held to the rules by both readings.
+ */
 export function checkNonSpecialIp(out: Errors, path: string, ip: string): void {
   const address = parseAddress(ip);
   if (address === undefined) {
     out.push(invalid(path, ip, "must be a valid IP address"));
     return;
   }
+  const before = out.length;
+  checkNonSpecial(out, path, ip, address);
+  const octal = parseOctal(ip);
+  if (octal !== undefined && out.length === before) checkNonSpecial(out, path, ip, octal);
+}
+
+function checkNonSpecial(out: Errors, path: string, ip: string, address: Address): void {
   if (isUnspecified(address)) out.push(invalid(path, ip, `may not be unspecified (${ip})`));
   if (isLoopback(address)) out.push(invalid(path, ip, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
   if (isLinkLocalUnicast(address)) {

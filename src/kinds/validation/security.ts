@@ -92,6 +92,9 @@ function checkSeccomp(out: Errors, path: string, profile: SeccompProfile | undef
     // The release of the document lets an empty one pass, which runs without a profile (CVE-2023-2431).
     if (local === undefined || local === "") {
       out.push(required(`${path}.localhostProfile`, "must be set when seccomp type is Localhost"));
+    } else if (local.split("/").every((element) => element === "." || element === "")) {
+      // Nor does the folder itself name a profile.
+      out.push(invalid(`${path}.localhostProfile`, local, "must be the path of a file"));
     } else checkDescendingPath(out, `${path}.localhostProfile`, local);
   } else if (local !== undefined) {
     out.push(invalid(`${path}.localhostProfile`, profile, "can only be set when seccomp type is Localhost"));

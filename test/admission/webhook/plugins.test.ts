@@ -168,7 +168,7 @@ t.test("a webhook that wants it is asked again when a later one changed the obje
   t.same(reviews[2].request.object.data, { a: "1", b: "2" });
 });
 
-t.test("patches that cannot be are refused and change nothing", async (t) => {
+t.test("B10: patches that cannot be are refused and change nothing", async (t) => {
   const cases: [string, unknown, RegExp][] = [
     ["no such path", [{ op: "replace", path: "/nothing/here", value: 1 }], /cannot be applied/],
     ["a failed test", [{ op: "test", path: "/data/a", value: "2" }], /cannot be applied/],
@@ -189,7 +189,7 @@ t.test("patches that cannot be are refused and change nothing", async (t) => {
   t.same(server.faults, [], "none of it is a fault of ours");
 });
 
-t.test("patches of immutable metadata and prototype keys are no way around the rules", async (t) => {
+t.test("B10: patches of immutable metadata and prototype keys are no way around the rules", async (t) => {
   let operations: unknown = [];
   const { server, register } = await open(t, () => patchOf(operations));
   await register("Mutating", "m");
@@ -210,7 +210,7 @@ t.test("patches of immutable metadata and prototype keys are no way around the r
   t.equal(({} as { polluted?: boolean }).polluted, undefined);
 });
 
-t.test("webhooks that fail: refused or overlooked as their policy says, inside their time", async (t) => {
+t.test("B10: webhooks that fail: refused or overlooked as their policy says, inside their time", async (t) => {
   const timers: NodeJS.Timeout[] = [];
   t.teardown(() => {
     for (const timer of timers) clearInterval(timer);
@@ -255,6 +255,21 @@ t.test("webhooks that fail: refused or overlooked as their policy says, inside t
     t.ok(performance.now() - started < 10_000, `${name}: in time`);
   }
   t.same(server.faults, []);
+});
+
+t.test("B10: three hundred warnings end as few headers, whatever they hold", async (t) => {
+  const warnings = Array.from({ length: 300 }, (_, index) => `${index}\r\nX-Split: 1 ${"é".repeat(500)}`);
+  const { server, register } = await open(t, () => ({ allowed: true, warnings: [...warnings, 5, null, "", "0"] }));
+  await register("Validating", "loud");
+  const made = await server.call("POST", `${core}/configmaps`, map("a"));
+  t.equal(made.code, 201);
+  const said = made.headers.filter(([name]) => name === "Warning").map(([, value]) => value);
+  t.ok(said.length > 0 && said.length <= 100, `${said.length} headers`);
+  t.ok(said.reduce((sum, text) => sum + text.length, 0) < 8192);
+  t.notOk(
+    said.some((text) => /[\r\n]/.test(text)),
+    "nothing begins a header of its own",
+  );
 });
 
 function drip(response: ServerResponse, timers: NodeJS.Timeout[]): undefined {

@@ -95,6 +95,16 @@ t.test("B11: subresources, collections and applies reach webhooks", async (t) =>
   t.ok(deleted.every(({ oldObject, object, name }) => object === null && oldObject.metadata.name === name));
 });
 
+t.test("B11: webhooks are not asked about configurations of webhooks", async (t) => {
+  const { server, take } = await open(t);
+  for (const resource of ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]) {
+    const path = `${registration}/${resource}`;
+    t.same(await take(server.call("POST", path, { metadata: { name: "other" } })), []);
+    t.same(await take(server.call("PATCH", `${path}/other`, { metadata: { labels: { a: "b" } } }, merge)), []);
+    t.same(await take(server.call("DELETE", `${path}/other`)), []);
+  }
+});
+
 t.test("B11: a rule fires for every version that is served", async (t) => {
   const { server, take } = await open(t, ["*"], {
     rules: [{ apiGroups: ["policy"], apiVersions: ["v1"], resources: ["poddisruptionbudgets"], operations: ["*"] }],
