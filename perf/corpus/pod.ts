@@ -1,4 +1,4 @@
-// A pod as a controller's pods look once they run: about 5 KiB of JSON as it is stored.
+// Pods as those of a controller: a running one of about 5 KiB, and the bodies that create some.
 
 /** Number `index` of a set of pods that differ as pods do. `padding` bytes of annotation bring it to a wished size. */
 export function podText(index: number, padding = 0): string {
@@ -131,16 +131,37 @@ export function podText(index: number, padding = 0): string {
   });
 }
 
-/** Brings what is stored to 5 KiB, managed fields aside; a fresh pod has no status yet. */
-const bodyPadding = 1700;
+/** Bring what is stored of a pod to 5 KiB, and the body of a large one. */
+const [padding, largePadding] = [300, 1700];
 
-/** The body of a create: pod `index` without what the server sets, under a name of its own; labels in `more` are added. */
-export function podBody(index: number, name = `p${index}`, more: Readonly<Record<string, string>> = {}): string {
-  const pod = JSON.parse(podText(index, bodyPadding)) as { metadata: Record<string, unknown>; status?: unknown };
+/** What the server sets is left out of a body. */
+function bodyOf(
+  pod: { metadata: Record<string, unknown>; status?: unknown },
+  name: string,
+  more: Readonly<Record<string, string>>,
+): string {
   const { labels, annotations } = pod.metadata;
   pod.metadata = { name, labels: { ...(labels as object), ...more }, annotations };
   delete pod.status;
   return JSON.stringify(pod);
+}
+
+/**
+ * The body of a create: pod `index` under a name of its own; labels in `more` are added. With one container its spec is
+ * 2 KiB, and 5 KiB are stored with managed fields: the pods of the figures to reach.
+ */
+export function podBody(index: number, name = `p${index}`, more: Readonly<Record<string, string>> = {}): string {
+  const pod = JSON.parse(podText(index, padding)) as {
+    metadata: Record<string, unknown>;
+    spec: { containers: unknown[] };
+  };
+  pod.spec.containers.length = 1;
+  return bodyOf(pod, name, more);
+}
+
+/** The same with two containers and a long annotation: 5 KiB of body, 9 KiB stored. */
+export function largePodBody(index: number, name = `p${index}`, more: Readonly<Record<string, string>> = {}): string {
+  return bodyOf(JSON.parse(podText(index, largePadding)) as { metadata: Record<string, unknown> }, name, more);
 }
 
 /** The service account those pods name; it adds nothing to them. */

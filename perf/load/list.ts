@@ -3,7 +3,7 @@
 import { connect } from "node:tls";
 import { assert } from "../../src/base/assert.ts";
 import { startServer, type TestServer } from "../../test/support/server.ts";
-import { podText } from "../corpus/pod.ts";
+import { podAccount, podBody } from "../corpus/pod.ts";
 import { record, round, wait } from "../results.ts";
 import { makeAccount } from "./account.ts";
 import { cpuUs, residentBytes } from "./process.ts";
@@ -18,14 +18,6 @@ const pods = "/api/v1/namespaces/default/pods";
 function configMaps(): (n: number) => string {
   const pad = "p".repeat(objectBytes - 260);
   return (n) => JSON.stringify({ metadata: { name: `object-${String(n).padStart(6, "0")}` }, data: { pad } });
-}
-
-/** The corpus' pod without what the server sets, under a name of its own. */
-function podBody(n: number): string {
-  const pod = JSON.parse(podText(n)) as { metadata: Record<string, unknown>; status?: unknown };
-  pod.metadata = { name: `p${n}`, labels: pod.metadata["labels"], annotations: pod.metadata["annotations"] };
-  delete pod.status;
-  return JSON.stringify(pod);
 }
 
 /** Creates the objects of a collection. */
@@ -105,8 +97,8 @@ async function listObjects(server: TestServer): Promise<void> {
 }
 
 async function listPods(server: TestServer): Promise<void> {
-  await makeAccount(server, { metadata: { name: "web" } });
-  await seed(server, pods, podBody);
+  await makeAccount(server, podAccount);
+  await seed(server, pods, (n) => podBody(n));
   await measure(server, `${objects} pods`, pods);
   await measure(server, `${objects} pods, protobuf`, pods, "application/vnd.kubernetes.protobuf");
   await measure(server, `${objects} pods, Table`, pods, "application/json;as=Table;v=v1;g=meta.k8s.io");

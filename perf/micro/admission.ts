@@ -10,7 +10,7 @@ import { applyDefaults } from "../../src/kinds/defaults.ts";
 import { admissionMeter } from "../../src/observe/admission.ts";
 import { Registry } from "../../src/observe/metrics.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
-import { podAccount, podBody } from "../corpus/pod.ts";
+import { largePodBody, podAccount } from "../corpus/pod.ts";
 
 const rounds = Number(process.argv[2] ?? 7);
 const count = 4_000;
@@ -82,12 +82,12 @@ async function measure(name: string, text: string): Promise<void> {
 }
 
 await measure("default set, bare pod", bare);
-await measure("default set, 5 KiB pod", podBody(0));
+await measure("default set, 5 KiB pod", largePodBody(0));
 const limits = [{ type: "Container", default: { cpu: "1", memory: "1Gi" }, max: { cpu: "64", memory: "64Gi" } }];
 const range = { metadata: { name: "lr" }, spec: { limits } };
 if ((await server.call("POST", "/api/v1/namespaces/default/limitranges", range)).code !== 201)
   throw new Error("No range");
-await measure("default set and a limit range, 5 KiB pod", podBody(0));
+await measure("default set and a limit range, 5 KiB pod", largePodBody(0));
 for (let index = 0; index < 100; index++) {
   for (const kind of ["mutating", "validating"]) {
     const made = await server.call("POST", `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`, {
@@ -105,5 +105,5 @@ for (let index = 0; index < 100; index++) {
     if (made.code !== 201) throw new Error(made.text);
   }
 }
-await measure("the same and 200 webhook configurations that do not match, 5 KiB pod", podBody(0));
+await measure("the same and 200 webhook configurations that do not match, 5 KiB pod", largePodBody(0));
 server.close();

@@ -11,7 +11,7 @@ import { readPatch } from "../../src/request/merge.ts";
 import type { WriteRequest, Writers, Written } from "../../src/request/persist.ts";
 import { applyObject, createObject, patchObject, updateObject } from "../../src/request/write.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
-import { podAccount, podBody } from "../corpus/pod.ts";
+import { largePodBody, podAccount } from "../corpus/pod.ts";
 
 const rounds = Number(process.argv[2] ?? 64);
 const only = process.argv.slice(3);
@@ -49,11 +49,11 @@ async function create(from: Writers, bytes: Uint8Array): Promise<Written> {
 }
 
 await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", podAccount);
-const bodies = Array.from({ length: pods }, (_, index) => Buffer.from(podBody(index)));
+const bodies = Array.from({ length: pods }, (_, index) => Buffer.from(largePodBody(index)));
 const stored: string[] = [];
 for (const [index, bytes] of bodies.entries()) {
   stored.push(Buffer.from((await create(server.writers, bytes)).body).toString());
-  await apply(server.writers, `a${index}`, podBody(index, `a${index}`));
+  await apply(server.writers, `a${index}`, largePodBody(index, `a${index}`));
 }
 
 async function patch(index: number, manager: string, round: number): Promise<Written> {
@@ -101,9 +101,9 @@ await measure("merge patch by the creator", (index, round) => patch(index, "crea
 await measure("merge patch by another", (index, round) => patch(index, "other", round));
 await measure("update", update);
 /** Bodies of applies, made once: what is sent is not what is measured. */
-const fresh = bodies.map((_, index) => podBody(index, `n${index}`));
-const same = bodies.map((_, index) => podBody(index, `a${index}`));
-const labelled = bodies.map((_, index) => podBody(index, `a${index}`, { n: "1" }));
+const fresh = bodies.map((_, index) => largePodBody(index, `n${index}`));
+const same = bodies.map((_, index) => largePodBody(index, `a${index}`));
+const labelled = bodies.map((_, index) => largePodBody(index, `a${index}`, { n: "1" }));
 await measure("apply of a new pod", (index) => apply(writers, `n${index}`, fresh[index] as string));
 await measure("apply again, one label added", (index) => apply(writers, `a${index}`, labelled[index] as string));
 await measure("apply again, nothing changed", (index) => apply(writers, `a${index}`, same[index] as string));
