@@ -10,6 +10,7 @@ import { Fault, parseJson, writeValue } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
 import { CallFailure, OutboundClient } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";
+import { post } from "../outbound/post.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid } from "./plugin.ts";
 
 /** How the plugin is configured. */
@@ -29,9 +30,6 @@ const bounds = {
   denyTTL: { unit: 1000, default: 30_000, min: 1000, max: 1_800_000 },
   retryBackoff: { unit: 1, default: 500, min: 1, max: 300_000 },
 } as const;
-
-/** Tries of one question, each after a pause that grows by half (reference: 5). */
-const triesMax = 5;
 
 /** Reads the plugin's configuration, JSON text; a text says what is wrong with it. */
 export function readImagePolicy(text: string | undefined): Settings | string {
@@ -147,22 +145,15 @@ class ImagePolicy {
       ["apiVersion", apiVersion],
       ["spec", spec],
     ]);
-    let why = "the request's time is over";
-    let pauseMs = this.#settings.retryMs;
-    for (let left = triesMax; left > 0; left--) {
-      const timeoutMs = deadline - clock.monotonic();
-      if (timeoutMs <= 0) break;
-      const headers = { "Content-Type": "application/json", Accept: "application/json" };
-      const answer = await this.#client.call({ method: "POST", headers, body: writeValue(review), timeoutMs });
-      if (!(answer instanceof CallFailure) && answer.code >= 200 && answer.code < 300) {
-        return readAnswer(answer.body, apiVersion);
-      }
-      why = answer instanceof CallFailure ? answer.message : `the server answered ${answer.code}`;
-      const isPassing = answer instanceof CallFailure || answer.code === 429 || answer.code >= 500;
-      if (!isPassing || clock.monotonic() + pauseMs > deadline) break;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      pauseMs *= 1.5;
-    }
+    const leftMs = (): number => deadline - clock.monotonic();
+    const answer = await post(this.#client, writeValue(review), {
+      pauseMs: this.#settings.retryMs,
+      callMs: leftMs,
+      leftMs,
+    });
+    const isAnswer = !(answer instanceof CallFailure);
+    if (isAnswer && answer.code >= 200 && answer.code < 300) return readAnswer(answer.body, apiVersion);
+    const why = isAnswer ? `the server answered ${answer.code}` : answer.message;
     return `the image policy webhook gave no answer: ${why}`;
   }
 

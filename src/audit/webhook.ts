@@ -1,13 +1,13 @@
 // The webhook backend: events are posted as an EventList. A post that failed for a reason that may pass is tried again,
-// later each time (reference: webhook.WithExponentialBackoff); the peer's answers are looked at for their code only.
+// later each time; the peer's answers are looked at for their code only.
 import type { Identity } from "../api/identity.ts";
 import { limits } from "../config/limits.ts";
 import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { mayPass, post } from "../outbound/post.ts";
 import type { Destination } from "./destination.ts";
 import { auditVersion } from "./event.ts";
 
-/** How much longer each wait is, and the part of it that is random (reference: 1.5 and 0.2). */
-const factor = 1.5;
+/** How much longer a wait may be, at random (reference: 0.2). */
 const jitter = 0.2;
 
 /** Posts events to a peer. */
@@ -27,19 +27,14 @@ export class Webhook implements Destination {
 
   async write(lines: string): Promise<string | undefined> {
     const body = `${this.#head}${lines.slice(0, -1).replaceAll("\n", ",")}]}`;
-    let waitMs = this.#backoffMs;
-    for (let tries = 1; ; tries += 1) {
-      const timeoutMs = this.#hurries ? limits.auditEndMsMax : limits.auditPostMsMax;
-      const headers = { "Content-Type": "application/json", Accept: "application/json" };
-      const answer = await this.#client.call({ method: "POST", headers, body, timeoutMs });
-      const failed = answer instanceof CallFailure;
-      if (!failed && answer.code >= 200 && answer.code < 300) return undefined;
-      const passes = failed ? answer.failure !== "closed" : answer.code === 429 || answer.code >= 500;
-      const why = failed ? answer.message : `the webhook answered ${answer.code}`;
-      if (!passes || this.#hurries || tries >= limits.auditPostTriesMax) return why;
-      await this.#wait(waitMs * (1 + Math.random() * jitter));
-      waitMs *= factor;
-    }
+    const answer = await post(this.#client, body, {
+      pauseMs: this.#backoffMs,
+      callMs: () => (this.#hurries ? limits.auditEndMsMax : limits.auditPostMsMax),
+      mayHelp: (outcome) => !this.#hurries && mayPass(outcome),
+      pause: (ms) => this.#wait(ms * (1 + Math.random() * jitter)),
+    });
+    if (answer instanceof CallFailure) return answer.message;
+    return answer.code >= 200 && answer.code < 300 ? undefined : `the webhook answered ${answer.code}`;
   }
 
   hurry(): void {

@@ -5,11 +5,12 @@ import type { User } from "../api/user.ts";
 import { limits } from "../config/limits.ts";
 import type { TokenWebhookConfig } from "../config/remoteauthnflags.ts";
 import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { post } from "../outbound/post.ts";
 import { type Outcome, refused, type TokenAuthenticator } from "./authenticator.ts";
 import { type Claims, claimOf, textClaim } from "./jwt.ts";
 
-/** Between tries, milliseconds (reference: 0.5 s, half as much more each time, five tries). */
-const pausesMs = [500, 750, 1_125, 1_688] as const;
+/** After the first try, milliseconds (reference: 0.5 s). */
+const pauseMs = 500;
 
 /** What a token webhook needs. */
 export interface TokenWebhookOptions {
@@ -21,8 +22,6 @@ export interface TokenWebhookOptions {
   /** Waits; a test's does not. */
   readonly pause?: (ms: number) => Promise<void>;
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref());
 
 /** Knows the tokens a service knows. */
 export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator {
@@ -47,7 +46,7 @@ async function ask(
   token: string,
   audiences: readonly string[],
 ): Promise<Outcome> {
-  const { config, identity, pause = sleep } = options;
+  const { config, identity, pause } = options;
   const apiVersion = `${identity.spell("authentication.k8s.io")}/${config.version}`;
   const body = JSON.stringify({
     kind: "TokenReview",
@@ -56,20 +55,15 @@ async function ask(
     spec: { token, audiences },
     status: { user: {} },
   });
-  const headers = { "Content-Type": "application/json", Accept: "application/json" };
-  for (let round = 0; ; round++) {
-    const answer = await client.call({ method: "POST", headers, body, timeoutMs: limits.tokenReviewMsMax });
-    const failed = answer instanceof CallFailure ? answer.message : faultOf(answer.code);
-    if (failed === undefined) return readReview((answer as { body: Buffer }).body, apiVersion, audiences, options);
-    const again = answer instanceof CallFailure || answer.code === 429 || answer.code >= 500;
-    const wait = pausesMs[round];
-    if (!again || wait === undefined) return refused(`the token webhook failed: ${failed}`);
-    await pause(wait);
-  }
-}
-
-function faultOf(code: number): string | undefined {
-  return code === 200 || code === 201 ? undefined : `it answered ${code}`;
+  const answer = await post(client, body, {
+    pauseMs,
+    callMs: () => limits.tokenReviewMsMax,
+    pause,
+  });
+  if (answer instanceof CallFailure) return refused(`the token webhook failed: ${answer.message}`);
+  if (answer.code !== 200 && answer.code !== 201)
+    return refused(`the token webhook failed: it answered ${answer.code}`);
+  return readReview(answer.body, apiVersion, audiences, options);
 }
 
 function readReview(body: Buffer, apiVersion: string, asked: readonly string[], options: TokenWebhookOptions): Outcome {

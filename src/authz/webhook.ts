@@ -6,6 +6,7 @@ import type { Clock } from "../base/clock.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { type Answer, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { post } from "../outbound/post.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 import type { HeldRules, RuleResolver } from "./rules.ts";
 
@@ -17,6 +18,10 @@ interface Kept {
 
 /** Codes after which another try may help. */
 const passing = new Set([429, 500, 502, 503, 504]);
+
+function mayHelp(outcome: Answer | CallFailure): boolean {
+  return outcome instanceof CallFailure ? outcome.failure === "unreachable" : passing.has(outcome.code);
+}
 
 /** Asks a webhook. */
 export class WebhookAuthorizer implements Authorizer, RuleResolver {
@@ -71,21 +76,16 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
 
   /** The answer, or why there is none; tries again where that may help. */
   async #call(body: string): Promise<Answer | string> {
-    const headers = { "Content-Type": "application/json", Accept: "application/json" };
     // Nobody waits longer for an answer than a request lasts.
     const endMs = this.#clock.monotonic() + limits.requestMsMax;
-    let waitMs = limits.webhookRetryMs;
-    for (let tries = 1; ; tries++) {
-      const timeoutMs = Math.min(limits.webhookMsMax, endMs - this.#clock.monotonic());
-      const answer = await this.#client.call({ method: "POST", headers, body, timeoutMs });
-      const failed = answer instanceof CallFailure;
-      if (!failed && (answer.code === 200 || answer.code === 201)) return answer;
-      const why = failed ? answer.message : `it answered ${answer.code}`;
-      const helps = failed ? answer.failure === "unreachable" : passing.has(answer.code);
-      if (!helps || tries === limits.webhookTriesMax || this.#clock.monotonic() + waitMs >= endMs) return why;
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
-      waitMs *= 1.5;
-    }
+    const answer = await post(this.#client, body, {
+      pauseMs: limits.webhookRetryMs,
+      callMs: () => limits.webhookMsMax,
+      leftMs: () => endMs - this.#clock.monotonic(),
+      mayHelp,
+    });
+    if (answer instanceof CallFailure) return answer.message;
+    return answer.code === 200 || answer.code === 201 ? answer : `it answered ${answer.code}`;
   }
 
   /** What an answer says; a text when it is none to the question. */

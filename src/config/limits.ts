@@ -227,12 +227,13 @@ export const limits = {
   webhookDecisionsMax: 8_192,
   /** Characters of a question whose answer is kept, what a client can choose of it (reference: 10,000). */
   webhookKeptCharsMax: 10_000,
-  /** One call of it, in milliseconds (reference: 30 s); its tries, and the pause after the first one, growing by half. */
+  /** One call of it, in milliseconds (reference: 30 s); the pause after the first one, growing by half. */
   webhookMsMax: 30_000,
-  webhookTriesMax: 5,
   webhookRetryMs: 500,
   /** Pause before an aggregated cluster role that could not be written is tried again, in milliseconds. */
   aggregationRetryMs: 5_000,
+  /** How often questions, reviews and audit events are posted to a peer that is away for a moment (reference: 5). */
+  postTriesMax: 5,
   /** Answer of a webhook or an identity provider. */
   outboundAnswerBytesMax: 3 * MiB,
   /** Pods looked at when a namespace becomes stricter, and for how long, in milliseconds (reference: 3,000 and 1 s). */
@@ -261,8 +262,6 @@ export const limits = {
   auditPostsMax: 8,
   /** One post of audit events, in milliseconds (reference: 30 s). */
   auditPostMsMax: 30_000,
-  /** How often a post is tried (reference: 5). */
-  auditPostTriesMax: 5,
   /** Time for audit events that wait when the server ends, in milliseconds. */
   auditEndMsMax: 5_000,
   /** Connections to one peer of the server's own calls, and those kept without a call; further calls wait. */
