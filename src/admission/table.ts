@@ -36,6 +36,7 @@ import { defaultStorageClass } from "./storageclass.ts";
 import { storageProtection } from "./storageprotection.ts";
 import { readTolerationSettings, tolerationRestriction } from "./tolerationrestriction.ts";
 import { tolerationSeconds } from "./tolerationseconds.ts";
+import { readWebhookLogins } from "./webhook/logins.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhook/plugins.ts";
 
 interface Entry {
@@ -85,8 +86,13 @@ const entries: readonly Entry[] = [
   { plugin: "CertificateSubjectRestriction", byDefault: true, build: certificateSubject },
   { plugin: "DefaultIngressClass", byDefault: true, build: defaultIngressClass },
   { plugin: "DenyServiceExternalIPs", byDefault: false, build: externalIps },
-  { plugin: "MutatingAdmissionWebhook", byDefault: true, build: mutatingWebhooks },
-  { plugin: "ValidatingAdmissionWebhook", byDefault: true, build: validatingWebhooks },
+  { plugin: "MutatingAdmissionWebhook", byDefault: true, build: mutatingWebhooks, check: faultOf(readWebhookLogins) },
+  {
+    plugin: "ValidatingAdmissionWebhook",
+    byDefault: true,
+    build: validatingWebhooks,
+    check: faultOf(readWebhookLogins),
+  },
   { plugin: "ResourceQuota", byDefault: true, build: resourceQuota, check: faultOf(readLimitedResources) },
   { plugin: "AlwaysDeny", byDefault: false, build: alwaysDeny },
 ];

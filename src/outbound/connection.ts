@@ -2,6 +2,7 @@
 // webhooks (the document's "connection file in client config format"), clients to call the server.
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { createSecureContext } from "node:tls";
 import type { Value } from "../api/value.ts";
 import { Fault } from "../codec/json.ts";
 import { parseYaml } from "../codec/yaml.ts";
@@ -18,6 +19,39 @@ export interface ClientFile {
   readonly directory: string;
 }
 
+/** As whom one is called: parts of a Connection. */
+export type Login = Pick<Connection, "certificate" | "key" | "authorization">;
+
+/** Who one is to others, by their name. */
+export interface Logins {
+  readonly byName: ReadonlyMap<string, Login>;
+  /** Name of the user of the current context; empty: there is none. */
+  readonly current: string;
+}
+
+/**
+ * Reads the users of a file whose names say whom they are for; its clusters are not looked at. A text says in one line
+ * what is wrong with it: plugins, identity providers and impersonation have no place there.
+ */
+export function readLogins(path: string): Logins | string {
+  return readDocument(path, (document, directory) => {
+    const byName = new Map<string, Login>();
+    for (const item of list(document, "users")) {
+      const name = text(item, "name");
+      const user = field(item, "user") ?? null;
+      const unused = ["exec", "auth-provider", "as", "as-groups", "as-user-extra"].find((key) => field(user, key));
+      if (unused !== undefined) throw new ConnectionFault(`user ${JSON.stringify(name)}: ${unused} is not supported`);
+      const login = loginOf(user, directory);
+      checkPair(name, login);
+      // As elsewhere in such files, the first of a name counts.
+      if (!byName.has(name)) byName.set(name, login);
+    }
+    const wanted = text(document, "current-context");
+    const context = wanted === "" ? undefined : named(list(document, "contexts"), wanted, "context");
+    return { byName, current: context === undefined ? "" : text(context, "user") };
+  });
+}
+
 /** Reads a file for its current context; a text says in one line what is wrong with it. */
 export function readConnection(path: string): Connection | string {
   const file = readClientFile(path);
@@ -26,6 +60,11 @@ export function readConnection(path: string): Connection | string {
 
 /** Reads a file for a context; left out: its current one. A text says in one line what is wrong with it. */
 export function readClientFile(path: string, context?: string): ClientFile | string {
+  return readDocument(path, (document, directory) => clientFileOf(document, directory, context));
+}
+
+/** Reads a file as `read` says, which may throw a ConnectionFault. */
+function readDocument<T>(path: string, read: (document: Value, directory: string) => T): T | string {
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(path);
@@ -35,7 +74,7 @@ export function readClientFile(path: string, context?: string): ClientFile | str
   const document = parseYaml(bytes);
   if (document instanceof Fault) return `${path}: ${document.message}`;
   try {
-    return clientFileOf(document, dirname(path), context);
+    return read(document, dirname(path));
   } catch (error) {
     if (error instanceof ConnectionFault) return `${path}: ${error.message}`;
     throw error;
@@ -59,20 +98,34 @@ function connectionOf(cluster: Value, user: Value | undefined, directory: string
   const fault = checkUrl(url);
   if (fault !== undefined) throw new ConnectionFault(`server ${fault}`);
   const serverName = text(cluster, "tls-server-name");
-  const certificate = user === undefined ? undefined : material(user, "client-certificate", directory);
-  const key = user === undefined ? undefined : material(user, "client-key", directory);
-  if ((certificate === undefined) !== (key === undefined)) {
-    throw new ConnectionFault("client-certificate and client-key belong together");
-  }
   return {
     url,
     insecure: field(cluster, "insecure-skip-tls-verify") === true,
     authorities: material(cluster, "certificate-authority", directory),
     serverName: serverName === "" ? undefined : serverName,
-    certificate,
-    key,
-    authorization: user === undefined ? undefined : authorizationOf(user, directory),
+    ...(user === undefined ? {} : loginOf(user, directory)),
   };
+}
+
+function loginOf(user: Value, directory: string): Login {
+  const certificate = material(user, "client-certificate", directory);
+  const key = material(user, "client-key", directory);
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw new ConnectionFault("client-certificate and client-key belong together");
+  }
+  return { certificate, key, authorization: authorizationOf(user, directory) };
+}
+
+/** A certificate that cannot be used shows when the file is read, not at the first call. */
+function checkPair(name: string, { certificate, key }: Login): void {
+  if (certificate === undefined || key === undefined) return;
+  try {
+    createSecureContext({ cert: certificate, key });
+  } catch (error) {
+    throw new ConnectionFault(
+      `user ${JSON.stringify(name)}: its certificate and key cannot be used: ${(error as Error).message}`,
+    );
+  }
 }
 
 function authorizationOf(user: Value, directory: string): string | undefined {

@@ -7,8 +7,10 @@ import type { ApiObject } from "../../api/object.ts";
 import { writeValue } from "../../codec/json.ts";
 import { limits } from "../../config/limits.ts";
 import { CallFailure, type Connection, checkUrl, OutboundClient } from "../../outbound/client.ts";
+import type { Logins } from "../../outbound/connection.ts";
 import type { Attributes, Environment } from "../plugin.ts";
 import type { Hook } from "./hooks.ts";
+import { loginFor, readWebhookLogins } from "./logins.ts";
 import { makeReview, type Reviewed, readVerdict, reviewVersion, type Verdict } from "./review.ts";
 
 /** Default of timeoutSeconds. */
@@ -27,9 +29,12 @@ export class HookCaller {
   readonly #environment: Environment;
   /** By what a connection is made of; the one used last is last. */
   readonly #clients = new Map<string, OutboundClient>();
+  /** A text: the file was good when the server started, and is not any more; why. */
+  readonly #logins: Logins | string;
 
   constructor(environment: Environment) {
     this.#environment = environment;
+    this.#logins = readWebhookLogins(environment.settings, environment.identity);
   }
 
   /** One call; never rejects. */
@@ -69,9 +74,13 @@ export class HookCaller {
   #connectionOf({ url, service, caBundle }: WebhookClientConfig): Connection | string {
     const authorities =
       caBundle === undefined || caBundle === "" ? undefined : Buffer.from(caBundle, "base64").toString();
+    const logins = this.#logins;
+    if (typeof logins === "string") return `its credentials cannot be read: ${logins}`;
     if (url !== undefined) {
       const fault = checkUrl(url);
-      return fault === undefined ? { url, authorities } : `its url ${fault}`;
+      if (fault !== undefined) return `its url ${fault}`;
+      const { hostname, port } = new URL(url);
+      return { url, authorities, ...loginFor(logins, hostname, port === "" ? 443 : Number(port)) };
     }
     if (service === undefined) return "it names neither url nor service";
     const { namespace, name, path = "", port = 443 } = service;
@@ -85,6 +94,7 @@ export class HookCaller {
       authorities,
       serverName: host,
       address: target,
+      ...loginFor(logins, host, port),
     };
   }
 

@@ -1,0 +1,49 @@
+// As whom webhooks are called: the users of a client configuration that the plugin's settings name, chosen by the
+// webhook's host and port (reference: WebhookAdmission and its kubeConfigFile).
+import { isAbsolute } from "node:path";
+import type { Identity } from "../../api/identity.ts";
+import { type Login, type Logins, readLogins } from "../../outbound/connection.ts";
+
+/** Kinds of the settings: the first version calls them shorter. */
+const kinds = ["WebhookAdmissionConfiguration", "WebhookAdmission"];
+const apiVersions = ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1alpha1"];
+
+const nobody: Logins = { byName: new Map(), current: "" };
+const anonymous: Login = {};
+
+/** Reads the settings of a plugin, JSON text, and the file they name; a text says in one line what is wrong. */
+export function readWebhookLogins(settings: string | undefined, identity: Identity): Logins | string {
+  if (settings === undefined) return nobody;
+  const said = new Map(Object.entries(JSON.parse(settings) as object)) as Map<string, unknown>;
+  const [kind, apiVersion, file] = [said.get("kind"), said.get("apiVersion"), said.get("kubeConfigFile")];
+  const served = apiVersions.map(identity.spell);
+  if (!kinds.some((one) => one === kind) || !served.some((one) => one === apiVersion)) {
+    return `its configuration must be a ${kinds[0]} of ${served[0]}`;
+  }
+  if (typeof file !== "string" || !isAbsolute(file)) {
+    return `kubeConfigFile: Invalid value: ${JSON.stringify(file ?? "")}: must be an absolute file path`;
+  }
+  return readLogins(file);
+}
+
+/**
+ * The login for a webhook at `host:port`: the user of that name, else of the longest `*.suffix` of it, for port 443 then
+ * the same without the port, else the user `*`, else that of the current context, else none.
+ */
+export function loginFor({ byName, current }: Logins, host: string, port: number): Login {
+  if (byName.size === 0) return anonymous;
+  const targets = port === 443 ? [`${host}:443`, host] : [`${host}:${port}`];
+  for (const target of targets) {
+    const found = byName.get(target) ?? bySuffix(byName, target);
+    if (found !== undefined) return found;
+  }
+  return byName.get("*") ?? byName.get(current) ?? anonymous;
+}
+
+function bySuffix(byName: ReadonlyMap<string, Login>, target: string): Login | undefined {
+  for (let dot = target.indexOf("."); dot >= 0; dot = target.indexOf(".", dot + 1)) {
+    const found = byName.get(`*${target.slice(dot)}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
