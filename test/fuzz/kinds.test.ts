@@ -5,12 +5,11 @@ import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { decode, encode, isFault, parseJson } from "../../src/codec/json.ts";
-import { defaultGates } from "../../src/config/gates.ts";
 import { convert } from "../../src/kinds/convert.ts";
 import { applyDefaults } from "../../src/kinds/defaults.ts";
 import { validateMeta, validateMetaUpdate } from "../../src/kinds/meta.ts";
-import type { StrategyContext } from "../../src/kinds/strategy.ts";
 import { strategyOf } from "../../src/kinds/table.ts";
+import { contextOf } from "../support/context.ts";
 import { draws, fuzzRun } from "../support/random.ts";
 import { wildMaker } from "../support/wild.ts";
 
@@ -25,11 +24,6 @@ function read(resource: Resource): ApiObject | undefined {
   if (isFault(parsed)) return undefined;
   const object = decode<ApiObject>(resource.message, parsed);
   return isFault(object) ? undefined : object;
-}
-
-function contextOf({ group, version }: Resource): StrategyContext {
-  const user = { name: "u", uid: "", groups: [], extra: new Map<string, readonly string[]>() };
-  return { identity, group, version, now: "2026-01-01T00:00:00Z", user, dryRun: false, gates: defaultGates };
 }
 
 /** Create, then a change by another wild object through every part of the kind. */

@@ -6,11 +6,10 @@ import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { decode, isFault, parseJson } from "../../src/codec/json.ts";
-import { defaultGates } from "../../src/config/gates.ts";
 import { applyDefaults } from "../../src/kinds/defaults.ts";
 import { validateMeta } from "../../src/kinds/meta.ts";
-import type { StrategyContext } from "../../src/kinds/strategy.ts";
 import { strategyOf } from "../../src/kinds/table.ts";
+import { contextOf } from "../support/context.ts";
 
 const folder = "../shared/transcripts/scenarios";
 const identity = identities.kubernetes;
@@ -63,17 +62,7 @@ function faultsOf(resource: Resource, body: ApiObject): readonly string[] | unde
   if (isFault(value)) return undefined;
   const object = decode<ApiObject>(resource.message, value);
   if (isFault(object)) return undefined;
-  const user = { name: "admin", uid: "", groups: ["system:masters"], extra: new Map<string, readonly string[]>() };
-  const { group, version } = resource;
-  const context: StrategyContext = {
-    identity,
-    group,
-    version,
-    now: "2026-01-01T00:00:00Z",
-    user,
-    dryRun: false,
-    gates: defaultGates,
-  };
+  const context = contextOf(resource);
   applyDefaults(resource, object, identity);
   const strategy = strategyOf(resource, identity);
   strategy.canonicalize?.(object);

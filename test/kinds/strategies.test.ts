@@ -3,10 +3,10 @@ import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
-import { defaultGates } from "../../src/config/gates.ts";
 import { qosClass } from "../../src/kinds/pods.ts";
 import type { Strategy, StrategyContext } from "../../src/kinds/strategy.ts";
 import { strategyOf } from "../../src/kinds/table.ts";
+import { contextOf } from "../support/context.ts";
 import { dump, load } from "./load.ts";
 
 const identity = identities.kubernetes;
@@ -27,7 +27,7 @@ function kind(group: string, version: string, name: string): Kind {
   return {
     resource,
     strategy: strategyOf(resource, identity),
-    context: { identity, group, version, now, user, dryRun: false, gates: defaultGates },
+    context: contextOf(resource, { now, user }),
   };
 }
 

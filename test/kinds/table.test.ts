@@ -5,9 +5,8 @@ import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
 import { zeroOf } from "../../src/codec/json.ts";
-import { defaultGates } from "../../src/config/gates.ts";
-import type { StrategyContext } from "../../src/kinds/strategy.ts";
 import { strategyOf } from "../../src/kinds/table.ts";
+import { contextOf } from "../support/context.ts";
 
 const identity = identities.kubernetes;
 const scheme = createScheme({ identity, runtimeConfig: new Map([["api/all", true]]) });
@@ -36,11 +35,6 @@ function* factual(): Generator<[Fact, Resource]> {
     assert(resource !== undefined, `${fact.resource}.${fact.group} is served`);
     yield [fact, resource];
   }
-}
-
-function contextOf({ group, version }: Resource): StrategyContext {
-  const user = { name: "admin", uid: "", groups: [], extra: new Map<string, readonly string[]>() };
-  return { identity, group, version, now: "2026-01-01T00:00:00Z", user, dryRun: false, gates: defaultGates };
 }
 
 /** An object of a resource with nothing in it but a name. */

@@ -8,7 +8,6 @@ import type { Resource } from "../../../src/api/scheme.ts";
 import { createScheme } from "../../../src/api/scheme.ts";
 import { assert } from "../../../src/base/assert.ts";
 import { decode, Fault, parseJson } from "../../../src/codec/json.ts";
-import { defaultGates } from "../../../src/config/gates.ts";
 import { applyDefaults } from "../../../src/kinds/defaults.ts";
 import {
   isConfigMapKey,
@@ -18,6 +17,7 @@ import {
   isQualifiedName,
 } from "../../../src/kinds/formats.ts";
 import type { StrategyContext } from "../../../src/kinds/strategy.ts";
+import { contextOf as contextOfResource } from "../../support/context.ts";
 
 /** JSON written as an object. */
 export type Json = Record<string, unknown>;
@@ -27,15 +27,7 @@ const scheme = createScheme({ identity });
 
 /** The context of a request in a group and version. */
 export function contextOf(group = "", version = "v1"): StrategyContext {
-  return {
-    identity,
-    group,
-    version,
-    now: "2026-01-02T03:04:05Z",
-    user: { name: "admin", uid: "", groups: [], extra: new Map() },
-    dryRun: false,
-    gates: defaultGates,
-  };
+  return contextOfResource({ group, version }, { now: "2026-01-02T03:04:05Z" });
 }
 
 /** The context of a request in core/v1. */

@@ -5,10 +5,9 @@ import { identities } from "../../../src/api/identity.ts";
 import type { ApiObject } from "../../../src/api/object.ts";
 import { createScheme } from "../../../src/api/scheme.ts";
 import { assert } from "../../../src/base/assert.ts";
-import { defaultGates } from "../../../src/config/gates.ts";
 import { applyDefaults } from "../../../src/kinds/defaults.ts";
-import type { StrategyContext } from "../../../src/kinds/strategy.ts";
 import { strategyOf } from "../../../src/kinds/table.ts";
+import { contextOf } from "../../support/context.ts";
 import { load } from "../load.ts";
 
 const identity = identities.kubernetes;
@@ -30,16 +29,7 @@ function tested(
   const resource = scheme.find(group, version, name);
   assert(resource !== undefined, `${name} is served`);
   const strategy = strategyOf(resource, identity);
-  const user = { name: "u", uid: "", groups: [], extra: new Map<string, readonly string[]>() };
-  const context: StrategyContext = {
-    identity,
-    group,
-    version,
-    now: "2026-01-01T00:00:00Z",
-    user,
-    dryRun: false,
-    gates: defaultGates,
-  };
+  const context = contextOf(resource);
   const read = (json: object): ApiObject => {
     const object = load<ApiObject>(resource.message.name, { metadata: { name: "a" }, ...json });
     applyDefaults(resource, object, identity);
