@@ -34,6 +34,7 @@ import {
   type Writers,
   type Written,
 } from "./persist.ts";
+import { WarningSieve } from "./warnings.ts";
 
 /**
  * Deletes one object. Answers a success Status, or the object: always while it is still there, and for kinds that
@@ -72,6 +73,7 @@ export async function deleteItems(
   let refusedAt = keys.length;
   let refusal: Status | undefined;
   let turnEnds = performance.now() + limits.sliceMsMax;
+  const sieve = request.heard && new WarningSieve(request.heard);
   const work = async (): Promise<void> => {
     while (next < keys.length && refusal === undefined) {
       // A dry run, and what is being deleted already, waits for no commit.
@@ -82,9 +84,13 @@ export async function deleteItems(
       }
       const index = next++;
       const [first = "", second = ""] = (keys[index] ?? "").split("/");
-      const one = namespaced ? { ...request, namespace: first, name: second } : { ...request, name: first };
+      const heard = sieve && [];
+      const one = namespaced
+        ? { ...request, namespace: first, name: second, heard }
+        : { ...request, name: first, heard };
       const late = writers.clock.monotonic() >= request.deadline;
       const done = late ? timedOut : await deleteObject(writers, one, options);
+      if (heard !== undefined) sieve?.take(heard);
       if (!isStatus(done) || done.success || done.reason === "NotFound" || index > refusedAt) continue;
       refusedAt = index;
       refusal = done;

@@ -19,6 +19,35 @@ export function warningHeaders(texts: readonly string[]): Headers {
   return headers;
 }
 
+/**
+ * Warnings of many objects on their way into one answer: each text once, and none of those that warningHeaders() would
+ * leave out anyway, so that they take no more room than one answer's.
+ */
+export class WarningSieve {
+  readonly #into: string[];
+  readonly #known: Set<string>;
+  /** Characters of what is there, each text counted as far as it would be shown. */
+  #chars = 0;
+
+  /** What is in `into` already stays. */
+  constructor(into: string[]) {
+    this.#into = into;
+    this.#known = new Set(into);
+  }
+
+  take(texts: readonly string[]): void {
+    for (const text of texts) {
+      if (this.#chars > limits.warningCharsMax) return;
+      // One longer than all together is cut whatever its end is.
+      const kept = text.slice(0, limits.warningCharsMax + 1);
+      if (this.#known.has(kept)) continue;
+      this.#known.add(kept);
+      this.#into.push(kept);
+      this.#chars += Math.min(kept.length, limits.warningTextCharsMax);
+    }
+  }
+}
+
 /** RFC 7234 warn-text: a quoted string, without what a header cannot hold. */
 function header(text: string): Headers[number] {
   const safe = text.replace(/[^\x20-\x7e]/g, " ").replace(/["\\]/g, "\\$&");

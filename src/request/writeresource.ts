@@ -232,7 +232,8 @@ async function deleteCollection(call: Call): Promise<Status | undefined> {
     if (hold.expired) return timedOut;
     const unfit = form && formRefusal(form.form, resource, true);
     if (unfit !== undefined) return unfit;
-    await sendList(reply, input, list, accepted, acceptsGzip(exchange.header("accept-encoding")), form);
+    const warning = { ...reply, extra: [...reply.extra, ...warningHeaders(call.warnings)] };
+    await sendList(warning, input, list, accepted, acceptsGzip(exchange.header("accept-encoding")), form);
     return undefined;
   } finally {
     hold.release();

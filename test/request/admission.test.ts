@@ -23,6 +23,8 @@ class Recorder implements AdmissionPlugin {
   /** What a plugin shall refuse, by half. */
   refuses: "mutate" | "validate" | undefined;
   warns = false;
+  /** What it then says of an object; left out: which half it was. */
+  says: ((attributes: Attributes) => string) | undefined;
 
   mutate(attributes: Attributes): Status | undefined {
     return this.#take("mutate", attributes);
@@ -43,7 +45,7 @@ class Recorder implements AdmissionPlugin {
     if (options instanceof Map && options.size > 0) said.push(writeValue(options));
     if (dryRun) said.push("dry");
     this.asked.push(said.join(" "));
-    if (this.warns) notes.warnings.push(`${half} was here`);
+    if (this.warns) notes.warnings.push(this.says?.(attributes) ?? `${half} was here`);
     return this.refuses === half ? forbidden(resource, name, `${half} says no`) : undefined;
   }
 }
@@ -179,6 +181,28 @@ t.test(
     server.close();
   },
 );
+
+t.test("what plugins say of the objects of a deletecollection is told once, in its answer", async (t) => {
+  const [server, recorder] = await open();
+  for (const name of ["a", "b", "c"]) await server.call("POST", maps, { metadata: { name } });
+  recorder.warns = true;
+  const accepted = ["application/json", "application/yaml", "application/json;as=Table;v=v1;g=meta.k8s.io"];
+  for (const accept of accepted) {
+    const { code, headers } = await server.call("DELETE", `${maps}?dryRun=All`, undefined, { accept });
+    t.equal(code, 200);
+    const warnings = headers.filter(([name]) => name === "Warning").map(([, value]) => value);
+    t.same(warnings, ['299 - "mutate was here"', '299 - "validate was here"'], accept);
+  }
+  recorder.says = ({ name }) => `of ${name} ${"x".repeat(2_000)}`;
+  const { headers } = await server.call("DELETE", maps);
+  const warnings = headers.filter(([name]) => name === "Warning").map(([, value]) => value);
+  t.equal(warnings.length, 3, "one of each object");
+  t.ok(
+    warnings.every((text) => text.length < 300),
+    "and cut, because they are long together",
+  );
+  server.close();
+});
 
 t.test("A05: plugins are asked about every subresource, with an object of its kind", async (t) => {
   const chain = await open();

@@ -1,6 +1,6 @@
 import t from "tap";
 import { limits } from "../../src/config/limits.ts";
-import { warningHeaders } from "../../src/request/warnings.ts";
+import { WarningSieve, warningHeaders } from "../../src/request/warnings.ts";
 
 function texts(...warnings: string[]): string[] {
   return warningHeaders(warnings).map(([, value]) => value);
@@ -24,5 +24,22 @@ t.test("warningHeaders() cuts texts when they are too long together", (t) => {
   t.strictSame(texts(`${fits}x`, "short"), [`299 - "${cut}"`, '299 - "short"']);
   const many = texts(...Array.from({ length: 1000 }, (_, i) => `${i} ${cut}`));
   t.equal(many.length, limits.warningCharsMax / limits.warningTextCharsMax);
+  t.end();
+});
+
+t.test("WarningSieve keeps what the headers would show, and no more", (t) => {
+  const long = "y".repeat(limits.warningTextCharsMax);
+  for (const lists of [
+    [["a", "b"], ["b", "c"], []],
+    [[`${"x".repeat(limits.warningCharsMax)}z`], ["short"]],
+    Array.from({ length: 5_000 }, (_, i) => [`${i % 700}`, `${i}`]),
+    Array.from({ length: 100 }, (_, i) => [`${i} ${long}`, "same"]),
+  ]) {
+    const heard = ["first"];
+    const sieve = new WarningSieve(heard);
+    for (const texts of lists) sieve.take(texts);
+    t.strictSame(warningHeaders(heard), warningHeaders(["first", ...lists.flat()]));
+    t.ok(heard.length <= limits.warningCharsMax + 1, `${heard.length} kept`);
+  }
   t.end();
 });
