@@ -4,7 +4,7 @@ import type { Pod } from "../api/gen/core_v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Status } from "../api/status.ts";
-import type { Value } from "../api/value.ts";
+import { textAt, type Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { Fault, parseJson, writeValue } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
@@ -174,11 +174,10 @@ function readAnswer(body: Uint8Array, apiVersion: string): Answer | string {
   if (review.get("kind") !== "ImageReview" || review.get("apiVersion") !== apiVersion || !(status instanceof Map)) {
     return `the image policy webhook answered no ImageReview of ${quote(apiVersion)}`;
   }
-  const reason = status.get("reason") ?? "";
   const annotations = status.get("auditAnnotations");
   return {
     allowed: status.get("allowed") === true,
-    reason: typeof reason === "string" ? reason : "",
+    reason: textAt(status, "reason"),
     annotations: new Map(
       (annotations instanceof Map ? [...annotations] : []).filter(
         (pair): pair is [string, string] => typeof pair[1] === "string",

@@ -102,6 +102,9 @@ export function refuse(reason: Exclude<Reason, "">, message: string, details?: S
   return new Status(codes[reason], reason, message, details);
 }
 
+/** 504 for a request whose time is over, as the reference words it. */
+export const timedOut = refuse("Timeout", "Timeout: request did not complete within the allotted timeout", {});
+
 /** 400 BadRequest. */
 export function badRequest(message: string): Status {
   return refuse("BadRequest", message);

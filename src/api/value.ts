@@ -17,3 +17,13 @@ export type ValueMap = Map<string, Value>;
  * everything with a fraction or exponent a NumberText (`1.0` and `1e3` are not integers to the type engine).
  */
 export type Value = null | boolean | number | bigint | string | NumberText | Value[] | ValueMap;
+
+/** The text a value is; empty for anything else, and for what is not there. */
+export function textIn(value: Value | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The text an object holds under a key; empty where there is none. */
+export function textAt(object: Value | undefined, key: string): string {
+  return object instanceof Map ? textIn(object.get(key)) : "";
+}

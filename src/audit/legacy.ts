@@ -1,43 +1,39 @@
 // The legacy form of an event: one line of text with the most important of it (reference: audit.EventString).
 import { quote } from "../api/gotext.ts";
-import type { Value } from "../api/value.ts";
+import { textAt, textIn, type Value } from "../api/value.ts";
 import { parseText } from "../codec/json.ts";
 
 /** The line of an event that is there as JSON. */
 export function legacyLine(event: string): string {
   const value = parseText(event);
   const root = value instanceof Map ? value : new Map<string, Value>();
-  const text = (from: Value | undefined, key: string): string => {
-    const found = from instanceof Map ? from.get(key) : undefined;
-    return typeof found === "string" ? found : "";
-  };
   const user = root.get("user");
   const acting = root.get("impersonatedUser");
-  const name = text(user, "username");
+  const name = textAt(user, "username");
   const groups = name === "" ? "" : groupsOf(user);
   const sources = root.get("sourceIPs");
   const [source] = Array.isArray(sources) ? sources : [];
   const status = root.get("responseStatus");
   const code = status instanceof Map ? String(status.get("code") ?? 0) : "<deferred>";
   const fields: [string, string][] = [
-    ["id", text(root, "auditID")],
-    ["stage", text(root, "stage")],
+    ["id", textAt(root, "auditID")],
+    ["stage", textAt(root, "stage")],
     ["ip", typeof source === "string" ? source : "<unknown>"],
-    ["method", text(root, "verb")],
+    ["method", textAt(root, "verb")],
     ["user", name || "<none>"],
     ["groups", groups || "<none>"],
-    ["as", acting === undefined ? "<self>" : text(acting, "username")],
+    ["as", acting === undefined ? "<self>" : textAt(acting, "username")],
     ["asgroups", acting === undefined ? "<lookup>" : groupsOf(acting) || "<lookup>"],
-    ["user-agent", text(root, "userAgent")],
-    ["namespace", text(root.get("objectRef"), "namespace") || "<none>"],
-    ["uri", text(root, "requestURI")],
+    ["user-agent", textAt(root, "userAgent")],
+    ["namespace", textAt(root.get("objectRef"), "namespace") || "<none>"],
+    ["uri", textAt(root, "requestURI")],
   ];
   const shown = fields.map(([key, value]) => `${key}=${quote(value)}`).join(" ");
-  return `${text(root, "requestReceivedTimestamp")} AUDIT: ${shown} response="${code}"`;
+  return `${textAt(root, "requestReceivedTimestamp")} AUDIT: ${shown} response="${code}"`;
 }
 
 function groupsOf(user: Value | undefined): string {
   const groups = user instanceof Map ? user.get("groups") : undefined;
   if (!Array.isArray(groups)) return "";
-  return groups.map((group) => quote(typeof group === "string" ? group : "")).join(",");
+  return groups.map((group) => quote(textIn(group))).join(",");
 }

@@ -67,26 +67,53 @@ async function verifyBound(
   token: string,
   asked: readonly string[] | undefined,
 ): Promise<Outcome> {
+  const verified = await verify(options, token, asked);
+  if ("reasons" in verified) return verified;
+  const bound = readBoundClaims(options.identity, verified.claims);
+  if (bound === undefined) return notValid;
+  const { namespace, account, pod, secret } = bound;
+  const checks = [new Presence(options, "serviceaccounts", namespace, account)];
+  if (secret !== undefined) checks.push(new Presence(options, "secrets", namespace, secret));
+  if (pod !== undefined) checks.push(new Presence(options, "pods", namespace, pod));
+  return outcomeOf(options, verified, bound, (now) => {
+    for (const check of checks) if (!check.holds(now)) return refused(invalidated);
+    options.events.accountToken(bound.warnAfter !== undefined && bound.warnAfter < now ? "stale" : "valid");
+    return undefined;
+  });
+}
+
+/** A token with a good signature that is meant for us. */
+interface Verified {
+  readonly claims: Claims;
+  readonly audiences: readonly string[];
+  readonly times: TokenTimes;
+}
+
+async function verify(
+  options: AccountTokens,
+  token: string,
+  asked: readonly string[] | undefined,
+): Promise<Verified | Refused> {
   const claims = await verifyToken(token, options.keys);
   if (claims === undefined) return badSignature;
   const audiences = commonAudiences(options, claims, asked);
   if ("reasons" in audiences) return audiences;
   const times = timesOf(claims);
-  const bound = readBoundClaims(options.identity, claims);
-  if (times === undefined || bound === undefined) return notValid;
-  const { namespace, account, pod, secret } = bound;
-  const checks = [new Presence(options, "serviceaccounts", namespace, account)];
-  if (secret !== undefined) checks.push(new Presence(options, "secrets", namespace, secret));
-  if (pod !== undefined) checks.push(new Presence(options, "pods", namespace, pod));
+  return times === undefined ? notValid : { claims, audiences, times };
+}
+
+/** Lets the account in for as long as neither the token's times nor `faultOf` say no; `now` in seconds since 1970. */
+function outcomeOf(
+  { clock, identity }: AccountTokens,
+  { audiences, times }: Verified,
+  bound: BoundClaims,
+  faultOf: (now: number) => Refused | undefined,
+): Outcome {
   const fault = (): Refused | undefined => {
-    const now = options.clock.now() / 1000;
-    const early = faultOfTimes(times, now);
-    if (early !== undefined) return early;
-    for (const check of checks) if (!check.holds(now)) return refused(invalidated);
-    options.events.accountToken(bound.warnAfter !== undefined && bound.warnAfter < now ? "stale" : "valid");
-    return undefined;
+    const now = clock.now() / 1000;
+    return faultOfTimes(times, now) ?? faultOf(now);
   };
-  return fault() ?? { user: userOf(options.identity, bound), audiences, holds: () => fault() === undefined };
+  return fault() ?? { user: userOf(identity, bound), audiences, holds: () => fault() === undefined };
 }
 
 /** The audiences a token and a question have in common. */
@@ -142,20 +169,14 @@ async function verifyLegacy(
   token: string,
   asked: readonly string[] | undefined,
 ): Promise<Outcome> {
-  const claims = await verifyToken(token, options.keys);
-  if (claims === undefined) return badSignature;
-  const audiences = commonAudiences(options, claims, asked);
-  if ("reasons" in audiences) return audiences;
-  const times = timesOf(claims);
-  if (times === undefined) return notValid;
-  const legacy = readLegacyClaims(options.identity, claims);
+  const verified = await verify(options, token, asked);
+  if ("reasons" in verified) return verified;
+  const legacy = readLegacyClaims(options.identity, verified.claims);
   if (typeof legacy === "string") return refused(legacy);
   const { namespace, account, secretName } = legacy;
   const presence = new Presence(options, "serviceaccounts", namespace, account);
-  const fault = (): Refused | undefined => {
-    const now = options.clock.now() / 1000;
-    const early = faultOfTimes(times, now);
-    if (early !== undefined) return early;
+  const bound = { namespace, account, pod: undefined, secret: undefined, warnAfter: undefined };
+  return outcomeOf(options, verified, bound, (now) => {
     if (options.lookup) {
       const kept = tokenFault(options.objects, namespace, secretName, token);
       if (kept !== undefined) return refused(kept);
@@ -163,9 +184,7 @@ async function verifyLegacy(
     }
     options.events.accountToken("legacy");
     return undefined;
-  };
-  const bound = { namespace, account, pod: undefined, secret: undefined, warnAfter: undefined };
-  return fault() ?? { user: userOf(options.identity, bound), audiences, holds: () => fault() === undefined };
+  });
 }
 
 /** Whether a secret still holds the token; a text says that it does not. */

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { delimiter, isAbsolute, resolve as resolvePath } from "node:path";
 import { quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
-import type { Value, ValueMap } from "../api/value.ts";
+import { textAt, type Value, type ValueMap } from "../api/value.ts";
 import type { Clock } from "../base/clock.ts";
 import { Fault, parseJson, writeValue } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
@@ -36,13 +36,13 @@ const modes = ["Never", "IfAvailable", "Always"] as const;
 /** Reads a user's `exec`; a text says what is wrong with it. */
 export function readExec(exec: Value, directory: string, { spell }: Identity): ExecSettings | string {
   if (!(exec instanceof Map)) return "exec must be an object";
-  const command = textOf(exec.get("command"));
+  const command = textAt(exec, "command");
   if (command === "") return "exec.command must name a command";
   const group = spell("client.authentication.k8s.io");
-  const apiVersion = textOf(exec.get("apiVersion"));
+  const apiVersion = textAt(exec, "apiVersion");
   const known = [`${group}/v1`, `${group}/v1beta1`];
   if (!known.includes(apiVersion)) return `exec.apiVersion must be one of ${known.join(", ")}: ${quote(apiVersion)}`;
-  const said = textOf(exec.get("interactiveMode"));
+  const said = textAt(exec, "interactiveMode");
   const mode = said === "" && apiVersion.endsWith("v1beta1") ? "IfAvailable" : said;
   const interactiveMode = modes.find((one) => one === mode);
   if (interactiveMode === undefined) return `exec.interactiveMode must be one of ${modes.join(", ")}: ${quote(said)}`;
@@ -56,7 +56,7 @@ export function readExec(exec: Value, directory: string, { spell }: Identity): E
     args: args as string[],
     env,
     apiVersion,
-    installHint: textOf(exec.get("installHint")),
+    installHint: textAt(exec, "installHint"),
     provideClusterInfo: exec.get("provideClusterInfo") === true,
     interactiveMode,
   };
@@ -70,10 +70,6 @@ function readEnv(list: Value): (readonly [string, string])[] | string {
   const isPair = (pair: unknown): pair is readonly [string, string] =>
     Array.isArray(pair) && typeof pair[0] === "string" && pair[0] !== "" && typeof pair[1] === "string";
   return pairs.every(isPair) ? pairs : "exec.env must be a list of name and value";
-}
-
-function textOf(value: Value | undefined): string {
-  return typeof value === "string" ? value : "";
 }
 
 /** What a plugin needs to know, and what it is run with. */
@@ -184,11 +180,11 @@ export function readCredential(output: Uint8Array, apiVersion: string): ExecCred
   const document = parseJson(output);
   if (document instanceof Fault || !(document instanceof Map)) return "it printed no JSON object";
   if (document.get("kind") !== "ExecCredential") return "it printed no ExecCredential";
-  const said = textOf(document.get("apiVersion"));
+  const said = textAt(document, "apiVersion");
   if (said !== apiVersion) return `it is configured for ${apiVersion} and answered in ${quote(said)}`;
   const status = document.get("status");
   if (!(status instanceof Map)) return "it printed no status";
-  const some = (key: string): string | undefined => textOf(status.get(key)) || undefined;
+  const some = (key: string): string | undefined => textAt(status, key) || undefined;
   const [token, certificate, key] = [some("token"), some("clientCertificateData"), some("clientKeyData")];
   if (token === undefined && certificate === undefined && key === undefined) {
     return "it printed neither a token nor a certificate with its key";

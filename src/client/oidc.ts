@@ -1,6 +1,6 @@
 // An ID token of an OpenID Connect provider, renewed with the refresh token when it has expired (client configurations
 // with the auth-provider `oidc`). What is renewed is kept in memory: the file is not written.
-import type { Value } from "../api/value.ts";
+import { textAt, type Value } from "../api/value.ts";
 import type { Clock } from "../base/clock.ts";
 import { Fault, parseJson } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
@@ -20,10 +20,7 @@ export interface OidcSettings {
 /** Reads a `config`; a text says what is wrong with it. */
 export function readOidc(config: Value, authorities: string | undefined): OidcSettings | string {
   if (!(config instanceof Map)) return "auth-provider.config must be an object";
-  const text = (key: string): string => {
-    const value = config.get(key);
-    return typeof value === "string" ? value : "";
-  };
+  const text = (key: string): string => textAt(config, key);
   const [issuer, clientId] = [text("idp-issuer-url"), text("client-id")];
   if (issuer === "") return "auth-provider.config.idp-issuer-url must be set";
   if (clientId === "") return "auth-provider.config.client-id must be set";

@@ -1,7 +1,7 @@
 // Keeps the status of quotas true: acknowledges their limits, and counts a namespace anew after something went that
 // admission cannot see go (deleted objects, pods that ended). Admission charges before it writes, so what was charged a
 // moment ago may not be there to be counted yet: a namespace is counted when its quotas were not charged for a while.
-import type { Pod, ResourceQuota } from "../api/gen/core_v1.ts";
+import type { ResourceQuota } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, refuse } from "../api/status.ts";
@@ -22,7 +22,7 @@ import {
   sameAmounts,
   writeAmounts,
 } from "../kinds/quota/amounts.ts";
-import { isInScope, scopesOf } from "../kinds/quota/scopes.ts";
+import { isInScopes, scopesOf } from "../kinds/quota/scopes.ts";
 import { type Evaluator, evaluatorOf } from "../kinds/quota/usage.ts";
 import type { Server } from "../request/context.ts";
 import { writersOf } from "../request/writeresource.ts";
@@ -197,14 +197,11 @@ export class QuotaController {
       const object = decodeStored(resource, view.object(at));
       const usage = evaluator.usage(object, nowMs);
       for (const { names, used, scopes } of mine) {
-        const isMeant = scopes.every(
-          (scope) => evaluator.missing !== undefined && isInScope(scope, object as ApiObject & Pod),
+        if (!isInScopes(scopes, evaluator, object)) continue;
+        addAll(
+          used,
+          only(usage, (name) => names.has(name)),
         );
-        if (isMeant)
-          addAll(
-            used,
-            only(usage, (name) => names.has(name)),
-          );
       }
     };
     try {

@@ -1,5 +1,5 @@
 // Pods and pod templates: quality of service, seccomp in its two spellings, graceful deletion, ephemeral containers.
-import type { Container, Pod, PodSpec, PodTemplate, SeccompProfile } from "../api/gen/core_v1.ts";
+import type { Container, Pod, PodSpec, PodTemplate, SeccompProfile, Volume } from "../api/gen/core_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { countUp, differs, fieldOf, keepMeta, strategyFor } from "./generic.ts";
@@ -137,6 +137,20 @@ function addPositive(sums: Map<string, bigint>, list: ReadonlyMap<string, string
     count++;
   }
   return count;
+}
+
+/** Kernel parameters every pod may set: they touch nothing but the pod (reference). */
+export const safeSysctls: ReadonlySet<string> = new Set([
+  "kernel.shm_rmid_forced",
+  "net.ipv4.ip_local_port_range",
+  "net.ipv4.tcp_syncookies",
+  "net.ipv4.ping_group_range",
+  "net.ipv4.ip_unprivileged_port_start",
+]);
+
+/** The field that says where a volume comes from; undefined: none does. */
+export function volumeSource(volume: Volume): string | undefined {
+  return Object.entries(volume).find(([key, value]) => key !== "name" && value !== undefined)?.[0];
 }
 
 /** Old clients say seccomp in annotations, new ones in fields: what one says the other one gets. */

@@ -4,7 +4,7 @@ import { Notes } from "../admission/plugin.ts";
 import { mutate, validate } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import type { ApiObject, ObjectMeta } from "../api/object.ts";
-import { conflict, isStatus, notFound, Status, type StatusDetails } from "../api/status.ts";
+import { conflict, isStatus, notFound, Status, type StatusDetails, timedOut } from "../api/status.ts";
 import { nextTurn } from "../base/turn.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
@@ -28,7 +28,6 @@ import {
   storedObject,
   storeOf,
   strategyContext,
-  timedOut,
   untilUnchanged,
   type WriteRequest,
   type Writers,

@@ -6,7 +6,7 @@ import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import type { Eviction, PodDisruptionBudget, PodDisruptionBudgetStatus } from "../api/gen/policy_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { badRequest, forbidden, isStatus, notFound, refuse, Status } from "../api/status.ts";
+import { badRequest, forbidden, isStatus, notFound, refuse, Status, timedOut } from "../api/status.ts";
 import { systemUser } from "../api/user.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
@@ -19,7 +19,6 @@ import {
   requestedObject,
   storedObject,
   storeOf,
-  timedOut,
   timeText,
   type WriteRequest,
   type Writers,

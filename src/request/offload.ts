@@ -2,13 +2,13 @@
 // A write of an object whose fields are owned one by one takes 40 to 60 µs per KiB, and must not hold up a front.
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { internalError, type Reason, Status } from "../api/status.ts";
+import { internalError, type Reason, Status, timedOut } from "../api/status.ts";
 import type { Clock } from "../base/clock.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { Pool } from "../pool/pool.ts";
 import type { MergeResult, MergeSetup, MergeTask } from "../pool/tasks.ts";
-import { type Present, timedOut, type WriteRequest } from "./persist.ts";
+import type { Present, WriteRequest } from "./persist.ts";
 import type { Sent } from "./sent.ts";
 
 /** What tests have otherwise. */

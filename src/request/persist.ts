@@ -5,7 +5,7 @@ import type { Admission } from "../admission/table.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
-import { badRequest, refuse, Status } from "../api/status.ts";
+import { badRequest, refuse, Status, timedOut } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
 import type { Authentication } from "../authn/table.ts";
@@ -311,9 +311,6 @@ export async function untilUnchanged<T>(
     if (writers.clock.monotonic() >= deadline) return timedOut;
   }
 }
-
-/** 504, as the reference words it. */
-export const timedOut = refuse("Timeout", "Timeout: request did not complete within the allotted timeout", {});
 
 const objectTooLarge = refuse(
   "RequestEntityTooLarge",

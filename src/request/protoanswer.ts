@@ -5,7 +5,7 @@ import type { Message } from "../api/schema.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Status } from "../api/status.ts";
 import { statusJson } from "../api/statusjson.ts";
-import type { Value } from "../api/value.ts";
+import { textAt, type Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { readCanonical } from "../codec/canonical.ts";
 import { decode, Fault, parseText, textOf } from "../codec/json.ts";
@@ -52,14 +52,10 @@ function encodeTyped(message: Message, value: Value): Uint8Array<ArrayBuffer> {
   const object = decoded(message, value);
   if (value instanceof Map) {
     // What has no type in its Go struct still names it in the envelope.
-    object.kind = stringOf(value.get("kind"));
-    object.apiVersion = stringOf(value.get("apiVersion"));
+    object.kind = textAt(value, "kind");
+    object.apiVersion = textAt(value, "apiVersion");
   }
   return encodeProto(message, object);
-}
-
-function stringOf(value: Value | undefined): string {
-  return typeof value === "string" ? value : "";
 }
 
 function decoded(message: Message, value: Value): ApiObject {

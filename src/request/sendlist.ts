@@ -1,5 +1,6 @@
 // How a list goes out: gathered from slices of the shared log into chunks of limits.listChunkBytes, so that its memory
 // does not grow with the answer. No object is parsed unless the client asked for another form.
+import { timedOut } from "../api/status.ts";
 import type { Entry } from "../audit/entry.ts";
 import { assert } from "../base/assert.ts";
 import { copyBytes, copyOf } from "../base/copy.ts";
@@ -8,7 +9,6 @@ import type { Hold } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
 import { type FormInput, type FormWriter, formWriter } from "./form.ts";
 import type { Accepted } from "./negotiate.ts";
-import { timedOut } from "./persist.ts";
 import { ProtoList } from "./protolist.ts";
 import type { ListAnswer, ReadInput } from "./read.ts";
 import { isStoredVersion, represent, typeMetaBytes } from "./represent.ts";

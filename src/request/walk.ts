@@ -1,12 +1,11 @@
 // Finds the items of a list in the log. What takes longer than a few milliseconds goes on in later turns of the loop:
 // the first piece reads the state as it is, the others the same state as of its revision, which a hold keeps readable.
 import type { Selector } from "../api/selector.ts";
-import type { Status } from "../api/status.ts";
+import { type Status, timedOut } from "../api/status.ts";
 import { nextTurn } from "../base/turn.ts";
 import { compileSelector, examinationCost } from "../cache/select.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
-import { timedOut } from "./persist.ts";
 import { pinnedName } from "./selectors.ts";
 
 /** What is to be found. */

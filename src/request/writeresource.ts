@@ -3,7 +3,7 @@
 import { admissionPlugins } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import { messageOf } from "../api/messages.ts";
-import { isStatus, refuse, type Status } from "../api/status.ts";
+import { isStatus, refuse, type Status, timedOut } from "../api/status.ts";
 import { createGrantCheck } from "../authz/escalation.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
@@ -30,7 +30,7 @@ import {
   writeOptionsDocument,
 } from "./options.ts";
 import { managerOfAgent } from "./ownership.ts";
-import { storeOf, timedOut, type WriteRequest, type Writers, type Written } from "./persist.ts";
+import { storeOf, type WriteRequest, type Writers, type Written } from "./persist.ts";
 import { creator } from "./provision.ts";
 import { readList } from "./read.ts";
 import { sendStatus } from "./respond.ts";

@@ -4,6 +4,7 @@ import type { Container, PodSpec, SecurityContext, Volume } from "../../api/gen/
 import { compareBytes, quote } from "../../api/gotext.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ObjectMeta } from "../../api/object.ts";
+import { safeSysctls, volumeSource } from "../../kinds/pods.ts";
 
 /** What a pod does that a level forbids. */
 export interface Violation {
@@ -215,14 +216,6 @@ function restrictedSeccomp(subject: Subject): Violation | undefined {
   return { reason: "seccompProfile", detail };
 }
 
-const safeSysctls = new Set([
-  "kernel.shm_rmid_forced",
-  "net.ipv4.ip_local_port_range",
-  "net.ipv4.tcp_syncookies",
-  "net.ipv4.ping_group_range",
-  "net.ipv4.ip_unprivileged_port_start",
-]);
-
 function sysctls({ spec }: Subject): Violation | undefined {
   const bad = (spec.securityContext?.sysctls ?? []).map(({ name }) => name).filter((name) => !safeSysctls.has(name));
   return bad.length === 0 ? undefined : { reason: "forbidden sysctls", detail: bad.join(", ") };
@@ -270,16 +263,11 @@ const plainVolumes: readonly (keyof Volume)[] = [
 function restrictedVolumes({ spec }: Subject): Violation | undefined {
   const bad = (spec.volumes ?? []).filter((volume) => plainVolumes.every((source) => volume[source] === undefined));
   if (bad.length === 0) return undefined;
-  const types = new Set(bad.map(sourceOf));
+  const types = new Set(bad.map((volume) => volumeSource(volume) ?? "unknown"));
   const volumes = `${several("volume", "volumes", bad.length)} ${quoted(bad.map(({ name }) => name))}`;
   const use = several("uses", "use", bad.length);
   const detail = `${volumes} ${use} restricted volume ${several("type", "types", types.size)} ${quoted(sorted(types))}`;
   return { reason: "restricted volume types", detail };
-}
-
-function sourceOf(volume: Volume): string {
-  const entry = Object.entries(volume).find(([key, value]) => key !== "name" && value !== undefined);
-  return entry?.[0] ?? "unknown";
 }
 
 function runAsNonRoot({ spec, containers }: Subject): Violation | undefined {

@@ -4,6 +4,7 @@ import type { Container, EphemeralContainer, Pod, SecurityContext, Volume } from
 import type { IDRange, PodSecurityPolicy } from "../../api/gen/policy_v1beta1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
+import { safeSysctls, volumeSource } from "../../kinds/pods.ts";
 
 type Policy = ApiObject & PodSecurityPolicy;
 type Checked = Container | EphemeralContainer;
@@ -91,14 +92,6 @@ function checkSysctls(out: FieldError[], { spec }: Policy, pod: Pod): void {
   }
 }
 
-const safeSysctls = new Set([
-  "kernel.shm_rmid_forced",
-  "net.ipv4.ip_local_port_range",
-  "net.ipv4.tcp_syncookies",
-  "net.ipv4.ping_group_range",
-  "net.ipv4.ip_unprivileged_port_start",
-]);
-
 function matches(patterns: readonly string[] | undefined, name: string): boolean {
   return (patterns ?? []).some((pattern) =>
     pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name,
@@ -109,7 +102,7 @@ function checkVolumes(out: FieldError[], { spec }: Policy, pod: Pod): void {
   const allowed = spec.volumes ?? [];
   for (const [index, volume] of (pod.spec.volumes ?? []).entries()) {
     const path = at("spec.volumes", index);
-    const source = sourceOf(volume);
+    const source = volumeSource(volume) ?? "emptyDir";
     if (!allowed.includes("*") && !allowed.includes(source) && !isPlainToken(volume, allowed)) {
       out.push(invalid(path, source, `${source} volumes are not allowed to be used`));
       continue;
@@ -126,11 +119,6 @@ function checkVolumes(out: FieldError[], { spec }: Policy, pod: Pod): void {
       out.push(invalid(`${path}.csi.driver`, csi, "Inline CSI driver is not allowed to be used"));
     }
   }
-}
-
-function sourceOf(volume: Volume): string {
-  const found = Object.entries(volume).find(([key, value]) => key !== "name" && value !== undefined);
-  return found?.[0] ?? "emptyDir";
 }
 
 /** Where secrets are allowed, so is the projected volume every pod gets: it holds no more than a secret did. */

@@ -3,7 +3,7 @@
 // together, in order, and charged with one write per quota. A write that fails gives back what it was charged.
 import type { ResourceQuota } from "../../api/gen/core_v1.ts";
 import type { ApiObject } from "../../api/object.ts";
-import { isStatus, refuse, type Status } from "../../api/status.ts";
+import { isStatus, refuse, type Status, timedOut } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
 import { limits } from "../../config/limits.ts";
 import { type Amounts, addAll, subtractDownToZero, writeAmounts } from "../../kinds/quota/amounts.ts";
@@ -202,7 +202,6 @@ function settle(waiter: Waiter, charges: Charges, outcomes: ReadonlyMap<string, 
   return true;
 }
 
-const timedOut = refuse("Timeout", "Timeout: request did not complete within the allotted timeout", {});
 const tooMany = refuse(
   "TooManyRequests",
   "Too many writes wait for the quotas of this namespace, please try again later.",

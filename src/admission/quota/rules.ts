@@ -15,7 +15,7 @@ import {
   subtractDownToZero,
   withoutZeros,
 } from "../../kinds/quota/amounts.ts";
-import { isInScope, type Scope, scopesOf } from "../../kinds/quota/scopes.ts";
+import { isInScope, isInScopes, type Scope, scopesOf } from "../../kinds/quota/scopes.ts";
 import type { Evaluator } from "../../kinds/quota/usage.ts";
 import { type Attributes, forbid } from "../plugin.ts";
 
@@ -94,7 +94,7 @@ const noCharges: Charges = new Map();
 /** Whether a quota bounds something an object uses, and is about such objects. */
 function concerns({ hard, scopes }: Account, evaluator: Evaluator, object: ApiObject): boolean {
   if (evaluator.matching(hard.keys()).length === 0) return false;
-  return scopes.every((scope) => evaluator.missing !== undefined && isInScope(scope, object as ApiObject & Pod));
+  return isInScopes(scopes, evaluator, object);
 }
 
 /** An update is charged for what it uses more than before. */

@@ -6,7 +6,7 @@ import type { ApiObject } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { type Reason, Status } from "../../api/status.ts";
-import type { Value, ValueMap } from "../../api/value.ts";
+import { textAt, textIn, type Value, type ValueMap } from "../../api/value.ts";
 import { Fault, parseJson, toValue } from "../../codec/json.ts";
 import type { Attributes } from "../plugin.ts";
 
@@ -124,7 +124,7 @@ export function readVerdict(
   if (!(review instanceof Map)) return "the answer is no object";
   const apiVersion = `${identity.spell("admission.k8s.io")}/${version}`;
   if (review.get("kind") !== "AdmissionReview" || review.get("apiVersion") !== apiVersion) {
-    const got = `${text(review.get("apiVersion"))}, Kind=${text(review.get("kind"))}`;
+    const got = `${textAt(review, "apiVersion")}, Kind=${textAt(review, "kind")}`;
     return `expected webhook response of ${apiVersion}, Kind=AdmissionReview, got ${got}`;
   }
   const response = review.get("response");
@@ -132,7 +132,7 @@ export function readVerdict(
   // The old version does not have to say which request it answers.
   const answered = response.get("uid") ?? "";
   if (answered !== uid && !(version === "v1beta1" && answered === "")) {
-    return `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(text(answered))}`;
+    return `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(textIn(answered))}`;
   }
   const allowed = response.get("allowed") === true;
   const patch = readPatch(response, version);
@@ -151,7 +151,7 @@ function readPatch(response: ValueMap, version: string): { value: Value | undefi
   const patchType = response.get("patchType");
   if (patch === "" && patchType === undefined) return { value: undefined };
   if (patchType !== "JSONPatch" && !(version === "v1beta1" && patchType === undefined)) {
-    return `webhook returned response.patchType ${JSON.stringify(text(patchType))}, expected "JSONPatch"`;
+    return `webhook returned response.patchType ${JSON.stringify(textIn(patchType))}, expected "JSONPatch"`;
   }
   if (typeof patch !== "string" || !/^[A-Za-z0-9+/]+={0,2}$/.test(patch)) return "response.patch must be base64";
   const value = parseJson(Buffer.from(patch, "base64"));
@@ -163,15 +163,11 @@ function refusalOf(status: Value | undefined, hookName: string): Status {
   const map: ValueMap = status instanceof Map ? status : new Map();
   const said = map.get("code");
   const code = typeof said === "number" && said >= 400 && said <= 599 ? said : 400;
-  const message = text(map.get("message"));
-  const reason = text(map.get("reason"));
+  const message = textAt(map, "message");
+  const reason = textAt(map, "reason");
   const why = message || reason;
   const denied = `admission webhook ${JSON.stringify(hookName)} denied the request`;
   return new Status(code, reason as Reason, why === "" ? `${denied} without explanation` : `${denied}: ${why}`);
-}
-
-function text(value: Value | undefined): string {
-  return typeof value === "string" ? value : "";
 }
 
 function textsOf(value: Value | undefined): string[] {

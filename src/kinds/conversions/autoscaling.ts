@@ -7,7 +7,7 @@ import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { ObjectMeta } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
-import type { Value } from "../../api/value.ts";
+import { textIn, type Value } from "../../api/value.ts";
 import { decode, encode, isFault, parseText } from "../../codec/json.ts";
 
 /** Conversions between v2 and the versions that differ in shape. */
@@ -362,7 +362,7 @@ function policyIn(value: Value): v2.HPAScalingPolicy {
   const of = value instanceof Map ? value : new Map<string, Value>();
   const [type, amount, period] = ["type", "value", "periodseconds"].map((name) => member(of, name));
   return {
-    type: typeof type === "string" ? type : "",
+    type: textIn(type),
     value: typeof amount === "number" ? amount : 0,
     periodSeconds: typeof period === "number" ? period : 0,
   };

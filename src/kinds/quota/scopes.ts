@@ -2,6 +2,7 @@
 import type { Affinity, Pod, PodAffinityTerm, ResourceQuotaSpec } from "../../api/gen/core_v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { qosClass } from "../pods.ts";
+import type { Evaluator } from "./usage.ts";
 
 /** One requirement on pods. */
 export interface Scope {
@@ -14,6 +15,12 @@ export interface Scope {
 export function scopesOf({ scopes = [], scopeSelector }: ResourceQuotaSpec): Scope[] {
   const plain = scopes.map((scopeName) => ({ scopeName, operator: "Exists" }));
   return [...plain, ...(scopeSelector?.matchExpressions ?? [])];
+}
+
+/** Whether a quota with these scopes is about an object of the evaluator's resource. */
+export function isInScopes(scopes: readonly Scope[], { missing }: Evaluator, object: ApiObject): boolean {
+  // Only pods can lack something.
+  return scopes.every((scope) => missing !== undefined && isInScope(scope, object as ApiObject & Pod));
 }
 
 /** Whether a pod is one a scope is about. */
