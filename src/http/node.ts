@@ -186,6 +186,7 @@ class NodeFront implements Listener {
       socket.destroy();
       return;
     }
+    if (under.size > 0) readByStream(socket);
     const headers = readHeaders(req.rawHeaders);
     const method = req.method ?? "";
     const { path, query } = splitTarget(req.url ?? "");
@@ -247,6 +248,19 @@ function refuse(socket: Socket, code: number, message: string): void {
   const head = `HTTP/1.1 ${code} ${reasons[code] ?? ""}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n`;
   socket.end(`${head}Content-Length: ${body.length}\r\n\r\n${body}`, () => socket.destroySoon());
 }
+
+/**
+ * Takes the parser off the connection's handle, where it reads without a stream between. Node pauses it when too many
+ * answers wait on a connection, but below the stream TLS goes on with what it has decrypted, and the paused parser takes
+ * that for malformed. Once a client has pipelined the stream holds back what comes meanwhile; others keep the fast way.
+ */
+function readByStream(socket: Socket): void {
+  // A listener for data is what makes Node do it; its own stays.
+  socket.on("data", nothing);
+  socket.off("data", nothing);
+}
+
+function nothing(): void {}
 
 /** Pairs of the raw header list, names in lower case. */
 function readHeaders(raw: readonly string[]): Headers {

@@ -1,5 +1,5 @@
-// Who somebody is, end to end: kubectl with a certificate, a static token, a plugin and a token it asked for; certificates that are
-// replaced while the server runs; and many users on few connections, none of whom ever gets another's answer.
+// Who somebody is, end to end: kubectl with a certificate, a static token, a plugin and a token it asked for, and
+// certificates that are replaced while the server runs.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import t, { type Test } from "tap";
 import { authority, client, type Issued } from "../support/certificates.ts";
-import { random } from "../support/random.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 
 const tokens = 'alice-token,alice,1,"dev,ops"\nbob-token,bob,2\n';
@@ -199,79 +198,6 @@ t.test("serving certificates are replaced while the server runs, and chosen by n
   writeFileSync(keyFile, second.key);
   writeFileSync(certFile, second.cert);
   t.ok(await eventually(async () => (await issuerOf("localhost")) === "second", 60_000), "replaced");
-});
-
-for (const front of ["uws", "node"]) {
-  t.test(`${front}: users on shared connections get their own answers`, async (t) => {
-    const directory = scratch(t);
-    const args = [`--front=${front}`, "--front-workers=2"];
-    const server = await startServer([...args, `--token-auth-file=${keep(directory, "tokens.csv", tokens)}`]);
-    t.teardown(() => server.stop("SIGKILL"));
-    const agent = agentOf(t, server);
-    const account = "/api/v1/namespaces/default/serviceaccounts";
-    await server.call("POST", account, { metadata: { name: "robot" } });
-    const robot = await server.call("POST", `${account}/robot/token`, {});
-    const cast: [Record<string, string>, string][] = [
-      [bearer("alice-token"), "alice"],
-      [bearer("bob-token"), "bob"],
-      [bearer("carol-token"), "401"],
-      [{}, "system:anonymous"],
-      [bearer(server.token), "200"],
-      [{ ...bearer(server.token), "impersonate-user": "zoe" }, "zoe"],
-      [bearer(robot.json.status.token), "system:serviceaccount:default:robot"],
-      [bearer(`${robot.json.status.token.slice(0, -4)}AAAA`), "401"],
-    ];
-    const pick = random(7);
-    const crossings: string[] = [];
-    const worker = async (): Promise<void> => {
-      for (let count = 0; count < 500; count++) {
-        const [headers, expected] = cast[pick(cast.length)] ?? [{}, ""];
-        const who = await whoIs(server, agent, headers);
-        if (who !== expected) crossings.push(`${expected} got the answer of ${who}`);
-      }
-    };
-    await Promise.all(Array.from({ length: 8 }, worker));
-    t.same(crossings, []);
-  });
-}
-
-t.test("pipelined requests of many users are answered in order, each to its own", async (t) => {
-  const directory = scratch(t);
-  const server = await startServer(["--front=node", `--token-auth-file=${keep(directory, "tokens.csv", tokens)}`]);
-  t.teardown(() => server.stop("SIGKILL"));
-  const account = "/api/v1/namespaces/default/serviceaccounts";
-  await server.call("POST", account, { metadata: { name: "robot" } });
-  const cast: [string, string][] = [
-    ["Authorization: Bearer alice-token\r\n", "alice"],
-    ["Authorization: Bearer bob-token\r\n", "bob"],
-    ["Authorization: Bearer wrong\r\n", "401"],
-    ["", "system:anonymous"],
-    [`Authorization: Bearer ${server.token}\r\nImpersonate-User: zoe\r\n`, "zoe"],
-  ];
-  const pick = random(11);
-  const port = Number(new URL(server.base).port);
-  const socket = connect({ host: "127.0.0.1", port, servername: "localhost", ca: server.ca });
-  t.teardown(() => socket.destroy());
-  let received = "";
-  socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
-  for (let round = 0; round < 40; round++) {
-    // A new token each round is verified off the thread, and its answer must not change places.
-    const fresh = await server.call("POST", `${account}/robot/token`, {});
-    const robot: [string, string] = [
-      `Authorization: Bearer ${fresh.json.status.token}\r\n`,
-      "system:serviceaccount:default:robot",
-    ];
-    const senders = Array.from({ length: 50 }, () => [...cast, robot][pick(cast.length + 1)] ?? robot);
-    received = "";
-    socket.write(senders.map(([head]) => `GET /api/v1/nodes HTTP/1.1\r\nHost: localhost\r\n${head}\r\n`).join(""));
-    const answers = (): string[] => received.split("HTTP/1.1 ").slice(1);
-    const whole = (text: string | undefined): boolean => text?.trimEnd().endsWith("}") === true;
-    t.ok(await eventually(() => answers().length === senders.length && whole(answers().at(-1))));
-    t.same(
-      answers().map((text) => /User \\"([^\\]+)\\"/.exec(text)?.[1] ?? text.slice(0, 3)),
-      senders.map(([, expected]) => expected),
-    );
-  }
 });
 
 t.test("no token is ever written down, however much is logged", async (t) => {
