@@ -3,7 +3,7 @@
 // Run: node dist/perf/micro/admission.js [rounds]. One line of JSON per case, ns of CPU time per operation: median, least
 // and greatest. CPU time, because this machine is shared.
 import { Notes } from "../../src/admission/plugin.ts";
-import { admissionPlugins, mutate, validate } from "../../src/admission/table.ts";
+import { createAdmission, mutate, validate } from "../../src/admission/table.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { decodeStored } from "../../src/codec/stored.ts";
 import { applyDefaults } from "../../src/kinds/defaults.ts";
@@ -21,9 +21,9 @@ if (pods === undefined) throw new Error("Pods are served");
 const resource = pods;
 const { server: front } = server;
 // As a front has them, counted and all.
-const admission = admissionPlugins(
+const admission = createAdmission(
   { ...front, config: front.admission, commit: unused, create: unused },
-  admissionMeter(new Registry()),
+  admissionMeter(new Registry(), front.clock),
 );
 
 function unused(): never {

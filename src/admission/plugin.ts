@@ -10,6 +10,7 @@ import type { Authorizer } from "../authz/authorizer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/objects.ts";
 import type { AdmissionConfig } from "../config/config.ts";
+import type { WebhookMeter } from "../observe/admission.ts";
 
 /** What is about to happen. */
 export interface Attributes {
@@ -99,6 +100,8 @@ export interface Environment {
   readonly config: AdmissionConfig;
   /** The plugin's part of --admission-control-config-file, JSON text; undefined: none. */
   readonly settings: string | undefined;
+  /** Counts what webhooks do; undefined: nobody does. */
+  readonly webhooks?: WebhookMeter | undefined;
   /**
    * Commits a changed copy of a stored object (as Objects reads it) if it still has the resource version in it.
    * Admission, rules of the kind and field managers are not asked: for the status a plugin keeps itself.

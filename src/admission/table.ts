@@ -4,7 +4,7 @@ import type { Identity } from "../api/identity.ts";
 import type { Status } from "../api/status.ts";
 import type { Clock } from "../base/clock.ts";
 import type { AdmissionConfig } from "../config/config.ts";
-import type { AdmissionHalf, AdmissionMeter, PluginMeter } from "../observe/admission.ts";
+import type { AdmissionHalf, AdmissionMeter, StepMeter } from "../observe/admission.ts";
 import { alwaysAdmit, alwaysDeny } from "./always.ts";
 import { alwaysPull } from "./alwayspull.ts";
 import { antiAffinity } from "./antiaffinity.ts";
@@ -111,53 +111,76 @@ export const pluginNames: readonly string[] = entries.map(({ plugin }) => plugin
 /** Names of those that run when no flag says otherwise. */
 export const defaultPluginNames: readonly string[] = entries.filter((e) => e.byDefault).map(({ plugin }) => plugin);
 
-/** The plugins of a server, in the order they run. */
-export type Admission = readonly AdmissionPlugin[];
+/** Admission of one server. */
+export interface Admission {
+  /** In the order they run. */
+  readonly plugins: readonly AdmissionPlugin[];
+  /** Counts each half of a run; undefined: nobody does. */
+  readonly step: StepMeter | undefined;
+  readonly clock: Clock;
+}
 
 /** Builds the plugins that `enabled` and `disabled` leave on; `meter` counts what they take. */
-export function admissionPlugins(environment: Omit<Environment, "settings">, meter?: AdmissionMeter): Admission {
+export function createAdmission(
+  environment: Omit<Environment, "settings" | "webhooks">,
+  meter?: AdmissionMeter,
+): Admission {
   const { config, clock } = environment;
-  return running(config).map(({ plugin, build }) => {
-    const built = build({ ...environment, settings: config.settings.get(plugin) });
-    return meter === undefined ? built : timed(built, meter(plugin), clock);
+  const plugins = running(config).map(({ plugin, build }) => {
+    const built = build({ ...environment, settings: config.settings.get(plugin), webhooks: meter?.webhook });
+    return meter === undefined ? built : timedPlugin(built, meter.plugin(plugin), clock);
   });
+  return { plugins, step: meter?.step, clock };
+}
+
+type Answer = Status | undefined | Promise<Status | undefined>;
+
+/** Asks and counts how long that took. */
+function timed(
+  took: StepMeter,
+  clock: Clock,
+  half: AdmissionHalf,
+  { operation }: Attributes,
+  ask: () => Answer,
+): Answer {
+  const start = clock.monotonic();
+  const end = (status: Status | undefined): Status | undefined => {
+    took(half, operation, status !== undefined, (clock.monotonic() - start) / 1000);
+    return status;
+  };
+  const answer = ask();
+  return answer instanceof Promise ? answer.then(end) : end(answer);
 }
 
 /** A plugin whose calls are timed. */
-function timed(plugin: AdmissionPlugin, took: PluginMeter, clock: Clock): AdmissionPlugin {
-  const time = (
-    half: AdmissionHalf,
-    { operation }: Attributes,
-    ask: () => ReturnType<NonNullable<AdmissionPlugin["validate"]>>,
-  ): ReturnType<typeof ask> => {
-    const start = clock.monotonic();
-    const end = (status: Status | undefined): Status | undefined => {
-      took(half, operation, status !== undefined, (clock.monotonic() - start) / 1000);
-      return status;
-    };
-    const answer = ask();
-    return answer instanceof Promise ? answer.then(end) : end(answer);
-  };
+function timedPlugin(plugin: AdmissionPlugin, took: StepMeter, clock: Clock): AdmissionPlugin {
   return {
     ...(plugin.mutate && {
-      mutate: (attributes, again) => time("admit", attributes, () => plugin.mutate?.(attributes, again)),
+      mutate: (attributes, again) => timed(took, clock, "admit", attributes, () => plugin.mutate?.(attributes, again)),
     }),
     ...(plugin.validate && {
-      validate: (attributes) => time("validate", attributes, () => plugin.validate?.(attributes)),
+      validate: (attributes) => timed(took, clock, "validate", attributes, () => plugin.validate?.(attributes)),
     }),
     ...(plugin.close && { close: () => plugin.close?.() }),
   };
 }
 
 /** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */
-export async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
-  const refused = await mutateOnce(admission, attributes, false);
-  if (refused !== undefined || !attributes.notes.changed) return refused;
-  return mutateOnce(admission, attributes, true);
+export async function mutate({ plugins, step, clock }: Admission, attributes: Attributes): Promise<Status | undefined> {
+  const ask = async (): Promise<Status | undefined> => {
+    const refused = await mutateOnce(plugins, attributes, false);
+    if (refused !== undefined || !attributes.notes.changed) return refused;
+    return mutateOnce(plugins, attributes, true);
+  };
+  return step === undefined ? ask() : timed(step, clock, "admit", attributes, ask);
 }
 
-async function mutateOnce(admission: Admission, attributes: Attributes, again: boolean): Promise<Status | undefined> {
-  for (const plugin of admission) {
+async function mutateOnce(
+  plugins: readonly AdmissionPlugin[],
+  attributes: Attributes,
+  again: boolean,
+): Promise<Status | undefined> {
+  for (const plugin of plugins) {
     const refused = plugin.mutate?.(attributes, again);
     const status = refused instanceof Promise ? await refused : refused;
     if (status !== undefined) return status;
@@ -166,8 +189,16 @@ async function mutateOnce(admission: Admission, attributes: Attributes, again: b
 }
 
 /** Runs the validating half in order; the first refusal ends it. */
-export async function validate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
-  for (const plugin of admission) {
+export async function validate(
+  { plugins, step, clock }: Admission,
+  attributes: Attributes,
+): Promise<Status | undefined> {
+  const ask = (): Promise<Status | undefined> => validateAll(plugins, attributes);
+  return step === undefined ? ask() : timed(step, clock, "validate", attributes, ask);
+}
+
+async function validateAll(plugins: readonly AdmissionPlugin[], attributes: Attributes): Promise<Status | undefined> {
+  for (const plugin of plugins) {
     const refused = plugin.validate?.(attributes);
     const status = refused instanceof Promise ? await refused : refused;
     if (status !== undefined) return status;

@@ -157,7 +157,7 @@ class OpenServer implements FrontServer {
       }),
       objects,
       admission: config.admission,
-      meter: admissionMeter(this.#registry),
+      meter: admissionMeter(this.#registry, systemClock),
       merges: this.#merges,
       audit: this.#auditor(),
       ranges,

@@ -4,7 +4,7 @@
 import { assert } from "../base/assert.ts";
 
 /** What a family measures. */
-export type MetricType = "counter" | "gauge" | "histogram";
+export type MetricType = "counter" | "gauge" | "histogram" | "summary";
 
 /** Series one family may have; the reference's widest (requests) stays below. */
 const seriesMax = 10_000;
@@ -21,9 +21,15 @@ export interface FamilySnapshot {
   readonly deprecatedIn: number | undefined;
   readonly labels: readonly string[];
   readonly buckets: readonly number[];
-  /** Label values joined by a zero byte; counts per bucket, then count and sum, or the one value. */
+  /** Label values joined by a zero byte; counts per bucket, then count and sum (summaries as well), or the one value. */
   readonly series: readonly (readonly [key: string, values: readonly number[]])[];
 }
+
+/** Quantiles a summary tells (reference). */
+const quantiles = [0.5, 0.9, 0.99];
+/** Upper bounds a summary counts in, seconds: each a tenth above the one before, from 10 us to a minute. */
+const summaryStep = 1.1;
+const summaryBounds = Array.from({ length: 165 }, (_, at) => 1e-5 * summaryStep ** at);
 
 /** A family of series that differ in their labels. */
 export class Family {
@@ -75,6 +81,23 @@ export class Family {
     values[buckets.length + 1] = (values[buckets.length + 1] ?? 0) + value;
   }
 
+  /** Counts one observation of a summary, in seconds. */
+  summarize(key: string, value: number): void {
+    const values = this.#at(key);
+    const { length } = summaryBounds;
+    const at = Math.ceil(Math.log(value / 1e-5) / Math.log(summaryStep));
+    const bucket = Math.min(Math.max(at, 0), length - 1);
+    values[bucket] = (values[bucket] ?? 0) + 1;
+    values[2 * length] = (values[2 * length] ?? 0) + 1;
+    values[2 * length + 1] = (values[2 * length + 1] ?? 0) + value;
+  }
+
+  /** Quantiles of a summary forget what they knew before the last call but one. */
+  age(): void {
+    const { length } = summaryBounds;
+    for (const values of this.#series.values()) values.copyWithin(length, 0, length).fill(0, 0, length);
+  }
+
   /** Sets a histogram that is counted elsewhere: observations per bucket and above the last one, and their sum. */
   fill(key: string, counts: readonly number[], sum: number): void {
     const values = this.#at(key);
@@ -90,8 +113,10 @@ export class Family {
   }
 
   snapshot(): FamilySnapshot {
-    const series = [...this.#series].map(([key, values]) => [key, [...values]] as const);
     const { name, help, type, merge, deprecatedIn, labels, buckets } = this;
+    const series = [...this.#series].map(
+      ([key, values]) => [key, type === "summary" ? summarySnapshot(values) : [...values]] as const,
+    );
     return { name, help, type, merge, deprecatedIn, labels, buckets, series };
   }
 
@@ -101,10 +126,23 @@ export class Family {
     const other = Array(this.labels.length).fill("other").join("\0");
     // The one series beyond the bound takes everything that came too late.
     if (this.#series.size >= seriesMax && key !== other) return this.#at(other);
-    const values = new Float64Array(this.type === "histogram" ? this.buckets.length + 2 : 1);
+    const values = new Float64Array(sizeOf(this));
     this.#series.set(key, values);
     return values;
   }
+}
+
+/** What one series takes; a summary counts in two halves, of which age() gives one up. */
+function sizeOf({ type, buckets }: Family): number {
+  if (type === "summary") return 2 * summaryBounds.length + 2;
+  return type === "histogram" ? buckets.length + 2 : 1;
+}
+
+/** Both halves of a summary's counts added up, then count and sum. */
+function summarySnapshot(values: Float64Array): number[] {
+  const { length } = summaryBounds;
+  const counts = Array.from({ length }, (_, at) => (values[at] ?? 0) + (values[length + at] ?? 0));
+  return [...counts, ...values.subarray(2 * length)];
 }
 
 /** The families of one thread. */
@@ -129,6 +167,11 @@ export class Registry {
 
   histogram(name: string, help: string, buckets: readonly number[], ...labels: string[]): Family {
     return this.#keep(new Family("histogram", name, help, labels, buckets));
+  }
+
+  /** Quantiles, count and sum of seconds. */
+  summary(name: string, help: string, ...labels: string[]): Family {
+    return this.#keep(new Family("summary", name, help, labels));
   }
 
   /** Calls `collect` before each snapshot, to fill gauges that are read rather than counted. */
@@ -208,6 +251,7 @@ function writeSeries(lines: string[], family: FamilySnapshot, key: string, value
   const parts = family.labels.length === 0 ? [] : key.split("\0");
   const labels = family.labels.map((label, i) => `${label}="${escapeLabel(parts[i] ?? "")}"`);
   const text = labels.length === 0 ? "" : `{${labels.join(",")}}`;
+  if (family.type === "summary") return writeSummary(lines, name, labels, values);
   if (family.type !== "histogram") {
     lines.push(`${name}${text} ${values[0] ?? 0}`);
     return;
@@ -222,6 +266,25 @@ function writeSeries(lines: string[], family: FamilySnapshot, key: string, value
     `${name}_sum${text} ${values[buckets.length + 1] ?? 0}`,
     `${name}_count${text} ${values[buckets.length] ?? 0}`,
   );
+}
+
+function writeSummary(lines: string[], name: string, labels: readonly string[], values: readonly number[]): void {
+  const counts = values.slice(0, summaryBounds.length);
+  const [count = 0, sum = 0] = values.slice(summaryBounds.length);
+  const all = counts.reduce((total, one) => total + one, 0);
+  for (const quantile of quantiles) {
+    const shown = [...labels, `quantile="${quantile}"`].join(",");
+    lines.push(`${name}{${shown}} ${all === 0 ? "NaN" : valueAt(counts, quantile * all)}`);
+  }
+  const text = labels.length === 0 ? "" : `{${labels.join(",")}}`;
+  lines.push(`${name}_sum${text} ${sum}`, `${name}_count${text} ${count}`);
+}
+
+/** The bound below which `rank` observations lie, three digits of it. */
+function valueAt(counts: readonly number[], rank: number): number {
+  let seen = 0;
+  const at = counts.findIndex((count) => (seen += count) >= rank);
+  return Number((summaryBounds[at] ?? 0).toPrecision(3));
 }
 
 function escapeLabel(value: string): string {

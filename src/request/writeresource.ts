@@ -1,6 +1,6 @@
 // From a changing request to the write path and back to an answer: formats, options and bodies are read here, in the
 // order the reference reads them, and nothing below knows of HTTP.
-import { admissionPlugins } from "../admission/table.ts";
+import { createAdmission } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import { messageOf } from "../api/messages.ts";
 import { isStatus, refuse, type Status, timedOut } from "../api/status.ts";
@@ -52,7 +52,7 @@ export function writersOf(server: Server): Writers {
     const commit = committer(server);
     const create = creator(() => writersOf(server));
     checks = {
-      admission: admissionPlugins(
+      admission: createAdmission(
         { scheme, identity, objects, clock, authorizer, config, commit, create },
         server.meter,
       ),

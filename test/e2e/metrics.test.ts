@@ -32,6 +32,13 @@ const families: readonly [name: string, type: string, labels: readonly string[]]
   ["apiserver_storage_db_total_size_in_bytes", "gauge", ["endpoint"]],
   ["etcd_db_total_size_in_bytes", "gauge", ["endpoint"]],
   ["etcd_request_duration_seconds", "histogram", ["operation", "type"]],
+  ["apiserver_admission_controller_admission_duration_seconds", "histogram", ["name", "operation", "rejected", "type"]],
+  ["apiserver_admission_step_admission_duration_seconds", "histogram", ["operation", "rejected", "type"]],
+  [
+    "apiserver_admission_step_admission_duration_seconds_summary",
+    "summary",
+    ["operation", "rejected", "type", "quantile"],
+  ],
   ["authentication_attempts", "counter", ["result"]],
   ["process_cpu_seconds_total", "counter", []],
   ["process_resident_memory_bytes", "gauge", []],

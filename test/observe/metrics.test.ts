@@ -31,6 +31,24 @@ t.test("exposition() adds up the threads and escapes label values", (t) => {
   t.end();
 });
 
+t.test("exposition() tells quantiles of summaries, in order", (t) => {
+  const registry = new Registry();
+  const family = registry.summary("took_seconds", "Seconds.", "verb");
+  for (let i = 1; i <= 1000; i++) family.summarize("GET", i / 1000);
+  const lines = exposition([registry.snapshot()]).split("\n");
+  const values = [0.5, 0.9, 0.99].map((quantile, at) => {
+    const start = `took_seconds{verb="GET",quantile="${quantile}"} `;
+    t.ok(lines[2 + at]?.startsWith(start));
+    return Number(lines[2 + at]?.slice(start.length)) / quantile;
+  });
+  t.ok(
+    values.every((ratio) => ratio > 0.9 && ratio < 1.11),
+    values.join(),
+  );
+  t.equal(lines[6], 'took_seconds_count{verb="GET"} 1000');
+  t.end();
+});
+
 t.test("Family.add() counts under other once a family has too many series", (t) => {
   const registry = new Registry();
   const family = registry.counter("agents_total", "Agents.", "agent");

@@ -75,7 +75,7 @@ function mark(object: unknown): string {
 async function open(): Promise<[InProcess, Recorder]> {
   const server = await openInProcess("kubernetes");
   const recorder = new Recorder();
-  (server.writers.admission as AdmissionPlugin[]).push(recorder);
+  (server.writers.admission.plugins as AdmissionPlugin[]).push(recorder);
   return [server, recorder];
 }
 

@@ -16,6 +16,8 @@ import { type AdmissionConfig, defaultAdmission } from "../../src/config/config.
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
 import { defaultRanges, parseRanges } from "../../src/kinds/ranges.ts";
+import { admissionMeter } from "../../src/observe/admission.ts";
+import type { Registry } from "../../src/observe/metrics.ts";
 import type { Observer, RequestRecord } from "../../src/observe/requests.ts";
 import { claimPrefixes } from "../../src/request/claims.ts";
 import type { Server } from "../../src/request/context.ts";
@@ -111,7 +113,13 @@ export class InProcess {
   readonly #views: OpenViews;
   readonly #writer: LogWriter;
 
-  constructor(scheme: Scheme, writer: LogWriter, views: OpenViews, admission: AdmissionConfig, merges?: Merges) {
+  constructor(
+    scheme: Scheme,
+    writer: LogWriter,
+    views: OpenViews,
+    admission: AdmissionConfig,
+    { merges, registry }: Pick<InProcessOptions, "merges" | "registry"> = {},
+  ) {
     this.#writer = writer;
     this.#views = views;
     this.scheme = scheme;
@@ -155,6 +163,7 @@ export class InProcess {
       rules: rbac,
       objects: this.objects,
       admission,
+      ...(registry === undefined ? {} : { meter: admissionMeter(registry, clock) }),
       merges,
       ranges,
       serverAddress: "127.0.0.1:6443",
@@ -236,13 +245,15 @@ export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
   /** Beside the flags' defaults; left out: what completes pods is off, and a test of something else sees what it wrote. */
   readonly admission?: Partial<AdmissionConfig>;
   /** What merges on other threads; left out: nothing does. Whoever brings it closes it. */
-  readonly merges?: Merges;
+  readonly merges?: Merges | undefined;
+  /** What admission counts into; left out: nobody counts. */
+  readonly registry?: Registry | undefined;
 }
 
 /** Starts one, with the system's namespaces. */
 export async function openInProcess(
   identity: IdentityName = "kubernetes",
-  { admission = { disabled: completions }, merges, ...options }: InProcessOptions = {},
+  { admission = { disabled: completions }, merges, registry, ...options }: InProcessOptions = {},
 ): Promise<InProcess> {
   const scheme = createScheme({ identity: identities[identity], ...options });
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
@@ -250,7 +261,7 @@ export async function openInProcess(
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
   const views = await openViews({ control: writer.control, port: port2 });
-  const server = new InProcess(scheme, writer, views, { ...defaultAdmission, ...admission }, merges);
+  const server = new InProcess(scheme, writer, views, { ...defaultAdmission, ...admission }, { merges, registry });
   await bootstrapNamespaces(server.writers);
   return server;
 }

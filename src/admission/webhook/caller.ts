@@ -19,8 +19,11 @@ const timeoutSecondsDefault = 10;
 /** Why a webhook gave no verdict: its failure policy decides. */
 export class HookFailure {
   readonly message: string;
-  constructor(message: string) {
+  /** What is counted: what the webhook answered, 503 where that was nothing or no answer, else as a refusal of ours. */
+  readonly code: number;
+  constructor(message: string, code: number) {
     this.message = message;
+    this.code = code;
   }
 }
 
@@ -43,11 +46,11 @@ export class HookCaller {
     const { clientConfig, admissionReviewVersions, name, timeoutSeconds = timeoutSecondsDefault } = hook.hook;
     const version = reviewVersion(admissionReviewVersions);
     if (version === undefined)
-      return new HookFailure("webhook does not accept known AdmissionReview versions (v1, v1beta1)");
+      return new HookFailure("webhook does not accept known AdmissionReview versions (v1, v1beta1)", 400);
     const connection = this.#connectionOf(clientConfig);
-    if (typeof connection === "string") return new HookFailure(connection);
+    if (typeof connection === "string") return new HookFailure(connection, 500);
     const timeoutMs = Math.min(timeoutSeconds * 1000, attributes.deadline - clock.monotonic());
-    if (timeoutMs <= 0) return new HookFailure("request timed out before the webhook was called");
+    if (timeoutMs <= 0) return new HookFailure("request timed out before the webhook was called", 503);
     const uid = randomUUID();
     const answer = await this.#clientOf(connection).call({
       method: "POST",
@@ -58,11 +61,15 @@ export class HookCaller {
     });
     if (answer instanceof CallFailure) {
       const why = answer.failure === "timeout" ? "context deadline exceeded" : answer.message;
-      return new HookFailure(`failed to call webhook: Post ${JSON.stringify(connection.url)}: ${why}`);
+      return new HookFailure(`failed to call webhook: Post ${JSON.stringify(connection.url)}: ${why}`, 503);
     }
-    if (answer.code !== 200) return new HookFailure(`failed to call webhook: the server answered ${answer.code}`);
+    if (answer.code !== 200) {
+      return new HookFailure(`failed to call webhook: the server answered ${answer.code}`, answer.code);
+    }
     const verdict = readVerdict(answer.body, identity, version, uid, name);
-    return typeof verdict === "string" ? new HookFailure(`received invalid webhook response: ${verdict}`) : verdict;
+    return typeof verdict === "string"
+      ? new HookFailure(`received invalid webhook response: ${verdict}`, 503)
+      : verdict;
   }
 
   close(): void {

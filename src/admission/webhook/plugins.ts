@@ -17,19 +17,31 @@ import { convert } from "../../kinds/convert.ts";
 import { applyDefaults } from "../../kinds/defaults.ts";
 import { PatchFault } from "../../merge/document.ts";
 import { applyJsonPatch } from "../../merge/jsonpatch.ts";
+import type { AskedHook, RejectionCause } from "../../observe/admission.ts";
 import type { AdmissionPlugin, Attributes, Environment, Notes } from "../plugin.ts";
 import { HookCaller, HookFailure } from "./caller.ts";
 import { type Hook, Hooks, isSelected, type Match } from "./hooks.ts";
 import { documentOf, type Reviewed, type Verdict } from "./review.ts";
+
+/** What came of asking a webhook. */
+interface Outcome {
+  readonly refusal?: Status;
+  /** As WebhookMeter counts it. */
+  readonly code: number;
+  readonly cause?: RejectionCause;
+  readonly failedOpen?: boolean;
+}
 
 /** What both plugins do alike. */
 class Webhooks {
   readonly environment: Environment;
   readonly #hooks: Hooks;
   readonly #caller: HookCaller;
+  readonly #type: AskedHook["type"];
 
-  constructor(environment: Environment, resource: string) {
+  constructor(environment: Environment, resource: string, type: AskedHook["type"]) {
     this.environment = environment;
+    this.#type = type;
     type Configuration = ApiObject & (MutatingWebhookConfiguration | ValidatingWebhookConfiguration);
     const table = environment.objects.table<Configuration>("admissionregistration.k8s.io", "v1", resource);
     this.#hooks = new Hooks(table, environment.scheme);
@@ -64,14 +76,45 @@ class Webhooks {
     return namespace === undefined ? undefined : (namespace.metadata.labels ?? new Map());
   }
 
-  /** Asks; a Status refuses the write. Undefined: the webhook failed and that is to be overlooked. */
-  async ask(hook: Hook, attributes: Attributes, reviewed: Reviewed): Promise<Verdict | Status | undefined> {
-    const verdict = await this.#caller.call(hook, attributes, reviewed);
-    if (verdict instanceof HookFailure) return failed(hook, verdict);
-    const { notes } = attributes;
+  /**
+   * Asks; a Status refuses the write. `use` makes use of what was allowed. Undefined: all is well, or the webhook failed
+   * and that is to be overlooked.
+   */
+  async ask(
+    hook: Hook,
+    attributes: Attributes,
+    reviewed: Reviewed,
+    use?: (verdict: Verdict) => Status | undefined,
+  ): Promise<Status | undefined> {
+    const { webhooks: meter, clock } = this.environment;
+    const start = clock.monotonic();
+    const outcome = this.#outcome(hook, attributes, await this.#caller.call(hook, attributes, reviewed), use);
+    if (meter !== undefined) {
+      const { cause, code, failedOpen } = outcome;
+      const asked = { name: hook.hook.name, type: this.#type, operation: attributes.operation };
+      meter.asked(asked, code, cause, (clock.monotonic() - start) / 1000);
+      if (failedOpen === true) meter.failedOpen(asked);
+    }
+    return outcome.refusal;
+  }
+
+  #outcome(
+    hook: Hook,
+    { notes }: Attributes,
+    verdict: Verdict | HookFailure,
+    use: ((verdict: Verdict) => Status | undefined) | undefined,
+  ): Outcome {
+    if (verdict instanceof HookFailure) {
+      const { code } = verdict;
+      const refusal = failed(hook, verdict);
+      return refusal === undefined ? { code, failedOpen: true } : { refusal, code, cause: "calling_webhook_error" };
+    }
     for (const warning of verdict.warnings.slice(0, limits.webhookWarningsMax)) notes.warnings.push(warning);
     for (const [key, value] of verdict.annotations) notes.annotations.set(`${hook.hook.name}/${key}`, value);
-    return verdict.refusal ?? verdict;
+    const { refusal } = verdict;
+    if (refusal !== undefined) return { refusal, code: refusal.code, cause: "no_error" };
+    const unusable = use?.(verdict);
+    return unusable === undefined ? { code: 200 } : { refusal: unusable, code: 0, cause: "apiserver_internal_error" };
   }
 
   /** Object and old object as the webhook wants them. */
@@ -117,7 +160,7 @@ function fault(why: string): Status {
 
 /** Builds ValidatingAdmissionWebhook. */
 export function validatingWebhooks(environment: Environment): AdmissionPlugin {
-  const webhooks = new Webhooks(environment, "validatingwebhookconfigurations");
+  const webhooks = new Webhooks(environment, "validatingwebhookconfigurations", "validating");
   return {
     validate(attributes) {
       const matches = webhooks.matching(attributes);
@@ -133,7 +176,7 @@ async function validate(
   attributes: Attributes,
 ): Promise<Status | undefined> {
   const reviews = new Map<Resource, Reviewed>();
-  const asked: Promise<Verdict | Status | undefined>[] = [];
+  const asked: Promise<Status | undefined>[] = [];
   for (const { hook, resource } of matches) {
     const skips = webhooks.skips(hook, attributes);
     if (isStatus(skips)) return skips;
@@ -142,7 +185,7 @@ async function validate(
     if (reviewed === undefined) reviews.set(resource, (reviewed = webhooks.review(attributes, resource)));
     asked.push(webhooks.ask(hook, attributes, reviewed));
   }
-  return (await Promise.all(asked)).find(isStatus);
+  return (await Promise.all(asked)).find((refused) => refused !== undefined);
 }
 
 /** What the mutating plugin keeps while one try of a write lasts. */
@@ -158,7 +201,7 @@ interface Rounds {
 
 /** Builds MutatingAdmissionWebhook. */
 export function mutatingWebhooks(environment: Environment): AdmissionPlugin {
-  const webhooks = new Webhooks(environment, "mutatingwebhookconfigurations");
+  const webhooks = new Webhooks(environment, "mutatingwebhookconfigurations", "admit");
   const rounds = new WeakMap<Notes, Rounds>();
   return {
     mutate(attributes, again) {
@@ -192,10 +235,14 @@ async function mutate(
     if (isStatus(skips)) return skips;
     if (skips !== undefined) continue;
     const reviewed = webhooks.review(attributes, resource);
-    const verdict = await webhooks.ask(hook, attributes, reviewed);
-    if (isStatus(verdict)) return verdict;
-    const changed = verdict?.patch === undefined ? false : patch(webhooks, hook, attributes, reviewed, verdict.patch);
-    if (isStatus(changed)) return changed;
+    let changed = false;
+    const refused = await webhooks.ask(hook, attributes, reviewed, ({ patch: operations }) => {
+      const done = operations !== undefined && patch(webhooks, hook, attributes, reviewed, operations);
+      if (isStatus(done)) return done;
+      changed = done;
+      return undefined;
+    });
+    if (refused !== undefined) return refused;
     annotate(notes, hook, rounds.round, index, changed);
     if (changed) {
       notes.changed = true;

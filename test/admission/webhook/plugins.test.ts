@@ -2,6 +2,7 @@
 // its time limit, and nothing else is disturbed.
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
+import { exposition, Registry } from "../../../src/observe/metrics.ts";
 import { type Answer, type InProcess, openInProcess } from "../../support/inprocess.ts";
 import { type Answering, openPeer, type Peer, sayJson } from "../../support/peer.ts";
 
@@ -22,8 +23,11 @@ interface Setup {
   register(kind: "Mutating" | "Validating", name: string, more?: object, rules?: object[]): Promise<void>;
 }
 
-async function open(t: Pick<Test, "teardown">, respond: Responding): Promise<Setup> {
-  const server = await openInProcess("kubernetes");
+async function open(t: Pick<Test, "teardown">, respond: Responding, registry?: Registry): Promise<Setup> {
+  const server = await openInProcess("kubernetes", {
+    admission: { disabled: ["ServiceAccount"] },
+    ...(registry === undefined ? {} : { registry }),
+  });
   const reviews: Review[] = [];
   const answer: Answering = (body, response) => {
     const review = JSON.parse(body);
@@ -315,6 +319,45 @@ function flood(response: ServerResponse): undefined {
   more();
   return undefined;
 }
+
+t.test("what webhooks answer is counted, and what is refused for it", async (t) => {
+  const registry = new Registry();
+  let said: object | undefined;
+  const { server, register, peer } = await open(t, (_request, response) => said ?? cut(response), registry);
+  await register("Validating", "v");
+  await register("Mutating", "m", { failurePolicy: "Ignore" });
+  const create = (name: string): Promise<Answer> => server.call("POST", `${core}/configmaps`, map(name));
+  said = { allowed: true };
+  t.equal((await create("a")).code, 201);
+  said = undefined;
+  t.equal((await create("b")).code, 500);
+  said = patchOf([{ op: "test", path: "/data/a", value: "2" }]);
+  t.equal((await create("c")).code, 500);
+  said = { allowed: false, status: { code: 418 } };
+  t.equal((await create("d")).code, 418);
+  peer.close();
+  const text = exposition([registry.snapshot()]);
+  const labels = (name: string, type: string): string => `name="${name}.example.com",operation="CREATE"`.concat(type);
+  for (const line of [
+    `webhook_request_total{code="200",${labels("m", ',rejected="false",type="admit"')}} 1`,
+    `webhook_request_total{code="200",${labels("v", ',rejected="false",type="validating"')}} 1`,
+    `webhook_request_total{code="503",${labels("m", ',rejected="false",type="admit"')}} 1`,
+    `webhook_request_total{code="503",${labels("v", ',rejected="true",type="validating"')}} 1`,
+    `webhook_request_total{code="0",${labels("m", ',rejected="true",type="admit"')}} 1`,
+    `webhook_request_total{code="418",${labels("m", ',rejected="true",type="admit"')}} 1`,
+    `webhook_rejection_count{error_type="calling_webhook_error",${labels("v", ',rejection_code="503",type="validating"')}} 1`,
+    `webhook_rejection_count{error_type="apiserver_internal_error",${labels("m", ',rejection_code="0",type="admit"')}} 1`,
+    `webhook_rejection_count{error_type="no_error",${labels("m", ',rejection_code="418",type="admit"')}} 1`,
+    'webhook_fail_open_count{name="m.example.com",type="admit"} 1',
+    `webhook_admission_duration_seconds_count{${labels("v", ',rejected="true",type="validating"')}} 1`,
+  ]) {
+    t.ok(text.includes(`apiserver_admission_${line}\n`), line);
+  }
+  const steps = /^apiserver_admission_step_admission_duration_seconds_count\{(.*)\} (\d+)$/gm;
+  const runs = [...text.matchAll(steps)].map(([, of = "", count]) => `${of} ${count}`);
+  t.ok(runs.includes('operation="CREATE",rejected="true",type="admit" 2'), runs.join("; "));
+  t.ok(runs.includes('operation="CREATE",rejected="true",type="validate" 1'));
+});
 
 t.test("selectors, scope and dry run decide who is asked", async (t) => {
   const { server, reviews, register } = await open(t, () => ({ allowed: true }));
