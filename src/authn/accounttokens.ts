@@ -1,6 +1,5 @@
 // Who shows a token of a service account. A signature is verified once and remembered; whether the account, pod or secret
 // a token hangs on is still there is asked of the logs at every request, so that a removal counts at once.
-import { timingSafeEqual } from "node:crypto";
 import type { Secret } from "../api/gen/core_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -29,6 +28,7 @@ import {
   type VerificationKey,
   verifyToken,
 } from "./jwt.ts";
+import { sameSecret } from "./secret.ts";
 
 /** What the authenticators of both kinds of tokens need. */
 export interface AccountTokens {
@@ -193,9 +193,7 @@ function tokenFault(objects: Objects, namespace: string, name: string, token: st
   if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return "Token has been invalidated";
   const kept = Buffer.from(secret.data?.get("token") ?? "", "base64");
   const shown = Buffer.from(token);
-  return kept.length === shown.length && timingSafeEqual(kept, shown)
-    ? undefined
-    : "Token does not match server's copy";
+  return sameSecret(kept, shown) ? undefined : "Token does not match server's copy";
 }
 
 /** Whether the object a token names is there, with the uid it names. Looked up every time, decoded when it changed. */

@@ -1,6 +1,5 @@
 // Tokens that new nodes join with: each is a secret in the system namespace (the document's bootstrap token secret), and
 // is good as long as that secret says so. The presented secret is never logged (ATTACKS E09).
-import { timingSafeEqual } from "node:crypto";
 import type { Secret } from "../api/gen/core_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -8,6 +7,7 @@ import { parseTime } from "../api/time.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/objects.ts";
 import type { Accepted, TokenAuthenticator } from "./authenticator.ts";
+import { sameSecret } from "./secret.ts";
 
 const tokenForm = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const baseGroup = "system:bootstrappers";
@@ -49,7 +49,7 @@ function groupsOf(
   if (kept.type !== type || kept.metadata.deletionTimestamp !== undefined) return undefined;
   const known = Buffer.from(kept.data?.get("token-secret") ?? "", "base64");
   const shown = Buffer.from(secret);
-  if (known.length !== shown.length || !timingSafeEqual(known, shown)) return undefined;
+  if (!sameSecret(known, shown)) return undefined;
   if (text("token-id") !== id || text("usage-bootstrap-authentication") !== "true") return undefined;
   const expiration = text("expiration");
   if (expiration !== "") {
