@@ -11,6 +11,7 @@ import type { Message } from "../../api/schema.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, internalError, isStatus, notFound, Status } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
+import type { ObjectTable } from "../../cache/objects.ts";
 import { decode, Fault } from "../../codec/json.ts";
 import { limits } from "../../config/limits.ts";
 import { convert } from "../../kinds/convert.ts";
@@ -36,6 +37,7 @@ interface Outcome {
 class Webhooks {
   readonly environment: Environment;
   readonly #hooks: Hooks;
+  readonly #namespaces: ObjectTable<ApiObject & Namespace>;
   readonly #caller: HookCaller;
   readonly #type: AskedHook["type"];
 
@@ -45,6 +47,7 @@ class Webhooks {
     type Configuration = ApiObject & (MutatingWebhookConfiguration | ValidatingWebhookConfiguration);
     const table = environment.objects.table<Configuration>("admissionregistration.k8s.io", "v1", resource);
     this.#hooks = new Hooks(table, environment.scheme);
+    this.#namespaces = environment.objects.table("", "v1", "namespaces");
     this.#caller = new HookCaller(environment);
   }
 
@@ -72,7 +75,7 @@ class Webhooks {
   }
 
   #labelsOf(name: string): ReadonlyMap<string, string> | undefined {
-    const namespace = this.environment.objects.read<ApiObject & Namespace>("", "v1", "namespaces", "", name);
+    const namespace = this.#namespaces.get("", name);
     return namespace === undefined ? undefined : (namespace.metadata.labels ?? new Map());
   }
 
@@ -194,7 +197,7 @@ interface Rounds {
   readonly eligible: Set<string>;
   /** Those of them before which it did. */
   readonly again: Set<string>;
-  /** The object as the last round left it. */
+  /** The object as the last round left it; empty while nobody is eligible. */
   left: string;
   round: number;
 }
@@ -227,7 +230,9 @@ async function mutate(
   } else {
     rounds.round += 1;
     // Plugins that ran again changed the object after all webhooks had seen it.
-    if (rounds.left !== snapshot(attributes)) for (const key of rounds.eligible) rounds.again.add(key);
+    if (rounds.eligible.size > 0 && rounds.left !== snapshot(attributes)) {
+      for (const key of rounds.eligible) rounds.again.add(key);
+    }
   }
   for (const [index, { hook, resource }] of matches.entries()) {
     if (again && !rounds.again.has(hook.key)) continue;
@@ -251,7 +256,7 @@ async function mutate(
     rounds.again.delete(hook.key);
     if ((hook.hook as MutatingWebhook).reinvocationPolicy === "IfNeeded") rounds.eligible.add(hook.key);
   }
-  rounds.left = snapshot(attributes);
+  if (rounds.eligible.size > 0) rounds.left = snapshot(attributes);
   return undefined;
 }
 

@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
 import { exposition, Registry } from "../../../src/observe/metrics.ts";
-import { type Answer, type InProcess, openInProcess } from "../../support/inprocess.ts";
+import { type Answer, type InProcess, type InProcessOptions, openInProcess } from "../../support/inprocess.ts";
 import { type Answering, openPeer, type Peer, sayJson } from "../../support/peer.ts";
 
 const core = "/api/v1/namespaces/default";
@@ -23,11 +23,8 @@ interface Setup {
   register(kind: "Mutating" | "Validating", name: string, more?: object, rules?: object[]): Promise<void>;
 }
 
-async function open(t: Pick<Test, "teardown">, respond: Responding, registry?: Registry): Promise<Setup> {
-  const server = await openInProcess("kubernetes", {
-    admission: { disabled: ["ServiceAccount"] },
-    ...(registry === undefined ? {} : { registry }),
-  });
+async function open(t: Pick<Test, "teardown">, respond: Responding, options?: InProcessOptions): Promise<Setup> {
+  const server = await openInProcess("kubernetes", { admission: { disabled: ["ServiceAccount"] }, ...options });
   const reviews: Review[] = [];
   const answer: Answering = (body, response) => {
     const review = JSON.parse(body);
@@ -170,6 +167,27 @@ t.test("a webhook that wants it is asked again when a later one changed the obje
   t.equal((await server.call("POST", `${core}/configmaps`, map("m"))).code, 201);
   t.equal(reviews.length, 3);
   t.same(reviews[2].request.object.data, { a: "1", b: "2" });
+});
+
+t.test("a webhook that wants it is asked again when plugins that ran again changed the object", async (t) => {
+  const policies = (request: Review): unknown =>
+    request.object.spec.containers.map(({ imagePullPolicy }: Review) => imagePullPolicy);
+  const { server, reviews, register } = await open(
+    t,
+    (request) =>
+      request.object.spec.containers.length === 1
+        ? patchOf([{ op: "add", path: "/spec/containers/-", value: { name: "d", image: "i:1" } }])
+        : { allowed: true },
+    { admission: { enabled: ["AlwaysPullImages"], disabled: ["ServiceAccount", "Priority"] } },
+  );
+  await register("Mutating", "a", { reinvocationPolicy: "IfNeeded" }, [rule({ resources: ["pods"] })]);
+  const pod = { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "i:1" }] } };
+  t.equal((await server.call("POST", `${core}/pods`, pod)).code, 201);
+  t.same(
+    reviews.map(({ request }) => policies(request)),
+    [["Always"], ["Always", "Always"]],
+    "the second time with what plugins made of what it added",
+  );
 });
 
 t.test("B10: patches that cannot be are refused and change nothing", async (t) => {
@@ -323,7 +341,7 @@ function flood(response: ServerResponse): undefined {
 t.test("what webhooks answer is counted, and what is refused for it", async (t) => {
   const registry = new Registry();
   let said: object | undefined;
-  const { server, register, peer } = await open(t, (_request, response) => said ?? cut(response), registry);
+  const { server, register, peer } = await open(t, (_request, response) => said ?? cut(response), { registry });
   await register("Validating", "v");
   await register("Mutating", "m", { failurePolicy: "Ignore" });
   const create = (name: string): Promise<Answer> => server.call("POST", `${core}/configmaps`, map(name));
