@@ -56,18 +56,14 @@ export class ObjectTable<T extends ApiObject> {
 
   /** The objects of one namespace (empty: of a cluster-scoped kind), in no order. */
   list(namespace: string): T[] {
-    const found: T[] = [];
-    for (const name of this.names(namespace)) {
-      const object = this.#read(namespace, name);
-      if (object !== undefined) found.push(object);
-    }
-    return found;
+    this.refresh();
+    return this.#readAll(namespace);
   }
 
   /** The objects of all namespaces, in no order. */
   all(): T[] {
     this.refresh();
-    return [...this.#objects.keys()].flatMap((namespace) => this.list(namespace));
+    return [...this.#objects.keys()].flatMap((namespace) => this.#readAll(namespace));
   }
 
   /**
@@ -76,6 +72,16 @@ export class ObjectTable<T extends ApiObject> {
    */
   onChange(news: ObjectNews): void {
     this.#listeners.push(news);
+  }
+
+  /** The objects of one namespace, as of the last refresh(). */
+  #readAll(namespace: string): T[] {
+    const found: T[] = [];
+    for (const name of this.#objects.get(namespace)?.keys() ?? []) {
+      const object = this.#read(namespace, name);
+      if (object !== undefined) found.push(object);
+    }
+    return found;
   }
 
   #read(namespace: string, name: string): T | undefined {

@@ -42,6 +42,35 @@ t.test("ObjectTable follows creates, updates and deletes and decodes once per ch
   t.same(told, ["default/a", "default/constructor", "default/a", "default/a"]);
 });
 
+t.test("ObjectTable shows in every call what was acknowledged before it", async (t) => {
+  const server = await openInProcess("kubernetes");
+  t.teardown(() => server.close());
+  const table = new Objects(server.scheme, server.writers.views).table<{ metadata: { name?: string } } & object>(
+    "rbac.authorization.k8s.io",
+    "v1",
+    "roles",
+  );
+  const names = (objects: readonly { metadata: { name?: string } }[]): (string | undefined)[] =>
+    objects.map(({ metadata }) => metadata.name).toSorted();
+  const calls: readonly (() => (string | undefined)[])[] = [
+    () => names(table.all()),
+    () => names(table.list("default")),
+    () => table.names("default").toSorted(),
+    () => names([table.get("default", "a"), table.get("default", "b")].filter((found) => found !== undefined)),
+  ];
+  for (const [index, call] of calls.entries()) {
+    t.same(call(), [], `call ${index}: nothing yet`);
+    for (const name of ["a", "b"]) {
+      await server.call("POST", `${roles}/namespaces/default/roles`, role(name, "get"));
+      t.same(call(), name === "a" ? ["a"] : ["a", "b"], `call ${index}: after a create`);
+    }
+    for (const name of ["b", "a"]) {
+      await server.call("DELETE", `${roles}/namespaces/default/roles/${name}`);
+      t.same(call(), name === "b" ? ["a"] : [], `call ${index}: after a delete`);
+    }
+  }
+});
+
 t.test("Objects shows nothing of a kind that is not served", async (t) => {
   const server = await openInProcess("orch");
   t.teardown(() => server.close());
