@@ -65,18 +65,23 @@ export class FieldSet {
 
   /** Whether every path is in `other`, too. */
   isWithin(other: FieldSet): boolean {
-    if (this === other) return true;
+    return this === other || this.#fits(other, isNodeWithin);
+  }
+
+  equals(other: FieldSet): boolean {
+    return this === other || (this.#nodes.size === other.#nodes.size && this.#fits(other, areNodesEqual));
+  }
+
+  /** Whether every node fits what `other` has of its element. What items share is looked at once, here and below. */
+  #fits(other: FieldSet, fits: (node: Node, theirs: Node) => boolean): boolean {
     let mine: Node | undefined;
     let last: Node | undefined;
     for (const [element, node] of this.#nodes) {
       const theirs = other.#nodes.get(element);
-      // What items share is looked at once; here and in what follows.
       if (node === mine && theirs === last) continue;
       mine = node;
       last = theirs;
-      const { member, below } = node;
-      if (theirs === undefined || (member && !theirs.member)) return false;
-      if (below !== undefined && (theirs.below === undefined || !below.isWithin(theirs.below))) return false;
+      if (theirs === undefined || !fits(node, theirs)) return false;
     }
     return true;
   }
@@ -215,24 +220,6 @@ export class FieldSet {
     return result;
   }
 
-  equals(other: FieldSet): boolean {
-    if (this === other) return true;
-    if (this.#nodes.size !== other.#nodes.size) return false;
-    let mine: Node | undefined;
-    let last: Node | undefined;
-    for (const [element, node] of this.#nodes) {
-      const theirs = other.#nodes.get(element);
-      if (node === mine && theirs === last) continue;
-      mine = node;
-      last = theirs;
-      const { member, below } = node;
-      if (theirs === undefined || theirs.member !== member) return false;
-      if ((below === undefined) !== (theirs.below === undefined)) return false;
-      if (below !== undefined && theirs.below !== undefined && !below.equals(theirs.below)) return false;
-    }
-    return true;
-  }
-
   /**
    * The set with every field for which `choose` says so made a member; it returns what to ask below the element, which
    * is the same for all items of a list. This set itself where nothing is new.
@@ -367,6 +354,16 @@ function joinNodes(mine: Node, theirs: Node): Node {
   if (theirs.below === undefined) return member === mine.member ? mine : { member, below: mine.below };
   const below = mine.below === undefined ? theirs.below : mine.below.union(theirs.below);
   return member === mine.member && below === mine.below ? mine : { member, below };
+}
+
+function isNodeWithin({ member, below }: Node, theirs: Node): boolean {
+  if (member && !theirs.member) return false;
+  return below === undefined || (theirs.below !== undefined && below.isWithin(theirs.below));
+}
+
+function areNodesEqual({ member, below }: Node, theirs: Node): boolean {
+  if (member !== theirs.member) return false;
+  return below === undefined || theirs.below === undefined ? below === theirs.below : below.equals(theirs.below);
 }
 
 /** The set of nothing. */
