@@ -39,7 +39,6 @@ export class AccountTokenController {
   /** `namespace/secret` of those to look at, and `namespace/account/secret` of those an account is to forget. */
   readonly #due = { secrets: new Set<string>(), accounts: new Set<string>() };
   readonly #late = { secrets: new Set<string>(), accounts: new Set<string>() };
-  readonly #stops: (() => void)[] = [];
   /** Positions up to which the logs were followed; -1: not at all. */
   #followed: [secrets: number, accounts: number] = [-1, -1];
   #timer: NodeJS.Timeout | undefined;
@@ -67,22 +66,16 @@ export class AccountTokenController {
 
   /** Looks at every secret of the type, then at what changes. */
   start(): void {
-    for (const view of [this.#secretLog, this.#accountLog]) this.#stops.push(view.onNews(() => void this.look()));
-    void this.look();
+    this.#passes.follow([this.#secretLog, this.#accountLog]);
   }
 
   /** Nothing is written after this but what is under way. */
   stop(): void {
     this.#passes.stop();
     clearTimeout(this.#timer);
-    for (const stop of this.#stops.splice(0)) stop();
   }
 
   /** Takes in what changed and puts it right. */
-  look(): Promise<void> {
-    return this.#passes.ask();
-  }
-
   async #pass(): Promise<void> {
     this.#follow();
     const { secrets, accounts } = this.#late;
@@ -147,7 +140,7 @@ export class AccountTokenController {
     for (const list of ["secrets", "accounts"] as const) {
       for (const key of take(this.#late[list])) this.#due[list].add(key);
     }
-    void this.look();
+    void this.#passes.ask();
   }
 
   /** Fills a secret, or removes it when its account is not there, or is another one of that name. */

@@ -30,7 +30,6 @@ export class AggregationController {
   readonly #roles: ObjectTable<Role>;
   /** Of the table when all was well. */
   #settled = -1;
-  #unfollow: (() => void) | undefined;
 
   constructor(server: Server, report: Report) {
     const account = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
@@ -47,15 +46,12 @@ export class AggregationController {
 
   /** Looks at every aggregated role, and again whenever a role changes. */
   start(): void {
-    this.#unfollow = this.#view?.onNews(() => void this.look());
-    void this.look();
+    if (this.#view !== undefined) this.#passes.follow([this.#view]);
   }
 
   /** No pass starts after this. */
   stop(): void {
     this.#passes.stop();
-    this.#unfollow?.();
-    this.#unfollow = undefined;
   }
 
   /** Passes until nothing is left to fill in; what could not be written is tried again in a while. */

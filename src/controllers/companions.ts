@@ -74,7 +74,6 @@ export class CompanionController {
   readonly #due = new Set<string>();
   /** Those that could not be put right, to look at in a while. */
   readonly #late = new Set<string>();
-  readonly #stops: (() => void)[] = [];
   /** Positions up to which the two logs were followed; -1: not at all. */
   #followed: [namespaces: number, companions: number] = [-1, -1];
   #timer: NodeJS.Timeout | undefined;
@@ -98,22 +97,16 @@ export class CompanionController {
 
   /** Looks at every namespace, then at each that changes or loses its companion. */
   start(): void {
-    for (const view of [this.#namespaces, this.#view]) this.#stops.push(view.onNews(() => void this.look()));
-    void this.look();
+    this.#passes.follow([this.#namespaces, this.#view]);
   }
 
   /** Nothing is written after this but what is under way. */
   stop(): void {
     this.#passes.stop();
     clearTimeout(this.#timer);
-    for (const stop of this.#stops.splice(0)) stop();
   }
 
   /** Takes in what changed and puts it right. */
-  look(): Promise<void> {
-    return this.#passes.ask();
-  }
-
   async #pass(): Promise<void> {
     this.#follow();
     await this.#settle();
@@ -184,6 +177,6 @@ export class CompanionController {
     this.#timer = undefined;
     for (const namespace of this.#late) this.#due.add(namespace);
     this.#late.clear();
-    void this.look();
+    void this.#passes.ask();
   }
 }

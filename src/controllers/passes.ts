@@ -1,6 +1,7 @@
 // When a controller works: in passes, one at a time. Whoever asks while one runs gets another one after it, because what
 // they know of may have come too late for the first.
 import type { Status } from "../api/status.ts";
+import type { LogView } from "../cache/view.ts";
 
 /** Told what went wrong: a refusal, or an error of ours. The controller tries again. */
 export type Report = (message: string, cause: Status | unknown) => void;
@@ -9,6 +10,7 @@ export type Report = (message: string, cause: Status | unknown) => void;
 export class Passes {
   readonly #pass: () => Promise<void>;
   readonly #failed: (error: unknown) => void;
+  readonly #unfollow: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** When the timer goes off; performance.now(). */
   #dueMs = Number.POSITIVE_INFINITY;
@@ -25,6 +27,12 @@ export class Passes {
   /** No pass starts any more; one that runs had better look here now and then. */
   get stopped(): boolean {
     return this.#stopped;
+  }
+
+  /** Asks for a pass now and whenever there is news of these logs. */
+  follow(views: readonly LogView[]): void {
+    for (const view of views) this.#unfollow.push(view.onNews(() => void this.ask()));
+    void this.ask();
   }
 
   /** Asks for a pass now. Resolves when nobody asks for another one, at once for all but the first who asked. */
@@ -62,6 +70,7 @@ export class Passes {
   stop(): void {
     this.#stopped = true;
     this.#forget();
+    for (const unfollow of this.#unfollow.splice(0)) unfollow();
   }
 
   #forget(): void {

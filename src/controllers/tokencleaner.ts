@@ -23,7 +23,6 @@ export class TokenCleaner {
   readonly #view: LogView;
   readonly #isToken: Match;
   readonly #namespace: string;
-  #stop: (() => void) | undefined;
 
   constructor(writers: Writers, report: Report) {
     this.#writers = writers;
@@ -46,20 +45,14 @@ export class TokenCleaner {
   }
 
   start(): void {
-    this.#stop = this.#view.onNews(() => void this.look());
-    void this.look();
+    this.#passes.follow([this.#view]);
   }
 
   stop(): void {
     this.#passes.stop();
-    this.#stop?.();
   }
 
   /** Removes what is over, and looks again when the next one is. */
-  look(): Promise<void> {
-    return this.#passes.ask();
-  }
-
   async #pass(): Promise<void> {
     const now = this.#writers.clock.now();
     const over: (ApiObject & Secret)[] = [];

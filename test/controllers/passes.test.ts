@@ -1,5 +1,6 @@
 // Passes of a controller: one at a time, another one for whoever asked meanwhile, none after the end.
 import t from "tap";
+import type { LogView } from "../../src/cache/view.ts";
 import { Passes } from "../../src/controllers/passes.ts";
 import { until } from "../support/inprocess.ts";
 
@@ -58,6 +59,28 @@ t.test("Passes.askIn() keeps the earliest time it was asked for", async (t) => {
   t.teardown(() => clearInterval(held));
   t.ok(await until(async () => told.begun === 1));
   go();
+});
+
+t.test("Passes.follow() asks at once, with every news of a log, and not after the end", async (t) => {
+  const news: (() => void)[] = [];
+  const view = {
+    onNews: (told: () => void) => {
+      news.push(told);
+      return () => void news.splice(news.indexOf(told), 1);
+    },
+  } as LogView;
+  const { passes: made, told, go } = passes();
+  made.follow([view, view]);
+  t.equal(told.begun, 1);
+  go();
+  for (const [index, tell] of news.entries()) {
+    await new Promise((resolve) => setImmediate(resolve));
+    tell();
+    t.equal(told.begun, index + 2);
+    go();
+  }
+  made.stop();
+  t.same(news, []);
 });
 
 t.test("Passes.stop() lets the running pass end and none begin", async (t) => {
