@@ -83,8 +83,3 @@ function readToken(encoded: string): string | ReturnType<typeof refused> {
     return refused("invalid base64.bearer.authorization token");
   }
 }
-
-/** The subprotocols of a handshake without the one that carries a token: what may be answered and handed on. */
-export function spokenProtocols(headers: Headers, prefix: string): string[] {
-  return protocolsOf(headers).filter((protocol) => !protocol.startsWith(prefix));
-}

@@ -77,15 +77,3 @@ function unescapeKey(key: string): string {
     return key;
   }
 }
-
-/** Whether a header says who somebody is and must never be handed on. `name` is in lower case. */
-export function carriesIdentity(name: string, names: RequestHeaderNames | undefined): boolean {
-  if (name === "authorization" || name.startsWith("impersonate-") || name.startsWith("x-remote-")) return true;
-  if (names === undefined) return false;
-  const is = (wanted: string): boolean => wanted.toLowerCase() === name;
-  return (
-    names.username.some(is) ||
-    names.group.some(is) ||
-    names.extraPrefix.some((prefix) => name.startsWith(prefix.toLowerCase()))
-  );
-}

@@ -51,7 +51,7 @@ async function request(server: InProcess, spec: object = {}): Promise<string> {
   return answer.json.status.token;
 }
 
-t.test("a requested token is its account's until account, pod or secret go", async (t) => {
+t.test("E06: a requested token is its account's until account, pod or secret go", async (t) => {
   const { server, who, uid } = await setting(t);
   const plain = await request(server);
   t.same(await who(plain), {
@@ -84,7 +84,7 @@ t.test("a requested token is its account's until account, pod or secret go", asy
   t.equal(await who(plain), undefined);
 });
 
-t.test("a token ends a minute after its time, whatever was remembered", async (t) => {
+t.test("E06: a token ends a minute after its time, whatever was remembered", async (t) => {
   const { server, who } = await setting(t);
   const token = await request(server, { expirationSeconds: 600 });
   t.ok(await who(token));
@@ -94,7 +94,7 @@ t.test("a token ends a minute after its time, whatever was remembered", async (t
   t.equal(await who(token), undefined);
 });
 
-t.test("an object that is being deleted holds a token for a minute", async (t) => {
+t.test("E06: an object that is being deleted holds a token for a minute", async (t) => {
   const { server, who } = await setting(t);
   await server.call("POST", "/api/v1/namespaces/default/secrets", {
     ...secret("s"),
@@ -127,7 +127,7 @@ t.test("the life of tokens is shortened, and lengthened for pods that do not kno
   t.same(await lifeOf({ expirationSeconds: 3607, boundObjectRef, audiences: ["vault"] }), [3607, undefined]);
 });
 
-t.test("audiences: a token for somebody else is nobody's here", async (t) => {
+t.test("E05: audiences: a token for somebody else is nobody's here", async (t) => {
   const { server, authn, who } = await setting(t);
   const vault = await request(server, { audiences: ["vault", "store"] });
   const own = await request(server);
@@ -154,7 +154,7 @@ function forge(header: object | string, claims: object | string, key: KeyObject 
   return `${text}.${signature.toString("base64url")}`;
 }
 
-t.test("what only looks like a token of this server is refused", async (t) => {
+t.test("E07: what only looks like a token of this server is refused", async (t) => {
   const { server, who, uid } = await setting(t);
   const { identity } = server.scheme;
   const now = Math.floor(server.nowMs / 1000);
@@ -190,6 +190,8 @@ t.test("what only looks like a token of this server is refused", async (t) => {
     ["a public key as a secret", hmac],
     ["algorithm in lower case", forge({ alg: "es256", kid }, claims)],
     ["another algorithm", forge({ alg: "ES384", kid }, claims)],
+    ["two algorithms, the wrong one last", forge(`{"alg":"ES256","alg":"none","kid":"${kid}"}`, claims)],
+    ["two algorithms, the wrong one first, unsigned", `${encode(`{"alg":"none","alg":"ES256"}`)}.${body}.AAAA`],
     ["a list of algorithms", forge({ alg: ["ES256"], kid } as never, claims)],
     ["another curve", forge({ alg: "ES384", kid }, claims, wide)],
     ["a stranger's key", forge(header, claims, stranger)],
@@ -198,6 +200,7 @@ t.test("what only looks like a token of this server is refused", async (t) => {
     ["a certificate brought along", forge({ ...header, x5c: ["AAAA"] }, claims, stranger)],
     ["a certificate to fetch", forge({ ...header, x5u: "http://127.0.0.1/x" }, claims, stranger)],
     ["a key's name of a prototype", forge({ alg: "ES256", kid: "__proto__" }, claims, stranger)],
+    ["a key's name as a path", forge({ alg: "ES256", kid: "../../dev/null" }, claims, stranger)],
     ["a key's name as a query", forge({ alg: "ES256", kid: "' OR 1=1 --" }, claims, stranger)],
     ["unknown critical parameters", forge({ ...header, crit: ["x"], x: 1 }, claims)],
     ["an empty list of them", forge({ ...header, crit: [] }, claims)],
@@ -226,9 +229,15 @@ t.test("what only looks like a token of this server is refused", async (t) => {
     ["not yet", forge(header, { ...claims, nbf: now + 61 })],
     ["made in the future", forge(header, { ...claims, iat: now + 61 })],
     ["an end as text", forge(header, { ...claims, exp: String(now + 60) })],
+    ["an end that is part of a second too early", forge(header, { ...claims, exp: now - 60.5 })],
     ["an end beyond numbers", forge(header, { ...claims, exp: 1e20 })],
     ["an end that is none", forge(header, JSON.stringify(claims).replace(/"exp":\d+/, '"exp":1e400'))],
     ["another's subject", forge(header, { ...claims, sub: "system:serviceaccount:kube-system:robot" })],
+    [
+      "two subjects, the wrong one last",
+      forge(header, JSON.stringify(claims).replace(/}$/, ',"sub":"system:serviceaccount:default:other"}')),
+    ],
+    ["two ends, the earlier one last", forge(header, JSON.stringify(claims).replace(/}$/, `,"exp":${now - 61}}`))],
     ["no subject", forge(header, { ...claims, sub: undefined })],
     [
       "another uid",
@@ -272,7 +281,7 @@ t.test("tokens that live in secrets end with them, unless nobody looks", async (
   }
 });
 
-t.test("tokens of a key that was replaced are good as long as it is listed", async (t) => {
+t.test("E14: tokens of a key that was replaced are good as long as it is listed", async (t) => {
   const { server, who } = await setting(t);
   const before = await request(server);
   t.ok(await who(before));

@@ -8,7 +8,7 @@ const id = "abcdef";
 const secret = "0123456789abcdef";
 
 for (const identity of ["orch", "kubernetes"] as const) {
-  t.test(`bootstrap tokens, ${identity}`, async (t) => {
+  t.test(`E09: bootstrap tokens, ${identity}`, async (t) => {
     const server = await openInProcess(identity);
     t.teardown(() => server.close());
     const clock = { now: () => server.nowMs, monotonic: () => performance.now() + server.aheadMs };
@@ -79,5 +79,9 @@ for (const identity of ["orch", "kubernetes"] as const) {
     t.same(await groups(), base);
     await server.call("DELETE", `${path}/bootstrap-token-${id}`);
     t.same(await groups(), invalid, "removed");
+    await put({}, { metadata: { name: `bootstrap-token-${id}`, finalizers: ["x.io/y"] } });
+    t.same(await groups(), base);
+    await server.call("DELETE", `${path}/bootstrap-token-${id}`);
+    t.same(await groups(), invalid, "being removed");
   });
 }

@@ -8,10 +8,18 @@ import * as x509 from "@peculiar/x509";
 import t, { type Test } from "tap";
 import { isAccepted, type PeerCertificates } from "../../src/authn/authenticator.ts";
 import { certificateAuthenticator } from "../../src/authn/certificates.ts";
-import { carriesIdentity, requestHeaderAuthenticator } from "../../src/authn/requestheader.ts";
+import { requestHeaderAuthenticator } from "../../src/authn/requestheader.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { Bundle } from "../../src/pki/bundle.ts";
-import { authority, authorityExtensions, client, type Issued, issue, serverAuth } from "../support/certificates.ts";
+import {
+  authority,
+  authorityExtensions,
+  client,
+  clientAuth,
+  type Issued,
+  issue,
+  serverAuth,
+} from "../support/certificates.ts";
 
 const nodeOf = ({ certificate }: Issued) => new X509Certificate(Buffer.from(certificate.rawData));
 
@@ -30,7 +38,7 @@ function bundleOf(t: Test, ...issued: Issued[]): Bundle {
 
 const dev: x509.JsonName = [{ O: ["dev"] }, { O: ["ops"] }, { CN: ["alice"] }];
 
-t.test("certificateAuthenticator() believes chains to its authorities, for clients", async (t) => {
+t.test("E01: certificateAuthenticator() believes chains to its authorities, for clients", async (t) => {
   const root = await authority("root");
   const middle = await authority("middle", root);
   const short = await authority("short", root, 0);
@@ -40,6 +48,12 @@ t.test("certificateAuthenticator() believes chains to its authorities, for clien
   const foreign = await authority("other");
   const usage = (...list: string[]) => [new x509.ExtendedKeyUsageExtension(list)];
   const leaf = await client(middle, dev);
+  // A stranger of the same name who says that its key is the root's.
+  const rootId = await x509.SubjectKeyIdentifierExtension.create(root.certificate.publicKey);
+  const claims = await issue({ subject: [{ CN: ["root"] }], extensions: [...authorityExtensions(), rootId] });
+  const claimed = {
+    extensions: [...usage(clientAuth), await x509.AuthorityKeyIdentifierExtension.create(root.certificate.publicKey)],
+  };
   const cases: [string, PeerCertificates | undefined, RegExp | "alice" | undefined][] = [
     ["nothing", undefined, undefined],
     ["a client", peerOf(await client(root, dev)), "alice"],
@@ -60,6 +74,9 @@ t.test("certificateAuthenticator() believes chains to its authorities, for clien
     ["SHA-1", peerOf(await client(root, dev, { hash: "SHA-1" })), /insecure algorithm/],
     ["control characters", peerOf(await client(root, [{ CN: ["alice\0.evil"] }])), /malformed/],
     ["no name", peerOf(await client(root, [{ O: ["dev"] }])), undefined],
+    ["an empty name", peerOf(await client(root, [{ O: ["dev"] }, { CN: [""] }])), undefined],
+    ["an authority with the root's key id", peerOf(await client(claims, dev, claimed), claims), /unknown authority/],
+    ["the same, its certificate left at home", peerOf(await client(claims, dev, claimed)), /unknown authority/],
     [
       "an unknown critical extension",
       peerOf(await client(root, dev, { extensions: [new x509.Extension("1.2.3.4", true, new Uint8Array([5, 0]))] })),
@@ -81,7 +98,7 @@ t.test("certificateAuthenticator() believes chains to its authorities, for clien
   }
 });
 
-t.test("certificateAuthenticator() refuses what only looks like an authority", async (t) => {
+t.test("E01: certificateAuthenticator() refuses what only looks like an authority", async (t) => {
   const root = await authority("root");
   const check = certificateAuthenticator(bundleOf(t, root), systemClock);
   const refusedChain = async (what: string, leaf: Issued, ...others: Issued[]): Promise<void> => {
@@ -121,7 +138,7 @@ t.test("certificateAuthenticator() refuses what only looks like an authority", a
   await refusedChain("a long chain", await client(between, dev), between, ...many);
 });
 
-t.test("certificateAuthenticator() takes the last of two names, and every organization", async (t) => {
+t.test("E01: certificateAuthenticator() takes the last of two names, and every organization", async (t) => {
   const root = await authority("root");
   const check = certificateAuthenticator(bundleOf(t, root), systemClock);
   const organizations = Array.from({ length: 500 }, (_, index) => ({ O: [`group ${index}`] }));
@@ -133,7 +150,7 @@ t.test("certificateAuthenticator() takes the last of two names, and every organi
   t.equal(await check.authenticate({ headers: [], peer }), outcome, "found once for a connection");
 });
 
-t.test("certificateAuthenticator() follows its file, and the clock", async (t) => {
+t.test("E14: certificateAuthenticator() follows its file, and the clock", async (t) => {
   const before = await authority("before");
   const after = await authority("after");
   const bundle = bundleOf(t, before);
@@ -153,12 +170,23 @@ t.test("certificateAuthenticator() follows its file, and the clock", async (t) =
   t.equal(await good(fresh), false, "it ends while the connection lasts");
 });
 
-t.test("requestHeaderAuthenticator() believes headers behind the right certificate only", async (t) => {
+/** The headers a proxy is configured with, a proxy, and whom its headers make of a request. */
+async function proxied(t: Test) {
   const proxies = await authority("proxies");
-  const users = await authority("users");
   const names = { username: ["X-Remote-User", "X-User"], group: ["X-Remote-Group"], extraPrefix: ["X-Remote-Extra-"] };
   const bundle = bundleOf(t, proxies);
   const proxy = peerOf(await client(proxies, [{ CN: ["front"] }]));
+  const check = requestHeaderAuthenticator({ ...names, allowed: [] }, bundle, systemClock);
+  const read = async (...headers: [string, string][]) => {
+    const outcome = await check.authenticate({ headers, peer: proxy });
+    return isAccepted(outcome) ? outcome.user : undefined;
+  };
+  return { proxies, names, bundle, proxy, read };
+}
+
+t.test("E02: requestHeaderAuthenticator() believes headers behind the right certificate only", async (t) => {
+  const { proxies, names, bundle, proxy } = await proxied(t);
+  const users = await authority("users");
   const other = peerOf(await client(proxies, [{ CN: ["aside"] }]));
   const user = peerOf(await client(users, [{ CN: ["front"] }]));
   const sent: [string, string][] = [["x-remote-user", "bob"]];
@@ -181,23 +209,35 @@ t.test("requestHeaderAuthenticator() believes headers behind the right certifica
     else if (outcome === undefined) t.equal(expected, undefined, what);
     else t.match(outcome.reasons[0], expected ?? /^never$/, what);
   }
+  // All of certificate, list and headers must be right, in every way they can be put together.
+  for (const peer of [proxy, user, undefined]) {
+    for (const allowed of [["front"], ["aside"], []]) {
+      for (const headers of [sent, []]) {
+        const check = requestHeaderAuthenticator({ ...names, allowed }, bundle, systemClock);
+        const isRight = peer === proxy && allowed[0] !== "aside" && headers.length > 0;
+        t.equal(isAccepted(await check.authenticate({ headers, peer })), isRight);
+      }
+    }
+  }
+});
 
-  const read = async (...headers: [string, string][]) => {
-    const check = requestHeaderAuthenticator({ ...names, allowed: [] }, bundle, systemClock);
-    const outcome = await check.authenticate({ headers, peer: proxy });
-    return isAccepted(outcome) ? outcome.user : undefined;
-  };
+t.test("E04: requestHeaderAuthenticator() reads names as they are, and each value for itself", async (t) => {
+  const { read } = await proxied(t);
+  const sent: [string, string] = ["x-remote-user", "bob"];
   t.equal((await read(["x-user", "eve"], ["x-remote-user", "bob"]))?.name, "bob", "in the order of the flag");
   t.equal((await read(["x-remote-user", ""], ["x-user", "eve"]))?.name, "eve", "the first with a value");
-  t.equal(await read(["x_remote_user", "bob"]), undefined);
+  for (const name of ["x_remote_user", "x-remote-user ", " x-remote-user", "x-remote-users", "x-remote"]) {
+    t.equal(await read([name, "bob"]), undefined, JSON.stringify(name));
+  }
+  t.equal((await read(sent, ["x-remote-user", "eve"]))?.name, "bob", "the first of two");
   t.same(
-    (await read(...sent, ["x-remote-group", "a,b"], ["x-remote-group", "c"], ["x-remote-group", ""]))?.groups,
+    (await read(sent, ["x-remote-group", "a,b"], ["x-remote-group", "c"], ["x-remote-group", ""]))?.groups,
     ["a,b", "c"],
     "a comma parts nothing",
   );
   const extra = (
     await read(
-      ...sent,
+      sent,
       ["x-remote-extra-Scopes%2Fx".toLowerCase(), "1"],
       ["x-remote-extra-scopes%2fx", "2"],
       ["x-remote-extra-__proto__", "3"],
@@ -210,18 +250,11 @@ t.test("requestHeaderAuthenticator() believes headers behind the right certifica
       ["__proto__", ["3"]],
     ]),
   );
-  t.equal((await read(...sent, ["x-remote-uid", "7"]))?.uid, "", "not known to this release");
 });
 
-t.test("carriesIdentity() names what is never handed on", (t) => {
-  const names = { username: ["Who"], group: ["Teams"], extraPrefix: ["More-"], allowed: [] };
-  for (const name of ["authorization", "impersonate-user", "impersonate-extra-x", "x-remote-user", "x-remote-uid"]) {
-    t.ok(carriesIdentity(name, undefined), name);
+t.test("E03: requestHeaderAuthenticator() knows no uid, as the release served", async (t) => {
+  const { read } = await proxied(t);
+  for (const name of ["x-remote-uid", "x-remote-user-uid"]) {
+    t.same(await read(["x-remote-user", "bob"], [name, "7"]), { name: "bob", uid: "", groups: [], extra: new Map() });
   }
-  for (const name of ["who", "teams", "more-x"]) {
-    t.ok(carriesIdentity(name, names), name);
-    t.notOk(carriesIdentity(name, undefined), name);
-  }
-  t.notOk(carriesIdentity("accept", names));
-  t.end();
 });

@@ -57,7 +57,7 @@ async function setting(t: Test, ...flags: string[]) {
   return { state, server, token, who, now, peer };
 }
 
-t.test("names, groups and prefixes come from the claims the flags name", async (t) => {
+t.test("E08: names, groups and prefixes come from the claims the flags name", async (t) => {
   const plain = await setting(t);
   t.equal(await plain.who(await plain.token()), `${plain.state.issuer}#jane`, "the issuer parts users of providers");
   const groups = ["--oidc-groups-claim=teams", "--oidc-groups-prefix=idp:", "--oidc-username-prefix=u:"];
@@ -72,6 +72,7 @@ t.test("names, groups and prefixes come from the claims the flags name", async (
     [{ hd, sub: 7 }, /parse username claims "sub"/],
     [{}, /required claim hd not present/],
     [{ hd: "example.org" }, /required claim hd value does not match$/],
+    [{ hd, _claim_names: { teams: "x" }, _claim_sources: { x: { endpoint: "http://127.0.0.1:1/" } } }, "u:jane"],
     [{ hd: ["example.com"] }, /required claim hd value does not match$/],
   ];
   for (const [claims, expected] of cases) t.match(await who(await token(claims)), expected, JSON.stringify(claims));
@@ -85,7 +86,7 @@ t.test("names, groups and prefixes come from the claims the flags name", async (
   t.match(await mail.who(await mail.token()), /parse username claims "email"/);
 });
 
-t.test("tokens for others, of others and out of time are refused", async (t) => {
+t.test("E08: tokens for others, of others and out of time are refused", async (t) => {
   const { who, token, state, now, server } = await setting(t);
   const cases: [string, object, RegExp][] = [
     ["another audience", { aud: "other" }, /another audience/],
@@ -114,7 +115,7 @@ t.test("tokens for others, of others and out of time are refused", async (t) => 
   t.match(await who(good), /token is expired/, "also while it is remembered");
 });
 
-t.test("keys rotate, outlive an outage, and are not fetched for strangers", async (t) => {
+t.test("E08: keys rotate, outlive an outage, and are not fetched for strangers", async (t) => {
   const { who, token, state, server } = await setting(t);
   const first = await token();
   t.match(await who(first), /#jane$/);
@@ -138,7 +139,7 @@ t.test("keys rotate, outlive an outage, and are not fetched for strangers", asyn
   t.match(await who(await token({}, state.keys[1])), /#jane$/);
 });
 
-t.test("a provider that lies or is away lets nobody in, and is asked again", async (t) => {
+t.test("E08: a provider that lies or is away lets nobody in, and is asked again", async (t) => {
   const { who, token, state, server } = await setting(t);
   const wrong: [string, () => void, RegExp][] = [
     ["away", () => (state.down = true), /^oidc: discovery: /],
@@ -155,7 +156,7 @@ t.test("a provider that lies or is away lets nobody in, and is asked again", asy
   }
 });
 
-t.test("only keys that fit the algorithms are taken", async (t) => {
+t.test("E08: only keys that fit the algorithms are taken", async (t) => {
   const { who, token, state, server } = await setting(t, "--oidc-signing-algs=ES256,PS256");
   const ec = makeKey("ec", "ec");
   const named = makeKey("named", "rsa", { alg: "RS256" });

@@ -18,7 +18,7 @@ function setting(answer: (token: string, audiences: readonly string[] | undefine
 
 const user = (name: string) => ({ name, uid: "", groups: [], extra: new Map() });
 
-t.test("right answers are kept for their time, at once", (t) => {
+t.test("E11: right answers are kept for their time, at once", (t) => {
   const { state, ask } = setting((token) => ({ user: user(token) }));
   for (const now of [0, 9_999]) {
     state.now = now;
@@ -31,7 +31,7 @@ t.test("right answers are kept for their time, at once", (t) => {
   t.end();
 });
 
-t.test("wrong answers are not kept", async (t) => {
+t.test("E11: wrong answers are not kept", async (t) => {
   const { state, ask } = setting((token) => (token === "late" ? Promise.resolve(refused("no")) : refused("no")));
   void ask("a");
   void ask("a");
@@ -40,7 +40,7 @@ t.test("wrong answers are not kept", async (t) => {
   t.equal(state.asked, 4);
 });
 
-t.test("audiences are part of the question, whatever they are called", (t) => {
+t.test("E11: audiences are part of the question, whatever they are called", (t) => {
   const { state, ask } = setting((token, audiences) => ({ user: user(`${token} ${audiences?.join("|")}`), audiences }));
   const questions: [string, string[]?][] = [["a"], ["a", []], ["a", ["b"]], ["a", ["b", "c"]], ["a", ["b,c"]], ["ab"]];
   questions.push(["a", ['b","c']], ["a\0", ["b"]]);
@@ -52,7 +52,7 @@ t.test("audiences are part of the question, whatever they are called", (t) => {
   t.end();
 });
 
-t.test("an answer that does not hold any more is asked for again", (t) => {
+t.test("E11: an answer that does not hold any more is asked for again", (t) => {
   let holds = true;
   const { state, ask } = setting((token) => ({ user: user(token), holds: () => holds }));
   void ask("a");
@@ -64,7 +64,7 @@ t.test("an answer that does not hold any more is asked for again", (t) => {
   t.end();
 });
 
-t.test("equal questions under way are asked once", async (t) => {
+t.test("E11: equal questions under way are asked once", async (t) => {
   let answer: (outcome: Outcome) => void = () => undefined;
   const { state, ask } = setting(() => new Promise<Outcome>((resolve) => (answer = resolve)));
   const both = [ask("a"), ask("a")];
@@ -74,7 +74,17 @@ t.test("equal questions under way are asked once", async (t) => {
   t.notOk(ask("a") instanceof Promise, "and kept");
 });
 
-t.test("it is bounded", (t) => {
+t.test("E11: a question that ends in a fault leaves nothing behind", async (t) => {
+  let fails = true;
+  const { state, ask } = setting((token) => (fails ? Promise.reject(new Error("lost")) : { user: user(token) }));
+  await t.rejects(Promise.all([ask("a"), ask("a")]), /lost/);
+  t.equal(state.asked, 1);
+  fails = false;
+  t.same(ask("a"), { user: user("a") }, "the next one is asked anew");
+  t.equal(state.asked, 2);
+});
+
+t.test("E11: it is bounded", (t) => {
   const { state, ask } = setting((token) => ({ user: user(token) }));
   for (let index = 0; index <= limits.tokenCacheMax; index++) void ask(`t${index}`);
   const before = state.asked;

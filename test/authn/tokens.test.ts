@@ -47,7 +47,7 @@ t.test("parseTokens() names the line that is wrong, not what it holds", (t) => {
   t.end();
 });
 
-t.test("staticTokens() knows the tokens of its list", (t) => {
+t.test("E10: staticTokens() knows the tokens of its list", (t) => {
   const tokens = parseTokens('abc,alice,1,"dev,ops"\ndef,bob,2,system:authenticated');
   if (typeof tokens === "string") throw new Error(tokens);
   const known = staticTokens(tokens);

@@ -56,7 +56,7 @@ function binding(name: string, kind: string, to: string): object {
 const merge = { "content-type": "application/merge-patch+json" };
 const apply = { "content-type": "application/apply-patch+yaml" };
 
-t.test("nobody grants what they do not hold, by any way of writing", async (t) => {
+t.test("A09: nobody grants what they do not hold, by any way of writing", async (t) => {
   const server = await open(t);
   const secret = rule("get", "secrets");
   await server.call("POST", `${inDefault}/roles`, role("secrets", secret));
@@ -104,7 +104,7 @@ t.test("nobody grants what they do not hold, by any way of writing", async (t) =
   t.strictSame([absent.code, absent.json.message], [404, `roles.${apiGroup} "absent" not found`]);
 });
 
-t.test("the verbs escalate and bind allow more, for the role they name", async (t) => {
+t.test("A09: the verbs escalate and bind allow more, for the role they name", async (t) => {
   const server = await open(t);
   const secret = rule("get", "secrets");
   await server.call("POST", `${inDefault}/roles`, role("secrets", secret));
@@ -121,7 +121,7 @@ t.test("the verbs escalate and bind allow more, for the role they name", async (
   t.equal(await code("POST", "rolebindings", binding("b2", "Role", "others")), 403);
 });
 
-t.test("aggregation can gather anything: only who may do everything may set it up", async (t) => {
+t.test("A09: aggregation can gather anything: only who may do everything may set it up", async (t) => {
   const server = await open(t);
   const gathers = { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] } };
   await server.call("POST", `${api}/clusterroles`, { metadata: { name: "all" }, ...gathers });

@@ -40,7 +40,7 @@ const account = "impersonate-user: system:serviceaccount:ns:sa";
 const everybody = "system:authenticated";
 const own = "authentication.k8s.io";
 
-t.test("impersonate() asks for each thing separately and makes the user of the headers", async (t) => {
+t.test("A10: impersonate() asks for each thing separately and makes the user of the headers", async (t) => {
   const cases: readonly (readonly [string, string, string[]])[] = [
     ["", "nobody else", []],
     ["accept: x; authorization: y", "nobody else", []],
@@ -123,23 +123,26 @@ t.test("impersonate() asks for each thing separately and makes the user of the h
   for (const [fields, wanted, questions] of cases) t.strictSame(await told(fields), [wanted, questions], fields);
 });
 
-t.test("impersonate() refuses groups, extra values and uids without a user, and whatever is not allowed", async (t) => {
-  const parts = ["impersonate-group: g", "impersonate-extra-a: b", "impersonate-uid: u"];
-  const resources = ["groups", "userextras", "uids"];
-  for (let mask = 1; mask < 8; mask++) {
-    const some = parts.filter((_, index) => ((mask >> index) & 1) === 1).join("; ");
-    t.strictSame(await told(some), ["400", []], some);
-    t.strictSame(await told(`impersonate-user: ; ${some}`), ["400", []], `an empty user; ${some}`);
-    for (const who of [user, account]) {
-      for (const [index, resource] of resources.entries()) {
-        const [outcome] = await told(`${some}; ${who}`, (asked) => asked.resource === resource);
-        const isRefused = ((mask >> index) & 1) === 1;
-        t.equal(outcome === "403", isRefused, `${some}; ${who} without ${resource}`);
+t.test(
+  "A10: impersonate() refuses groups, extra values and uids without a user, and whatever is not allowed",
+  async (t) => {
+    const parts = ["impersonate-group: g", "impersonate-extra-a: b", "impersonate-uid: u"];
+    const resources = ["groups", "userextras", "uids"];
+    for (let mask = 1; mask < 8; mask++) {
+      const some = parts.filter((_, index) => ((mask >> index) & 1) === 1).join("; ");
+      t.strictSame(await told(some), ["400", []], some);
+      t.strictSame(await told(`impersonate-user: ; ${some}`), ["400", []], `an empty user; ${some}`);
+      for (const who of [user, account]) {
+        for (const [index, resource] of resources.entries()) {
+          const [outcome] = await told(`${some}; ${who}`, (asked) => asked.resource === resource);
+          const isRefused = ((mask >> index) & 1) === 1;
+          t.equal(outcome === "403", isRefused, `${some}; ${who} without ${resource}`);
+        }
+        const [outcome] = await told(`${some}; ${who}`, (asked) => /^(users|serviceaccounts)$/.test(asked.resource));
+        t.equal(outcome, "403", `${some}; ${who} without the user`);
       }
-      const [outcome] = await told(`${some}; ${who}`, (asked) => /^(users|serviceaccounts)$/.test(asked.resource));
-      t.equal(outcome, "403", `${some}; ${who} without the user`);
     }
-  }
-  const second = "impersonate-user: tgt; impersonate-group: a; impersonate-group: b";
-  t.equal((await told(second, (asked) => asked.name === "b"))[0], "403", "the second group");
-});
+    const second = "impersonate-user: tgt; impersonate-group: a; impersonate-group: b";
+    t.equal((await told(second, (asked) => asked.name === "b"))[0], "403", "the second group");
+  },
+);

@@ -82,7 +82,7 @@ t.test("authorize() follows bindings of both kinds, to users, groups and account
   );
 });
 
-t.test("authorize() sees every change that was acknowledged", async (t) => {
+t.test("E15: authorize() sees every change that was acknowledged", async (t) => {
   const { server, ask } = await open(t);
   const ann = { kind: "User", name: "ann", apiGroup };
   const bob = { kind: "User", name: "bob", apiGroup };
@@ -110,7 +110,7 @@ t.test("authorize() sees every change that was acknowledged", async (t) => {
   is("bob", "none");
 });
 
-t.test("roles and subjects named like parts of objects are like any other", async (t) => {
+t.test("A09: roles and subjects named like parts of objects are like any other", async (t) => {
   const { server, ask } = await open(t);
   for (const name of ["__proto__", "constructor", "hasOwnProperty", "toString"]) {
     t.equal(ask(name, `get ${name} default x`).verdict, "none");

@@ -175,3 +175,53 @@ running("NamespaceController removes what arrives after its namespace is gone", 
   t.equal((await list()).length, 1);
   t.ok(await until(async () => (await list()).length === 0));
 });
+
+running("A12: network policies outlive the pods they hold in", async (t, server) => {
+  const base = "/api/v1/namespaces/n";
+  const policies = "/apis/networking.k8s.io/v1/namespaces/n/networkpolicies";
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  const spec = { containers: [{ name: "c", image: "i" }] };
+  await server.call("POST", `${base}/pods`, { metadata: { name: "p", finalizers: ["x.example/y"] }, spec });
+  t.equal((await server.call("POST", policies, { metadata: { name: "q" }, spec: { podSelector: {} } })).code, 201);
+  await server.call("DELETE", base);
+  t.ok(await until(async () => (await server.call("GET", base)).json.status.conditions?.length === 5));
+  t.equal(
+    (await server.call("GET", `${policies}/q`)).json.metadata.deletionTimestamp,
+    undefined,
+    "it is not even marked",
+  );
+  const late = await server.call("POST", `${base}/pods`, { metadata: { name: "late" }, spec });
+  t.equal(late.code, 403);
+  t.match(late.json.details.causes, [{ reason: "NamespaceTerminating", field: "metadata.namespace" }]);
+  await server.call("PATCH", `${base}/pods/p`, { metadata: { finalizers: null } }, merge);
+  t.ok(await gone(server, base));
+  const deleted = server.store.changes.filter(({ type }) => type === 3).map(({ prefix }) => prefix);
+  t.ok(deleted.indexOf("/registry/pods") < deleted.indexOf("/registry/networkpolicies"), "pods went first");
+});
+
+running("A12: creates that race the end of their namespace leave no orphan", async (t, server) => {
+  const rounds = 400;
+  const racing = 25;
+  let made = 0;
+  for (let round = 0; round < rounds; round++) {
+    const base = `/api/v1/namespaces/n${round}`;
+    await server.call("POST", "/api/v1/namespaces", { metadata: { name: `n${round}` } });
+    const create = async (index: number): Promise<void> => {
+      // Some before, some during and some after the delete.
+      for (let turn = 0; turn < (index * 7) % 20; turn++) await Promise.resolve();
+      const { code } = await server.call("POST", `${base}/configmaps`, { metadata: { name: `m${index}` } });
+      if (code === 201) made += 1;
+      else if (code !== 403 && code !== 404) t.fail(`answered ${code}`);
+    };
+    const end = server.call("DELETE", base);
+    const racers = Array.from({ length: racing }, (_, index) => create(index));
+    await Promise.all([...racers, end]);
+  }
+  const left = async (path: string): Promise<number> => {
+    const { items } = (await server.call("GET", path)).json as { items: { metadata: Record<string, string> }[] };
+    return items.filter(({ metadata }) => /^n\d+$/.test(metadata["namespace"] ?? metadata["name"] ?? "")).length;
+  };
+  t.ok(await until(async () => (await left("/api/v1/namespaces")) === 0, 60_000), "the namespaces are gone");
+  t.ok(await until(async () => (await left("/api/v1/configmaps")) === 0, 10_000), "and all that was in them");
+  t.ok(made > rounds && made < rounds * racing, `${made} of ${rounds * racing} creates won`);
+});

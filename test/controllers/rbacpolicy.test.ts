@@ -87,7 +87,7 @@ t.test("a start binds to our role again what was bound to another", async (t) =>
   t.strictSame([after.roleRef, after.subjects], [before.roleRef, before.subjects]);
 });
 
-t.test("with the policy, strangers see the version and members the API's shape", async (t) => {
+t.test("A11: with the policy, strangers see the version and members the API's shape", async (t) => {
   const server = await open(t);
   server.authorizer = inOrder([masters, new Rbac(server.scheme.identity, server.objects)]);
   const open200 = ["/version", "/version/", "/healthz", "/livez", "/readyz"];

@@ -22,7 +22,7 @@ async function seed(target: Target): Promise<void> {
 
 const leak = /leaked|bGVha2Vk/;
 
-t.test("selectors and names never climb out of their collection", async (t) => {
+t.test("A02: selectors and names never climb out of their collection", async (t) => {
   const target = await openTarget();
   t.teardown(() => target.stop());
   await seed(target);
@@ -122,7 +122,7 @@ function forgeries(real: string): string[] {
   ];
 }
 
-t.test("forged continue tokens are refused or stay in their collection", async (t) => {
+t.test("A03: forged continue tokens are refused or stay in their collection", async (t) => {
   const target = await openTarget();
   t.teardown(() => target.stop());
   await seed(target);
@@ -195,7 +195,7 @@ function encodings(path: string): string[] {
   ];
 }
 
-t.test("no spelling of a path is a fault, or another object", async (t) => {
+t.test("A06: no spelling of a path is a fault, or another object", async (t) => {
   const target = await openTarget();
   t.teardown(() => target.stop());
   await seed(target);
@@ -245,7 +245,7 @@ t.test("no spelling of a path is a fault, or another object", async (t) => {
   t.strictSame(await target.verdict(), []);
 });
 
-t.test("what is done is what method and query say", async (t) => {
+t.test("A07: what is done is what method and query say", async (t) => {
   const target = await openTarget();
   t.teardown(() => target.stop());
   await seed(target);

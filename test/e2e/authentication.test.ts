@@ -55,7 +55,7 @@ function agentOf(t: Test, server: TestServer, certificate?: Issued, more: object
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-t.test("certificates, proxies and tokens on one port", async (t) => {
+t.test("E02: certificates, proxies and tokens on one port", async (t) => {
   const directory = scratch(t);
   const users = await authority("users");
   const proxies = await authority("proxies");
@@ -98,6 +98,10 @@ t.test("certificates, proxies and tokens on one port", async (t) => {
     ["the proxy", front, dave, "dave"],
     ["the proxy for an administrator", front, { ...dave, "x-remote-group": ["x", "system:masters"] }, "200"],
     ["groups in one header are one", front, { ...dave, "x-remote-group": "x,system:masters" }, "dave"],
+    ["a name with underscores", front, { x_remote_user: "dave" }, "401"],
+    ["names in capitals", front, { "X-REMOTE-USER": "dave" }, "dave"],
+    ["blanks around a value", front, { "x-remote-user": "  dave  " }, "dave"],
+    ["an empty name", front, { "x-remote-user": "" }, "401"],
     ["the proxy for nobody", front, {}, "401"],
     ["the proxy with its own token", front, bearer("bob-token"), "bob"],
     ["a proxy that is not listed", aside, dave, "401"],
@@ -124,7 +128,7 @@ t.test("certificates, proxies and tokens on one port", async (t) => {
   t.ok(await eventually(current, 60_000), "and others are told");
 });
 
-t.test("uws: serving certificates are replaced while the server runs", async (t) => {
+t.test("E14: uws: serving certificates are replaced while the server runs", async (t) => {
   const directory = scratch(t);
   const [first, second, third] = await Promise.all(["first", "second", "third"].map((name) => authority(name)));
   if (first === undefined || second === undefined || third === undefined) throw new Error("No certificates");
@@ -166,7 +170,7 @@ t.test("uws: serving certificates are replaced while the server runs", async (t)
   t.equal(await server.stop(), 0, "and it ends in order");
 });
 
-t.test("serving certificates are replaced while the server runs, and chosen by name", async (t) => {
+t.test("E14: serving certificates are replaced while the server runs, and chosen by name", async (t) => {
   const directory = scratch(t);
   const first = await authority("first");
   const second = await authority("second");
@@ -200,7 +204,7 @@ t.test("serving certificates are replaced while the server runs, and chosen by n
   t.ok(await eventually(async () => (await issuerOf("localhost")) === "second", 60_000), "replaced");
 });
 
-t.test("no token is ever written down, however much is logged", async (t) => {
+t.test("F01, E09, E12: no token is ever written down, however much is logged", async (t) => {
   const directory = scratch(t);
   const flags = ["-v=10", "--enable-bootstrap-token-auth"];
   const server = await startServer([...flags, `--token-auth-file=${keep(directory, "tokens.csv", tokens)}`]);
@@ -212,12 +216,15 @@ t.test("no token is ever written down, however much is logged", async (t) => {
   const shown = [robot, "alice-token", "canary-token", "abcdef.canarycanary0000", "canary-query", server.token];
   for (const token of shown) await whoIs(server, agent, bearer(token));
   await whoIs(server, agent, { authorization: "Basic canary-basic" });
+  const protocol = `base64url.bearer.authorization.orch.io.${Buffer.from("canary-socket").toString("base64url")}`;
+  const upgrade = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-protocol": `${protocol}, v4.channel` };
+  t.equal(await whoIs(server, agent, upgrade), "401", "a token in a subprotocol (E12)");
   await whoIs(server, agent, bearer("alice-token"), "/api/v1/nodes?access_token=canary-query");
   await server.call("POST", "/apis/authentication.orch.io/v1/tokenreviews", { spec: { token: "canary-review" } });
   const metrics = await server.call("GET", "/metrics");
   t.match(metrics.text, /^serviceaccount_valid_tokens_total [1-9]/m);
   t.ok(await eventually(() => server.errors().includes("tokenreviews")), "requests are logged");
-  for (const token of [...shown, "canary-basic", "canary-review"]) {
+  for (const token of [...shown, "canary-basic", "canary-review", "canary-socket", protocol]) {
     const secret = token.includes(".") ? (token.split(".").at(-1) ?? token) : token;
     t.notOk(server.errors().includes(secret), "not in the log");
     t.notOk(metrics.text.includes(secret), "not in metrics");

@@ -42,7 +42,7 @@ function descriptors(target: Target): number {
 }
 
 for (const front of ["uws", "node"]) {
-  t.test(`${connections} idle and slow connections cost nobody else anything on ${front}`, async (t) => {
+  t.test(`E16: ${connections} idle and slow connections cost nobody else anything on ${front}`, async (t) => {
     const target = await openTarget(["--identity=kubernetes", `--front=${front}`]);
     t.teardown(() => target.stop());
     const before = await target.warmMib();

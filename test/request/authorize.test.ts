@@ -80,7 +80,7 @@ t.test("a missing role stands in the refusal", async (t) => {
   );
 });
 
-t.test("requests act as whom they may, with the rights of that user", async (t) => {
+t.test("A10: requests act as whom they may, with the rights of that user", async (t) => {
   const server = await open(t);
   const asBob = { "impersonate-user": "bob" };
   t.equal((await server.call("GET", maps, undefined, asBob)).code, 403);
@@ -97,7 +97,7 @@ t.test("requests act as whom they may, with the rights of that user", async (t) 
   );
 });
 
-t.test("a connection opened by GET needs the right to create it when the gate says so", async (t) => {
+t.test("A08: a connection opened by GET needs the right to create it when the gate says so", async (t) => {
   for (const gates of [new Set<string>(), new Set(["AuthorizePodWebsocketUpgradeCreatePermission"])]) {
     const server = await openInProcess("kubernetes", { gates });
     t.teardown(() => server.close());

@@ -361,7 +361,7 @@ async function withFront(
 const plain = fronts.filter(({ secure }) => !secure);
 
 for (const front of plain) {
-  t.test(`${front.name}: what is authorized is what storage is asked for, for every verb and user`, async (t) => {
+  t.test(`A07: ${front.name}: what is authorized is what storage is asked for, for every verb and user`, async (t) => {
     const { watched, ask } = await withFront(t, front);
     const { scheme } = watched.server;
     const preferred = scheme.resources.filter(
@@ -394,7 +394,7 @@ for (const front of plain) {
     t.strictSame(watched.inner.faults, []);
   });
 
-  t.test(`${front.name}: oddly written paths are authorized as they run`, async (t) => {
+  t.test(`A06: ${front.name}: oddly written paths are authorized as they run`, async (t) => {
     const { watched, ask } = await withFront(t, front);
     const wrong: string[] = [];
     let ran = 0;
