@@ -6,9 +6,11 @@
 import { canonicalText, isPlainCanonical } from "../api/quantity.ts";
 import { type Message, RawJson } from "../api/schema.ts";
 import { canonicalTime, TimeError } from "../api/time.ts";
+import { limits } from "../config/limits.ts";
 import { canonicalBase64 } from "./base64.ts";
 import { Fault } from "./fault.ts";
 import { planOf, type Slot, shapes } from "./plan.ts";
+import { recallRaw, rememberRaw } from "./remembered.ts";
 import { parseText } from "./scan.ts";
 import { writeValue } from "./write.ts";
 import { zeroOf, zeroOfSlot } from "./zero.ts";
@@ -23,6 +25,8 @@ interface Step {
   /** `name":` */
   readonly key: string;
   readonly isManagers: boolean;
+  /** What a manager owns is the same text in many objects: those that came last. Absent for any other field. */
+  readonly latest: RawJson[] | undefined;
   steps: Steps | undefined;
   next: Step | undefined;
 }
@@ -45,7 +49,8 @@ function stepsOf(message: Message): Steps {
     const plan = planOf(message);
     const all = plan.slots.map((slot, order): Step => {
       const isManagers = slot.json === "managedFields" && slot.message?.shortName === "ManagedFieldsEntry";
-      return { slot, order, key: slot.jsonKey.slice(1), isManagers, steps: undefined, next: undefined };
+      const latest = slot.json === "fieldsV1" && message.shortName === "ManagedFieldsEntry" ? [] : undefined;
+      return { slot, order, key: slot.jsonKey.slice(1), isManagers, latest, steps: undefined, next: undefined };
     });
     steps = {
       byName: new Map(all.map((step) => [step.slot.json, step])),
@@ -246,7 +251,7 @@ function readOne(cursor: Cursor, step: Step): unknown {
     case shapes.bytes:
       return readBytes(cursor);
     case shapes.raw:
-      return readRaw(cursor);
+      return step.latest === undefined ? readRaw(cursor) : readFields(cursor, step.latest);
     default:
       return fail(cursor);
   }
@@ -358,6 +363,26 @@ function readRaw(cursor: Cursor): RawJson | undefined {
   if (!foreign.test(text)) return new RawJson(text);
   const value = parseText(text);
   return value instanceof Fault ? fail(cursor) : new RawJson(writeValue(value));
+}
+
+/** How many field sets are compared with the text before it is read through. */
+const latestMax = 4;
+
+/** What a manager owns. A text that came before is one value in all objects, and need not be read through again. */
+function readFields(cursor: Cursor, latest: RawJson[]): RawJson | undefined {
+  const { text, at } = cursor;
+  for (const raw of latest) {
+    // An object ends where its braces are even: what begins with a whole object is that object.
+    if (!text.startsWith(raw.text, at)) continue;
+    cursor.at = at + raw.text.length;
+    return raw;
+  }
+  const read = readRaw(cursor);
+  if (read === undefined || read.text.length > limits.rawCharsMax || text.charCodeAt(at) !== openMap) return read;
+  const raw = recallRaw(read.text) ?? rememberRaw(read.text);
+  if (latest.length === latestMax) latest.pop();
+  latest.unshift(raw);
+  return raw;
 }
 
 /** Brackets looked at before managed fields are read through: no field set has any but in names. */

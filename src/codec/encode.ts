@@ -16,8 +16,15 @@ export function encode(message: Message, object: object): string {
   return writeMessage(planOf(message), object as Source, false);
 }
 
-/** The object's JSON as it is stored: resourceVersion empty, and where its digits go (an offset in bytes). */
-export function encodeForStore(message: Message, object: object): { body: Uint8Array<ArrayBuffer>; versionAt: number } {
+/**
+ * The object's JSON as it is stored: resourceVersion empty, and where its digits go (an offset in bytes). `lead`: so many
+ * bytes of the body's buffer are free in front of it.
+ */
+export function encodeForStore(
+  message: Message,
+  object: object,
+  lead = 0,
+): { body: Buffer<ArrayBuffer>; versionAt: number } {
   const source = object as Source;
   const text = writeMessage(planOf(message), source, true);
   const metadataAt = text.indexOf(metadataKey);
@@ -26,11 +33,12 @@ export function encodeForStore(message: Message, object: object): { body: Uint8A
   const gapAt = text.indexOf(versionGap, metadataAt);
   assert(gapAt >= 0, "The gap for the version was written");
   const charsBefore = gapAt + versionGap.length - 1;
-  const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  const bytes = Buffer.allocUnsafeSlow(lead + Buffer.byteLength(text));
+  const length = bytes.length - lead;
   // Nearly all objects are ASCII: characters are bytes then.
-  body.write(text, body.length === text.length ? "latin1" : "utf8");
-  const versionAt = body.length === text.length ? charsBefore : Buffer.byteLength(text.slice(0, charsBefore));
-  return { body, versionAt };
+  bytes.write(text, lead, length === text.length ? "latin1" : "utf8");
+  const versionAt = length === text.length ? charsBefore : Buffer.byteLength(text.slice(0, charsBefore));
+  return { body: lead === 0 ? bytes : bytes.subarray(lead), versionAt };
 }
 
 const metadataKey = '"metadata":';

@@ -6,10 +6,10 @@ import type { Value, ValueMap } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
 import { writeValue } from "./write.ts";
 
-/** A text and what it stands for; nobody changes the value. */
+/** A text and what it stands for, once somebody has read that; nobody changes the value. */
 interface Remembered {
   readonly raw: RawJson;
-  readonly value: ValueMap;
+  value: ValueMap | undefined;
 }
 
 /** By text, asked for longest ago first. */
@@ -21,20 +21,47 @@ const raws = new WeakMap<ValueMap, RawJson>();
 
 /** What a text stands for if it was read before. */
 export function recall(text: string): ValueMap | undefined {
+  return refreshed(text)?.value;
+}
+
+/** The raw JSON of a text that came before. */
+export function recallRaw(text: string): RawJson | undefined {
+  return refreshed(text)?.raw;
+}
+
+function refreshed(text: string): Remembered | undefined {
   const known = memory.get(text);
   if (known === undefined) return undefined;
   memory.delete(text);
   memory.set(text, known);
-  return known.value;
+  return known;
 }
 
 /** Keeps what a text stands for; only compact text is kept, for it is also how the value is written. */
 export function remember(text: string, value: ValueMap): void {
+  const known = memory.get(text);
+  if (known !== undefined) {
+    known.value = value;
+    raws.set(value, known.raw);
+    return;
+  }
   const raw = new RawJson(writeValue(value));
   raws.set(value, raw);
-  if (raw.text !== text) return;
   // The text that was handed in may be a part of a whole document, and would keep it.
-  memory.set(raw.text, { raw, value });
+  if (raw.text === text) keep({ raw, value });
+}
+
+/** Keeps a text that nobody has read yet: compact JSON as writeValue() has it. */
+export function rememberRaw(text: string): RawJson {
+  // A copy: see remember().
+  const raw = new RawJson(Buffer.from(text).toString());
+  keep({ raw, value: undefined });
+  return raw;
+}
+
+function keep(remembered: Remembered): void {
+  const { text } = remembered.raw;
+  memory.set(text, remembered);
   chars += text.length;
   for (const oldest of memory.keys()) {
     if (chars <= limits.rawRememberedCharsMax) return;

@@ -8,7 +8,11 @@ import { decode, Fault, parseText, textOf } from "./json.ts";
 
 /** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
 export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
-  const text = textOf(bytes);
+  return decodeStoredText(stored, textOf(bytes));
+}
+
+/** The same for the text of the bytes. */
+export function decodeStoredText(stored: Resource, text: string): ApiObject {
   return readCanonical<ApiObject>(stored.message, text) ?? decodeText(stored, text);
 }
 

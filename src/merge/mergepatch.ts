@@ -33,8 +33,8 @@ export function applyMergePatch(document: Value, patch: Value): Patched | PatchF
   return { value: root, edited };
 }
 
-/** A copy of `value` in which no object holds a null; nulls that are list items stay. */
-function withoutNulls(value: Value, edited: Set<Container>): Value {
+/** A copy of `value` in which no object holds a null; nulls that are list items stay. Containers of the copy are noted. */
+export function withoutNulls(value: Value, edited: Set<Container> = new Set()): Value {
   if (!isContainer(value)) return value;
   const root = copyOf(value);
   const rest: Container[] = [root];

@@ -19,6 +19,7 @@ import { applyStrategicPatch } from "../merge/strategic.ts";
 import { type Body, decodeTyped, typeOf } from "./body.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
 import { keyOf, type MergeRequest, type Merging, type Present, storedAs } from "./persist.ts";
+import { patchTyped } from "./typedpatch.ts";
 
 /** The formats that patch a document. */
 export type PatchType = "json" | "merge" | "strategic";
@@ -99,9 +100,18 @@ export function mergePatch(
 ): ApiObject | Status {
   const { resource, name } = request;
   if (current === undefined || old === undefined) return notFound(resource, name);
+  const typed = patchObject(request, patch, old);
+  if (typed !== undefined) return checkName(request, typed) ?? typed;
   const { stored } = storedAs(resource);
   const document = stored === resource ? current.document : toValue(resource.message, old);
   return patchDocument(writers, request, resource, document, patch);
+}
+
+/** The object with a simple patch applied; undefined: its document is to be patched. */
+function patchObject({ resource, fields }: MergeRequest, patch: PatchBody, old: ApiObject): ApiObject | undefined {
+  // At another version the document has the words of conversion; unknown fields are found in documents.
+  if (patch.type === "json" || fields !== undefined || storedAs(resource).stored !== resource) return undefined;
+  return patchTyped(resource.message, old, patch.patch, patch.type);
 }
 
 /** A document with a patch applied, as an object of the kind `resource`; the names in it must be those of the request. */

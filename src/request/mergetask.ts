@@ -3,11 +3,11 @@ import { identities } from "../api/identity.ts";
 import { createScheme, type Scheme } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import { encode } from "../codec/json.ts";
+import { encode, textOf } from "../codec/json.ts";
 import { noTrace } from "../observe/trace.ts";
 import type { MergeResult, MergeSetup, MergeTask } from "../pool/tasks.ts";
 import { type FieldReport, fieldReportOf } from "./fieldvalidation.ts";
-import { type MergeRequest, type Merging, presentOf, requestedObject } from "./persist.ts";
+import { type MergeRequest, type Merging, Present, requestedObject } from "./persist.ts";
 import { mergeHere, readSent } from "./sent.ts";
 
 const encoder = new TextEncoder();
@@ -27,7 +27,7 @@ function runMerge(scheme: Scheme, task: MergeTask): MergeResult {
   const merging: Merging = { scheme, clock: { now: () => nowMs, monotonic: () => performance.now() } };
   const read = readSent(merging, request, { kind, format, force, bytes: body });
   if (isStatus(read)) return refusal(read, fields);
-  const current = task.current === undefined ? undefined : presentOf(Buffer.from(task.current.buffer));
+  const current = task.current === undefined ? undefined : new Present(textOf(task.current));
   const old = current === undefined ? undefined : requestedObject(merging, resource, current);
   const warnings: string[] = [];
   const object = mergeHere(merging, request, read, current, old, warnings);

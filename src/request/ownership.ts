@@ -65,7 +65,7 @@ export function trackManagers(
     return;
   }
   const sent = object.metadata.managedFields;
-  delete object.metadata.managedFields;
+  object.metadata.managedFields = undefined;
   const writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request), disowns };
   const kind = kindOf(writers.scheme, resource, subresource);
   const entries =

@@ -12,11 +12,12 @@ import type { Authentication } from "../authn/table.ts";
 import type { GrantCheck } from "../authz/escalation.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
+import { copyOf } from "../base/copy.ts";
 import { nextTurn } from "../base/turn.ts";
 import { encodeSelection } from "../cache/selection.ts";
-import type { LogView, Views } from "../cache/view.ts";
-import { encode, encodeForStore, Fault, parseJson } from "../codec/json.ts";
-import { decodeDocument, decodeStored } from "../codec/stored.ts";
+import type { Location, LogView, Views } from "../cache/view.ts";
+import { encode, encodeForStore, Fault, parseText, textOf } from "../codec/json.ts";
+import { decodeStored, decodeStoredText } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { convert } from "../kinds/convert.ts";
 import type { ServiceRanges } from "../kinds/ranges.ts";
@@ -111,15 +112,52 @@ export interface StoredState {
   readonly selection: Uint8Array;
 }
 
-/** The bytes of an object and what they say. */
-export interface Present {
-  readonly body: Buffer;
-  /** The bytes parsed, at the version they are stored in; nobody changes it. Parsed when somebody asks. */
-  readonly document: Value;
+/** What is stored of an object. */
+export class Present {
+  /** Its JSON at the version it is stored in, the revision's digits included. */
+  readonly text: string;
+  #body: Buffer | undefined;
+  #document: Value | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The text's bytes, made when somebody asks. */
+  get body(): Buffer {
+    return (this.#body ??= Buffer.from(this.text));
+  }
+
+  /** What the text says; nobody changes it. Parsed when somebody asks. */
+  get document(): Value {
+    return (this.#document ??= parseStored(this.text));
+  }
+}
+
+function parseStored(text: string): Value {
+  const document = parseText(text);
+  assert(!(document instanceof Fault), "A stored object is not JSON");
+  return document;
 }
 
 /** An object as it is stored now. */
-export interface Current extends StoredState, Present {}
+export class Current extends Present implements StoredState {
+  readonly revision: number;
+  /** Length of body. */
+  readonly bytes: number;
+  readonly versionAt: number;
+  readonly selection: Uint8Array;
+
+  /** Nothing of the record stays in use: it may be recycled while a write waits for something. */
+  constructor(view: LogView, at: Location) {
+    const object = view.object(at);
+    super(textOf(object));
+    this.revision = view.revisionOf(at);
+    this.bytes = object.length;
+    this.versionAt = view.versionAt(at);
+    this.selection = copyOf(view.selection(at));
+  }
+}
 
 /** What commitObject answers: the object's bytes at the requested version, and where its revision's digits start. */
 export interface Committed {
@@ -144,23 +182,6 @@ export function storedAs(resource: Resource): { stored: Resource; prefix: string
   return { stored, prefix: stored.prefix };
 }
 
-/** Stored bytes, to be parsed when somebody asks. */
-export function presentOf(body: Buffer): Present {
-  let document: Value | undefined;
-  return {
-    body,
-    get document() {
-      return (document ??= parseStored(body));
-    },
-  };
-}
-
-function parseStored(body: Buffer): Value {
-  const document = parseJson(body);
-  assert(!(document instanceof Fault), "A stored object is not JSON");
-  return document;
-}
-
 /** The newest state of an object; undefined when there is none. */
 export function readCurrent(
   writers: StoreAccess,
@@ -171,27 +192,18 @@ export function readCurrent(
   const { view } = storeOf(writers, resource);
   view.drain();
   const at = view.get(namespace, name);
-  if (at === 0) return undefined;
-  // Copies: the record may be recycled while the write waits for something.
-  const body = Buffer.from(view.object(at));
-  return Object.assign(presentOf(body), {
-    revision: view.revisionOf(at),
-    versionAt: view.versionAt(at),
-    selection: Uint8Array.from(view.selection(at)),
-  });
+  return at === 0 ? undefined : new Current(view, at);
 }
 
 /** The current state decoded at the version it is stored in. */
 export function storedObject(_writers: StoreAccess, resource: Resource, current: Current): ApiObject {
-  return decodeDocument(storedAs(resource).stored, current.document);
+  return decodeStoredText(storedAs(resource).stored, current.text);
 }
 
 /** The current state decoded at the version of the request. */
 export function requestedObject(writers: Pick<StoreAccess, "scheme">, resource: Resource, current: Present): ApiObject {
   const { stored } = storedAs(resource);
-  // A front that leaves a big object's merge to the pool has no use for its document.
-  const big = current.body.length >= limits.mergeHereBytesMax;
-  const object = big ? decodeStored(stored, current.body) : decodeDocument(stored, current.document);
+  const object = decodeStoredText(stored, current.text);
   return stored === resource ? object : convert(object, stored, resource, writers.scheme.identity);
 }
 
@@ -244,7 +256,8 @@ export async function commitObject(
   const kept = stored === resource ? object : convert(object, resource, stored, identity);
   const fields = strategyOf(stored, identity).selectableFields?.(kept) ?? [];
   const selection = encodeSelection(namespace, name, kept.metadata.labels, fields);
-  const { body, versionAt } = encodeForStore(stored.message, kept);
+  const encoded = encodeForStore(stored.message, kept, digitsMax);
+  const { body, versionAt } = encoded;
   if (body.length > limits.objectBytesMax) return objectTooLarge;
   // What a later read at this version will see, which is not always what was sent.
   const seen = stored === resource ? kept : convert(decodeStored(stored, body), stored, resource, identity);
@@ -252,10 +265,9 @@ export async function commitObject(
     delete seen.metadata.resourceVersion;
     return { body: Buffer.from(encode(resource.message, seen)), versionAt: 0, revision: 0 };
   }
-  const answer = stored === resource ? { body, versionAt } : encodeForStore(resource.message, seen);
-  const room = makeRoom(answer.body, answer.versionAt);
+  const answer = stored === resource ? encoded : encodeForStore(resource.message, seen, digitsMax);
   if (current !== undefined && (dryRun || isSame(current, body, versionAt))) {
-    return fillRoom(room, current.revision);
+    return withVersion(answer, current.revision);
   }
   const key = keyOf(prefix, namespace, name);
   const expected = current?.revision ?? 0;
@@ -263,7 +275,8 @@ export async function commitObject(
   request.trace.done("encode");
   const outcome = await writers.store.commit({ prefix, key, expected, type, selection, body, versionAt });
   request.trace.done("commit");
-  if ("revision" in outcome) return fillRoom(room, outcome.revision);
+  // The store took a copy.
+  if ("revision" in outcome) return withVersion(answer, outcome.revision);
   return "refused" in outcome ? storeRefusal(outcome) : changed;
 }
 
@@ -344,34 +357,21 @@ const again = { retryAfterSeconds: 1 };
 /** Whether the encoded object is what is stored, resource version aside. */
 function isSame(current: Current, body: Uint8Array, versionAt: number): boolean {
   const digits = String(current.revision).length;
-  if (current.versionAt !== versionAt || current.body.length !== body.length + digits) return false;
-  if (current.body.compare(body, 0, versionAt, 0, versionAt) !== 0) return false;
-  return current.body.compare(body, versionAt, body.length, versionAt + digits, current.body.length) === 0;
+  if (current.versionAt !== versionAt || current.bytes !== body.length + digits) return false;
+  const stored = current.body;
+  if (stored.compare(body, 0, versionAt, 0, versionAt) !== 0) return false;
+  return stored.compare(body, versionAt, body.length, versionAt + digits, stored.length) === 0;
 }
 
-/** Digits of the largest revision. */
+/** Digits of the largest revision: so many bytes are free in front of what is encoded. */
 const digitsMax = 16;
 
-/** An encoded object with a gap for the digits of a revision that is not known yet. */
-interface Room {
-  readonly bytes: Buffer;
-  /** Length of what stands before the gap. */
-  readonly head: number;
-}
-
-/** Copies the bytes (the store takes the original) and leaves a gap at the resource version. */
-function makeRoom(body: Uint8Array, versionAt: number): Room {
-  const bytes = Buffer.allocUnsafe(body.length + digitsMax);
-  bytes.set(body.subarray(0, versionAt), 0);
-  bytes.set(body.subarray(versionAt), versionAt + digitsMax);
-  return { bytes, head: versionAt };
-}
-
-/** Puts the digits in: they end where the gap ends, and the short head moves up to them. */
-function fillRoom(room: Room, revision: number): Committed {
+/** Puts the digits in, in the place: what stands before them moves to the front by as many bytes. */
+function withVersion({ body, versionAt }: { body: Buffer; versionAt: number }, revision: number): Committed {
   const digits = String(revision);
-  const start = digitsMax - digits.length;
-  room.bytes.copyWithin(start, 0, room.head);
-  room.bytes.write(digits, start + room.head, "latin1");
-  return { body: room.bytes.subarray(start), versionAt: room.head, revision };
+  const start = body.byteOffset - digits.length;
+  const whole = Buffer.from(body.buffer, start, digits.length + body.length);
+  whole.copyWithin(0, digits.length, digits.length + versionAt);
+  whole.write(digits, versionAt, "latin1");
+  return { body: whole, versionAt, revision };
 }

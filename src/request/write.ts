@@ -157,7 +157,7 @@ function mergeInPool(
   warnings: string[],
 ): Promise<ApiObject | Status> | undefined {
   const { sent } = request;
-  if (sent === undefined || merges?.takes(sent.bytes.length + (current?.body.length ?? 0)) !== true) return undefined;
+  if (sent === undefined || merges?.takes(sent.bytes.length + (current?.bytes ?? 0)) !== true) return undefined;
   return merges.merge(request, sent, current, warnings);
 }
 

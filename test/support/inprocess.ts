@@ -73,7 +73,7 @@ export class MemoryStore implements StoreClient {
     const body = Buffer.concat([text.subarray(0, change.versionAt), digits, text.subarray(change.versionAt)]);
     this.#writer.accept([{ ...change, body, revision, createRevision, previous: known?.last ?? 0 }]);
     this.#keys.set(change.key, { revision: gone ? 0 : revision, createRevision, last: revision });
-    this.changes.push(change);
+    this.changes.push({ ...change, body: text });
     return { revision };
   }
 }
