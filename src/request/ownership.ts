@@ -27,11 +27,23 @@ export const managedLimits: ManagedLimits = {
 /** Bytes of a manager's name taken from a user agent (reference: 128). */
 const managerBytesMax = 128;
 
+let lastAgent = "";
+let lastManager = "";
+
 /** The manager a request without one writes as: the user agent up to its first slash, printable characters only. */
-export function managerOfAgent(agent: string | undefined): string {
+export function managerOfAgent(agent = ""): string {
+  // Most requests in a row come from programs of one name.
+  if (agent !== lastAgent) {
+    lastManager = printable(agent.split("/", 1)[0] ?? "");
+    lastAgent = agent;
+  }
+  return lastManager;
+}
+
+function printable(text: string): string {
   let name = "";
   let bytes = 0;
-  for (const character of (agent ?? "").split("/", 1)[0] ?? "") {
+  for (const character of text) {
     if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) continue;
     bytes += Buffer.byteLength(character);
     if (bytes > managerBytesMax) break;

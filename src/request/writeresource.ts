@@ -27,6 +27,7 @@ import {
   type OptionsKind,
   readDeleteOptions,
   readWriteOptions,
+  type WriteOptions,
   writeOptionsDocument,
 } from "./options.ts";
 import { managerOfAgent } from "./ownership.ts";
@@ -182,13 +183,11 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
   const { info, server } = call;
   const options = readWriteOptions("PatchOptions", info.query, server.identity, true);
   if (isStatus(options)) return options;
-  const { dryRun, fieldManager, force, fieldValidation } = options;
-  const fields = fieldReportOf(fieldValidation);
-  const document = writeOptionsDocument(options);
-  const request = { ...plainRequest(call), dryRun, manager: fieldManager, fields, options: document };
+  const request = requestWith(call, options, options.fieldManager);
+  const { fields } = request;
   const writers = writersOf(server);
   const scaled = isScale(info.subresource);
-  const whole = { ...request, sent: scaled ? undefined : sentOf("apply", bytes, "yaml", force) };
+  const whole = { ...request, sent: scaled ? undefined : sentOf("apply", bytes, "yaml", options.force) };
   if (goesUnread(writers, whole)) return warned(request, await writeSent(writers, whole));
   const shape = shapeOf(info.resource, info.subresource);
   const duplicates: string[] = [];
@@ -196,7 +195,7 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
   call.trace.done("decode");
   if (isStatus(config)) return config;
   const write = scaled ? applyScaleConfig : applyObject;
-  return warned(request, await write(writers, whole, { shape, config, force, duplicates }));
+  return warned(request, await write(writers, whole, { shape, config, force: options.force, duplicates }));
 }
 
 async function deleteOne(call: Call): Promise<Written | Status | undefined> {
@@ -264,10 +263,33 @@ async function readBytes(call: Call): Promise<Uint8Array | Status | undefined> {
 function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
   const options = readWriteOptions(kind, call.info.query, call.server.identity);
   if (isStatus(options)) return options;
-  const { dryRun, fieldManager, fieldValidation } = options;
-  const manager = fieldManager === "" ? managerOfAgent(call.exchange.header("user-agent")) : fieldManager;
-  const request = { ...plainRequest(call), dryRun, manager, fields: fieldReportOf(fieldValidation) };
-  return { ...request, options: writeOptionsDocument(options) };
+  const { fieldManager } = options;
+  return requestWith(
+    call,
+    options,
+    fieldManager === "" ? managerOfAgent(call.exchange.header("user-agent")) : fieldManager,
+  );
+}
+
+/** One literal, for every write makes one. */
+function requestWith(call: Call, options: WriteOptions, manager: string): WriteRequest {
+  const { info, user, deadline, trace, reply, warnings } = call;
+  return {
+    resource: info.resource,
+    subresource: info.subresource?.name ?? "",
+    namespace: info.namespace,
+    name: info.name,
+    user,
+    manager,
+    dryRun: options.dryRun,
+    heard: warnings,
+    annotations: reply.audit?.annotations,
+    deadline,
+    trace,
+    fields: fieldReportOf(options.fieldValidation),
+    options: writeOptionsDocument(options),
+    sent: undefined,
+  };
 }
 
 function deleteRequest(call: Call, options: DeleteOptions): WriteRequest {
