@@ -15,7 +15,7 @@ import {
   readBoundClaims,
   readLegacyClaims,
 } from "./accountclaims.ts";
-import { type Outcome, type Refused, refused, type TokenAuthenticator } from "./authenticator.ts";
+import { isAccepted, type Outcome, type Refused, refused, type TokenAuthenticator } from "./authenticator.ts";
 import type { AuthnEvents } from "./events.ts";
 import {
   audiencesOf,
@@ -71,15 +71,34 @@ async function verifyBound(
   if ("reasons" in verified) return verified;
   const bound = readBoundClaims(options.identity, verified.claims);
   if (bound === undefined) return notValid;
-  const { namespace, account, pod, secret } = bound;
+  const { namespace, account, pod, secret, warnAfter } = bound;
   const checks = [new Presence(options, "serviceaccounts", namespace, account)];
   if (secret !== undefined) checks.push(new Presence(options, "secrets", namespace, secret));
   if (pod !== undefined) checks.push(new Presence(options, "pods", namespace, pod));
-  return outcomeOf(options, verified, bound, (now) => {
+  const outcome = outcomeOf(options, verified, bound, (now) => {
     for (const check of checks) if (!check.holds(now)) return refused(invalidated);
-    options.events.accountToken(bound.warnAfter !== undefined && bound.warnAfter < now ? "stale" : "valid");
+    // The reference counts only tokens that were let live longer than they say.
+    if (warnAfter !== undefined) options.events.accountToken(warnAfter < now ? "stale" : "valid");
     return undefined;
   });
+  return warnAfter === undefined || !isAccepted(outcome)
+    ? outcome
+    : { ...outcome, notes: () => staleNotes(options, verified.claims, warnAfter) };
+}
+
+const noNotes: ReadonlyMap<string, string> = new Map();
+
+/** That a token is used after the time that was asked for, in the reference's words; nothing before. */
+function staleNotes(
+  { clock, identity }: AccountTokens,
+  claims: Claims,
+  warnAfter: number,
+): ReadonlyMap<string, string> {
+  const now = clock.now() / 1000;
+  if (now <= warnAfter) return noNotes;
+  const seconds = Math.floor(now) - Math.floor(warnAfter);
+  const text = `subject: ${textClaim(claims, "sub") ?? ""}, seconds after warning threshold: ${seconds}`;
+  return new Map([[identity.spell("authentication.k8s.io/stale-token"), text]]);
 }
 
 /** A token with a good signature that is meant for us. */

@@ -28,6 +28,8 @@ export interface Accepted {
   readonly audiences?: readonly string[] | undefined;
   /** Whether it still holds, where that can be told at once; who keeps the answer asks before each use. */
   readonly holds?: () => boolean;
+  /** What is to be noted of a use, as annotations of its audit event; asked at each use. */
+  readonly notes?: () => ReadonlyMap<string, string>;
 }
 
 /** Credentials that are wrong. The reasons go to a TokenReview and never hold what was presented. */

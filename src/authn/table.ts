@@ -13,6 +13,7 @@ import { defaultIssuer } from "./accountclaims.ts";
 import { createSigner, discoveryConfiguration, keySetDocument, type TokenSigner } from "./accountkeys.ts";
 import { boundTokens, legacyTokens } from "./accounttokens.ts";
 import {
+  type Accepted,
   type Authenticator,
   audienceAgnostic,
   type Credentials,
@@ -81,6 +82,8 @@ export interface AccountIssuer {
 export interface Authentication {
   /** The user of a request; undefined: no valid credentials. At once for everybody who is known. */
   authenticate(credentials: Credentials): User | undefined | Promise<User | undefined>;
+  /** What the audit event of a request by this user, as authenticate() answered it, is to note; undefined: nothing. */
+  notes(user: User): ReadonlyMap<string, string> | undefined;
   /** Whose a token is, for the audiences (empty: the server's own); a refusal says why nobody's. */
   review(token: string, audiences: readonly string[]): Promise<Exclude<Outcome, undefined>>;
   readonly accounts: AccountIssuer;
@@ -92,25 +95,38 @@ export interface Authentication {
 
 /** Puts the authenticators together. */
 export function createAuthentication(options: AuthnOptions): Authentication {
-  const { config, clock } = options;
+  const { config, clock, events } = options;
   const accounts = issuerOf(options);
   const users = bundleOf(config.clientCaFile);
   const proxies = bundleOf(config.requestHeader?.caFile ?? "");
-  const tokens = cacheTokens(tokenUnion(tokenAuthenticators(options, accounts)), clock, limits.tokenCacheMsMax);
+  const tokens = cacheTokens(tokenUnion(tokenAuthenticators(options, accounts)), clock, events, limits.tokenCacheMsMax);
   const known: Authenticator[] = [];
   if (config.requestHeader !== undefined && proxies !== undefined) {
     known.push(requestHeaderAuthenticator(config.requestHeader, proxies, clock));
   }
-  if (users !== undefined) known.push(certificateAuthenticator(users, clock, options.events));
+  if (users !== undefined) known.push(certificateAuthenticator(users, clock, events));
   const protocolPrefix = options.identity.spell("base64url.bearer.authorization.k8s.io.");
   known.push(bearerAuthenticator(tokens), protocolAuthenticator(tokens, protocolPrefix));
   const named = withAuthenticatedGroup(union(known));
   const whole = config.anonymous ? withAnonymous(named) : named;
+  const noted = new WeakMap<User, Accepted>();
+  const userOf = (outcome: Outcome, begunMs: number): User | undefined => {
+    const seconds = (clock.monotonic() - begunMs) / 1000;
+    if (!isAccepted(outcome)) {
+      events.attempted(outcome === undefined ? "failure" : "error", "", seconds);
+      return undefined;
+    }
+    events.attempted("success", outcome.user.name, seconds);
+    if (outcome.notes !== undefined) noted.set(outcome.user, outcome);
+    return outcome.user;
+  };
   return {
     authenticate: (credentials) => {
+      const begunMs = clock.monotonic();
       const outcome = whole.authenticate(credentials);
-      return outcome instanceof Promise ? outcome.then(userOf) : userOf(outcome);
+      return outcome instanceof Promise ? outcome.then((late) => userOf(late, begunMs)) : userOf(outcome, begunMs);
     },
+    notes: (user) => noted.get(user)?.notes?.(),
     review: reviewer(tokens, accounts.audiences),
     accounts,
     published: () => publishedData(config.requestHeader, users, proxies),
@@ -139,10 +155,6 @@ function publishedData(
   return data;
 }
 
-function userOf(outcome: Outcome): User | undefined {
-  return isAccepted(outcome) ? outcome.user : undefined;
-}
-
 function describe(path: string, fault: string | undefined): string[] {
   return fault === undefined ? [] : [`${path}: ${fault}`];
 }
@@ -167,7 +179,7 @@ function tokenAuthenticators(options: AuthnOptions, { audiences }: AccountIssuer
   const { webhook: connection } = material;
   if (tokenWebhook !== undefined && connection !== undefined) {
     const asked = webhookTokens({ config: tokenWebhook, connection, identity, audiences });
-    list.push(cacheTokens(asked, clock, tokenWebhook.cacheMs, tokenWebhook.cacheMs));
+    list.push(cacheTokens(asked, clock, options.events, tokenWebhook.cacheMs, tokenWebhook.cacheMs));
   }
   return list;
 }

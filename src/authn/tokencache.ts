@@ -5,6 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
 import { type Accepted, isAccepted, type Outcome, type TokenAuthenticator } from "./authenticator.ts";
+import type { AuthnEvents } from "./events.ts";
 
 interface Entry {
   /** Undefined: the token is not known. */
@@ -17,17 +18,34 @@ interface Entry {
  * Remembers what `inner` accepts for `ttlMs`, and tokens it does not know for `unknownMs`; refusals never. Equal questions
  * under way at once are asked once.
  */
-export function cacheTokens(inner: TokenAuthenticator, clock: Clock, ttlMs: number, unknownMs = 0): TokenAuthenticator {
+export function cacheTokens(
+  inner: TokenAuthenticator,
+  clock: Clock,
+  events: AuthnEvents,
+  ttlMs: number,
+  unknownMs = 0,
+): TokenAuthenticator {
   const secret = randomBytes(32);
   // In the order they were made, which is the order they end in.
   const entries = new Map<string, Entry>();
   const underWay = new Map<string, Promise<Outcome>>();
 
   const keep = (key: string, outcome: Outcome): Outcome => {
+    events.fetched(outcome === undefined || isAccepted(outcome));
     if (!isAccepted(outcome) && (outcome !== undefined || unknownMs === 0)) return outcome;
     if (entries.size >= limits.tokenCacheMax) dropSome(entries, clock.monotonic());
     entries.set(key, { accepted: outcome, until: clock.monotonic() + (outcome === undefined ? unknownMs : ttlMs) });
     return outcome;
+  };
+
+  /** Counts a question that takes time, from its begin to its end. */
+  const timed = (waited: Promise<Outcome>, how: "in_flight" | "blocked"): Promise<Outcome> => {
+    const begunMs = clock.monotonic();
+    events.fetching(how, 1);
+    return waited.finally(() => {
+      events.fetching(how, -1);
+      events.cached("miss", (clock.monotonic() - begunMs) / 1000);
+    });
   };
 
   return {
@@ -35,14 +53,22 @@ export function cacheTokens(inner: TokenAuthenticator, clock: Clock, ttlMs: numb
       const key = keyOf(secret, token, audiences);
       const entry = entries.get(key);
       if (entry !== undefined) {
-        if (clock.monotonic() < entry.until && entry.accepted?.holds?.() !== false) return entry.accepted;
+        if (clock.monotonic() < entry.until && entry.accepted?.holds?.() !== false) {
+          events.cached("hit", 0);
+          return entry.accepted;
+        }
         entries.delete(key);
       }
       const waiting = underWay.get(key);
-      if (waiting !== undefined) return waiting;
+      if (waiting !== undefined) return timed(waiting, "blocked");
       const outcome = inner.authenticateToken(token, audiences);
-      if (!(outcome instanceof Promise)) return keep(key, outcome);
-      const kept = outcome.then((late) => keep(key, late)).finally(() => underWay.delete(key));
+      if (!(outcome instanceof Promise)) {
+        events.cached("miss", 0);
+        return keep(key, outcome);
+      }
+      const kept = timed(outcome, "in_flight")
+        .then((late) => keep(key, late))
+        .finally(() => underWay.delete(key));
       underWay.set(key, kept);
       return kept;
     },

@@ -135,7 +135,7 @@ class OpenServer implements FrontServer {
       objects,
       clock: systemClock,
       serverAddress,
-      events: countAuthn(this.#registry),
+      events: countAuthn(this.#registry, identity),
     };
     return {
       identity,

@@ -47,8 +47,6 @@ export interface Observer {
   deprecated(group: string, version: string, resource: string, subresource: string, removedIn: string): void;
   /** A list was answered from the log of a prefix. */
   listed(prefix: string, objects: number): void;
-  /** Somebody's credentials were looked at. */
-  authenticated(success: boolean): void;
   /** A fault of ours or of a dependency; never shown to the client. */
   fault(id: string, error: unknown): void;
 }
@@ -74,7 +72,6 @@ interface RequestFamilies {
   readonly long: readonly Family[];
   readonly aborts: Family;
   readonly outdated: Family;
-  readonly attempts: Family;
   readonly dropped: Family;
   readonly terminated: Family;
   readonly lists: Family;
@@ -129,7 +126,6 @@ function families(registry: Registry): RequestFamilies {
       "subresource",
       "version",
     ),
-    attempts: registry.counter("authentication_attempts", "Authentications by result.", "result"),
     dropped: registry.counter(
       "apiserver_dropped_requests_total",
       "Requests refused because too many were under way.",
@@ -158,7 +154,7 @@ function families(registry: Registry): RequestFamilies {
 
 /** Counts into `registry` and logs to `log`. */
 export function createObserver(registry: Registry, log: Logger): Observer {
-  const { inflight, long, outdated, attempts, lists, listed, ...counted } = families(registry);
+  const { inflight, long, outdated, lists, listed, ...counted } = families(registry);
   for (const kind of ["readOnly", "mutating"]) inflight.set(kind, 0);
   const moved = (kind: RequestKind, target: RequestTarget, by: number): void => {
     if (kind !== "long") return inflight.add(kind, by);
@@ -178,7 +174,6 @@ export function createObserver(registry: Registry, log: Logger): Observer {
       lists.add(`${prefix}\0`);
       listed.add(prefix, objects);
     },
-    authenticated: (success) => attempts.add(success ? "success" : "failure"),
     fault: (id, error) => log.error({ id, err: error }, "A request met a fault"),
   };
 }

@@ -3,6 +3,7 @@
 // is never followed (CVE-2022-3172 and its like), and whatever goes wrong is a value that never holds an answer's text.
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 
@@ -145,12 +146,29 @@ function tlsOf({ url, authorities, serverName, insecure, certificate, key }: Con
   const host = serverName ?? new URL(url).hostname;
   return {
     rejectUnauthorized: insecure !== true,
+    checkServerIdentity: checkNames,
     // An address is verified as one; it must not be sent as a name (RFC 6066 3).
     ...(/^[\d.]+$|:|^\[/.test(host) ? {} : { servername: host }),
     ...(authorities === undefined ? {} : { ca: authorities }),
     ...(certificate === undefined ? {} : { cert: certificate }),
     ...(key === undefined ? {} : { key }),
   };
+}
+
+let withoutNames = 0;
+
+/** How many certificates without alternative names this thread's peers have shown, one for each connection. */
+export function certificatesWithoutNames(): number {
+  return withoutNames;
+}
+
+/** The common name is no name of a server (RFC 6125 6.4.4; reference: Go since 1.15, with its words). */
+function checkNames(host: string, certificate: PeerCertificate): Error | undefined {
+  // Node gives the text an own property where the extension is there.
+  const names: string | undefined = certificate.subjectaltname;
+  if (names !== undefined) return checkServerIdentity(host, certificate);
+  withoutNames += 1;
+  return new Error("x509: certificate relies on legacy Common Name field, use SANs instead");
 }
 
 function read(response: IncomingMessage, bytesMax: number, done: (outcome: Answer | CallFailure) => void): void {

@@ -4,6 +4,7 @@ import { refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Auditor } from "../audit/auditor.ts";
 import type { Entry } from "../audit/entry.ts";
+import type { Authentication } from "../authn/table.ts";
 import type { Book } from "./book.ts";
 import type { Route } from "./info.ts";
 import { first, parseQuery } from "./query.ts";
@@ -15,6 +16,7 @@ const unrecorded = refuse("InternalError", "Internal error occurred: failed to s
 /** Writes the arrival of a request. A Status: it could not be written, and the request must not run. */
 export function auditArrival(
   auditor: Auditor,
+  authn: Pick<Authentication, "notes">,
   { asked }: Route,
   reply: Reply,
   book: Book,
@@ -22,6 +24,7 @@ export function auditArrival(
 ): Status | undefined | Promise<Status | undefined> {
   const entry = auditor.begin({ exchange: reply.exchange, id: book.id, startedMs: book.startedMs }, asked, user);
   if (entry === undefined) return undefined;
+  for (const [key, value] of authn.notes(user) ?? []) entry.annotations.set(key, value);
   const waits = auditor.arrived(entry);
   if (waits !== undefined) return waits.then((stored) => (stored ? follow(entry, reply, book) : unrecorded));
   return follow(entry, reply, book);

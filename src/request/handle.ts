@@ -75,7 +75,6 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
 async function answer(server: Server, stages: Stages, route: Route, reply: Reply, book: Book): Promise<void> {
   const found = server.authn.authenticate(reply.exchange);
   const requester = found instanceof Promise ? await found : found;
-  server.observer.authenticated(requester !== undefined);
   reply.trace.done("authenticate");
   // Only administrators learn where the time goes.
   if (requester === undefined || !requester.groups.includes(mastersGroup)) reply.trace = noTrace;
@@ -84,7 +83,7 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
     return sendStatus(reply, unauthorized);
   }
   book.user = requester.name;
-  const arrival = server.audit && auditArrival(server.audit, route, reply, book, requester);
+  const arrival = server.audit && auditArrival(server.audit, server.authn, route, reply, book, requester);
   const unrecorded = arrival instanceof Promise ? await arrival : arrival;
   if (unrecorded !== undefined) return sendStatus(reply, unrecorded);
   const acting = stages.impersonate(reply.exchange.headers, requester);

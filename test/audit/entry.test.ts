@@ -38,6 +38,33 @@ async function open(t: Test, rules: string, identity: "kubernetes" | "orch" = "k
 
 const maps = "/api/v1/namespaces/default/configmaps";
 
+for (const identity of ["kubernetes", "orch"] as const) {
+  t.test(`the use of a token that was let live longer is noted, ${identity}`, async (t) => {
+    const { server, taken } = await open(t, "rules: [{level: Metadata}]", identity);
+    const accounts = "/api/v1/namespaces/default/serviceaccounts";
+    await server.call("POST", accounts, { metadata: { name: "robot" } });
+    const spec = { serviceAccountName: "robot", containers: [{ name: "c", image: "i" }] };
+    await server.call("POST", "/api/v1/namespaces/default/pods", { metadata: { name: "p" }, spec });
+    const boundObjectRef = { kind: "Pod", apiVersion: "v1", name: "p" };
+    const made = await server.call("POST", `${accounts}/robot/token`, {
+      spec: { expirationSeconds: 3607, boundObjectRef },
+    });
+    const headers = { authorization: `Bearer ${made.json.status.token}` };
+    server.checks = true;
+    await taken();
+    const key = server.scheme.identity.spell("authentication.k8s.io/stale-token");
+    const noted = async (more: object = {}): Promise<unknown[]> => {
+      await server.call("GET", maps, undefined, { ...headers, ...more });
+      return (await taken()).map(({ annotations }) => annotations?.[key]);
+    };
+    t.same(await noted(), [undefined, undefined]);
+    server.nowMs += 3_610_000;
+    const text = "subject: system:serviceaccount:default:robot, seconds after warning threshold: 3";
+    t.same(await noted(), [text, text], "from its arrival on");
+    t.same(await noted({ "impersonate-user": "bob" }), [text, text], "whomever it acts as");
+  });
+}
+
 t.test("an event has the reference's fields in the reference's order", async (t) => {
   const { server, lines } = await open(t, "rules: [{level: Metadata}]");
   const headers = { "audit-id": "id-1", "user-agent": "tests", "x-forwarded-for": "10.0.0.1, nonsense" };

@@ -6,6 +6,7 @@ import t, { type Test } from "tap";
 import type { User } from "../../src/api/user.ts";
 import { boundClaims, legacyClaims } from "../../src/authn/accountclaims.ts";
 import { isAccepted } from "../../src/authn/authenticator.ts";
+import type { AuthnEvents } from "../../src/authn/events.ts";
 import { keyIdOf, parsePublicKeys } from "../../src/authn/jwt.ts";
 import type { Authentication } from "../../src/authn/table.ts";
 import { authnConfig, testAuthentication, testSigningKey } from "../support/authn.ts";
@@ -23,11 +24,11 @@ interface Setting {
   who(token: string): Promise<User | undefined>;
 }
 
-async function setting(t: Test, ...flags: string[]): Promise<Setting> {
+async function setting(t: Test, events: Partial<AuthnEvents> = {}, ...flags: string[]): Promise<Setting> {
   const server = await openInProcess();
   t.teardown(() => server.close());
   const clock = { now: () => server.nowMs, monotonic: () => performance.now() + server.aheadMs };
-  const authn = testAuthentication(server.scheme, server.writers.views, clock, authnConfig(...flags));
+  const authn = testAuthentication(server.scheme, server.writers.views, clock, authnConfig(...flags), [], {}, events);
   const made = await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", account("robot"));
   const who = async (token: string) =>
     authn.authenticate({ headers: [["authorization", `Bearer ${token}`]], peer: undefined });
@@ -125,6 +126,33 @@ t.test("the life of tokens is shortened, and lengthened for pods that do not kno
   t.same(await lifeOf({ expirationSeconds: 3607 }), [3607, undefined], "not without a pod");
   t.same(await lifeOf({ expirationSeconds: 3608, boundObjectRef }), [3608, undefined]);
   t.same(await lifeOf({ expirationSeconds: 3607, boundObjectRef, audiences: ["vault"] }), [3607, undefined]);
+});
+
+t.test("a token that was let live longer is noted and counted from the time that was asked for", async (t) => {
+  const counted: string[] = [];
+  const { server, authn, who } = await setting(t, { accountToken: (kind) => void counted.push(kind) });
+  await server.call("POST", "/api/v1/namespaces/default/pods", pod("p", "robot"));
+  const boundObjectRef = { kind: "Pod", apiVersion: "v1", name: "p" };
+  const token = await request(server, { expirationSeconds: 3607, boundObjectRef });
+  const plain = await request(server);
+  const use = async (text: string): Promise<[string, string][] | undefined> => {
+    counted.length = 0;
+    const user = await who(text);
+    if (user === undefined) throw new Error("Refused");
+    const notes = authn.notes(user);
+    return notes && [...notes];
+  };
+  t.same([await use(plain), counted], [undefined, []], "others are neither");
+  t.same([await use(token), counted], [[], ["valid"]]);
+  server.nowMs += 3_607_000;
+  t.same([await use(token), counted], [[], ["valid"]]);
+  server.nowMs += 5_000;
+  server.aheadMs += 20_000;
+  const text = (seconds: number) =>
+    `subject: system:serviceaccount:default:robot, seconds after warning threshold: ${seconds}`;
+  t.same([await use(token), counted], [[["authentication.k8s.io/stale-token", text(5)]], ["stale"]]);
+  server.nowMs += 7_000;
+  t.same([await use(token), counted], [[["authentication.k8s.io/stale-token", text(12)]], ["stale"]], "kept");
 });
 
 t.test("E05: audiences: a token for somebody else is nobody's here", async (t) => {
@@ -259,7 +287,7 @@ t.test("E07: what only looks like a token of this server is refused", async (t) 
 
 t.test("tokens that live in secrets end with them, unless nobody looks", async (t) => {
   for (const lookup of [true, false]) {
-    const { server, authn, who, uid } = await setting(t, `--service-account-lookup=${lookup}`);
+    const { server, authn, who, uid } = await setting(t, {}, `--service-account-lookup=${lookup}`);
     const { identity } = server.scheme;
     const claims = legacyClaims(identity, { namespace: "default", account: { name: "robot", uid }, secretName: "s" });
     const token = await authn.accounts.signer.sign(claims);

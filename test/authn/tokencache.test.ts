@@ -1,19 +1,37 @@
 // The cache of tokens: right answers for ten seconds, wrong ones not at all, and never one for another (ATTACKS E11).
 import t from "tap";
+import { identities } from "../../src/api/identity.ts";
 import { type Outcome, refused, type TokenAuthenticator } from "../../src/authn/authenticator.ts";
+import { countAuthn } from "../../src/authn/events.ts";
 import { cacheTokens } from "../../src/authn/tokencache.ts";
 import { limits } from "../../src/config/limits.ts";
+import { Registry } from "../../src/observe/metrics.ts";
 
 function setting(answer: (token: string, audiences: readonly string[] | undefined) => Outcome | Promise<Outcome>) {
   const state = { now: 0, asked: 0 };
+  const registry = new Registry();
   const inner: TokenAuthenticator = {
     authenticateToken: (token, audiences) => {
       state.asked++;
       return answer(token, audiences);
     },
   };
-  const cache = cacheTokens(inner, { now: () => 0, monotonic: () => state.now }, 10_000);
-  return { state, ask: (token: string, ...audiences: string[][]) => cache.authenticateToken(token, audiences[0]) };
+  const cache = cacheTokens(
+    inner,
+    { now: () => 0, monotonic: () => state.now },
+    countAuthn(registry, identities.orch),
+    10_000,
+  );
+  /** What was counted: label and value. */
+  const counted = (name: string): Record<string, number | undefined> => {
+    const family = registry.snapshot().find((one) => one.name === `authentication_token_cache_${name}`);
+    return Object.fromEntries(family?.series.map(([key, values]) => [key, values.at(-1)]) ?? []);
+  };
+  return {
+    state,
+    counted,
+    ask: (token: string, ...audiences: string[][]) => cache.authenticateToken(token, audiences[0]),
+  };
 }
 
 const user = (name: string) => ({ name, uid: "", groups: [], extra: new Map() });
@@ -82,6 +100,28 @@ t.test("E11: a question that ends in a fault leaves nothing behind", async (t) =
   fails = false;
   t.same(ask("a"), { user: user("a") }, "the next one is asked anew");
   t.equal(state.asked, 2);
+});
+
+t.test("hits, misses and what was asked for are counted", async (t) => {
+  const answers: ((outcome: Outcome) => void)[] = [];
+  const { state, ask, counted } = setting((token) => {
+    if (token === "known") return { user: user("a") };
+    if (token === "wrong") return refused("no");
+    return token === "late" ? new Promise<Outcome>((resolve) => answers.push(resolve)) : undefined;
+  });
+  for (const token of ["known", "known", "known", "wrong", "unknown"]) void ask(token);
+  t.same(counted("request_total"), { hit: 2, miss: 3 });
+  t.same(counted("fetch_total"), { ok: 2, error: 1 });
+  t.same(counted("active_fetch_count"), {});
+  const both = [ask("late"), ask("late"), ask("late")];
+  t.same(counted("active_fetch_count"), { in_flight: 1, blocked: 2 });
+  state.now = 1_500.7;
+  answers[0]?.({ user: user("b") });
+  await Promise.all(both);
+  t.same(counted("active_fetch_count"), { in_flight: 0, blocked: 0 });
+  t.same(counted("request_total"), { hit: 2, miss: 6 });
+  t.same(counted("fetch_total"), { ok: 3, error: 1 });
+  t.same(counted("request_duration_seconds"), { hit: 0, miss: 4.5 }, "in whole milliseconds");
 });
 
 t.test("E11: it is bounded", (t) => {

@@ -1,9 +1,20 @@
 // Calls to peers that behave, and to those that do not: each ends in time as a value.
 
+import "reflect-metadata";
+import { createServer as createHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
+import * as x509 from "@peculiar/x509";
 import t from "tap";
-import { type Answer, CallFailure, type Connection, checkUrl, OutboundClient } from "../../src/outbound/client.ts";
+import {
+  type Answer,
+  CallFailure,
+  type Connection,
+  certificatesWithoutNames,
+  checkUrl,
+  OutboundClient,
+} from "../../src/outbound/client.ts";
+import { authority, issue } from "../support/certificates.ts";
 import { type Answering, openPeer, type Peer, sayJson } from "../support/peer.ts";
 
 const timeoutMs = 5_000;
@@ -130,4 +141,26 @@ t.test("checkUrl() names what is wrong", async (t) => {
   t.match(checkUrl("ftp://a.example"), /must begin with https:/);
   t.match(checkUrl("https://u:p@a.example"), /must not hold a user or a password/);
   t.match(checkUrl("https://a.example/#x"), /must not hold a fragment/);
+});
+
+t.test("call() takes no common name for the name of a server, and counts who has no other", async (t) => {
+  const root = await authority("root");
+  const named = new x509.SubjectAlternativeNameExtension([{ type: "dns", value: "localhost" }]);
+  for (const [what, extensions, expected, counted] of [
+    ["a name", [named], "answered 200", 0],
+    ["a common name only", [], "x509: certificate relies on legacy Common Name field, use SANs instead", 1],
+  ] as const) {
+    const { cert, key } = await issue({ issuer: root, subject: [{ CN: ["localhost"] }], extensions });
+    const server = createHttps({ cert, key }, (_request, response) => response.end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const url = `https://localhost:${port}`;
+    const client = new OutboundClient({ url, authorities: root.cert, address: { host: "127.0.0.1", port } });
+    const before = certificatesWithoutNames();
+    const outcome = await client.call({ method: "GET", timeoutMs });
+    t.equal(outcome instanceof CallFailure ? outcome.message : failureOf(outcome), expected, what);
+    t.equal(certificatesWithoutNames() - before, counted, what);
+    client.close();
+    server.close();
+  }
 });

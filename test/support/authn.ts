@@ -1,7 +1,7 @@
 // Authentication for tests: defaults of the flags, and a signing key of this process.
 import { generateKeyPairSync } from "node:crypto";
 import type { Scheme } from "../../src/api/scheme.ts";
-import { noEvents } from "../../src/authn/events.ts";
+import { type AuthnEvents, noEvents } from "../../src/authn/events.ts";
 import {
   type Authentication,
   type AuthnMaterial,
@@ -43,6 +43,7 @@ export function testAuthentication(
   config: AuthnConfig = authnConfig(),
   tokens: readonly TokenUser[] = [],
   more: Partial<AuthnMaterial> = {},
+  events: Partial<AuthnEvents> = {},
 ): Authentication {
   const options: AuthnOptions = {
     config,
@@ -51,7 +52,7 @@ export function testAuthentication(
     objects: new Objects(scheme, views),
     clock,
     serverAddress: "127.0.0.1:6443",
-    events: noEvents,
+    events: { ...noEvents, ...events },
   };
   return createAuthentication(options);
 }

@@ -96,6 +96,8 @@ export class InProcess {
   user = administrator;
   /** Credentials are wrong. */
   stranger = false;
+  /** Credentials are looked at: who asks is who they say. */
+  checks = false;
   /** Who decides what they may do; everybody may do everything unless a test says otherwise. */
   authorizer: Authorizer = alwaysAllow;
   readonly objects: Objects;
@@ -130,6 +132,7 @@ export class InProcess {
     this.fanout = new Fanout({ clock });
     this.objects = new Objects(this.scheme, views);
     const rbac = new Rbac(this.scheme.identity, this.objects);
+    const authn = testAuthentication(this.scheme, views, clock);
     const auditor = (): Auditor | undefined => this.audit;
     const server: Server = {
       get audit() {
@@ -149,14 +152,16 @@ export class InProcess {
         },
         listed: (prefix, objects) => this.observer?.listed(prefix, objects),
         deprecated: (...words) => this.observer?.deprecated(...words),
-        authenticated: (success) => this.observer?.authenticated(success),
         fault: (_id, error) => void this.faults.push(error),
       },
       inflight: new Inflight(0, 0),
       requestMsMax: limits.requestMsMax,
       authn: {
-        ...testAuthentication(this.scheme, views, clock),
-        authenticate: () => (this.stranger ? undefined : this.user),
+        ...authn,
+        authenticate: (credentials) => {
+          if (this.checks) return authn.authenticate(credentials);
+          return this.stranger ? undefined : this.user;
+        },
       },
       authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },
       roles: rbac,
