@@ -1,8 +1,10 @@
 // Boot, top to bottom: flags, files, port, store thread, credentials, fronts, ready; then signals. Whatever the
 // operator has to mend ends with one line on standard error and exit code 1.
+import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
+import { hostname } from "node:os";
 import { checkMissingSettings, checkPluginNames } from "./admission/table.ts";
 import { identities } from "./api/identity.ts";
 import { checkRuntimeConfig } from "./api/scheme.ts";
@@ -57,7 +59,8 @@ async function main(): Promise<void> {
   const kubeconfig = writeClientConfig(config, url, credentials);
 
   const { tls, ca: authority, authn } = credentials;
-  const data = { config, tls, authority, authn, authz, serverAddress, control };
+  const holder = `${hostname()}_${randomUUID()}`;
+  const data = { config, tls, authority, holder, authn, authz, serverAddress, control };
   const audit = await startAudit(config, auditFiles, fail);
   const threads = new Fronts({ script: frontScript, config, store, audit, log, failed: fail, data, listeners });
   fronts = threads;

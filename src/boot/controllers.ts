@@ -1,5 +1,5 @@
 // What the server does on its own behalf, on its first front: the namespaces, classes, roles and bindings it starts
-// with, and the controllers, one row each in the table.
+// with, and the controllers, one row each in the table, while it holds their lease.
 import { isStatus } from "../api/status.ts";
 import type { controllerNames } from "../config/config.ts";
 import { AccountTokenController } from "../controllers/accounttokens.ts";
@@ -9,6 +9,7 @@ import { publishAuthentication } from "../controllers/authentication.ts";
 import { bootstrapNamespaces, bootstrapPriorityClasses } from "../controllers/bootstrap.ts";
 import { CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/companions.ts";
 import { EventExpirer } from "../controllers/events.ts";
+import { Lease, type LeaseTimes } from "../controllers/lease.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import type { Report } from "../controllers/passes.ts";
 import { QuotaController } from "../controllers/quota.ts";
@@ -22,15 +23,29 @@ import { writersOf } from "../request/writeresource.ts";
 /** Pause before a start that was refused is tried again, in milliseconds. */
 const retryMs = 1000;
 
+/** The lease all controllers run under. No controller manager of others has one of this name. */
+export const leaseName = "apiserver-controllers";
+
+/** What controllers are told. */
+export interface ControllersOptions {
+  /** Names of those to run; what a server starts with is made in any case. */
+  readonly running: readonly string[];
+  readonly eventTtlMs: number;
+  /** PEM that pods verify this server by. */
+  readonly authority: string;
+  /** Names this process among all that ever served this store. */
+  readonly holder: string;
+  /** No other process writes to the store. Every engine there is makes sure of that. */
+  readonly alone: boolean;
+  readonly times?: LeaseTimes;
+}
+
 /** What controllers are made of. */
-interface Parts {
+interface Parts extends Pick<ControllersOptions, "eventTtlMs" | "authority"> {
   readonly server: Server;
   readonly writers: Writers;
   readonly log: Logger;
   readonly report: Report;
-  readonly eventTtlMs: number;
-  /** PEM that pods verify this server by. */
-  readonly authority: string;
 }
 
 /** Works between the two calls. */
@@ -40,7 +55,7 @@ interface Controller {
 }
 
 interface Entry {
-  /** What `--controllers` calls it; undefined: it runs in any case. */
+  /** What `--controllers` calls it; undefined: it runs in any case, on every server. */
   readonly name: (typeof controllerNames)[number] | undefined;
   /** Undefined: what it looks after is not served. */
   make(parts: Parts): Controller | undefined;
@@ -71,32 +86,40 @@ const table: readonly Entry[] = [
 
 /** The running controllers. */
 export class Controllers {
-  readonly #controllers: readonly Controller[];
+  /** Those that run in any case. */
+  readonly #everywhere: readonly Controller[];
+  /** While the lease is held. */
+  #elected: readonly Controller[] = [];
   readonly #server: Server;
   readonly #log: Logger;
+  readonly #options: ControllersOptions;
+  readonly #lease: Lease;
   #stopped = false;
 
-  /**
-   * `running` names those to run; what a server starts with is made in any case. `authority`: PEM that pods verify
-   * this server by.
-   */
-  constructor(server: Server, log: Logger, running: readonly string[], eventTtlMs: number, authority: string) {
+  constructor(server: Server, log: Logger, options: ControllersOptions) {
     this.#server = server;
     this.#log = log;
-    const parts = { server, writers: writersOf(server), log, report: reportTo(log), eventTtlMs, authority };
-    this.#controllers = table
-      .filter(({ name }) => name === undefined || running.includes(name))
-      .flatMap(({ make }) => make(parts) ?? []);
+    this.#options = options;
+    this.#everywhere = this.#make(({ name }) => name === undefined);
+    this.#lease = new Lease(writersOf(server), {
+      ...options,
+      name: leaseName,
+      report: reportTo(log),
+      onHeld: () => this.#run(),
+      onLost: () => this.#end(),
+    });
   }
 
   /** Resolves when the namespaces, roles and bindings of the start exist. */
   async start(): Promise<void> {
-    for (const controller of this.#controllers) controller.start();
+    for (const controller of this.#everywhere) controller.start();
     const writers = writersOf(this.#server);
     while (!this.#stopped) {
+      const missing = (await bootstrapPriorityClasses(writers)) ?? (await bootstrapNamespaces(writers));
+      // It needs a namespace to be in; where that cannot be made, it says so itself. Without controllers nothing is held.
+      if (this.#options.running.length > 0) this.#lease.start();
       const refused =
-        (await bootstrapPriorityClasses(writers)) ??
-        (await bootstrapNamespaces(writers)) ??
+        missing ??
         (await bootstrapPolicy(writers, this.#server.objects, () => this.#stopped)) ??
         (await publishAuthentication(writers, this.#server.authn.published()));
       if (refused === undefined) return;
@@ -111,9 +134,29 @@ export class Controllers {
     if (refused !== undefined) this.#log.warn({ status: refused.message }, "Authorities cannot be published");
   }
 
-  stop(): void {
+  /** Resolves when others may take over. */
+  stop(): Promise<void> {
     this.#stopped = true;
-    for (const controller of this.#controllers) controller.stop();
+    for (const controller of this.#everywhere) controller.stop();
+    return this.#lease.stop();
+  }
+
+  #run(): void {
+    const { running } = this.#options;
+    this.#elected = this.#make(({ name }) => name !== undefined && running.includes(name));
+    for (const controller of this.#elected) controller.start();
+  }
+
+  #end(): void {
+    for (const controller of this.#elected) controller.stop();
+    this.#elected = [];
+  }
+
+  #make(wanted: (entry: Entry) => boolean): Controller[] {
+    const { eventTtlMs, authority } = this.#options;
+    const [server, log] = [this.#server, this.#log];
+    const parts = { server, writers: writersOf(server), log, report: reportTo(log), eventTtlMs, authority };
+    return table.filter(wanted).flatMap(({ make }) => make(parts) ?? []);
   }
 }
 

@@ -26,6 +26,8 @@ export interface FrontData {
   readonly tls: TlsFiles;
   /** PEM that clients, pods among them, verify this server by. */
   readonly authority: string;
+  /** Names this process among all that ever served this store. */
+  readonly holder: string;
   readonly authn: AuthnMaterial;
   readonly authz: AuthorizationFiles;
   /** `host:port` clients are told to use. */

@@ -115,8 +115,9 @@ class OpenServer implements FrontServer {
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
     if (data.index === 0) {
-      const { controllers, eventTtlMs } = data.config;
-      this.#controllers = new Controllers(server, this.#log, controllers, eventTtlMs, data.authority);
+      const { controllers: running, eventTtlMs } = data.config;
+      const { authority, holder } = data;
+      this.#controllers = new Controllers(server, this.#log, { running, eventTtlMs, authority, holder, alone: true });
       this.started = this.#controllers.start();
     }
   }
@@ -240,12 +241,12 @@ class OpenServer implements FrontServer {
     this.#shuttingDown = true;
   }
 
-  endWatches(perSecond: number): Promise<void> {
-    return this.#fanout.closeAll(perSecond);
+  async endWatches(perSecond: number): Promise<void> {
+    await Promise.all([this.#controllers?.stop(), this.#fanout.closeAll(perSecond)]);
   }
 
   close(): void {
-    this.#controllers?.stop();
+    void this.#controllers?.stop();
     this.#outlet?.close();
     this.#fanout.stop();
     void this.#merges.close();

@@ -213,6 +213,10 @@ export const limits = {
   companionsPerTurn: 50,
   /** When such an object that could not be written is tried again, in milliseconds. */
   companionRetryMs: 1_000,
+  /** How long the lease of the controllers stands, is tried to be kept, and between two tries (reference: 15, 10, 2 s). */
+  leaseMs: 15_000,
+  leaseRenewMsMax: 10_000,
+  leaseRetryMs: 2_000,
   /** Bootstrap tokens are looked at again after this at the latest: a day, in milliseconds. */
   tokenLookMsMax: 86_400_000,
   /** Writes of one namespace that wait for its quotas, per front; 429 beyond. */

@@ -40,6 +40,7 @@ async function start(
     config,
     tls,
     authority: "",
+    holder: "test",
     authn: noMaterial,
     authz: { policies: [], webhook: undefined },
     serverAddress: `127.0.0.1:${port}`,

@@ -1,7 +1,7 @@
 // A server nobody has done anything to takes the first pod, in an old namespace and in one made a moment before, and
 // what its pods will ask for is there.
 import t from "tap";
-import { eventually, startServer } from "../support/server.ts";
+import { eventually, startServer, type TestServer } from "../support/server.ts";
 
 t.test("a fresh server takes pods at once, with token, authority and account", { timeout: 120_000 }, async (t) => {
   const server = await startServer(["--identity=kubernetes", "--front-workers=2", "--controllers=*"]);
@@ -36,3 +36,32 @@ t.test("a fresh server takes pods at once, with token, authority and account", {
   t.equal(asked.code, 201, asked.text);
   t.equal(asked.json.status.allowed, true);
 });
+
+t.test(
+  "the controllers of a killed server work again at the next start, and one Lease says whose they are",
+  {
+    timeout: 120_000,
+  },
+  async (t) => {
+    const args = ["--identity=kubernetes", "--controllers=*"];
+    const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/apiserver-controllers";
+    const first = await startServer(args);
+    t.teardown(() => first.stop("SIGKILL"));
+    const held = async (server: TestServer): Promise<boolean> =>
+      eventually(async () => ((await server.call("GET", lease)).json.spec?.holderIdentity ?? "") !== "");
+    t.ok(await held(first));
+    const { spec: before } = (await first.call("GET", lease)).json;
+    t.match(before, { leaseDurationSeconds: 15, leaseTransitions: 0 });
+    await first.stop("SIGKILL", false);
+    const second = await startServer(args, first.dir);
+    t.teardown(() => second.stop());
+    await second.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+    // Far below the time the lease of the dead one would stand.
+    const account = "/api/v1/namespaces/n/serviceaccounts/default";
+    t.ok(await eventually(async () => (await second.call("GET", account)).code === 200, 5_000));
+    const { spec: after } = (await second.call("GET", lease)).json;
+    t.equal(after.leaseTransitions, 1);
+    t.not(after.holderIdentity, before.holderIdentity);
+    t.ok(await eventually(async () => (await second.call("GET", lease)).json.spec.renewTime > after.renewTime));
+  },
+);
