@@ -42,10 +42,14 @@ interface Versioned {
   readonly version: string;
 }
 
-/** An object before and after a write. Whoever makes one may leave it to whoever looks: most writes are never looked at. */
+/**
+ * An object before and after a write, made when somebody looks: most writes are never looked at. Functions and no
+ * accessors: a literal with an accessor gets a hidden class of its own, which keeps all that its closures see until the
+ * next major collection.
+ */
 export interface Objects {
-  readonly live: Value;
-  readonly next: Value;
+  readonly live: () => Value;
+  readonly next: () => Value;
 }
 
 /** Owners after a write that is no apply. A fault when the objects cannot be compared. `known`: their difference. */
@@ -101,7 +105,7 @@ export function apply(
       ? merged
       : prune(kind, { value: merged, version }, claimed, last);
   if (pruned instanceof TypeFault) return pruned;
-  const done = settle(kind, version, { live, next: pruned }, claimed, manager, force);
+  const done = settle(kind, version, { live: () => live, next: () => pruned }, claimed, manager, force);
   if (done instanceof TypeFault || done instanceof Conflicts) return done;
   return { value: isSame(done.difference) ? undefined : pruned, owners: done.result };
 }
@@ -135,7 +139,7 @@ function settle(
     if (other === manager) continue;
     let seen = differences.get(owned.version);
     if (seen === undefined && !differences.has(owned.version)) {
-      const { live, next } = objects;
+      const [live, next] = [objects.live(), objects.next()];
       const found = compareAt(kind, owned.version, { value: live, version }, { value: next, version });
       if (found instanceof TypeFault) return found;
       seen = found;
@@ -160,7 +164,7 @@ function settle(
 
 /** The difference of two objects of one version, without what the server takes back; undefined: no such version. */
 export function differenceAt(kind: Kind, version: string, { live, next }: Objects): Difference | TypeFault | undefined {
-  return compareAt(kind, version, { value: live, version }, { value: next, version });
+  return compareAt(kind, version, { value: live(), version }, { value: next(), version });
 }
 
 /** The difference at a version, without what the server takes back; undefined where the version is not known. */

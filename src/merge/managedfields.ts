@@ -156,21 +156,14 @@ export function trackUpdate(
   limits: ManagedLimits,
   writer: Writer,
   live: {
-    readonly value: Value;
+    readonly value: () => Value;
     readonly entries: readonly ManagedFieldsEntry[] | undefined;
     readonly exists: boolean;
   },
-  next: { readonly value: Value; readonly entries: readonly ManagedFieldsEntry[] | undefined },
+  next: { readonly value: () => Value; readonly entries: readonly ManagedFieldsEntry[] | undefined },
   known?: Difference,
 ): ManagedFieldsEntry[] | undefined {
-  const objects: Objects = {
-    get live() {
-      return live.value;
-    },
-    get next() {
-      return next.value;
-    },
-  };
+  const objects: Objects = { live: live.value, next: next.value };
   const { version } = writer;
   const difference = known === undefined ? differenceAt(kind, version, objects) : withoutIgnored(kind, version, known);
   if (difference === undefined || difference instanceof TypeFault) return undefined;
@@ -353,7 +346,8 @@ export function applyConfig(
   let managed = readEntries(live.entries ?? [], limits, true);
   if (managed === undefined) return new TypeFault("failed to decode managed fields");
   if (managed.owners.size === 0) {
-    const first = update(kind, { ...writer, manager: firstManager }, { live: live.blank, next: live.value }, managed);
+    const objects = { live: () => live.blank, next: () => live.value };
+    const first = update(kind, { ...writer, manager: firstManager }, objects, managed);
     if (first instanceof TypeFault)
       return new TypeFault(`failed to create manager for existing fields: ${first.message}`);
     managed = first;

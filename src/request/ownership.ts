@@ -99,8 +99,8 @@ function trackCreate(kind: Kind, writer: Writer, resource: Resource, object: Api
     const fields = ownedText(message, zeroOf(message), object, { ignored: kind.ignored(apiVersion), unowned });
     if (fields !== undefined) return entriesOfNew(writer, fields);
   }
-  const live = { value: blankOf(resource), entries: undefined, exists: false };
-  return trackUpdate(kind, managedLimits, writer, live, { value: toValue(message, object), entries: sent });
+  const live = { value: () => blankOf(resource), entries: undefined, exists: false };
+  return trackUpdate(kind, managedLimits, writer, live, { value: () => toValue(message, object), entries: sent });
 }
 
 /** Who owns what after a change of `old`. */
@@ -118,19 +118,8 @@ function trackChange(
   // Nothing is tracked where parts of an object cannot be told apart.
   if (difference instanceof TypeFault) return undefined;
   let value: Value | undefined;
-  const live = {
-    get value() {
-      return document();
-    },
-    entries: managedFields,
-    exists: true,
-  };
-  const next = {
-    get value() {
-      return (value ??= toValue(message, object));
-    },
-    entries: sent,
-  };
+  const live = { value: document, entries: managedFields, exists: true };
+  const next = { value: () => (value ??= toValue(message, object)), entries: sent };
   return trackUpdate(kind, managedLimits, writer, live, next, difference);
 }
 

@@ -191,7 +191,7 @@ function decoded(value: Value): Value {
 function run(state: State, { manager, version, applies, force, object }: Operation): State {
   if (!applies) {
     const id = `update ${manager}`;
-    const owners = ownUpdate(kind, version, { live: state.value, next: object }, state.owners, id);
+    const owners = ownUpdate(kind, version, { live: () => state.value, next: () => object }, state.owners, id);
     if (owners instanceof TypeFault) throw new Error(owners.message);
     return { value: object, owners };
   }

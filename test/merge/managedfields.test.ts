@@ -42,8 +42,9 @@ class Life {
 
   update(manager: string, data: unknown, sent: ManagedFieldsEntry[] | undefined = this.entries): string {
     const next = value({ metadata: { name: "x", creationTimestamp: null }, ...(data as object) });
-    const live = { value: this.value, entries: this.entries, exists: this.exists };
-    this.entries = trackUpdate(kind, limits, this.#writer(manager), live, { value: next, entries: sent });
+    const { value: before } = this;
+    const live = { value: () => before, entries: this.entries, exists: this.exists };
+    this.entries = trackUpdate(kind, limits, this.#writer(manager), live, { value: () => next, entries: sent });
     this.value = next;
     this.exists = true;
     return this.owners;
