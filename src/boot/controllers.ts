@@ -11,6 +11,7 @@ import { CompanionController, defaultAccount, rootCaConfigMap } from "../control
 import { EventExpirer } from "../controllers/events.ts";
 import { Lease, type LeaseTimes } from "../controllers/lease.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
+import { type OwnAddress, OwnService } from "../controllers/ownservice.ts";
 import type { Report } from "../controllers/passes.ts";
 import { QuotaController } from "../controllers/quota.ts";
 import { bootstrapPolicy } from "../controllers/rbacpolicy.ts";
@@ -33,6 +34,8 @@ export interface ControllersOptions {
   readonly eventTtlMs: number;
   /** PEM that pods verify this server by. */
   readonly authority: string;
+  /** Where the server is. */
+  readonly address: OwnAddress;
   /** Names this process among all that ever served this store. */
   readonly holder: string;
   /** No other process writes to the store. Every engine there is makes sure of that. */
@@ -41,7 +44,7 @@ export interface ControllersOptions {
 }
 
 /** What controllers are made of. */
-interface Parts extends Pick<ControllersOptions, "eventTtlMs" | "authority"> {
+interface Parts extends Pick<ControllersOptions, "eventTtlMs" | "authority" | "address"> {
   readonly server: Server;
   readonly writers: Writers;
   readonly log: Logger;
@@ -81,6 +84,7 @@ const table: readonly Entry[] = [
     name: "serviceaccount-token",
     make: ({ server, authority, report }) => new AccountTokenController(server, authority, report),
   },
+  { name: "own-service", make: ({ writers, address, report }) => new OwnService(writers, address, report) },
   { name: "tokencleaner", make: ({ writers, report }) => new TokenCleaner(writers, report) },
 ];
 
@@ -153,9 +157,8 @@ export class Controllers {
   }
 
   #make(wanted: (entry: Entry) => boolean): Controller[] {
-    const { eventTtlMs, authority } = this.#options;
     const [server, log] = [this.#server, this.#log];
-    const parts = { server, writers: writersOf(server), log, report: reportTo(log), eventTtlMs, authority };
+    const parts = { ...this.#options, server, writers: writersOf(server), log, report: reportTo(log) };
     return table.filter(wanted).flatMap(({ make }) => make(parts) ?? []);
   }
 }

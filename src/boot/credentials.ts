@@ -11,6 +11,7 @@ import type { Config } from "../config/config.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import { readIfThere, writePrivate } from "../pki/files.ts";
 import { keepServing, servingNames } from "../pki/serving.ts";
+import { servingAddresses } from "./advertise.ts";
 import { type AuthnFiles, checkAuthnFiles, keepAuthnMaterial, tlsOf } from "./authnfiles.ts";
 import { BootFault, mending } from "./fault.ts";
 
@@ -57,7 +58,11 @@ export async function keepCredentials(
   }
   const directory = join(config.dataDir, "pki");
   try {
-    const { caFile, ...serving } = await keepServing(directory, servingNames(config.bindAddress, identity), clock);
+    const { caFile, ...serving } = await keepServing(
+      directory,
+      servingNames(servingAddresses(config), identity),
+      clock,
+    );
     return { tls: tlsOf(config, serving, files.named), ca: readFileSync(caFile, "utf8"), authn, adminToken };
   } catch (error) {
     return mending(`cannot keep certificates in ${directory}`, () => {

@@ -30,6 +30,7 @@ import type { Handler } from "../request/transport.ts";
 import { registerWatchMetrics } from "../request/watchmetrics.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { PortClient } from "../storage/port.ts";
+import { advertisedAddress } from "./advertise.ts";
 import { Controllers } from "./controllers.ts";
 import { countFront } from "./count.ts";
 import type { FromFront, FrontData } from "./messages.ts";
@@ -116,8 +117,10 @@ class OpenServer implements FrontServer {
     this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
     if (data.index === 0) {
       const { controllers: running, eventTtlMs } = data.config;
-      const { authority, holder } = data;
-      this.#controllers = new Controllers(server, this.#log, { running, eventTtlMs, authority, holder, alone: true });
+      const { authority, holder, config, serverAddress } = data;
+      const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
+      const options = { running, eventTtlMs, authority, address, holder, alone: true };
+      this.#controllers = new Controllers(server, this.#log, options);
       this.started = this.#controllers.start();
     }
   }
@@ -253,6 +256,11 @@ class OpenServer implements FrontServer {
     this.#views.close();
     this.#data.storePort.close();
   }
+}
+
+/** The port of `host:port`. */
+function portOf(address: string): number {
+  return Number(address.slice(address.lastIndexOf(":") + 1));
 }
 
 /** One front's share of a limit of the server; 0 stays no limit. */

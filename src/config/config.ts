@@ -60,6 +60,8 @@ export interface AuthorizationConfig {
 /** The configuration of a server. Copied to every thread: plain data only. */
 export interface Config {
   readonly bindAddress: string;
+  /** Where members of the cluster reach the server; empty: as it listens. */
+  readonly advertiseAddress: string;
   readonly securePort: number;
   /** Empty: a generated certificate. */
   readonly tlsCertFile: string;
@@ -116,6 +118,7 @@ export const controllerNames = [
   "serviceaccount",
   "serviceaccount-token",
   "root-ca-cert-publisher",
+  "own-service",
   "tokencleaner",
 ] as const;
 
@@ -130,6 +133,8 @@ export function readConfig(values: FlagValues): Config | string {
     return "--tls-cert-file and --tls-private-key-file belong together";
   }
   if (isIP(text("bind-address")) === 0) return `--bind-address must be an IP address: ${text("bind-address")}`;
+  const advertised = text("advertise-address");
+  if (advertised !== "" && isIP(advertised) === 0) return `--advertise-address must be an IP address: ${advertised}`;
   if (text("data-dir") === "") return "--data-dir must not be empty";
   const controllers = readControllers(text("controllers"));
   if (typeof controllers === "string") return controllers;
@@ -156,6 +161,7 @@ export function readConfig(values: FlagValues): Config | string {
       fronts: Number(text("front-workers")),
     },
     bindAddress: text("bind-address"),
+    advertiseAddress: text("advertise-address"),
     securePort: Number(text("secure-port")),
     tlsCertFile: text("tls-cert-file"),
     tlsPrivateKeyFile: text("tls-private-key-file"),

@@ -40,6 +40,13 @@ export const flags = [
     help: "IP address to listen on; 0.0.0.0 or :: for all interfaces.",
   },
   {
+    name: "advertise-address",
+    group: "Serving",
+    type: "string",
+    default: "",
+    help: "IP address members of the cluster reach the server at; empty: the one it listens on, or the host's first when it listens on all. The server's own service leads there; a loopback address is none.",
+  },
+  {
     name: "secure-port",
     group: "Serving",
     type: "int",
@@ -165,7 +172,7 @@ export const flags = [
     group: "API",
     type: "string",
     default: "*",
-    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher; and, not by *, tokencleaner.",
+    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service; and, not by *, tokencleaner.",
   },
   {
     name: "service-cluster-ip-range",

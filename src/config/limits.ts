@@ -217,6 +217,8 @@ export const limits = {
   leaseMs: 15_000,
   leaseRenewMsMax: 10_000,
   leaseRetryMs: 2_000,
+  /** When the server's own service and what it leads to are looked at again, in milliseconds (reference: 10 s). */
+  ownServiceLookMs: 10_000,
   /** Bootstrap tokens are looked at again after this at the latest: a day, in milliseconds. */
   tokenLookMsMax: 86_400_000,
   /** Writes of one namespace that wait for its quotas, per front; 429 beyond. */

@@ -1,7 +1,7 @@
 // The certificate a server without configuration answers with: made once, kept in the data directory, reused over
 // restarts so that clients keep trusting it, and replaced before it ends or when the server got a new name.
 import { mkdirSync } from "node:fs";
-import { hostname, networkInterfaces } from "node:os";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
@@ -24,26 +24,18 @@ const renewMs = 30 * dayMs;
 /** Clocks of clients may be a little behind. */
 const skewMs = 60 * 60 * 1000;
 
-/** Every name the server may be reached by from `bindAddress`, service names in the spelling of the identity. */
-export function servingNames(bindAddress: string, identity: Identity): string[] {
+/**
+ * Every name the server may be reached by: on this machine, by `addresses`, and as a service, in the spelling of the
+ * identity.
+ */
+export function servingNames(addresses: readonly string[], identity: Identity): string[] {
   const service = identity.spell("kubernetes");
   const names = new Set(["localhost", hostname(), service]);
   for (const suffix of ["default", "default.svc", "default.svc.cluster.local"]) names.add(`${service}.${suffix}`);
   names.add("127.0.0.1");
   names.add("::1");
-  if (bindAddress === "0.0.0.0" || bindAddress === "::") for (const address of ownAddresses()) names.add(address);
-  else names.add(bindAddress);
+  for (const address of addresses) names.add(address);
   return [...names];
-}
-
-function ownAddresses(): string[] {
-  const addresses: string[] = [];
-  for (const interfaces of Object.values(networkInterfaces())) {
-    for (const { address, internal } of interfaces ?? []) {
-      if (!internal && !address.startsWith("fe80")) addresses.push(address);
-    }
-  }
-  return addresses;
 }
 
 /**

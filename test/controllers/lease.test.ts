@@ -144,6 +144,7 @@ t.test("Controllers of two servers: one set works, the other when the first ends
         running,
         eventTtlMs: 1e9,
         authority: "",
+        address: { ip: undefined, port: 6443 },
         holder,
         alone: false,
         times: short,

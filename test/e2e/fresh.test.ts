@@ -1,5 +1,8 @@
 // A server nobody has done anything to takes the first pod, in an old namespace and in one made a moment before, and
 // what its pods will ask for is there.
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 
@@ -14,6 +17,12 @@ t.test("a fresh server takes pods at once, with token, authority and account", {
     t.equal(json.spec.serviceAccountName, "default");
     t.match(json.spec.volumes[0].name, /^kube-api-access-/);
   }
+  const own = "/api/v1/namespaces/default/services/kubernetes";
+  t.ok(await eventually(async () => (await server.call("GET", own)).code === 200));
+  const { clusterIP } = (await server.call("GET", own)).json.spec;
+  t.equal(clusterIP, "10.0.0.1");
+  const certificate = new X509Certificate(readFileSync(join(server.dir, "pki", "serving.crt")));
+  t.equal(certificate.checkIP(clusterIP), clusterIP, "pods verify the server by the address they know");
   const secrets = "/api/v1/namespaces/two/secrets";
   const configMap = "/api/v1/namespaces/two/configmaps/kube-root-ca.crt";
   t.ok(await eventually(async () => (await server.call("GET", configMap)).code === 200));

@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 
-/** Config maps are what tests count: none is made by the server unless a test asks for that. */
-const quiet = "--controllers=*,-root-ca-cert-publisher";
+/** Config maps and services are what tests count: none is made by the server unless a test asks for that. */
+const quiet = "--controllers=*,-root-ca-cert-publisher,-own-service";
 
 /** How long a start may take on a busy machine. */
 const readyMsMax = 120_000;
