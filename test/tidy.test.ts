@@ -85,6 +85,24 @@ function banned({ path, text }: Source): string[] {
   return bans.filter(([, pattern]) => pattern.test(code)).map(([name]) => `${path}: ${name} in a hot file`);
 }
 
+/**
+ * Accessors in object literals: each such object gets a hidden class of its own, which keeps all that the accessor sees
+ * until the next major collection.
+ */
+function accessors({ path, text }: Source): string[] {
+  const found: string[] = [];
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true);
+  const visit = (node: ts.Node): void => {
+    if (ts.isAccessor(node) && ts.isObjectLiteralExpression(node.parent)) {
+      const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
+      found.push(`${path}:${line + 1}: an accessor in a literal`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
 /** Bounds of limits.ts that no other file reads. */
 function unusedLimits(limits: Source, others: readonly Source[]): string[] {
   const names = [...limits.text.matchAll(/^ {2}(\w+):/gm)].map((match) => match[1] ?? "");
@@ -124,6 +142,7 @@ t.test("the tree keeps its rules", (t) => {
     t.same(unlisted(read(table), siblings), [], table);
   }
   t.same(sources.flatMap(banned), [], "hot files");
+  t.same(sources.flatMap(accessors), [], "no accessors in literals");
   const limits = read("src/config/limits.ts");
   t.same(
     unusedLimits(
@@ -157,6 +176,8 @@ t.test("each check finds what it is for", (t) => {
     "h.ts: JSON.parse in a hot file",
   ]);
   t.same(banned({ path: "h.ts", text: "JSON.parse(x);" }), []);
+  t.match(accessors({ path: "a.ts", text: "const a = { get b() { return 1; } };" }), [/a.ts:1: an accessor/]);
+  t.same(accessors({ path: "a.ts", text: "class A { get b() { return 1; } }" }), []);
   const limits = { path: "l.ts", text: "  used: 1,\n  unused: 2,\n" };
   t.same(unusedLimits(limits, [{ path: "b.ts", text: "limits.used" }]), ["unused"]);
   t.same(unknownTests("1. It holds.\n   Test: `a`; `b`.\n", [{ path: "t.ts", text: 't.test("a"' }]), ["b"]);

@@ -65,7 +65,16 @@ const highUnit = /[\ud800-\uffff]/;
 export function sortedKeys(map: ReadonlyMap<string, unknown>): string[] {
   const keys = [...map.keys()];
   if (keys.length < 2) return keys;
-  return keys.some((key) => highUnit.test(key)) ? keys.sort(compareBytes) : keys.sort();
+  if (keys.some((key) => highUnit.test(key))) return keys.sort(compareBytes);
+  return isAscending(keys) ? keys : keys.sort();
+}
+
+/** What was written by us is in order already. */
+function isAscending(keys: readonly string[]): boolean {
+  for (let index = 1; index < keys.length; index += 1) {
+    if ((keys[index - 1] as string) > (keys[index] as string)) return false;
+  }
+  return true;
 }
 
 /** A container being written: the document's depth is the client's, so the stack is ours. */

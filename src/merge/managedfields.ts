@@ -209,14 +209,21 @@ function sameEntries(
     live.every((entry, index) => {
       const other = sent[index] as ManagedFieldsEntry;
       return (
-        identify(entry) === identify(other) &&
+        isSame(entry.manager, other.manager) &&
+        isSame(entry.operation, other.operation) &&
+        isSame(entry.subresource, other.subresource) &&
+        isSame(entry.apiVersion, other.apiVersion) &&
         entry.time === other.time &&
         entry.fieldsType === other.fieldsType &&
-        entry.apiVersion === other.apiVersion &&
         entry.fieldsV1?.text === other.fieldsV1?.text
       );
     })
   );
+}
+
+/** A text that is not there is empty. */
+function isSame(a = "", b = ""): boolean {
+  return a === b;
 }
 
 function update(
