@@ -12,6 +12,7 @@ import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
+import { Connections, type UnderWay } from "./connections.ts";
 import { asksClose, checkHead, encodeHeaderValue, isHeadFault, isSent } from "./gate.ts";
 import { type CertificateFiles, handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
 import { presentedBy } from "./peer.ts";
@@ -31,7 +32,8 @@ function serverOptions(headMsMax: number): object {
     maxHeaderSize: limits.headBytesMax,
     headersTimeout: headMsMax,
     requestTimeout: limits.requestMsMax,
-    keepAliveTimeout: limits.idleMsMax,
+    // Connections without requests are ended in connections.ts.
+    keepAliveTimeout: 0,
     connectionsCheckingInterval: headMsMax / 8,
     noDelay: true,
     // The gate asks for it: Node would answer and go on to the next pipelined request.
@@ -77,8 +79,6 @@ class NodeFront implements Listener {
   closing = false;
   readonly exchanges = new Set<NodeExchange>();
   readonly streams = new Set<AnswerStream>();
-  /** A peer that takes nothing of a whole answer for so long is cut. */
-  readonly stallMsMax: number;
   readonly #server: Server;
   readonly #tls: TlsFiles | undefined;
   /** What clients that ask for a name are answered with. */
@@ -90,13 +90,13 @@ class NodeFront implements Listener {
   readonly #spent = new WeakSet<Socket>();
   /** Connections whose handshake is complete. */
   readonly #secured = new WeakSet<Socket>();
-  /** Requests under way on each connection: Node starts pipelined ones all at once. */
-  readonly #under = new WeakMap<Socket, Set<NodeExchange>>();
+  /** Requests under way on each: Node starts pipelined ones all at once. */
+  readonly #connections: Connections;
 
   constructor(options: ListenOptions) {
     this.#handle = options.handle;
     this.#shared = options.fd !== undefined;
-    this.stallMsMax = options.stallMsMax ?? limits.stallMsMax;
+    this.#connections = new Connections(limits.idleMsMax, options.stallMsMax ?? limits.stallMsMax);
     const { tls, headMsMax = limits.headMsMax } = options;
     const common = serverOptions(headMsMax);
     this.#tls = tls;
@@ -170,6 +170,7 @@ class NodeFront implements Listener {
 
   cut(): void {
     this.closing = true;
+    this.#connections.close();
     this.#server.closeAllConnections();
   }
 
@@ -181,7 +182,7 @@ class NodeFront implements Listener {
   #accept(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req;
     if (this.#spent.has(socket)) return;
-    const under = this.#underWay(socket);
+    const under = this.#connections.under(socket);
     if (under.size >= limits.pipelinedMax) {
       socket.destroy();
       return;
@@ -199,21 +200,11 @@ class NodeFront implements Listener {
     if (framing.close) this.#spent.add(socket);
     const exchange = new NodeExchange(this, req, res, method, path, query, headers, framing.length !== 0);
     under.add(exchange);
-    res.on("close", () => under.delete(exchange));
+    res.on("close", () => {
+      under.delete(exchange);
+      exchange.closed();
+    });
     handOn(this.#handle, exchange);
-  }
-
-  #underWay(socket: Socket): Set<NodeExchange> {
-    let under = this.#under.get(socket);
-    if (under === undefined) {
-      under = new Set();
-      this.#under.set(socket, under);
-      // Answers whose turn had not come hear nothing of it otherwise.
-      socket.once("close", () => {
-        for (const exchange of under as Set<NodeExchange>) exchange.closed();
-      });
-    }
-    return under;
   }
 
   /** What Node's parser refused. Nothing is answered over an answer that is under way. */
@@ -296,13 +287,30 @@ function wireValue(value: string): string {
 
 type Body = Uint8Array | "too-large" | "aborted";
 
-class NodeExchange implements Exchange {
+/** A body that is nobody else's: bytes, or a text with a character for each. */
+type Kept = Uint8Array | string;
+
+/** Up to here a body is a text: Node writes it in one piece with its head, where bytes would be gathered with it. */
+const textBytesMax = 16 * 1024;
+
+const { latin1Slice } = Buffer.prototype as unknown as {
+  latin1Slice(this: Uint8Array, from: number, to: number): string;
+};
+
+/** Node keeps what it is given until the kernel has it; shared memory is recycled by others. */
+function keep(body: Uint8Array): Kept {
+  if (body.length <= textBytesMax) return latin1Slice.call(body, 0, body.length);
+  return body.buffer instanceof SharedArrayBuffer ? copyOf(body) : body;
+}
+
+class NodeExchange implements Exchange, UnderWay {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   readonly headers: Headers;
   readonly remote: string;
   aborted = false;
+  sending = false;
   readonly #front: NodeFront;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
@@ -335,7 +343,6 @@ class NodeExchange implements Exchange {
     this.#incoming = incoming;
     this.remote = req.socket.remoteAddress ?? "";
     front.exchanges.add(this);
-    res.on("close", () => this.closed());
     // Reported by "close" as well; without a listener an error would end the thread.
     req.on("error", () => {});
     res.on("error", () => {});
@@ -428,37 +435,21 @@ class NodeExchange implements Exchange {
     assert(!this.#answered, "An exchange is answered once");
     this.#answered = true;
     if (this.aborted) return;
-    // Node keeps what it is given until the kernel has it; shared memory is recycled by others.
-    const kept = typeof body !== "string" && body.buffer instanceof SharedArrayBuffer ? copyOf(body) : body;
+    const kept = keep(typeof body === "string" ? Buffer.from(body) : body);
     if (this.#tooLarge && this.#incoming) this.#deferred = () => this.#send(code, headers, kept);
     else this.#send(code, headers, kept);
   }
 
-  #send(code: number, headers: Headers, body: Uint8Array | string): void {
+  #send(code: number, headers: Headers, body: Kept): void {
     if (this.#done) return;
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const bodiless = code === 204 || code === 304;
-    this.#writeHead(code, headers, bodiless ? undefined : bytes.length, this.#tooLarge);
+    this.#writeHead(code, headers, bodiless ? undefined : body.length, this.#tooLarge);
     this.finish();
-    this.#idleMsMax(this.#front.stallMsMax);
+    this.sending = true;
     if (bodiless || this.method === "HEAD") this.#res.end();
-    else if (bytes.length <= limits.sliceBytesMax) this.#res.end(bytes);
-    else this.#sendSlices(bytes, 0);
-  }
-
-  /**
-   * A peer that takes nothing of an answer must not have it kept for ever: the server destroys a socket that is idle for
-   * so long. 0: as long as it likes. Holds from when this answer's turn comes on its connection.
-   */
-  #idleMsMax(ms: number): void {
-    const res = this.#res;
-    const set = (socket: Socket): void => {
-      socket.setTimeout(ms);
-      // Before the server sees to what comes next on the connection.
-      if (ms > 0) res.prependOnceListener("finish", () => socket.setTimeout(0));
-    };
-    if (res.socket === null) res.once("socket", set);
-    else set(res.socket);
+    else if (typeof body === "string") this.#res.end(body, "latin1");
+    else if (body.length <= limits.sliceBytesMax) this.#res.end(body);
+    else this.#sendSlices(body, 0);
   }
 
   /** One write of a large body would be encrypted, and held, at once. */
@@ -484,7 +475,6 @@ class NodeExchange implements Exchange {
       this.#res.end();
       return goneStream;
     }
-    this.#idleMsMax(0);
     const stream = new NodeStream(this.#front, this, this.#res);
     this.#gone.push(() => stream.forget());
     return stream;

@@ -1,0 +1,72 @@
+// The connections of a node front that have asked something: what is under way on each, and an end for those on which
+// nothing moves. Node's own way is a timer that is started anew twice for every request, a twelfth of what one costs;
+// here all are looked at now and then. Never slower than its limit by more than an eighth of it.
+import type { Socket } from "node:net";
+
+/** A request under way. */
+export interface UnderWay {
+  /** It was answered whole, and the answer is on its way. */
+  readonly sending: boolean;
+  /** The connection ended, or the answer was sent in full. */
+  closed(): void;
+}
+
+/** What is known of a connection. */
+interface Line {
+  /** In the order they were asked in, which is the order of the answers. */
+  readonly under: Set<UnderWay>;
+  /** Bytes that had been read and written at the last look. */
+  moved: number;
+  /** Looks since then. */
+  still: number;
+}
+
+/** Looks that make the shorter limit. */
+const looks = 8;
+
+/** The connections of one front. */
+export class Connections {
+  readonly #lines = new Map<Socket, Line>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #stillMax: { readonly idle: number; readonly stalled: number };
+
+  /** Ends connections without a request after `idleMsMax`, and those whose peer takes nothing of an answer after `stallMsMax`. */
+  constructor(idleMsMax: number, stallMsMax: number) {
+    const everyMs = Math.min(idleMsMax, stallMsMax) / looks;
+    this.#stillMax = { idle: Math.ceil(idleMsMax / everyMs), stalled: Math.ceil(stallMsMax / everyMs) };
+    this.#timer = setInterval(() => this.#look(), everyMs);
+    this.#timer.unref();
+  }
+
+  /** What is under way on a connection; whoever adds to it takes it away again. */
+  under(socket: Socket): Set<UnderWay> {
+    const known = this.#lines.get(socket);
+    if (known !== undefined) return known.under;
+    const line: Line = { under: new Set(), moved: 0, still: 0 };
+    this.#lines.set(socket, line);
+    // Answers whose turn had not come hear nothing of it otherwise.
+    socket.once("close", () => {
+      this.#lines.delete(socket);
+      for (const one of line.under) one.closed();
+    });
+    return line.under;
+  }
+
+  /** Looks no more. */
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    for (const [socket, line] of this.#lines) {
+      const [first] = line.under;
+      const moved = socket.bytesRead + socket.bytesWritten - socket.writableLength;
+      // A handler and a stream take the time they take.
+      const waits = first !== undefined && !first.sending;
+      line.still = waits || moved !== line.moved ? 0 : line.still + 1;
+      line.moved = moved;
+      const { idle, stalled } = this.#stillMax;
+      if (line.still >= (first === undefined ? idle : stalled)) socket.destroy();
+    }
+  }
+}
