@@ -11,6 +11,8 @@ import type { MergeResult, MergeSetup, MergeTask } from "../pool/tasks.ts";
 import type { Present, WriteRequest } from "./persist.ts";
 import type { Sent } from "./sent.ts";
 
+const encoder = new TextEncoder();
+
 /** What tests have otherwise. */
 export interface MergesOptions {
   /** The script of a thread. */
@@ -96,9 +98,9 @@ export class Merges {
       force,
       validation: fields === undefined ? "" : fields.isStrict ? "Strict" : "Warn",
       nowMs: this.#clock.now(),
-      // Copies: they are handed over, and the write may have to be tried again.
+      // Bytes of their own: they are handed over, and the write may have to be tried again.
       body: Uint8Array.from(bytes),
-      current: current && Uint8Array.from(current.body),
+      current: current && encoder.encode(current.text),
     };
   }
 
