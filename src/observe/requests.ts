@@ -154,7 +154,8 @@ function families(registry: Registry): RequestFamilies {
 
 /** Counts into `registry` and logs to `log`. */
 export function createObserver(registry: Registry, log: Logger): Observer {
-  const { inflight, long, outdated, lists, listed, ...counted } = families(registry);
+  const { inflight, long, outdated, lists, listed, ...others } = families(registry);
+  const counted: Counted = { ...others, known: new Map() };
   for (const kind of ["readOnly", "mutating"]) inflight.set(kind, 0);
   const moved = (kind: RequestKind, target: RequestTarget, by: number): void => {
     if (kind !== "long") return inflight.add(kind, by);
@@ -178,27 +179,52 @@ export function createObserver(registry: Registry, log: Logger): Observer {
   };
 }
 
-function count(
-  to: Pick<RequestFamilies, "total" | "duration" | "slo" | "sli" | "sizes" | "aborts" | "dropped" | "terminated">,
-  record: RequestRecord,
-  kind: RequestKind,
-): void {
-  const { verb } = record;
-  const at = keyOf(record);
-  const where = `${at}\0apiserver`;
-  const dry = record.dryRun ? "All" : "";
+type Counted = Pick<
+  RequestFamilies,
+  "total" | "duration" | "slo" | "sli" | "sizes" | "aborts" | "dropped" | "terminated"
+> & { readonly known: Map<string, Keys> };
+
+function count(to: Counted, record: RequestRecord, kind: RequestKind): void {
+  const keys = keysOf(to.known, record);
   const seconds = record.durationMs / 1000;
-  to.total.add(`${verb}\0${dry}\0${where}\0${record.code}`);
-  to.duration.observe(`${verb}\0${dry}\0${where}`, seconds);
+  to.total.add(keys.total);
+  to.duration.observe(keys.duration, seconds);
   if (kind !== "long") {
-    to.slo.observe(`${verb}\0${where}`, seconds);
-    to.sli.observe(`${verb}\0${where}`, seconds);
+    to.slo.observe(keys.target, seconds);
+    to.sli.observe(keys.target, seconds);
   }
-  if (record.bytes >= 0 && kind === "readOnly") to.sizes.observe(`${verb}\0${where}`, record.bytes);
-  if (record.code === 499) to.aborts.add(`${verb}\0${at}`);
+  if (record.bytes >= 0 && kind === "readOnly") to.sizes.observe(keys.target, record.bytes);
+  if (record.code === 499) to.aborts.add(`${record.verb}\0${keyOf(record)}`);
   if (!record.dropped) return;
   to.dropped.add(kind);
-  to.terminated.add(`${verb}\0${where}\0${record.code}`);
+  to.terminated.add(`${keys.target}\0${record.code}`);
+}
+
+/** Label values of the families every request counts in. */
+interface Keys {
+  readonly total: string;
+  readonly duration: string;
+  readonly target: string;
+}
+
+/** Kinds of requests that are alike; as many as one family has series. */
+const keysMax = 10_000;
+
+/** Joined once for requests that are alike: a text that is put together anew is hashed anew. */
+function keysOf(known: Map<string, Keys>, record: RequestRecord): Keys {
+  const { verb, code } = record;
+  const at = keyOf(record);
+  const dry = record.dryRun ? "All" : "";
+  const alike = `${verb}\0${dry}\0${at}\0${code}`;
+  let keys = known.get(alike);
+  if (keys === undefined) {
+    const target = `${verb}\0${at}\0apiserver`;
+    const duration = `${verb}\0${dry}\0${at}\0apiserver`;
+    keys = { total: `${duration}\0${code}`, duration, target };
+    if (known.size >= keysMax) known.clear();
+    known.set(alike, keys);
+  }
+  return keys;
 }
 
 function keyOf({ group, version, resource, subresource, scope }: RequestTarget): string {
