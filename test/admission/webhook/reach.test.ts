@@ -130,6 +130,24 @@ t.test("B11: dry-run refuses webhooks that may have side effects", async (t) => 
     webhooks: [{ name: "a.example.com", clientConfig: { url: "https://127.0.0.1:1/" }, sideEffects: "Some" }],
   });
   t.equal(made.code, 422);
+  // What an older release stored: nobody knows whether it has any.
+  const rules = [{ apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"], operations: ["*"] }];
+  const clientConfig = { url: "https://127.0.0.1:1/" };
+  const old = { name: "old.example.com", clientConfig, rules, admissionReviewVersions: ["v1"], sideEffects: "None" };
+  for (const kind of ["validating", "mutating"]) {
+    server.store.before = (change) => {
+      server.store.before = undefined;
+      const body = Buffer.from(Buffer.from(change.body).toString().replace('"None"', '"Unknown"'));
+      return server.store.apply({ ...change, body });
+    };
+    const path = `${registration}/${kind}webhookconfigurations`;
+    const webhooks = [{ ...old, failurePolicy: "Ignore" }];
+    t.equal((await server.call("POST", path, { metadata: { name: "old" }, webhooks })).code, 201);
+    const dry = await server.call("POST", `${core}/secrets?dryRun=All`, { metadata: { name: "a" } });
+    t.equal(dry.code, 400, dry.text);
+    t.equal(dry.json.message, 'admission webhook "old.example.com" does not support dry run');
+    t.equal((await server.call("DELETE", `${path}/old`)).code, 200);
+  }
 });
 
 t.test("D01: a webhook sees the stored node with every field, whatever changes it", async (t) => {
