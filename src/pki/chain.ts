@@ -121,9 +121,10 @@ function faultOf(certificate: X509Certificate, parts: CertificateParts | undefin
     if (critical && !evaluated.has(type)) return "x509: unhandled critical extension";
   }
   try {
-    const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
-    const bits = asymmetricKeyDetails?.modulusLength ?? rsaBitsMin;
-    if (asymmetricKeyType === "rsa" && bits < rsaBitsMin) return `x509: RSA key of ${bits} bits is too small`;
+    // Details are dear: the library writes the key down and reads it again.
+    const { publicKey } = certificate;
+    const bits = publicKey.asymmetricKeyType === "rsa" ? publicKey.asymmetricKeyDetails?.modulusLength : undefined;
+    if (bits !== undefined && bits < rsaBitsMin) return `x509: RSA key of ${bits} bits is too small`;
   } catch {
     return "x509: unknown public key algorithm";
   }
