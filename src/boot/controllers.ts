@@ -1,4 +1,4 @@
-// What the server does on its own behalf, on its first front: the namespaces, classes, roles and bindings it starts
+// What the server does on its own behalf, on a thread of its own: the namespaces, classes, roles and bindings it starts
 // with, and the controllers, one row each in the table, while it holds their lease.
 import { isStatus } from "../api/status.ts";
 import type { controllerNames } from "../config/config.ts";

@@ -17,11 +17,13 @@ export interface ListenerPlan {
   readonly reusePort: boolean;
 }
 
-/** Worker data of a front. */
+/** Worker data of a front, or of the thread of the controllers, which is one that nobody can connect to. */
 export interface FrontData {
   readonly config: Config;
-  /** 0 for the first front; the one that runs what runs once (controllers). */
-  readonly index: number;
+  /** Of the thread, in logs and metrics. */
+  readonly name: string;
+  /** Runs what a server does on its own behalf (boot/controllers.ts). */
+  readonly controls: boolean;
   readonly listeners: readonly ListenerPlan[];
   readonly tls: TlsFiles;
   /** PEM that clients, pods among them, verify this server by. */

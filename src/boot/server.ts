@@ -95,11 +95,11 @@ class OpenServer implements FrontServer {
     this.#data = data;
     this.#views = views;
     this.#tell = tell;
-    this.#log = createLog(data.config.logLevel, `front-${data.index}`);
+    this.#log = createLog(data.config.logLevel, data.name);
     this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000 });
     this.#fanout.start();
     const store = new PortClient(data.storePort);
-    countFront(this.#registry, `front-${data.index}`, this.#fanout, () => store.queued);
+    countFront(this.#registry, data.name, this.#fanout, () => store.queued);
     if (data.listeners.some(({ front }) => front === "node")) {
       const help = "Connections whose TLS handshake failed.";
       this.#handshakes = this.#registry.counter("apiserver_tls_handshake_errors_total", help);
@@ -115,7 +115,7 @@ class OpenServer implements FrontServer {
     this.handle = createHandler(server);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
-    if (data.index === 0) {
+    if (data.controls) {
       const { controllers: running, eventTtlMs } = data.config;
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };

@@ -161,12 +161,12 @@ export interface FrontsOptions {
   readonly log: Logger;
   readonly failed: Failed;
   /** Without what differs between fronts and starts. */
-  readonly data: Omit<FrontData, "index" | "listeners" | "storePort" | "logPort" | "audit">;
+  readonly data: Omit<FrontData, "name" | "controls" | "listeners" | "storePort" | "logPort" | "audit">;
   readonly listeners: readonly ListenerPlan[];
 }
 
 interface FrontThread {
-  readonly index: number;
+  readonly name: string;
   readonly worker: Worker;
   readonly scrapes: Scrapes;
   drained: () => void;
@@ -176,10 +176,13 @@ interface FrontThread {
 /** Where a scrape of all threads starts from, as main knows it. */
 export type Gather = () => Promise<readonly (readonly FamilySnapshot[])[]>;
 
-/** The front threads. */
+/** The thread that works on the server's own behalf. */
+const controllers = "controllers";
+
+/** The front threads, and that of the controllers, which is started, asked and ended like one. */
 export class Fronts {
   readonly #options: FrontsOptions;
-  readonly #threads = new Map<number, FrontThread>();
+  readonly #threads = new Map<string, FrontThread>();
   /** When fronts were started again, milliseconds of the monotonic clock. */
   #restarts: number[] = [];
   #crashes = 0;
@@ -206,34 +209,38 @@ export class Fronts {
 
   /** Starts all. Rejects with BootFault when one cannot open its listeners. */
   async start(): Promise<void> {
-    await this.#startOne(0);
-    const others = Array.from({ length: this.#options.config.frontWorkers - 1 }, (_, i) => this.#startOne(i + 1));
-    await Promise.all(others);
+    // The first front learns the port; what a server starts with is made meanwhile.
+    await Promise.all([this.#startOne(controllers), this.#startOne("front-0")]);
+    const others = Array.from({ length: this.#options.config.frontWorkers - 1 }, (_, i) => `front-${i + 1}`);
+    await Promise.all(others.map((name) => this.#startOne(name)));
   }
 
-  #startOne(index: number): Promise<void> {
+  #startOne(name: string): Promise<void> {
     const { script, config, store, data } = this.#options;
+    const controls = name === controllers;
     const [storeHere, storeThere] = portPair();
     const [logHere, logThere] = portPair();
     store.connect(storeThere, logThere);
-    const listeners = this.#options.listeners.map((plan, i) => (i === 0 ? { ...plan, fd: this.#fd } : plan));
+    const plans = controls ? [] : this.#options.listeners;
+    const listeners = plans.map((plan, i) => (i === 0 ? { ...plan, fd: this.#fd } : plan));
     const now = this.#level === undefined ? config : { ...config, logLevel: this.#level };
-    const audit = this.#options.audit?.connect();
+    // No client asked for what controllers do.
+    const audit = controls ? undefined : this.#options.audit?.connect();
     const ports = { storePort: storeHere, logPort: logHere, audit };
-    const frontData: FrontData = { ...data, config: now, index, listeners, ...ports };
+    const frontData: FrontData = { ...data, config: now, name, controls, listeners, ...ports };
     const worker = new Worker(script, {
       workerData: frontData,
       transferList: [storeHere, logHere, ...(audit === undefined ? [] : [audit.port])],
-      name: `front-${index}`,
+      name,
     });
     const thread: FrontThread = {
-      index,
+      name,
       worker,
       scrapes: new Scrapes(),
       drained: () => {},
       crash: undefined,
     };
-    this.#threads.set(index, thread);
+    this.#threads.set(name, thread);
     return new Promise((resolve, reject) => {
       let open = false;
       worker.on("message", (message: FromFront) => {
@@ -285,17 +292,17 @@ export class Fronts {
   }
 
   #ended(thread: FrontThread): void {
-    if (this.#closing || this.#threads.get(thread.index) !== thread) return;
-    this.#threads.delete(thread.index);
+    if (this.#closing || this.#threads.get(thread.name) !== thread) return;
+    this.#threads.delete(thread.name);
     // Asleep for ever: see Front.crash().
     if (this.#fd !== undefined) thread.worker.unref();
-    this.#options.log.error({ front: thread.index, crash: thread.crash ?? "its thread ended" }, "A front crashed");
+    this.#options.log.error({ front: thread.name, crash: thread.crash ?? "its thread ended" }, "A front crashed");
     const now = performance.now();
     this.#restarts = [...this.#restarts.filter((at) => now - at < 60_000), now];
     this.#crashes++;
     const tooMany = this.#restarts.length > limits.frontRestartsPerMinuteMax || this.#crashes > limits.frontRestartsMax;
-    if (tooMany) this.#options.failed(`front ${thread.index} crashes again and again`);
-    else this.#startOne(thread.index).catch((error: Error) => this.#options.failed(error.message));
+    if (tooMany) this.#options.failed(`${thread.name} crashes again and again`);
+    else this.#startOne(thread.name).catch((error: Error) => this.#options.failed(error.message));
   }
 
   collect(): Promise<readonly FamilySnapshot[]>[] {

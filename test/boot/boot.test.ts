@@ -277,7 +277,7 @@ t.test("/metrics has the threads of the whole server", async (t) => {
   t.teardown(() => server.stop("SIGKILL"));
   const { code, text } = await server.call("GET", "/metrics");
   t.equal(code, 200);
-  for (const thread of ["main", "store", "front-0", "front-1"])
+  for (const thread of ["main", "store", "controllers", "front-0", "front-1"])
     t.match(text, `orch_event_loop_lag_seconds{thread="${thread}"`);
   for (const name of [
     "process_resident_memory_bytes",

@@ -12,7 +12,7 @@ const server: FrontServer = {
   handle: (exchange) => {
     if (exchange.path === "/crash") throw new Error("A bug");
     if (exchange.path === "/crash-late") void Promise.reject(new Error("A late bug"));
-    if (exchange.path === "/which") exchange.send(200, [], `front ${data.index}`);
+    if (exchange.path === "/which") exchange.send(200, [], data.name);
     else toy.handle(exchange);
   },
   shutdown: () => {},
