@@ -2,6 +2,7 @@
 // old and new objects (ATTACKS A05; CVE-2016-1905 was a patch nobody was asked about).
 import t, { type Test as Tap } from "tap";
 import type { AdmissionPlugin, Attributes } from "../../src/admission/plugin.ts";
+import type { Counted } from "../../src/admission/table.ts";
 import { forbidden, type Status } from "../../src/api/status.ts";
 import { writeValue } from "../../src/codec/json.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
@@ -75,7 +76,7 @@ function mark(object: unknown): string {
 async function open(): Promise<[InProcess, Recorder]> {
   const server = await openInProcess("kubernetes");
   const recorder = new Recorder();
-  (server.writers.admission.plugins as AdmissionPlugin[]).push(recorder);
+  (server.writers.admission.plugins as Counted[]).push({ plugin: recorder, took: undefined });
   return [server, recorder];
 }
 
