@@ -2,6 +2,7 @@
 // appends their results to perf/results.ndjson.
 import { fanout } from "./load/fanout.ts";
 import { list } from "./load/list.ts";
+import { login } from "./load/login.ts";
 import { silent } from "./load/silent.ts";
 import { write } from "./load/write.ts";
 
@@ -11,6 +12,7 @@ type Benchmark = (only: readonly string[], args: readonly string[]) => Promise<v
 const benchmarks: ReadonlyMap<string, Benchmark> = new Map([
   ["fanout", fanout],
   ["list", list],
+  ["login", login],
   ["silent", silent],
   ["write", write],
 ]);
