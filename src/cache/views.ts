@@ -19,6 +19,8 @@ export interface ViewsOptions {
   readonly clock?: Clock;
   /** How long holds may keep a retired segment, ms. */
   readonly holdMs?: number;
+  /** Least time between two looks at what is published, ms: for who need not hear of each change at once. Default: 0. */
+  readonly paceMs?: number;
 }
 
 /** One log's figures on this front, for metrics. */
@@ -58,6 +60,7 @@ class FrontViews implements OpenViews {
   readonly #port: MessagePort;
   readonly #clock: Clock;
   readonly #holdMs: number;
+  readonly #paceMs: number;
   readonly #logs = new Map<string, Log>();
   readonly #byNumber: Log[] = [];
   readonly #sweeping = new Set<Log>();
@@ -70,6 +73,7 @@ class FrontViews implements OpenViews {
     this.#port = options.port;
     this.#clock = options.clock ?? systemClock;
     this.#holdMs = options.holdMs ?? limits.holdMsMax;
+    this.#paceMs = options.paceMs ?? 0;
     this.welcomed = new Promise((resolve) => {
       this.#welcome = resolve;
     });
@@ -183,6 +187,7 @@ class FrontViews implements OpenViews {
       // Rung already: others get their turn first.
       if (rung === undefined) await nextTurn();
       else await rung;
+      if (this.#paceMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#paceMs).unref());
     }
   }
 }

@@ -213,6 +213,8 @@ export const limits = {
   companionsPerTurn: 50,
   /** When such an object that could not be written is tried again, in milliseconds. */
   companionRetryMs: 1_000,
+  /** Least time between two looks of the controllers at what is published. */
+  controllersPaceMs: 5,
   /** How long the lease of the controllers stands, is tried to be kept, and between two tries (reference: 15, 10, 2 s). */
   leaseMs: 15_000,
   leaseRenewMsMax: 10_000,

@@ -23,7 +23,7 @@ interface Setup {
   readonly clock: TestClock;
   readonly writer: LogWriter;
   readonly source: RecordSource;
-  connect(): Promise<OpenViews>;
+  connect(paceMs?: number): Promise<OpenViews>;
   /** Enough changes of other keys to close at least one segment. */
   fill(): void;
 }
@@ -41,10 +41,10 @@ function setup(options: Partial<LogWriterOptions> = {}): Setup {
     clock,
     writer,
     source,
-    async connect() {
+    async connect(paceMs = 0) {
       const { port1, port2 } = new MessageChannel();
       writer.connect(port1);
-      const views = await openViews({ control: writer.control, port: port2, clock, holdMs: 5000 });
+      const views = await openViews({ control: writer.control, port: port2, clock, holdMs: 5000, paceMs });
       opened.push(views);
       return views;
     },
@@ -257,6 +257,21 @@ t.test("onNews() tells of changes and of a floor that moved, until stopped", asy
   writer.accept([source.next("ns", "a", false, 100)]);
   await until(() => views.revision === source.revision && view.head > (heads.at(-1) ?? 0), "the next change");
   t.equal(heads.length, count, "a stopped follower hears nothing");
+});
+
+t.test("onNews() at a pace tells seldom of many changes, and of the last one", async (t) => {
+  const { writer, source, connect } = setup();
+  const views = await connect(20);
+  const view = views.log(prefix);
+  const heads: number[] = [];
+  view.onNews(() => heads.push(view.head));
+  const changes = 200;
+  for (let n = 0; n < changes; n++) {
+    writer.accept([source.next("ns", "a", false, 100)]);
+    await turn();
+  }
+  await until(() => heads.includes(changes), "news of the last change");
+  t.ok(heads.length < changes / 2, `${heads.length} times for ${changes} changes`);
 });
 
 t.test("log() finds prefixes registered later and throws on others", async (t) => {
