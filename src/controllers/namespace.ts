@@ -148,7 +148,7 @@ export class NamespaceController {
     const remains = await this.#deleteContents(name);
     const current = readCurrent(this.#writers, this.#namespaces, "", name);
     if (current === undefined) return [];
-    const namespace = storedObject(this.#writers, this.#namespaces, current) as Namespace;
+    const namespace = storedObject(this.#namespaces, current) as Namespace;
     if (namespace.metadata.deletionTimestamp === undefined) return [];
     const told = await this.#tell(namespace, remains);
     if (remains.refusal !== undefined)

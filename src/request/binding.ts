@@ -57,7 +57,7 @@ async function attempt(writers: Writers, request: WriteRequest, binding: Binding
   const { resource, namespace, name } = request;
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
-  const pod = storedObject(writers, resource, current) as ApiObject & Pod;
+  const pod = storedObject(resource, current) as ApiObject & Pod;
   const { uid = "", resourceVersion = "" } = binding.metadata;
   if (uid !== "" && uid !== pod.metadata.uid) {
     return preconditionFailed(request, "UID", uid, pod.metadata.uid ?? "");

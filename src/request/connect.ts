@@ -45,7 +45,7 @@ export async function connect(writers: Writers, call: Call): Promise<Status | un
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
   if (resource.resource !== "pods" || kind === "proxy") return unreachable;
-  const pod = storedObject(writers, resource, current) as ApiObject & Pod;
+  const pod = storedObject(resource, current) as ApiObject & Pod;
   const container = kind === "portforward" ? undefined : checkContainer(pod, first(query, "container") ?? "");
   if (container !== undefined) return container;
   const node = pod.spec.nodeName ?? "";

@@ -122,7 +122,7 @@ async function attempt(
   const { identity } = writers.scheme;
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
-  const object = storedObject(writers, resource, current);
+  const object = storedObject(resource, current);
   trace.done("current");
   const strategy = strategyOf(resource, identity);
   const context = strategyContext(writers, request);

@@ -43,7 +43,7 @@ export async function evictPod(writers: Writers, asked: WriteRequest, body: ApiO
   for (;;) {
     const current = readCurrent(writers, request.resource, request.namespace, name);
     if (current === undefined) return notFound(request.resource, name);
-    const pod = storedObject(writers, request.resource, current) as Stored<Pod>;
+    const pod = storedObject(request.resource, current) as Stored<Pod>;
     const pinned = isPast(pod) ? isWaiting(pod) : await charge(writers, request, pod);
     if (isStatus(pinned)) return pinned;
     const done = await deleteObject(writers, request, pinned ? pinnedTo(options, current) : options, true);

@@ -196,7 +196,7 @@ export function readCurrent(
 }
 
 /** The current state decoded at the version it is stored in. */
-export function storedObject(_writers: StoreAccess, resource: Resource, current: Current): ApiObject {
+export function storedObject(resource: Resource, current: Current): ApiObject {
   return decodeStoredText(storedAs(resource).stored, current.text);
 }
 

@@ -50,7 +50,7 @@ export async function requestToken(writers: Writers, asked: WriteRequest, body: 
   if (errors.length > 0) return invalidObject(shape.group, shape.kind, "", errors);
   const account = readCurrent(writers, resource, namespace, name);
   if (account === undefined) return notFound(resource, name);
-  const uid = storedObject(writers, resource, account).metadata.uid ?? "";
+  const uid = storedObject(resource, account).metadata.uid ?? "";
   const bound = findBound(writers, asked, request.spec.boundObjectRef);
   if (isStatus(bound)) return bound;
 
@@ -119,7 +119,7 @@ function findBound(writers: Writers, asked: WriteRequest, reference: BoundObject
   assert(resource !== undefined, "Pods and secrets are always served");
   const current = readCurrent(writers, resource, asked.namespace, name);
   if (current === undefined) return notFound(resource, name);
-  const object = storedObject(writers, resource, current);
+  const object = storedObject(resource, current);
   if (kind === "Pod" && (object as ApiObject & Pod).spec.serviceAccountName !== asked.name) {
     const account = JSON.stringify(asked.name);
     return badRequest(
