@@ -166,7 +166,8 @@ async function create(server: TestServer, [path, body]: [string, string]): Promi
 }
 
 t.test("D12: what was accepted is read from the disk as it was answered", { timeout: 240_000 }, async (t) => {
-  const args = ["--identity=kubernetes", "--disable-admission-plugins=ServiceAccount"];
+  // Controllers change objects on their own, a quota's status for one.
+  const args = ["--identity=kubernetes", "--disable-admission-plugins=ServiceAccount", "--controllers="];
   const first = await startServer(args);
   t.teardown(() => first.stop("SIGKILL"));
   const accepted: [string, string][] = [];
@@ -185,7 +186,7 @@ t.test("D12: what was accepted is read from the disk as it was answered", { time
   let compared = 0;
   for (const [path, answer] of accepted) {
     const read = await second.call("GET", path);
-    // What a controller or a later step of a recording changed is another object.
+    // What a later step of a recording changed is another object.
     if (read.code !== 200 || versionOf(read.json) !== versionOf(JSON.parse(answer))) continue;
     compared += 1;
     if (read.text !== answer) t.equal(read.text, answer, path);
