@@ -1,7 +1,7 @@
 // The flags of auditing: names and defaults are the reference's. Both backends have the same flags of delivery and of
 // truncation; only their defaults differ.
 import { parseDuration } from "./duration.ts";
-import type { Flag, FlagValues } from "./flags.ts";
+import type { Flag, FlagValues } from "./flag.ts";
 
 const group = "Audit";
 

@@ -1,6 +1,6 @@
 // The flags of authentication and of TLS beyond the one certificate: names, defaults and rules are the reference's.
 import { parseDuration } from "./duration.ts";
-import type { Flag, FlagValues } from "./flags.ts";
+import type { Flag, FlagValues } from "./flag.ts";
 import { type OidcConfig, readOidc, readTokenWebhook, type TokenWebhookConfig } from "./remoteauthnflags.ts";
 
 const group = "Authentication";

@@ -4,7 +4,8 @@ import { levelOf } from "../observe/log.ts";
 import { type AuditConfig, readAudit } from "./auditflags.ts";
 import { type AuthnConfig, readAuthn, readTls, type TlsConfig } from "./authnflags.ts";
 import { parseDuration } from "./duration.ts";
-import { type FlagValues, parseMap } from "./flags.ts";
+import type { FlagValues } from "./flag.ts";
+import { parseMap } from "./flags.ts";
 import { readGates } from "./gates.ts";
 
 /** The HTTP implementations. */

@@ -4,29 +4,10 @@ import { availableParallelism } from "node:os";
 import { auditFlags } from "./auditflags.ts";
 import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
+import type { Flag, FlagValues } from "./flag.ts";
 import { gatesText } from "./gates.ts";
 import { limits } from "./limits.ts";
 import { remoteAuthnFlags } from "./remoteauthnflags.ts";
-
-/** What a flag takes. */
-export type FlagType = "bool" | "string" | "int" | "duration" | "map" | "list";
-
-/** One flag. */
-export interface Flag {
-  readonly name: string;
-  readonly group: string;
-  readonly type: FlagType;
-  /** As it is written on the command line; empty for none. */
-  readonly default: string;
-  readonly help: string;
-  /** One letter that stands for it. */
-  readonly short?: string;
-  /** The values it takes, when they are few. */
-  readonly choices?: readonly string[];
-  /** Bounds of a number, inclusive; of a duration in milliseconds. */
-  readonly min?: number;
-  readonly max?: number;
-}
 
 const fronts = Math.max(1, availableParallelism() - 1);
 
@@ -324,9 +305,6 @@ export const flags = [
   { name: "help", group: "Help", type: "bool", default: "false", short: "h", help: "Print the flags and exit." },
   { name: "version", group: "Help", type: "bool", default: "false", help: "Print the version and exit." },
 ] as const satisfies readonly Flag[];
-
-/** Values as texts, by flag name, defaults filled in; occurrences of a map or list flag are joined by commas. */
-export type FlagValues = ReadonlyMap<string, string>;
 
 /** A mistake on the command line: one line for the operator. */
 export interface FlagFault {

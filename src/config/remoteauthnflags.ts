@@ -1,6 +1,6 @@
 // The flags of authentication by others: OpenID Connect and token webhooks. Names, defaults and rules are the reference's.
 import { parseDuration } from "./duration.ts";
-import type { Flag, FlagValues } from "./flags.ts";
+import type { Flag, FlagValues } from "./flag.ts";
 
 const group = "Authentication";
 

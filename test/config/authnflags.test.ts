@@ -2,7 +2,8 @@
 import t from "tap";
 import { readAuthn, readTls } from "../../src/config/authnflags.ts";
 import { nodeFrontFlag, readConfig } from "../../src/config/config.ts";
-import { type FlagValues, isFlagFault, parseFlags } from "../../src/config/flags.ts";
+import type { FlagValues } from "../../src/config/flag.ts";
+import { isFlagFault, parseFlags } from "../../src/config/flags.ts";
 
 function valuesOf(...args: string[]): FlagValues {
   const values = parseFlags(args);

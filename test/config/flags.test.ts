@@ -2,7 +2,8 @@
 import t from "tap";
 import { readConfig } from "../../src/config/config.ts";
 import { formatDuration, parseDuration } from "../../src/config/duration.ts";
-import { type Flag, flags, helpText, isFlagFault, parseFlags, parseMap } from "../../src/config/flags.ts";
+import type { Flag } from "../../src/config/flag.ts";
+import { flags, helpText, isFlagFault, parseFlags, parseMap } from "../../src/config/flags.ts";
 
 const table: readonly Flag[] = [
   { name: "text", group: "A", type: "string", default: "x", help: "A text." },

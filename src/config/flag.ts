@@ -1,0 +1,24 @@
+// What a flag is, and what came of a command line.
+
+/** What a flag takes. */
+export type FlagType = "bool" | "string" | "int" | "duration" | "map" | "list";
+
+/** One flag. */
+export interface Flag {
+  readonly name: string;
+  readonly group: string;
+  readonly type: FlagType;
+  /** As it is written on the command line; empty for none. */
+  readonly default: string;
+  readonly help: string;
+  /** One letter that stands for it. */
+  readonly short?: string;
+  /** The values it takes, when they are few. */
+  readonly choices?: readonly string[];
+  /** Bounds of a number, inclusive; of a duration in milliseconds. */
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** Values as texts, by flag name, defaults filled in; occurrences of a map or list flag are joined by commas. */
+export type FlagValues = ReadonlyMap<string, string>;
