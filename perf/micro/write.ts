@@ -8,8 +8,8 @@ import { noTrace } from "../../src/observe/trace.ts";
 import { readConfig } from "../../src/request/apply.ts";
 import { readBody } from "../../src/request/body.ts";
 import { readPatch } from "../../src/request/merge.ts";
-import type { WriteRequest, Writers, Written } from "../../src/request/persist.ts";
 import { applyObject, createObject, patchObject, updateObject } from "../../src/request/write.ts";
+import type { WriteRequest, Writers, Written } from "../../src/request/writerequest.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
 import { largePodBody, podAccount } from "../corpus/pod.ts";
 

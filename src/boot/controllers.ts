@@ -18,7 +18,7 @@ import { bootstrapPolicy } from "../controllers/rbacpolicy.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Server } from "../request/context.ts";
-import type { Writers } from "../request/persist.ts";
+import type { Writers } from "../request/writerequest.ts";
 import { writersOf } from "../request/writeresource.ts";
 
 /** Pause before a start that was refused is tried again, in milliseconds. */

@@ -13,7 +13,7 @@ import { type Location, type LogView, recordTypes } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { Server } from "../request/context.ts";
-import type { Written } from "../request/persist.ts";
+import type { Written } from "../request/writerequest.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";

@@ -13,8 +13,9 @@ import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
 import { Body, decodeAs } from "../request/body.ts";
 import { deleteItems, deleteObject } from "../request/delete.ts";
-import { requestedObject, type WriteRequest, type Writers, type Written } from "../request/persist.ts";
+import { requestedObject } from "../request/persist.ts";
 import { createObject, patchObject, writeMerged } from "../request/write.ts";
+import type { WriteRequest, Writers, Written } from "../request/writerequest.ts";
 
 /** What a call is about. A resource is taken at the version it is given in. */
 export interface Target {

@@ -11,7 +11,7 @@ import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { heldBy, ownerOf } from "../request/allocate.ts";
 import { type ClaimKind, claim, claimPrefixes, readClaim, release, taken } from "../request/claims.ts";
-import type { Writers } from "../request/persist.ts";
+import type { Writers } from "../request/writerequest.ts";
 
 /** Told what cannot be put right. */
 export type Report = (message: string, about: object) => void;

@@ -5,7 +5,7 @@ import type { ApiObject } from "../api/object.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import type { Writers } from "../request/persist.ts";
+import type { Writers } from "../request/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 const name = "extension-apiserver-authentication";

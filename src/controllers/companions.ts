@@ -12,7 +12,7 @@ import { compileSelector } from "../cache/select.ts";
 import type { LogView } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
-import type { Writers } from "../request/persist.ts";
+import type { Writers } from "../request/writerequest.ts";
 import { Actor } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";
 

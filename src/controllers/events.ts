@@ -11,7 +11,8 @@ import type { Location, LogView } from "../cache/view.ts";
 import { recordTypes } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
-import { changed, commitRemoval, type StoredState, type Writers } from "../request/persist.ts";
+import { changed, commitRemoval, type StoredState } from "../request/persist.ts";
+import type { Writers } from "../request/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 /** A write of an event, by key (relative to the prefix) and revision. */

@@ -7,7 +7,7 @@ import { isStatus, refuse, type Status } from "../api/status.ts";
 import { formatMicroTime } from "../api/time.ts";
 import type { Value } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
-import type { Writers, Written } from "../request/persist.ts";
+import type { Writers, Written } from "../request/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";
 

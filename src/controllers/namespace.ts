@@ -11,7 +11,8 @@ import { compileSelector } from "../cache/select.ts";
 import type { Location, LogView } from "../cache/view.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
-import { readCurrent, storedObject, timeText, type Writers } from "../request/persist.ts";
+import { readCurrent, storedObject, timeText } from "../request/persist.ts";
+import type { Writers } from "../request/writerequest.ts";
 import { Actor } from "./actor.ts";
 import type { Report } from "./passes.ts";
 

@@ -10,7 +10,7 @@ import { toValue } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
 import { addressAt, addressText, type ServiceRanges } from "../kinds/ranges.ts";
 import { equal } from "../kinds/validation/equal.ts";
-import type { Writers, Written } from "../request/persist.ts";
+import type { Writers, Written } from "../request/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";
 

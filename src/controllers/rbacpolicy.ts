@@ -11,8 +11,8 @@ import { assert } from "../base/assert.ts";
 import type { Objects } from "../cache/objects.ts";
 import { Fault, parseJson } from "../codec/json.ts";
 import { decodeAs } from "../request/body.ts";
-import type { Writers } from "../request/persist.ts";
 import { writeMerged } from "../request/write.ts";
+import type { Writers } from "../request/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 const group = "rbac.authorization.k8s.io";

@@ -11,10 +11,10 @@ import { type Body, type BodyFormat, readBody, readTyped } from "./body.ts";
 import { evictPod } from "./eviction.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
 import type { ResourceInfo } from "./info.ts";
-import type { WriteRequest, Writers, Written } from "./persist.ts";
 import { shapeOf } from "./scale.ts";
 import { requestToken } from "./tokenrequest.ts";
 import { reviewToken } from "./tokenreview.ts";
+import type { WriteRequest, Writers, Written } from "./writerequest.ts";
 
 /** Does what a body says to the object a request names; a name that is not in the path is taken from the body. */
 export type Action = (writers: Writers, request: WriteRequest, body: ApiObject) => Promise<Written | Status>;

@@ -5,7 +5,8 @@ import type { ApiObject } from "../api/object.ts";
 import { isStatus } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { noTrace } from "../observe/trace.ts";
-import { changed, commitObject, readCurrent, type StoreAccess, type WriteRequest } from "./persist.ts";
+import { changed, commitObject, readCurrent } from "./persist.ts";
+import type { StoreAccess, WriteRequest } from "./writerequest.ts";
 
 const noOptions: Value = new Map();
 

@@ -13,7 +13,7 @@ import { addressAt, addressCount, addressText, canonicalAddress, holds, rangeOf,
 import type { Strategy } from "../kinds/strategy.ts";
 import { goStringList } from "../kinds/validation/gostruct.ts";
 import { type ClaimKind, claim, claimPrefixes, type Owner, release, taken } from "./claims.ts";
-import type { WriteRequest, Writers } from "./persist.ts";
+import type { WriteRequest, Writers } from "./writerequest.ts";
 
 /** What became of a write's claims. */
 export interface Allocation {

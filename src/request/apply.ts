@@ -13,7 +13,8 @@ import { checkType, TypeFault } from "../merge/typed.ts";
 import { decodeAs } from "./body.ts";
 import { checkName } from "./merge.ts";
 import { blankOf, kindOf, liveDocument, managedLimits, timeOf } from "./ownership.ts";
-import { type MergeRequest, type Merging, type Present, requestedObject } from "./persist.ts";
+import { type Present, requestedObject } from "./persist.ts";
+import type { MergeRequest, Merging } from "./writerequest.ts";
 
 /** What an apply sends. */
 export interface Config {

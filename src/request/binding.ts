@@ -8,16 +8,8 @@ import { validateBinding } from "../kinds/validation/pod.ts";
 import { attributesOf } from "./admit.ts";
 import { unknownResource } from "./info.ts";
 import { preconditionFailed } from "./merge.ts";
-import {
-  changed,
-  commitObject,
-  readCurrent,
-  storedObject,
-  strategyContext,
-  untilUnchanged,
-  type WriteRequest,
-  type Writers,
-} from "./persist.ts";
+import { changed, commitObject, readCurrent, storedObject, strategyContext, untilUnchanged } from "./persist.ts";
+import type { WriteRequest, Writers } from "./writerequest.ts";
 
 const bindings = { group: "", resource: "pods/binding" };
 

@@ -8,7 +8,7 @@ import { encodeSelection } from "../cache/selection.ts";
 import type { LogView } from "../cache/view.ts";
 import { Fault, parseJson } from "../codec/json.ts";
 import { changeTypes, type Refusal } from "../storage/store.ts";
-import type { Writers } from "./persist.ts";
+import type { Writers } from "./writerequest.ts";
 
 /** What can be claimed, and the prefix its claims are stored under. */
 export const claimPrefixes = {

@@ -9,8 +9,9 @@ import { attributesOf } from "./admit.ts";
 import type { Call } from "./call.ts";
 import { connectOptions, integer } from "./connectoptions.ts";
 import { type RequestInfo, type ResourceInfo, unknownResource } from "./info.ts";
-import { readCurrent, storedObject, type Writers } from "./persist.ts";
+import { readCurrent, storedObject } from "./persist.ts";
 import { first, type Query } from "./query.ts";
+import type { Writers } from "./writerequest.ts";
 
 const names = new Set(["log", "exec", "attach", "portforward", "proxy"]);
 

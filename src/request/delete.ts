@@ -29,11 +29,9 @@ import {
   storeOf,
   strategyContext,
   untilUnchanged,
-  type WriteRequest,
-  type Writers,
-  type Written,
 } from "./persist.ts";
 import { WarningSieve } from "./warnings.ts";
+import type { WriteRequest, Writers, Written } from "./writerequest.ts";
 
 /**
  * Deletes one object. Answers a success Status, or the object: always while it is still there, and for kinds that

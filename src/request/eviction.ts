@@ -13,18 +13,10 @@ import { limits } from "../config/limits.ts";
 import { selects } from "../kinds/validation/selector.ts";
 import { attributesOf } from "./admit.ts";
 import { deleteObject } from "./delete.ts";
-import {
-  type Current,
-  readCurrent,
-  requestedObject,
-  storedObject,
-  storeOf,
-  timeText,
-  type WriteRequest,
-  type Writers,
-} from "./persist.ts";
+import { type Current, readCurrent, requestedObject, storedObject, storeOf, timeText } from "./persist.ts";
 import { representRecord } from "./represent.ts";
 import { writeMerged } from "./write.ts";
+import type { WriteRequest, Writers } from "./writerequest.ts";
 
 type Stored<T> = ApiObject & T;
 

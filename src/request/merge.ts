@@ -18,11 +18,9 @@ import { findMismatch } from "../merge/mismatch.ts";
 import { applyStrategicPatch } from "../merge/strategic.ts";
 import { type Body, decodeTyped, typeOf } from "./body.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
-import { keyOf, type MergeRequest, type Merging, type Present, storedAs } from "./persist.ts";
+import { keyOf, type Present, storedAs } from "./persist.ts";
 import { patchTyped } from "./typedpatch.ts";
-
-/** The formats that patch a document. */
-export type PatchType = "json" | "merge" | "strategic";
+import type { MergeRequest, Merging, PatchType } from "./writerequest.ts";
 
 /** A parsed patch. */
 export interface PatchBody {

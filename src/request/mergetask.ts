@@ -7,8 +7,9 @@ import { encode, textOf } from "../codec/json.ts";
 import { noTrace } from "../observe/trace.ts";
 import type { MergeResult, MergeSetup, MergeTask } from "../pool/tasks.ts";
 import { type FieldReport, fieldReportOf } from "./fieldvalidation.ts";
-import { type MergeRequest, type Merging, Present, requestedObject } from "./persist.ts";
+import { Present, requestedObject } from "./persist.ts";
 import { mergeHere, readSent } from "./sent.ts";
+import type { MergeRequest, Merging } from "./writerequest.ts";
 
 const encoder = new TextEncoder();
 

@@ -9,7 +9,7 @@ import { badRequest, conflict, conflictModified, type Status } from "../api/stat
 import { randomSuffix } from "../base/suffix.ts";
 import { validateMeta, validateMetaUpdate } from "../kinds/meta.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../kinds/strategy.ts";
-import type { WriteRequest } from "./persist.ts";
+import type { WriteRequest } from "./writerequest.ts";
 
 /** Characters of generateName that are kept (reference: 63 less the ending). */
 const generatedPrefixMax = 58;

@@ -8,8 +8,7 @@ import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { Pool } from "../pool/pool.ts";
 import type { MergeResult, MergeSetup, MergeTask } from "../pool/tasks.ts";
-import type { Present, WriteRequest } from "./persist.ts";
-import type { Sent } from "./sent.ts";
+import type { MergePool, Sent, WriteRequest } from "./writerequest.ts";
 
 const encoder = new TextEncoder();
 
@@ -22,7 +21,7 @@ export interface MergesOptions {
 }
 
 /** Merges what is big on other threads. */
-export class Merges {
+export class Merges implements MergePool {
   readonly #pool: Pool<MergeTask, MergeResult>;
   readonly #clock: Clock;
   readonly #bytesMin: number;
@@ -60,7 +59,7 @@ export class Merges {
   async merge(
     request: WriteRequest,
     sent: Sent,
-    current: Present | undefined,
+    current: { readonly text: string } | undefined,
     warnings: string[],
   ): Promise<ApiObject | Status> {
     const { fields, trace } = request;
@@ -82,7 +81,11 @@ export class Merges {
     return decodeResult(request.resource, result.object);
   }
 
-  #task(request: WriteRequest, { kind, format, force, bytes }: Sent, current: Present | undefined): MergeTask {
+  #task(
+    request: WriteRequest,
+    { kind, format, force, bytes }: Sent,
+    current: { readonly text: string } | undefined,
+  ): MergeTask {
     const { subresource, namespace, name, manager, fields } = request;
     const { group, version, resource } = request.resource;
     return {

@@ -12,8 +12,9 @@ import type { Kind } from "../merge/apply.ts";
 import { entriesOfNew, type ManagedLimits, trackUpdate, unowned, type Writer } from "../merge/managedfields.ts";
 import { typeOfMessage } from "../merge/schema.ts";
 import { TypeFault } from "../merge/typed.ts";
-import { type MergeRequest, type Merging, type Present, storedAs, timeText } from "./persist.ts";
+import { type Present, storedAs, timeText } from "./persist.ts";
 import { ownedText, typedDifference } from "./trackedtypes.ts";
+import type { MergeRequest, Merging } from "./writerequest.ts";
 
 /** How managedFields are read. */
 export const managedLimits: ManagedLimits = {

@@ -1,106 +1,25 @@
 // Between the write path and the store: the state a write starts from, and the commit that holds only while nobody
 // else changed it. Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
 
-import type { Admission } from "../admission/table.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
-import type { Resource, Scheme } from "../api/scheme.ts";
+import type { Resource } from "../api/scheme.ts";
 import { badRequest, refuse, Status, timedOut } from "../api/status.ts";
-import type { User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
-import type { Authentication } from "../authn/table.ts";
-import type { GrantCheck } from "../authz/escalation.ts";
 import { assert } from "../base/assert.ts";
-import type { Clock } from "../base/clock.ts";
 import { copyOf } from "../base/copy.ts";
 import { nextTurn } from "../base/turn.ts";
 import { encodeSelection } from "../cache/selection.ts";
-import type { Location, LogView, Views } from "../cache/view.ts";
+import type { Location, LogView } from "../cache/view.ts";
 import { encode, encodeForStore, Fault, parseText, textOf } from "../codec/json.ts";
 import { decodeStored, decodeStoredText } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { convert } from "../kinds/convert.ts";
-import type { ServiceRanges } from "../kinds/ranges.ts";
 import type { StrategyContext } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
-import type { Trace } from "../observe/trace.ts";
-import type { StoreClient } from "../storage/client.ts";
 import { changeTypes, type Refusal } from "../storage/store.ts";
-import type { FieldReport } from "./fieldvalidation.ts";
-import type { Merges } from "./offload.ts";
 import { represent } from "./represent.ts";
-import type { Sent } from "./sent.ts";
-
-/** What reads the present state and commits a new one. */
-export interface StoreAccess {
-  readonly scheme: Scheme;
-  readonly views: Views;
-  readonly store: StoreClient;
-  readonly clock: Clock;
-}
-
-/** What every write of one front shares. */
-export interface Writers extends StoreAccess {
-  readonly admission: Admission;
-  /** What services get addresses and ports from. */
-  readonly ranges: ServiceRanges;
-  /** Asked about every object that is about to be written. */
-  readonly checkGrants: GrantCheck;
-  /** Merges what is big on other threads; absent: everything is merged here. */
-  readonly merges?: Merges | undefined;
-  /** Reviews tokens, and signs those of service accounts. */
-  readonly authn: Pick<Authentication, "review" | "accounts">;
-}
-
-/** One write: what it is about and on whose behalf. */
-export interface WriteRequest {
-  readonly resource: Resource;
-  /** Empty for the object itself. */
-  readonly subresource: string;
-  /** Empty for cluster-scoped objects. */
-  readonly namespace: string;
-  /** Empty for a create. */
-  readonly name: string;
-  readonly user: User;
-  /** Who owns what this write changes, in managedFields. */
-  readonly manager: string;
-  readonly dryRun: boolean;
-  /** Where warnings of plugins go, for the headers of any answer; absent: nobody reads them. */
-  readonly heard?: string[] | undefined;
-  /** CreateOptions and so on as a document, for admission; absent: all defaults. */
-  readonly options?: Value | undefined;
-  /** Where annotations of the audit event go; absent: nowhere. */
-  readonly annotations?: Map<string, string> | undefined;
-  /** The body as it came, where it may be merged on another thread. */
-  readonly sent?: Sent | undefined;
-  /** What is to be said about unknown and duplicate fields; absent: nothing. */
-  readonly fields?: FieldReport | undefined;
-  /** On the monotonic clock, in milliseconds: no try starts after it. */
-  readonly deadline: number;
-  readonly trace: Trace;
-}
-
-/** What of it a merge looks at. */
-export type MergeRequest = Pick<
-  WriteRequest,
-  "resource" | "subresource" | "namespace" | "name" | "manager" | "fields" | "trace"
->;
-
-/** What a merge needs besides: nothing of a front's own. */
-export type Merging = Pick<StoreAccess, "scheme" | "clock">;
-
-/** What a commit asks of a write. */
-export type CommitRequest = Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "trace">;
-
-/** A write that succeeded. */
-export interface Written {
-  /** 200, 201 or 202. */
-  readonly code: number;
-  /** The object's JSON at the requested version, without a newline. */
-  readonly body: Uint8Array;
-  /** Texts for Warning headers. */
-  readonly warnings: readonly string[];
-}
+import type { CommitRequest, StoreAccess, WriteRequest, Writers } from "./writerequest.ts";
 
 /** An object's stored bytes at a revision. */
 export interface StoredState {

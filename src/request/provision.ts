@@ -6,8 +6,8 @@ import { Fault } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
 import { Body, decodeAs } from "./body.ts";
-import type { Writers } from "./persist.ts";
 import { createObject } from "./write.ts";
+import type { Writers } from "./writerequest.ts";
 
 /** Makes Environment.create; `writersOf` is asked at each call, because writers have plugins. */
 export function creator(writersOf: () => Writers): Environment["create"] {

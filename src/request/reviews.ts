@@ -17,7 +17,7 @@ import { attributesOf } from "./admit.ts";
 import type { Server } from "./context.ts";
 import type { ResourceInfo } from "./info.ts";
 import { trackManagers } from "./ownership.ts";
-import type { WriteRequest, Writers, Written } from "./persist.ts";
+import type { WriteRequest, Writers, Written } from "./writerequest.ts";
 
 /** One kind of question. */
 export interface Review {

@@ -14,10 +14,11 @@ import { type Config, checkFit, mergeConfig } from "./apply.ts";
 import type { Body } from "./body.ts";
 import { mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
 import type { Tracking } from "./ownership.ts";
-import { requestedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
+import { requestedObject } from "./persist.ts";
 import { type ReadInput, readObject } from "./read.ts";
 import type { Merge } from "./sent.ts";
 import { type Facade, writeMerged } from "./write.ts";
+import type { WriteRequest, Writers, Written } from "./writerequest.ts";
 
 const encoder = new TextEncoder();
 

@@ -6,21 +6,12 @@ import { isStatus, type Status } from "../api/status.ts";
 import { applyDefaults } from "../kinds/defaults.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { mergeConfig, readConfig } from "./apply.ts";
-import { type BodyFormat, readBody } from "./body.ts";
-import { mergePatch, mergeReplacement, type PatchType, readPatch } from "./merge.ts";
+import { readBody } from "./body.ts";
+import { mergePatch, mergeReplacement, readPatch } from "./merge.ts";
 import { dedupOwners, ownerWarning } from "./metadata.ts";
 import { type Tracking, trackManagers } from "./ownership.ts";
-import type { MergeRequest, Merging, Present } from "./persist.ts";
-
-/** A body as it came. */
-export interface Sent {
-  readonly kind: "create" | "update" | PatchType | "apply";
-  /** Of a create or an update. */
-  readonly format: BodyFormat;
-  /** Of an apply: take fields from other managers. */
-  readonly force: boolean;
-  readonly bytes: Uint8Array;
-}
+import type { Present } from "./persist.ts";
+import type { MergeRequest, Merging, Sent } from "./writerequest.ts";
 
 /** Makes the new state out of the current one; undefined stands for an object that does not exist. */
 export type Merge = (current: Present | undefined, old: ApiObject | undefined) => ApiObject | Status;

@@ -13,8 +13,9 @@ import { assert } from "../base/assert.ts";
 import { encode } from "../codec/json.ts";
 import { attributesOf } from "./admit.ts";
 import { trackManagers } from "./ownership.ts";
-import { readCurrent, storedObject, type WriteRequest, type Writers, type Written } from "./persist.ts";
+import { readCurrent, storedObject } from "./persist.ts";
 import { shapeOf } from "./scale.ts";
+import type { WriteRequest, Writers, Written } from "./writerequest.ts";
 
 const encoder = new TextEncoder();
 

@@ -8,7 +8,7 @@ import { type Accepted, type Refused, reasonText } from "../authn/authenticator.
 import { encode } from "../codec/json.ts";
 import { attributesOf } from "./admit.ts";
 import { trackManagers } from "./ownership.ts";
-import type { WriteRequest, Writers, Written } from "./persist.ts";
+import type { WriteRequest, Writers, Written } from "./writerequest.ts";
 
 const encoder = new TextEncoder();
 

@@ -25,11 +25,9 @@ import {
   requestedObject,
   strategyContext,
   untilUnchanged,
-  type WriteRequest,
-  type Writers,
-  type Written,
 } from "./persist.ts";
 import { type Merge, mergeHere } from "./sent.ts";
+import type { WriteRequest, Writers, Written } from "./writerequest.ts";
 
 /** What plugins are shown in the place of an object: its Scale. */
 export interface Facade {

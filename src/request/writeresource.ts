@@ -31,7 +31,7 @@ import {
   writeOptionsDocument,
 } from "./options.ts";
 import { managerOfAgent } from "./ownership.ts";
-import { storeOf, type WriteRequest, type Writers, type Written } from "./persist.ts";
+import { storeOf } from "./persist.ts";
 import { creator } from "./provision.ts";
 import { readList } from "./read.ts";
 import { sendStatus } from "./respond.ts";
@@ -39,9 +39,9 @@ import { reviewOf, runReview } from "./reviews.ts";
 import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
 import { parseSelectors } from "./selectors.ts";
 import { sendList } from "./sendlist.ts";
-import type { Sent } from "./sent.ts";
 import { warningHeaders } from "./warnings.ts";
 import { applyObject, createObject, patchObject, updateObject, writeSent } from "./write.ts";
+import type { Sent, WriteRequest, Writers, Written } from "./writerequest.ts";
 
 const made = new WeakMap<Server, Pick<Writers, "admission" | "checkGrants">>();
 
