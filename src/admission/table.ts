@@ -142,47 +142,38 @@ export function createAdmission(
 /** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */
 export async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   const beginMs = admission.clock.monotonic();
-  let refused = await mutateOnce(admission, attributes, false);
-  if (refused === undefined && attributes.notes.changed) refused = await mutateOnce(admission, attributes, true);
+  let refused = await askAll(admission, "admit", attributes, false);
+  if (refused === undefined && attributes.notes.changed) refused = await askAll(admission, "admit", attributes, true);
   count(admission.step, "admit", attributes, refused, admission.clock.monotonic() - beginMs);
   return refused;
-}
-
-async function mutateOnce(
-  { plugins, clock }: Admission,
-  attributes: Attributes,
-  again: boolean,
-): Promise<Status | undefined> {
-  // The clock is read once between two: most plugins have nothing to say, and reading it costs more than asking them.
-  let fromMs = clock.monotonic();
-  for (const { plugin, took } of plugins) {
-    if (plugin.mutate === undefined) continue;
-    const refused = plugin.mutate(attributes, again);
-    const status = refused instanceof Promise ? await refused : refused;
-    const nowMs = clock.monotonic();
-    count(took, "admit", attributes, status, nowMs - fromMs);
-    if (status !== undefined) return status;
-    fromMs = nowMs;
-  }
-  return undefined;
 }
 
 /** Runs the validating half in order; the first refusal ends it. */
 export async function validate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   const beginMs = admission.clock.monotonic();
-  const refused = await validateAll(admission, attributes);
+  const refused = await askAll(admission, "validate", attributes, false);
   count(admission.step, "validate", attributes, refused, admission.clock.monotonic() - beginMs);
   return refused;
 }
 
-async function validateAll({ plugins, clock }: Admission, attributes: Attributes): Promise<Status | undefined> {
+/** What the halves are called in plugins. */
+const methods = { admit: "mutate", validate: "validate" } as const;
+
+async function askAll(
+  { plugins, clock }: Admission,
+  half: AdmissionHalf,
+  attributes: Attributes,
+  again: boolean,
+): Promise<Status | undefined> {
+  const method = methods[half];
+  // The clock is read once between two: most plugins have nothing to say, and reading it costs more than asking them.
   let fromMs = clock.monotonic();
   for (const { plugin, took } of plugins) {
-    if (plugin.validate === undefined) continue;
-    const refused = plugin.validate(attributes);
+    if (plugin[method] === undefined) continue;
+    const refused = plugin[method]?.(attributes, again);
     const status = refused instanceof Promise ? await refused : refused;
     const nowMs = clock.monotonic();
-    count(took, "validate", attributes, status, nowMs - fromMs);
+    count(took, half, attributes, status, nowMs - fromMs);
     if (status !== undefined) return status;
     fromMs = nowMs;
   }
