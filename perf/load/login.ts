@@ -41,16 +41,10 @@ export async function login(_only: readonly string[], args: readonly string[]): 
 
 /** Connections one after the other on a few lines; whom the server takes the client for is looked at each time. */
 async function shake(server: TestServer, name: string, certificate: Issued | undefined): Promise<void> {
-  const run = async (count: number): Promise<void> => {
-    let left = count;
-    const line = async (): Promise<void> => {
-      while (left-- > 0) await comeIn(server, certificate);
-    };
-    await Promise.all(Array.from({ length: atOnce }, line));
-  };
-  await run(warmUps);
+  const lines = Array.from({ length: atOnce }, () => () => comeIn(server, certificate));
+  await repeat(warmUps, lines);
   const before = cpuUs(server.process.pid ?? 0);
-  await run(handshakes);
+  await repeat(handshakes, lines);
   const cpuUsPerConnection = round((cpuUs(server.process.pid ?? 0) - before) / handshakes, 0);
   record(`login/a connection ${name} and one GET, node`, { cpuUsPerConnection });
 }
@@ -80,16 +74,12 @@ async function get(front: string, args: readonly string[]): Promise<void> {
   const server = await startServer(["--identity=kubernetes", `--front=${front}`, ...args]);
   try {
     const rest = Array.from({ length: clients }, () => new RestClient(server));
-    const run = async (count: number): Promise<void> => {
-      let left = count;
-      const loop = async (one: RestClient): Promise<void> => {
-        while (left-- > 0) assert((await one.send("GET", "/api/v1/namespaces/default")) === 200, "A GET failed");
-      };
-      await Promise.all(rest.map(loop));
-    };
-    await run(gets / 10);
+    const lines = rest.map((one) => async () => {
+      assert((await one.send("GET", "/api/v1/namespaces/default")) === 200, "A GET failed");
+    });
+    await repeat(gets / 10, lines);
     const [before, start] = [cpuUs(server.process.pid ?? 0), performance.now()];
-    await run(gets);
+    await repeat(gets, lines);
     const cpuUsPerOperation = round((cpuUs(server.process.pid ?? 0) - before) / gets, 1);
     record(`login/get with a token, ${front}`, {
       cpuUsPerOperation,
@@ -99,4 +89,13 @@ async function get(front: string, args: readonly string[]): Promise<void> {
   } finally {
     await server.stop();
   }
+}
+
+/** Does something so many times in all, on each line one after the other. */
+async function repeat(count: number, lines: readonly (() => Promise<void>)[]): Promise<void> {
+  let left = count;
+  const loop = async (once: () => Promise<void>): Promise<void> => {
+    while (left-- > 0) await once();
+  };
+  await Promise.all(lines.map(loop));
 }

@@ -10,7 +10,7 @@ import { limits } from "../config/limits.ts";
 import { canonicalBase64 } from "./base64.ts";
 import { Fault } from "./fault.ts";
 import { planOf, type Slot, shapes } from "./plan.ts";
-import { recallRaw, rememberRaw } from "./remembered.ts";
+import { sharedRaw } from "./remembered.ts";
 import { parseText } from "./scan.ts";
 import { writeValue } from "./write.ts";
 import { zeroOf, zeroOfSlot } from "./zero.ts";
@@ -379,7 +379,7 @@ function readFields(cursor: Cursor, latest: RawJson[]): RawJson | undefined {
   }
   const read = readRaw(cursor);
   if (read === undefined || read.text.length > limits.rawCharsMax || text.charCodeAt(at) !== openMap) return read;
-  const raw = recallRaw(read.text) ?? rememberRaw(read.text);
+  const raw = sharedRaw(read.text);
   if (latest.length === latestMax) latest.pop();
   latest.unshift(raw);
   return raw;

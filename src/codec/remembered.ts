@@ -24,11 +24,6 @@ export function recall(text: string): ValueMap | undefined {
   return refreshed(text)?.value;
 }
 
-/** The raw JSON of a text that came before. */
-export function recallRaw(text: string): RawJson | undefined {
-  return refreshed(text)?.raw;
-}
-
 function refreshed(text: string): Remembered | undefined {
   const known = memory.get(text);
   if (known === undefined) return undefined;
@@ -51,8 +46,10 @@ export function remember(text: string, value: ValueMap): void {
   if (raw.text === text) keep({ raw, value });
 }
 
-/** Keeps a text that nobody has read yet: compact JSON as writeValue() has it. */
-export function rememberRaw(text: string): RawJson {
+/** The one raw JSON of a text, compact as writeValue() has it, which nobody need have read yet. */
+export function sharedRaw(text: string): RawJson {
+  const known = refreshed(text);
+  if (known !== undefined) return known.raw;
   // A copy: see remember().
   const raw = new RawJson(Buffer.from(text).toString());
   keep({ raw, value: undefined });

@@ -9,6 +9,7 @@ import { autoupdateKey, type PolicyObject, policyObjects } from "../authz/policy
 import { uncovered } from "../authz/rules.ts";
 import { assert } from "../base/assert.ts";
 import type { Objects } from "../cache/objects.ts";
+import { copyObject } from "../codec/copy.ts";
 import { Fault, parseJson } from "../codec/json.ts";
 import { decodeAs } from "../request/body.ts";
 import { writeMerged } from "../request/write.ts";
@@ -67,7 +68,7 @@ async function reconcile(writers: Writers, objects: Objects, wanted: PolicyObjec
     if (isStatus(removed) && !removed.success && removed.reason !== "NotFound") return removed;
   }
   const done = await writeMerged(writers, actor.request(target), (_current, old) => {
-    const object = old === undefined ? fresh(resource, wanted) : structuredClone(old as Policy);
+    const object = old === undefined ? fresh(resource, wanted) : copyObject(resource.message, old as Policy);
     if (old !== undefined && lacks(object, wanted, key)) complete(object, wanted);
     return object;
   });

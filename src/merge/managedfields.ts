@@ -209,21 +209,16 @@ function sameEntries(
     live.every((entry, index) => {
       const other = sent[index] as ManagedFieldsEntry;
       return (
-        isSame(entry.manager, other.manager) &&
-        isSame(entry.operation, other.operation) &&
-        isSame(entry.subresource, other.subresource) &&
-        isSame(entry.apiVersion, other.apiVersion) &&
+        compareText(entry.manager, other.manager) === 0 &&
+        compareText(entry.operation, other.operation) === 0 &&
+        compareText(entry.subresource, other.subresource) === 0 &&
+        compareText(entry.apiVersion, other.apiVersion) === 0 &&
         entry.time === other.time &&
         entry.fieldsType === other.fieldsType &&
         entry.fieldsV1?.text === other.fieldsV1?.text
       );
     })
   );
-}
-
-/** A text that is not there is empty. */
-function isSame(a = "", b = ""): boolean {
-  return a === b;
 }
 
 function update(
@@ -316,6 +311,7 @@ function writeEntries({ owners, entries, times, texts }: Managed): ManagedFields
   return list.length === 0 ? undefined : list;
 }
 
+/** A text that is not there is empty. */
 function compareText(a = "", b = ""): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

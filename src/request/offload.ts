@@ -1,7 +1,6 @@
 // A front's side of merges in the pool: which are worth the way, what they take along and what comes back.
 // A write of an object whose fields are owned one by one takes 40 to 60 µs per KiB, and must not hold up a front.
 import type { ApiObject } from "../api/object.ts";
-import type { Resource } from "../api/scheme.ts";
 import { internalError, type Reason, Status, timedOut } from "../api/status.ts";
 import type { Clock } from "../base/clock.ts";
 import { decodeStored } from "../codec/stored.ts";
@@ -78,7 +77,7 @@ export class Merges implements MergePool {
       return new Status(code, reason as Reason, message, details);
     }
     warnings.push(...result.warnings);
-    return decodeResult(request.resource, result.object);
+    return decodeStored(request.resource, result.object);
   }
 
   #task(
@@ -119,8 +118,3 @@ const tooMany = new Status(
   "The server has too many large writes waiting, please try again later.",
   { retryAfterSeconds: 1 },
 );
-
-/** An object of our own encoding. */
-function decodeResult(resource: Resource, bytes: Uint8Array): ApiObject {
-  return decodeStored(resource, bytes);
-}

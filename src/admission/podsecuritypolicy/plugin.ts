@@ -7,6 +7,7 @@ import type { ApiObject } from "../../api/object.ts";
 import type { Status } from "../../api/status.ts";
 import type { User } from "../../api/user.ts";
 import { assert } from "../../base/assert.ts";
+import { copyObject } from "../../codec/copy.ts";
 import { toValue } from "../../codec/json.ts";
 import { sameValue } from "../../merge/document.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "../plugin.ts";
@@ -90,7 +91,7 @@ class Policies {
     let filled: Found | undefined;
     for (const policy of this.#sorted(original)) {
       if (!(await this.#mayUse(attributes, policy))) continue;
-      const pod = mayFill ? structuredClone(original) : original;
+      const pod = mayFill ? copyObject(this.#message, original) : original;
       if (mayFill) fillIn(policy, pod, identity);
       const found = faultsOf(policy, pod, identity);
       faults.push(...found.map(({ field, text }) => `${field}: ${text}`));

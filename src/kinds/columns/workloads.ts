@@ -12,8 +12,10 @@ import type { CronJob, Job } from "../../api/gen/batch_v1.ts";
 import type { PodTemplateSpec, ReplicationController } from "../../api/gen/core_v1.ts";
 import type { PodDisruptionBudget } from "../../api/gen/policy_v1beta1.ts";
 import type { Identity } from "../../api/identity.ts";
+import { messageOf } from "../../api/messages.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { parseTime } from "../../api/time.ts";
+import { copyObject } from "../../codec/copy.ts";
 import { autoscalerConversions } from "../conversions/autoscaling.ts";
 import {
   ageColumn,
@@ -218,7 +220,7 @@ export function autoscalerColumns(identity: Identity): Columns<AutoscalerV1> {
       nameColumn,
       column("Reference", "What is scaled", ({ spec }) => `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`),
       column("Targets", "Measured and wanted value of each metric", (object) =>
-        targets(fromV1(structuredClone(object))),
+        targets(fromV1(copyObject(messageOf("autoscaling/v1.HorizontalPodAutoscaler"), object))),
       ),
       column("MinPods", "Fewest pods", ({ spec }) =>
         spec.minReplicas === undefined ? unset : String(spec.minReplicas),
