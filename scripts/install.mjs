@@ -25,7 +25,7 @@ export function install() {
   const stamp = join(root, "node_modules", ".orch-lock");
   const lock = readFileSync(join(root, "package-lock.json"), "utf8");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return;
-  // The uWS build names the Node versions it loads on; on others start.mjs brings the runtime it needs.
+  // Builds of the uws front for other releases of Node are left out; runtime.mjs brings what is needed.
   run(npm(), ["ci", "--no-fund", "--no-audit", "--engine-strict=false", "--loglevel=error"]);
   writeFileSync(stamp, lock);
 }

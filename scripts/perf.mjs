@@ -2,10 +2,11 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { build, install, root } from "./install.mjs";
+import { testRuntime } from "./runtime.mjs";
 
 install();
 build();
-const { status } = spawnSync(process.execPath, [join(root, "dist", "perf", "main.js"), ...process.argv.slice(2)], {
+const { status } = spawnSync(testRuntime(), [join(root, "dist", "perf", "main.js"), ...process.argv.slice(2)], {
   stdio: "inherit",
 });
 process.exitCode = status ?? 1;

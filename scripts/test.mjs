@@ -1,9 +1,10 @@
-// `npm test`: installs, builds, runs every test with tap and ends with `N passed, N failed`.
+// `npm test`: installs, builds, runs every test on the pinned Node with tap and ends with `N passed, N failed`.
 // Arguments narrow it down: `npm test -- merge cache/log` runs the files whose path holds one of them.
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { build, fail, install, root } from "./install.mjs";
+import { testRuntime } from "./runtime.mjs";
 
 install();
 build();
@@ -18,7 +19,7 @@ if (tests.length === 0) fail(`no test file matches ${only.join(", ")}`);
 
 // Heavy suites (crash, fronts, the whole server) bring their own processes; two at a time fit two cores.
 const tap = spawn(
-  process.execPath,
+  testRuntime(),
   [
     join(root, "node_modules", "tap", "dist", "esm", "run.mjs"),
     "run",

@@ -1,7 +1,7 @@
 // Boot, top to bottom: flags, files, port, store thread, credentials, fronts, ready; then signals. Whatever the
 // operator has to mend ends with one line on standard error and exit code 1.
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { hostname } from "node:os";
@@ -12,15 +12,19 @@ import { readAuthorizationFiles } from "./authz/files.ts";
 import { systemClock } from "./base/clock.ts";
 import { readAdmissionFile } from "./boot/admissionfile.ts";
 import { type AuditFiles, checkAuditFiles } from "./boot/auditfiles.ts";
+import { beatsMemory } from "./boot/beats.ts";
 import { countProcess } from "./boot/count.ts";
-import { type Credentials, checkFiles, keepCredentials, writeClientConfig } from "./boot/credentials.ts";
-import { BootFault, die, exitNow, mending, reasonOf } from "./boot/fault.ts";
+import { type Credentials, checkFiles, keepCredentials, keepRenewed, writeClientConfig } from "./boot/credentials.ts";
+import { openDataDir } from "./boot/datadir.ts";
+import { connectionsOf, descriptorsMax, openDescriptors } from "./boot/descriptors.ts";
+import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import { helpText, isFlagFault, parseFlags } from "./config/flags.ts";
 import { limits } from "./config/limits.ts";
-import { loadUws } from "./http/uws.ts";
+import { canReusePort } from "./http/node.ts";
+import { loadsUws, uwsVersion } from "./http/uwsbuild.ts";
 import { parseRanges } from "./kinds/ranges.ts";
 import { createLog, type Logger } from "./observe/log.ts";
 import { Registry } from "./observe/metrics.ts";
@@ -35,18 +39,21 @@ main().catch((error: unknown) => {
 });
 
 async function main(): Promise<void> {
-  const config = readCommandLine(process.argv.slice(2));
-  const log = createLog(config.logLevel, "main");
-  const files = checkFiles(config);
-  const authz = readAuthorizationFiles(config.authorization, identities[config.identity]);
+  const asked = readCommandLine(process.argv.slice(2));
+  const log = createLog(asked.logLevel, "main");
+  const files = checkFiles(asked);
+  const authz = readAuthorizationFiles(asked.authorization, identities[asked.identity]);
   if (typeof authz === "string") die(authz);
-  const auditFiles = checkAuditFiles(config, identities[config.identity]);
-  mending(`cannot make the data directory ${config.dataDir}`, () =>
-    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 }),
-  );
+  const auditFiles = checkAuditFiles(asked, identities[asked.identity]);
+  // Files of the server are its own: those of the store's library, which asks for no mode, too.
+  process.umask(0o077);
+  openDataDir(asked.dataDir);
+  const front = chooseFront(asked, log);
+  const config = { ...asked, frontWorkers: frontWorkersOf(asked, front, log) };
   const port = await claimPort(config.bindAddress, config.securePort);
   if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
-  const listeners = planListeners(config, port, log);
+  const listeners = planListeners(config, front, port, log);
+  process.stdout.write(runtimeLine(listeners));
 
   let fronts: Fronts | undefined;
   const fail = (message: string): void => void end(message, fronts);
@@ -60,8 +67,12 @@ async function main(): Promise<void> {
 
   const { tls, ca: authority, authn } = credentials;
   const holder = `${hostname()}_${randomUUID()}`;
-  const data = { config, tls, authority, holder, authn, authz, serverAddress, control };
+  const startedMs = Date.now() - performance.now();
+  const beats = beatsMemory();
   const audit = await startAudit(config, auditFiles, fail);
+  const connectionsMax = connectionsOf(config.frontWorkers, descriptorsMax(), openDescriptors());
+  const shared = { startedMs, beats, control };
+  const data = { config, tls, authority, holder, authn, authz, serverAddress, connectionsMax, ...shared };
   const threads = new Fronts({ script: frontScript, config, store, audit, log, failed: fail, data, listeners });
   fronts = threads;
   const registry = new Registry();
@@ -74,6 +85,7 @@ async function main(): Promise<void> {
   // Before the fronts: a signal during the start ends it in order.
   onSignals(threads, () => shutDown(config, threads, store, audit));
   await threads.start();
+  keepRenewed(config, identities[config.identity], systemClock, log);
   process.stdout.write(`kubeconfig: ${kubeconfig}\n`);
   await untilReady(url, credentials);
   process.stdout.write(`ready: ${url}\n`);
@@ -143,21 +155,25 @@ function addressOf(host: string, port: number, reachable = true): string {
   return name.includes(":") ? `[${name}]:${port}` : `${name}:${port}`;
 }
 
-function planListeners(config: Config, port: number, log: Logger): ListenerPlan[] {
-  const front = chooseFront(config, log);
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const reusePort = front === "node" && config.frontWorkers > 1 && (major > 22 || (major === 22 && minor >= 12));
-  const listeners: ListenerPlan[] = [{ front, port, fd: undefined, reusePort }];
+function planListeners(config: Config, front: FrontName, port: number, log: Logger): ListenerPlan[] {
+  const listeners: ListenerPlan[] = [{ front, port, reusePort: config.frontWorkers > 1 }];
   if (config.fanoutPort !== 0) {
-    if (!uwsLoads())
+    if (!loadsUws())
       throw new BootFault(`--fanout-port needs the uws front, which Node ${process.version} cannot load`);
     const { ciphers, minVersion, named } = config.tls;
     if (ciphers !== "" || minVersion !== "TLSv1.2" || named.length > 0) {
       log.warn({ port: config.fanoutPort }, "The fan-out port keeps the defaults of TLS, and has one certificate");
     }
-    listeners.push({ front: "uws", port: config.fanoutPort, fd: undefined, reusePort: true });
+    listeners.push({ front: "uws", port: config.fanoutPort, reusePort: true });
   }
   return listeners;
+}
+
+/** How many fronts serve: those on Node's own server are one where threads cannot open the same port. */
+function frontWorkersOf({ frontWorkers }: Config, front: FrontName, log: Logger): number {
+  if (front === "uws" || frontWorkers === 1 || canReusePort()) return frontWorkers;
+  log.warn({ frontWorkers }, "One node front serves: several need Linux and Node 22.12 or later");
+  return 1;
 }
 
 function chooseFront(config: Config, log: Logger): FrontName {
@@ -169,18 +185,16 @@ function chooseFront(config: Config, log: Logger): FrontName {
     log.info({ front: "node", because: flag }, "The node front serves, which is slower than uws");
     return "node";
   }
-  if (uwsLoads()) return "uws";
-  if (asked === "uws") throw new BootFault(`--front=uws: Node ${process.version} cannot load it; Node 20 can`);
+  if (loadsUws()) return "uws";
+  if (asked === "uws")
+    throw new BootFault(`--front=uws: Node ${process.version} has no build that loads here; Node 22 has`);
   return "node";
 }
 
-function uwsLoads(): boolean {
-  try {
-    loadUws();
-    return true;
-  } catch {
-    return false;
-  }
+/** One line: the runtime, and what serves. */
+function runtimeLine(listeners: readonly ListenerPlan[]): string {
+  const serves = listeners.some(({ front }) => front === "uws") ? `, uWebSockets.js ${uwsVersion()}` : "";
+  return `runtime: Node ${process.version}, ${listeners.map(({ front }) => `${front} front`).join(" and ")}${serves}\n`;
 }
 
 /** Asks /readyz as a client does, until it says 200. */

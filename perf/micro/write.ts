@@ -8,6 +8,7 @@ import { noTrace } from "../../src/observe/trace.ts";
 import { readConfig } from "../../src/request/apply.ts";
 import { readBody } from "../../src/request/body.ts";
 import { readPatch } from "../../src/request/merge.ts";
+import { serverPermit } from "../../src/request/permit.ts";
 import { applyObject, createObject, patchObject, updateObject } from "../../src/request/write.ts";
 import type { WriteRequest, Writers, Written } from "../../src/request/writerequest.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
@@ -34,7 +35,16 @@ const user = { name: "admin", uid: "", groups: ["system:masters"], extra: new Ma
 
 function requestFor(name: string, manager: string): WriteRequest {
   const deadline = Number.POSITIVE_INFINITY;
-  const common = { resource, subresource: "", namespace: "default", dryRun: false, user, deadline, trace: noTrace };
+  const common = {
+    resource,
+    subresource: "",
+    namespace: "default",
+    dryRun: false,
+    user,
+    permit: serverPermit,
+    deadline,
+    trace: noTrace,
+  };
   return { ...common, name, manager };
 }
 

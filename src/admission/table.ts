@@ -1,7 +1,7 @@
 // Admission: the plugins of the reference in its order, which of them run, and the run itself. Each may change the
 // object (after defaulting, before the kind's own rules) and each may refuse it (after validation).
 import type { Identity } from "../api/identity.ts";
-import type { Status } from "../api/status.ts";
+import { type Status, timedOut } from "../api/status.ts";
 import type { Clock } from "../base/clock.ts";
 import type { AdmissionConfig } from "../config/config.ts";
 import type { AdmissionHalf, AdmissionMeter, StepMeter } from "../observe/admission.ts";
@@ -175,6 +175,8 @@ async function askAll(
     const nowMs = clock.monotonic();
     count(took, half, attributes, status, nowMs - fromMs);
     if (status !== undefined) return status;
+    // What a plugin overlooked because the request's time was over is no consent.
+    if (nowMs >= attributes.deadline) return timedOut;
     fromMs = nowMs;
   }
   return undefined;

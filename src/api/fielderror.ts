@@ -46,8 +46,33 @@ export interface FieldError {
 export function quoteBad(value: unknown): string {
   const max = limits.shownCharsMax;
   if (typeof value === "string") return value.length > max ? `${quote(value.slice(0, max))}…` : quote(value);
-  const text = printBad(value);
+  const text = printBad(clipped(value, { left: max }));
   return text.length > max ? `${text.slice(0, max)}…` : text;
+}
+
+/** As much of a value as will be shown: a whole list is not printed for each of its faults. */
+function clipped(value: unknown, room: { left: number }): unknown {
+  room.left -= 1;
+  if (typeof value === "string") {
+    room.left -= value.length;
+    return value.length > limits.shownCharsMax ? value.slice(0, limits.shownCharsMax) : value;
+  }
+  if (typeof value !== "object" || value === null || value instanceof GoText) return value;
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    for (const item of value) {
+      if (room.left < 0) break;
+      list.push(clipped(item, room));
+    }
+    return list;
+  }
+  const entries: [string, unknown][] = [];
+  for (const [key, item] of value instanceof Map ? value : Object.entries(value)) {
+    if (room.left < 0) break;
+    room.left -= key.length;
+    entries.push([key, clipped(item, room)]);
+  }
+  return value instanceof Map ? new Map(entries) : Object.fromEntries(entries);
 }
 
 function printBad(value: unknown): string {
@@ -120,12 +145,25 @@ export function at(path: string, indexOrKey: number | string): string {
   return `${path}[${indexOrKey}]`;
 }
 
+/** The errors that an answer names: so many, and the first of them that have so many characters together. */
+function listed(found: readonly FieldError[]): readonly FieldError[] {
+  let chars = 0;
+  let count = 0;
+  for (const { field, text } of found) {
+    chars += field.length + text.length;
+    // Paths hold keys of clients, which may be as long as a body.
+    if (count === limits.fieldErrorsMax || (count > 0 && chars > limits.fieldErrorCharsMax)) break;
+    count += 1;
+  }
+  return found.slice(0, count);
+}
+
 /**
  * 422 Invalid over all fields at fault, as far as limits let them be listed; `kind` and `group` are the object's, not
  * the resource's.
  */
 export function invalidObject(group: string, kind: string, name: string, found: readonly FieldError[]): Status {
-  const errors = found.slice(0, limits.fieldErrorsMax);
+  const errors = listed(found);
   const messages = [...new Set(errors.map((e) => `${e.field}: ${e.text}`))];
   if (found.length > errors.length) messages.push("and more");
   const body = messages.length === 1 ? messages[0] : `[${messages.join(", ")}]`;

@@ -246,7 +246,8 @@ const integerMin = -(2n ** 63n);
 const integerMax = 2n ** 63n - 1n;
 
 /** Go's ParseInt(text, 10, 64): undefined for what is no int64. */
-function parseInteger(text: string): bigint | undefined {
+/** The integer of 64 bits a text spells, as labels are compared with; undefined: it spells none. */
+export function parseInteger(text: string): bigint | undefined {
   if (!integer.test(text) || text.length > 64) return undefined;
   const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
   return value < integerMin || value > integerMax ? undefined : value;

@@ -1,5 +1,5 @@
 // Where events end up, and what stands in front of it: cutting events that are too large, and counting what is lost.
-import { parseText, writeValue } from "../codec/json.ts";
+import { parseOwn, writeValue } from "../codec/json.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 
 /** A backend's last step. */
@@ -95,7 +95,7 @@ export function truncated(
 }
 
 function withoutBodies(event: string, annotation: string): string {
-  const value = parseText(event);
+  const value = parseOwn(event);
   if (!(value instanceof Map)) return event;
   const had = value.delete("requestObject");
   if (!value.delete("responseObject") && !had) return event;

@@ -6,17 +6,21 @@ import type { User } from "../api/user.ts";
 /** Header fields in order, names in lower case. */
 export type Headers = readonly (readonly [name: string, value: string])[];
 
-/** The certificates a client presented in its handshake; one object for the life of a connection. */
+/** The certificates a client presented in its handshake; one object for the life of a connection, or longer. */
 export interface PeerCertificates {
-  /** The client's own. Nobody has verified it; the client has its key. */
+  /** The client's own; the client has its key. */
   readonly leaf: X509Certificate;
-  /** What it sent along. */
+  /** PEM of the bundle of authorities it was led to in the handshake; undefined: it was not verified. */
+  readonly verifiedBy?: string;
+  /** What it sent along; not known where the handshake verified it. */
   others(): readonly X509Certificate[];
 }
 
 /** What a request shows of its sender. An Exchange is one. */
 export interface Credentials {
   readonly headers: Headers;
+  /** True: bytes beyond ASCII may be missing from both ends of header values. */
+  readonly clipsValues?: boolean;
   /** Undefined: none were presented. */
   readonly peer: PeerCertificates | undefined;
 }

@@ -43,6 +43,8 @@ export interface AuthnMaterial {
   readonly accountKeys: string;
   /** PEM: the private key that signs. */
   readonly signingKey: string;
+  /** PEM: the private key of the token controller; empty: `signingKey`. */
+  readonly privateKey: string;
   /** PEM of the identity provider's authorities; empty: the system's. */
   readonly oidcAuthorities: string;
   /** The service that reviews tokens; undefined: none. */
@@ -64,6 +66,8 @@ export interface AuthnOptions {
 /** What signs tokens of service accounts, and by which rules. */
 export interface AccountIssuer {
   readonly signer: TokenSigner;
+  /** Signs the tokens in secrets. */
+  readonly controllerSigner: TokenSigner;
   /** The issuer of new tokens. */
   readonly issuer: string;
   /** The audiences of tokens that ask for none. */
@@ -187,14 +191,17 @@ function tokenAuthenticators(options: AuthnOptions, { audiences }: AccountIssuer
 function issuerOf({ config, material, identity, serverAddress }: AuthnOptions): AccountIssuer {
   const { issuers, keySetUrl, lifetimeSecondsMax, extends: extended } = config.accounts;
   const signer = createSigner(material.signingKey);
+  const controllerSigner = material.privateKey === "" ? signer : createSigner(material.privateKey);
   const keys = parsePublicKeys(material.accountKeys);
   assert(typeof signer !== "string", "Main checked the signing key");
+  assert(typeof controllerSigner !== "string", "Main checked the key of the token controller");
   assert(typeof keys !== "string", "Main checked the keys of service accounts");
   const issuer = issuers[0] ?? defaultIssuer(identity);
   const own = issuers.length > 0 ? issuers : [issuer];
   const url = keySetUrl === "" ? `https://${serverAddress}/openid/v1/jwks` : keySetUrl;
   return {
     signer,
+    controllerSigner,
     issuer,
     audiences: config.audiences.length > 0 ? config.audiences : own,
     lifetimeSecondsMax,

@@ -50,6 +50,8 @@ export interface Decision {
   readonly reason: string;
   /** What kept an authorizer from knowing more; for reviews. */
   readonly error?: string;
+  /** A denial for lack of means of ours: the request may be tried again (429). */
+  readonly overloaded?: boolean;
 }
 
 /** One authorizer, or several in order. Answers at once where it can. */

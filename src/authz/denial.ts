@@ -1,7 +1,7 @@
 // The 403 of authorization. Texts, details and the escaping of what a client sent are the reference's (Forbidden of
 // the endpoints package's response writers).
 import { quote } from "../api/gotext.ts";
-import { qualified, refuse, type Status } from "../api/status.ts";
+import { qualified, refuse, Status } from "../api/status.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 
 const escapes = new Map([
@@ -33,8 +33,15 @@ function sentence(attributes: Attributes): string {
   return `${who} cannot ${verb} resource ${quote(what)} in API group ${quote(group)} ${where}`;
 }
 
+const tooManyQuestions = new Status(
+  429,
+  "TooManyRequests",
+  "The server has too many questions for the authorization webhook waiting, please try again later.",
+  { retryAfterSeconds: 1 },
+);
+
 /**
- * Asks whether something is allowed; the 403 when it is not, 500 when nobody could tell. `told` hears what was decided,
+ * Asks whether something is allowed; the 403 when it is not, 429 or 500 when that could not be found out. `told` hears what was decided,
  * for the audit event.
  */
 export async function refusalOf(
@@ -47,7 +54,8 @@ export async function refusalOf(
   told?.(decision);
   // The reason of an allowance is put in words when it is read: not here.
   if (decision.verdict === "allow") return undefined;
-  const { verdict, reason, error } = decision;
+  const { verdict, reason, error, overloaded } = decision;
+  if (overloaded === true) return tooManyQuestions;
   // Nobody decided because somebody could not (reference: an internal error, too).
   if (verdict === "none" && error !== undefined) return refuse("InternalError", `Internal error occurred: ${error}`);
   return denial(attributes, reason);

@@ -1,6 +1,7 @@
 // Nobody grants what they do not have: a role may hold only rules its writer holds, a binding may refer only to a role
 // whose rules its writer holds, unless the verbs `escalate` and `bind` allow more. Checks and texts are the reference's
 // (policy-based storage of the rbac registry).
+import { at, forbiddenField, invalidObject } from "../api/fielderror.ts";
 import type { ClusterRole, PolicyRule, RoleRef } from "../api/gen/rbac_v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
@@ -8,10 +9,11 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { forbidden, notFound, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
+import { limits } from "../config/limits.ts";
 import { equal } from "../kinds/validation/equal.ts";
 import { type Authorizer, mastersGroup } from "./authorizer.ts";
 import { may, visit } from "./policy/line.ts";
-import { type Roles, uncovered } from "./rules.ts";
+import { type Roles, TooManyRules, uncovered } from "./rules.ts";
 
 /** A write that may grant something. */
 export interface GrantWrite {
@@ -104,6 +106,7 @@ function checkHeld(
 ): Status | undefined {
   const held = roles.rulesFor(user, namespace);
   const missing = uncovered(held.rules, rules);
+  if (missing instanceof TooManyRules) return tooManyRules(resource, object, missing);
   if (missing.length === 0) return undefined;
   const lines = [...new Set(compact(missing).map(ruleText))].sort();
   const groups = user.groups.map(quote).join(" ");
@@ -111,6 +114,17 @@ function checkHeld(
   const doubts = held.errors.length === 0 ? "" : `; resolution errors: [${held.errors.join(" ")}]`;
   const why = `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join("\n")}${doubts}`;
   return forbidden(resource, object.metadata.name ?? "", why);
+}
+
+/** The 422 for rules that cannot be compared in good time; a user with the right to `escalate` or `bind` is not asked. */
+function tooManyRules(resource: Resource, { metadata }: ApiObject, { index }: TooManyRules): Status {
+  const field = resource.resource.endsWith("bindings") ? "roleRef" : at("rules", index);
+  const max = limits.ruleCombinationsMax;
+  const why =
+    field === "roleRef"
+      ? `the role's rules[${index}] and those before it have more than ${max} combinations to compare with what the user holds`
+      : `this rule and those before it have more than ${max} combinations of verbs, groups, resources and names to compare with what the user holds`;
+  return invalidObject(resource.group, resource.kind, metadata.name ?? "", [forbiddenField(field, why)]);
 }
 
 /** Rules about one resource put together, their verbs in the order they came. */
@@ -123,8 +137,9 @@ function compact(parts: readonly PolicyRule[]): PolicyRule[] {
       continue;
     }
     const key = JSON.stringify([part.apiGroups, part.resources, part.resourceNames]);
-    const known = whole.get(key);
-    whole.set(key, { ...part, verbs: [...(known?.verbs ?? []), ...(part.verbs ?? [])] });
+    const verbs = whole.get(key)?.verbs;
+    if (verbs === undefined) whole.set(key, { ...part, verbs: [...(part.verbs ?? [])] });
+    else for (const verb of part.verbs ?? []) verbs.push(verb);
   }
   return [...paths, ...whole.values()];
 }

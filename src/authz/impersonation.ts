@@ -1,7 +1,8 @@
 // Acting as somebody else: the Impersonate headers of a request, each permission asked separately, and the user that
 // comes of it. Rules as the document's section Impersonation and the reference's filter; who asks for groups, a uid or
 // extra values without a user is refused, never half obeyed, and so is who names nobody: the uws front's parser drops
-// characters beyond ASCII from the ends of a value, and a request must not run as whoever sent it for that.
+// characters beyond ASCII from the ends of a value, and a request must not run as its sender for that. There a name
+// with such characters inside is refused, too: its ends may be missing, and the rest is another user's name.
 import type { Identity } from "../api/identity.ts";
 import { badRequest, isStatus, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
@@ -12,13 +13,17 @@ import { refusalOf } from "./denial.ts";
 /** Header fields in order, names in lower case. */
 type Headers = readonly (readonly [name: string, value: string])[];
 
-/** Finds whom a request acts as: the user itself without such headers; 400 or 403 when it may not. */
-export type Impersonate = (headers: Headers, user: User) => User | Promise<User | Status>;
+/**
+ * Finds whom a request acts as: the user itself without such headers; 400 or 403 when it may not. `clipped`: the front may
+ * have dropped characters beyond ASCII from both ends of every value.
+ */
+export type Impersonate = (headers: Headers, user: User, clipped?: boolean) => User | Promise<User | Status>;
 
 const prefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";
 const accountPrefix = "system:serviceaccount:";
 const plainHeaders = new Set(["impersonate-user", "impersonate-group", "impersonate-uid"]);
+const beyondAscii = /[^\x00-\x7f]/;
 const anonymous = "system:anonymous";
 const authenticated = "system:authenticated";
 const unauthenticated = "system:unauthenticated";
@@ -35,23 +40,29 @@ interface Wish {
 /** Makes the stage for a front. */
 export function createImpersonation(identity: Identity, authorizer: Authorizer): Impersonate {
   const group = identity.spell("authentication.k8s.io");
-  return (headers, user) => {
+  return (headers, user, clipped = false) => {
     // Most requests have none.
     if (!headers.some(([name]) => name.startsWith(prefix))) return user;
-    const wish = readWish(headers);
+    const wish = readWish(headers, clipped);
     if (isStatus(wish)) return Promise.resolve(wish);
     return wish === undefined ? user : act(authorizer, group, user, wish);
   };
 }
 
 /** Undefined: the headers ask for nothing. */
-function readWish(headers: Headers): Wish | Status | undefined {
+function readWish(headers: Headers, clipped: boolean): Wish | Status | undefined {
   const valuesOf = (name: string): string[] => headers.filter(([key]) => key === name).map(([, value]) => value);
   const [name = ""] = valuesOf("impersonate-user");
   const [uid = ""] = valuesOf("impersonate-uid");
   const groups = valuesOf("impersonate-group");
   const empty = headers.find(([key, value]) => value === "" && plainHeaders.has(key))?.[0];
   if (empty !== undefined) return badRequest(`the header ${empty} must not be empty`);
+  const torn = clipped ? headers.find(([key, value]) => key.startsWith(prefix) && isTorn(value)) : undefined;
+  if (torn !== undefined) {
+    return badRequest(
+      `the header ${torn[0]} is empty or has characters beyond ASCII, which are read in full with --front=node alone`,
+    );
+  }
   const extra = headers
     .filter(([key]) => key.startsWith(extraPrefix))
     .map(([key, value]) => [unescapeKey(key.slice(extraPrefix.length)), value] as const);
@@ -60,6 +71,11 @@ function readWish(headers: Headers): Wish | Status | undefined {
   return badRequest(
     "Impersonate-Group, Impersonate-Extra- and Impersonate-Uid headers need an Impersonate-User header",
   );
+}
+
+/** Whether characters may be missing from a clipped value: it has others of their kind inside, or nothing is left. */
+function isTorn(value: string): boolean {
+  return value === "" || beyondAscii.test(value);
 }
 
 /** Percent-decoded, or as it came where that cannot be done (reference: unescapeExtraKey). */

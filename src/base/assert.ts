@@ -1,23 +1,39 @@
-// Assertions in two tiers. A failed assertion is a bug of ours, never a client's mistake: it ends the thread.
+// Assertions. A failed one is a bug of ours, never a client's mistake. There are two kinds, told apart by what they are
+// about:
+//  - the data of one request (an object, its encoding, its answer): the request is answered with 500, the failure is
+//    logged and counted, and the thread goes on; a client who finds such data must not end the service of others;
+//  - state that requests and threads share (log, segments, index, store): whatever the thread would do next may be
+//    wrong for every user, so it ends, and is started again from the log.
+// Outside of a request (start, controllers) both end what they are in.
 
-/** A broken invariant. Nothing catches it on purpose: the thread that sees it must not go on. */
+/** A broken invariant of the data of one request. Nothing but the request path and a watcher group catches it. */
 export class AssertionFailure extends Error {
   override name = "AssertionFailure";
 }
 
-/** Checks a cheap invariant, always on. Throws AssertionFailure with `message` when `condition` is false. */
+/** A broken invariant of shared state. Nothing catches it for good: the thread that sees it must not go on. */
+export class SharedStateFailure extends AssertionFailure {
+  override name = "SharedStateFailure";
+}
+
+/** Checks a cheap invariant of one request's data, always on. Throws AssertionFailure when `condition` is false. */
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionFailure(message);
 }
 
-/** Marks code that cannot be reached. */
+/** Checks a cheap invariant of shared state, always on. Throws SharedStateFailure when `condition` is false. */
+export function assertShared(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new SharedStateFailure(message);
+}
+
+/** Marks code that cannot be reached with any data of a request. */
 export function unreachable(message: string): never {
   throw new AssertionFailure(message);
 }
 
 const verifying = process.env["ORCH_VERIFY"] === "1";
 
-/** Checks an expensive invariant: only where ORCH_VERIFY=1 (tests and soak runs). */
+/** Checks an expensive invariant of shared state: only where ORCH_VERIFY=1 (tests and soak runs). */
 export function verify(check: () => boolean, message: string): void {
-  if (verifying && !check()) throw new AssertionFailure(message);
+  if (verifying && !check()) throw new SharedStateFailure(message);
 }

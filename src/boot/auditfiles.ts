@@ -27,5 +27,8 @@ export function checkAuditFiles({ audit }: Config, identity: Identity): AuditFil
 }
 
 function oneLine(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, " ");
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .join(" ");
 }

@@ -1,7 +1,7 @@
 // The files authentication and TLS take besides the serving certificate: checked before anything is started, and read
 // once by the main thread so that every front has the same.
-import { createPrivateKey, generateKeyPair, X509Certificate } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { createPrivateKey, createPublicKey, generateKeyPair, X509Certificate } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createSigner } from "../authn/accountkeys.ts";
@@ -13,7 +13,7 @@ import type { NamedCertificate, TlsFiles } from "../http/listener.ts";
 import type { Connection } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";
 import { readCertificates } from "../pki/bundle.ts";
-import { readIfThere, writePrivate } from "../pki/files.ts";
+import { finishPair, readIfThere, writePair, writePrivate } from "../pki/files.ts";
 import { BootFault, mending } from "./fault.ts";
 
 /** What the flags' files hold. */
@@ -23,6 +23,8 @@ export interface AuthnFiles {
   readonly accountKeys: string;
   /** PEM; empty: to be made. */
   readonly signingKey: string;
+  /** PEM of the token controller's; empty: the signing key. */
+  readonly privateKey: string;
   readonly named: readonly NamedCertificate[];
   readonly oidcAuthorities: string;
   readonly webhook: Connection | undefined;
@@ -36,7 +38,8 @@ export function checkAuthnFiles(config: Config): AuthnFiles {
   return {
     tokens: readTokens(config.tokenAuthFile),
     accountKeys: readAccountKeys(config),
-    signingKey: readSigningKey(accounts.signingKeyFile),
+    signingKey: readSigner("--service-account-signing-key-file", accounts.signingKeyFile),
+    privateKey: readSigner("--service-account-private-key-file", accounts.privateKeyFile),
     named: config.tls.named.map(nameCertificate),
     oidcAuthorities: oidc === undefined || oidc.caFile === "" ? "" : readAuthorities("--oidc-ca-file", oidc.caFile),
     webhook: tokenWebhook === undefined ? undefined : connect(tokenWebhook.configFile),
@@ -86,9 +89,8 @@ function readAccountKeys(config: Config): string {
   return typeof parsePublicKeys(text) === "string" ? "" : text;
 }
 
-function readSigningKey(path: string): string {
+function readSigner(flag: string, path: string): string {
   if (path === "") return "";
-  const flag = "--service-account-signing-key-file";
   const text = read(flag, path);
   const signer = createSigner(text);
   if (typeof signer === "string") throw new BootFault(`${flag} ${path}: ${signer}`);
@@ -113,30 +115,47 @@ const signingKeyBits = 2_048;
 /** Makes or finds what the flags do not name, in a data directory that is ours. Throws BootFault. */
 export async function keepAuthnMaterial(config: Config, files: AuthnFiles): Promise<AuthnMaterial> {
   const signingKey = files.signingKey === "" ? await keepSigningKey(join(config.dataDir, "pki")) : files.signingKey;
-  const { tokens, oidcAuthorities, webhook } = files;
-  return { tokens, accountKeys: `${signingKey}\n${files.accountKeys}`, signingKey, oidcAuthorities, webhook };
+  const { tokens, oidcAuthorities, privateKey, webhook } = files;
+  const accountKeys = [signingKey, privateKey, files.accountKeys].join("\n");
+  return { tokens, accountKeys, signingKey, privateKey, oidcAuthorities, webhook };
 }
 
 async function keepSigningKey(directory: string): Promise<string> {
   const path = join(directory, "service-account.key");
+  const publicPath = join(directory, "service-account.pub");
+  const mend = "to have a new one made, which ends every token of a service account";
+  mending(`cannot keep ${path}`, () => finishPair(path, publicPath));
   const kept = mending(`cannot read ${path}`, () => readIfThere(path));
-  if (kept !== undefined && typeof createSigner(kept) !== "string") return kept;
-  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: signingKeyBits });
+  if (kept !== undefined) {
+    if (typeof createSigner(kept) === "string") {
+      throw new BootFault(
+        `${path} holds no private key that can be read: restore it, or remove it and ${publicPath} ${mend}`,
+      );
+    }
+    const text = createPublicKey(kept).export({ type: "spki", format: "pem" }).toString();
+    if (!existsSync(publicPath)) mending(`cannot keep ${publicPath}`, () => writePrivate(publicPath, text, 0o644));
+    return kept;
+  }
+  if (existsSync(publicPath)) {
+    throw new BootFault(`${path} is missing beside ${publicPath}: restore it, or remove ${publicPath} too ${mend}`);
+  }
+  const { privateKey, publicKey } = await promisify(generateKeyPair)("rsa", { modulusLength: signingKeyBits });
   const text = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   mending(`cannot keep a key in ${directory}`, () => {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    writePrivate(path, text, 0o600);
+    writePair(path, publicPath, text, publicKey.export({ type: "spki", format: "pem" }).toString());
   });
   return text;
 }
 
-/** How the node front speaks TLS with these certificates. */
+/** How the fronts speak TLS with these certificates. */
 export function tlsOf(config: Config, { certFile, keyFile }: TlsFiles, named: readonly NamedCertificate[]): TlsFiles {
   const { authn, tls } = config;
   return {
     certFile,
     keyFile,
     asksClients: authn.clientCaFile !== "" || authn.requestHeader !== undefined,
+    ...(authn.clientCaFile === "" ? {} : { clientCaFile: authn.clientCaFile }),
     minVersion: tls.minVersion,
     ...(tls.ciphers === "" ? {} : { ciphers: tls.ciphers }),
     ...(named.length === 0 ? {} : { named }),

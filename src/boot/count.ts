@@ -1,14 +1,16 @@
 // Metrics of the threads themselves: the store thread's commits and logs, a front's watchers and loop, the process.
 // Names follow the reference where it measures the same thing (ANCHORS 3.2).
-import { readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Scheme } from "../api/scheme.ts";
 import type { Fanout } from "../cache/fanout.ts";
 import type { LogWriter } from "../cache/writer.ts";
+import type { Openings } from "../http/openings.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import { prefixLabels } from "../request/watchmetrics.ts";
 import type { BatchSeen } from "../storage/serve.ts";
 import type { Store } from "../storage/store.ts";
+import { openDescriptors } from "./descriptors.ts";
 
 const commitSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000];
@@ -107,6 +109,19 @@ export function countFront(registry: Registry, thread: string, fanout: Fanout, q
   });
 }
 
+/** Counts the connections of a front into `registry`. */
+export function countConnections(registry: Registry, thread: string, openings: Openings): void {
+  const open = registry.gauge("orch_connections", "Open connections.", "thread");
+  const quiet = registry.gauge("orch_quiet_connections", "Connections that have not sent a request yet.", "thread");
+  const help = "Connections that were closed at once, because there were too many.";
+  const refused = registry.counter("orch_connections_refused_total", help, "thread");
+  registry.onCollect(() => {
+    open.set(thread, openings.open);
+    quiet.set(thread, openings.quiet.used);
+    refused.set(thread, openings.refused);
+  });
+}
+
 /** Counts how late this thread's event loop runs. */
 export function countLoop(registry: Registry, thread: string): void {
   const delay = monitorEventLoopDelay({ resolution: 20 });
@@ -151,14 +166,6 @@ export function countProcess(registry: Registry, crashes: () => number): void {
     cpu.set("", (user + system) / 1e6);
     resident.set("", process.memoryUsage.rss());
     heap.set("", process.memoryUsage().heapUsed);
-    files.set("", openFiles());
+    files.set("", openDescriptors());
   });
-}
-
-function openFiles(): number {
-  try {
-    return readdirSync("/proc/self/fd").length;
-  } catch {
-    return 0;
-  }
 }

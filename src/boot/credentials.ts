@@ -8,9 +8,11 @@ import type { AuthnMaterial } from "../authn/table.ts";
 import { hashToken, mastersGroup, type TokenUser } from "../authn/tokens.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Config } from "../config/config.ts";
+import { limits } from "../config/limits.ts";
 import type { TlsFiles } from "../http/listener.ts";
+import type { Logger } from "../observe/log.ts";
 import { readIfThere, writePrivate } from "../pki/files.ts";
-import { keepServing, servingNames } from "../pki/serving.ts";
+import { keepServing, renewServing, servingNames, TrustFault } from "../pki/serving.ts";
 import { servingAddresses } from "./advertise.ts";
 import { type AuthnFiles, checkAuthnFiles, keepAuthnMaterial, tlsOf } from "./authnfiles.ts";
 import { BootFault, mending } from "./fault.ts";
@@ -65,10 +67,34 @@ export async function keepCredentials(
     );
     return { tls: tlsOf(config, serving, files.named), ca: readFileSync(caFile, "utf8"), authn, adminToken };
   } catch (error) {
+    if (error instanceof TrustFault) throw new BootFault(error.message, { cause: error });
     return mending(`cannot keep certificates in ${directory}`, () => {
       throw error;
     });
   }
+}
+
+/**
+ * Looks now and then whether the serving certificate of our own making ends soon, and has it replaced; listeners take it
+ * from its file. Nothing happens where the operator's certificate serves. The timer keeps no process alive.
+ */
+export function keepRenewed(
+  config: Config,
+  identity: Identity,
+  clock: Clock,
+  log: Logger,
+  everyMs: number = limits.certificateLookMs,
+): NodeJS.Timeout | undefined {
+  if (config.tlsCertFile !== "") return undefined;
+  const directory = join(config.dataDir, "pki");
+  const names = servingNames(servingAddresses(config), identity);
+  const look = (): void => {
+    renewServing(directory, names, clock).then(
+      (renewed) => renewed && log.info({ directory }, "The serving certificate was replaced before its end"),
+      (error: unknown) => log.error({ err: error }, "The serving certificate cannot be replaced"),
+    );
+  };
+  return setInterval(look, everyMs).unref();
 }
 
 function keepAdminToken(path: string): string {

@@ -6,6 +6,9 @@ import { limits } from "../config/limits.ts";
 import type { Listener, ListenOptions } from "../http/listener.ts";
 import { listenNode } from "../http/node.ts";
 import { listenUws } from "../http/uws.ts";
+import type { Exchange, Headers } from "../request/transport.ts";
+import { Beats } from "./beats.ts";
+import { watchHeap } from "./heap.ts";
 import type { FromFront, FrontData, ListenerPlan, ToFront } from "./messages.ts";
 import { type FrontServer, openServer } from "./server.ts";
 
@@ -14,6 +17,12 @@ const drainLookMs = 20;
 /** Time for the last message of a thread to leave, and for its sockets to be closed. */
 const endingMs = 20;
 
+const refusalHeaders: Headers = [
+  ["Content-Type", "text/plain; charset=utf-8"],
+  ["Retry-After", "5"],
+  ["Connection", "close"],
+];
+
 /** How a front gets what it answers from. */
 type Open = typeof openServer;
 
@@ -21,6 +30,7 @@ type Open = typeof openServer;
 export async function startFront(data: FrontData, main: MessagePort, open: Open = openServer): Promise<void> {
   const front = new Front(main);
   process.on("uncaughtException", (error) => front.crash(error));
+  watchHeap((message) => front.crash(new Error(message)));
   try {
     await front.open(data, open);
   } catch (error) {
@@ -33,8 +43,9 @@ class Front {
   readonly #listeners: Listener[] = [];
   #server: FrontServer | undefined;
   #crashed = false;
-  /** Its first listener takes connections from a descriptor that siblings use. */
-  #shares = false;
+  #draining = false;
+  /** When a request was refused last, while draining. */
+  #refusedMs = 0;
 
   constructor(main: MessagePort) {
     this.#main = main;
@@ -44,17 +55,23 @@ class Front {
     const server = await open(data, (message) => this.#tell(message));
     this.#server = server;
     this.#main.on("message", (message: ToFront) => this.#take(message));
-    const [first] = data.listeners;
-    this.#shares = first?.front === "node" && !first.reusePort && data.config.frontWorkers > 1;
+    const beats = new Beats(data.beats);
+    beats.beat(data.name);
+    setInterval(() => beats.beat(data.name), limits.frontBeatMs).unref();
     for (const plan of data.listeners) {
-      const { handle } = server;
+      const handle = (exchange: Exchange): void => this.#handle(server, exchange);
       const onHandshakeError = (): void => server.handshakeFailed();
-      const options = { host: data.config.bindAddress, tls: data.tls, handle, onHandshakeError };
+      const options = {
+        host: data.config.bindAddress,
+        tls: data.tls,
+        handle,
+        openings: server.openings,
+        onHandshakeError,
+      };
       this.#listeners.push(await listen(plan, options));
     }
     this.#watch(data);
-    const ports = this.#listeners.map((listener) => listener.port);
-    this.#tell({ kind: "listening", ports, fd: this.#listeners[0]?.fd });
+    this.#tell({ kind: "listening" });
   }
 
   /** Looks at the files of certificates now and then, and has them read again when one of them changed. */
@@ -82,7 +99,8 @@ class Front {
         server.shutdown();
         return;
       case "drain":
-        void this.#drain(message.streamsPerSecond);
+        // What fails in ending watches or controllers must not cut the requests of others: they have until the limit.
+        this.#drain(message.streamsPerSecond).catch((error: unknown) => server.fault(error));
         return;
       case "close":
         for (const listener of this.#listeners) listener.close();
@@ -101,12 +119,23 @@ class Front {
     }
   }
 
+  /** While draining, a request on a connection that was open is refused, and nothing of it is begun. */
+  #handle(server: FrontServer, exchange: Exchange): void {
+    if (!this.#draining) return server.handle(exchange);
+    this.#refusedMs = performance.now();
+    exchange.send(503, refusalHeaders, "The server is shutting down, please try again later.\n");
+  }
+
+  /** Done when every request that began has its answer, every change its outcome, and no client sends more. */
   async #drain(perSecond: number): Promise<void> {
+    this.#draining = true;
+    this.#refusedMs = performance.now();
     for (const listener of this.#listeners) listener.stopAccepting();
-    // A request on a connection that is open may begin a watch meanwhile; answers that are no watches run to their end.
     for (;;) {
       await this.#server?.endWatches(perSecond);
-      if (this.#listeners.every((listener) => listener.pending === 0)) break;
+      const isIdle = this.#listeners.every((listener) => listener.pending === 0) && this.#server?.queued() === 0;
+      const isQuiet = performance.now() - this.#refusedMs > limits.drainQuietMs || this.#listeners.length === 0;
+      if (isIdle && isQuiet) break;
       await new Promise((resolve) => setTimeout(resolve, drainLookMs));
     }
     this.#tell({ kind: "drained" });
@@ -117,16 +146,9 @@ class Front {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (this.#crashed) return;
     this.#crashed = true;
-    for (const listener of this.#listeners) {
-      if (this.#shares) listener.cut();
-      else listener.close();
-    }
+    for (const listener of this.#listeners) listener.close();
     this.#tell({ kind: "crashed", error: text });
     this.#server?.close();
-    if (this.#shares) {
-      // Its end would close the descriptor its siblings listen on; asleep, it costs memory until the process ends.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-    }
     setTimeout(() => process.exit(1), endingMs);
   }
 }
@@ -150,7 +172,7 @@ function changeOf(paths: readonly string[]): () => boolean {
 }
 
 function listen(plan: ListenerPlan, options: Omit<ListenOptions, "port">): Promise<Listener> {
-  const { front, port, fd, reusePort } = plan;
+  const { front, port, reusePort } = plan;
   if (front === "uws") return listenUws({ ...options, port });
-  return listenNode({ ...options, port, reusePort, ...(fd === undefined ? {} : { fd }) });
+  return listenNode({ ...options, port, reusePort });
 }

@@ -12,8 +12,7 @@ import type { Connection } from "../outbound/client.ts";
 export interface ListenerPlan {
   readonly front: FrontName;
   readonly port: number;
-  /** A sibling's descriptor to take connections from. */
-  readonly fd: number | undefined;
+  /** Other fronts open the same port. */
   readonly reusePort: boolean;
 }
 
@@ -25,6 +24,8 @@ export interface FrontData {
   /** Runs what a server does on its own behalf (boot/controllers.ts). */
   readonly controls: boolean;
   readonly listeners: readonly ListenerPlan[];
+  /** Connections it may have open: boot/descriptors.ts. */
+  readonly connectionsMax: number;
   readonly tls: TlsFiles;
   /** PEM that clients, pods among them, verify this server by. */
   readonly authority: string;
@@ -34,6 +35,10 @@ export interface FrontData {
   readonly authz: AuthorizationFiles;
   /** `host:port` clients are told to use. */
   readonly serverAddress: string;
+  /** When the process began, milliseconds of the wall clock. */
+  readonly startedMs: number;
+  /** Signs of life of all fronts: boot/beats.ts. */
+  readonly beats: SharedArrayBuffer;
   /** LogWriter.control, for openViews(). */
   readonly control: SharedArrayBuffer;
   /** To the store's loop: commits. */
@@ -82,7 +87,7 @@ export type ToFront =
 /** A front to main. */
 export type FromFront =
   /** Its listeners are open; the descriptor of the first, where siblings may share it. */
-  | { readonly kind: "listening"; readonly ports: readonly number[]; readonly fd: number | undefined }
+  | { readonly kind: "listening" }
   | { readonly kind: "drained" }
   /** A bug: it has closed its listeners and ends. */
   | { readonly kind: "crashed"; readonly error: string }

@@ -15,15 +15,16 @@ import { Objects } from "../cache/objects.ts";
 import { type OpenViews, openViews } from "../cache/views.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
-import { hasPolicy } from "../controllers/rbacpolicy.ts";
+import { Openings } from "../http/openings.ts";
 import { parseRanges } from "../kinds/ranges.ts";
 import { admissionMeter } from "../observe/admission.ts";
 import { answerHealth, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
-import { createObserver } from "../observe/requests.ts";
+import { createObserver, type Observer } from "../observe/requests.ts";
 import type { Page, Server } from "../request/context.ts";
 import { createHandler } from "../request/handle.ts";
+import { createBounds } from "../request/holdings.ts";
 import { Inflight } from "../request/inflight.ts";
 import { Merges } from "../request/offload.ts";
 import type { Handler } from "../request/transport.ts";
@@ -31,17 +32,25 @@ import { registerWatchMetrics } from "../request/watchmetrics.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { PortClient } from "../storage/port.ts";
 import { advertisedAddress } from "./advertise.ts";
+import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
-import { countFront } from "./count.ts";
+import { countConnections, countFront } from "./count.ts";
 import type { FromFront, FrontData } from "./messages.ts";
+import { Started } from "./started.ts";
 import { TimedStore } from "./timedstore.ts";
 import { versionDocument } from "./version.ts";
 
 /** One front's server, as the thread that runs it sees it. */
 export interface FrontServer {
   readonly handle: Handler;
+  /** The connections of all its listeners. */
+  readonly openings: Openings;
   /** The server is going down: /readyz says so from now on. */
   shutdown(): void;
+  /** Changes that wait for the store. */
+  queued(): number;
+  /** Logs and counts a fault outside of any request. */
+  fault(error: unknown): void;
   /** Ends watches in the order they began, at most `perSecond`, each with a last bookmark. */
   endWatches(perSecond: number): Promise<void>;
   /** Metrics of this thread. */
@@ -70,18 +79,20 @@ export async function openServer(data: FrontData, tell: (message: FromFront) => 
 
 class OpenServer implements FrontServer {
   readonly handle: Handler;
+  readonly openings: Openings;
   /** What the server starts with exists. A bug on the way ends the thread as an unhandled rejection. */
   readonly started: Promise<void> = Promise.resolve();
   readonly #data: FrontData;
   readonly #views: OpenViews;
+  readonly #client: PortClient;
   readonly #fanout: Fanout;
   readonly #registry = new Registry();
   readonly #tell: (message: FromFront) => void;
   /** Scrapes that wait for the other threads, by number. */
   readonly #scrapes = new Map<number, (text: string) => void>();
   readonly #log: Logger;
+  readonly #observer: Observer;
   readonly #authn: Authentication;
-  readonly #namespaces: string | undefined;
   /** Undefined where no front can see them. */
   readonly #handshakes: Family | undefined;
   #controllers: Controllers | undefined;
@@ -89,7 +100,7 @@ class OpenServer implements FrontServer {
   readonly #merges: Merges;
   readonly #scheme: Scheme;
   readonly #outlet: Outlet | undefined;
-  #bootstrapped = false;
+  #probing: Promise<string | undefined> | undefined;
   #scrape = 0;
   #shuttingDown = false;
 
@@ -98,10 +109,15 @@ class OpenServer implements FrontServer {
     this.#views = views;
     this.#tell = tell;
     this.#log = createLog(data.config.logLevel, data.name);
-    this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000 });
+    this.#observer = createObserver(this.#registry, this.#log);
+    const failed = (error: unknown): void => this.#observer.fault("", error);
+    this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000, failed });
     this.#fanout.start();
     const store = new PortClient(data.storePort);
+    this.#client = store;
     countFront(this.#registry, data.name, this.#fanout, () => store.queued);
+    this.openings = new Openings(data.connectionsMax);
+    countConnections(this.#registry, data.name, this.openings);
     if (data.listeners.some(({ front }) => front === "node")) {
       const help = "Connections whose TLS handshake failed.";
       this.#handshakes = this.#registry.counter("apiserver_tls_handshake_errors_total", help);
@@ -116,7 +132,6 @@ class OpenServer implements FrontServer {
     this.#authn = server.authn;
     this.handle = createHandler(server);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
-    this.#namespaces = server.scheme.find("", "v1", "namespaces")?.prefix;
     if (data.controls) {
       const { controllers: running, eventTtlMs } = data.config;
       const { authority, holder, config, serverAddress } = data;
@@ -150,8 +165,9 @@ class OpenServer implements FrontServer {
       fanout: this.#fanout,
       store: new TimedStore(client, systemClock, this.#registry, scheme),
       clock: systemClock,
-      observer: createObserver(this.#registry, this.#log),
+      observer: this.#observer,
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
+      bounds: createBounds({ connections: this.#data.connectionsMax }),
       requestMsMax: config.requestTimeoutMs,
       authn: createAuthentication(from),
       ...createAuthorization({
@@ -187,27 +203,39 @@ class OpenServer implements FrontServer {
   }
 
   #health(): Server["health"] {
+    const { beats: memory, config, startedMs } = this.#data;
+    const beats = new Beats(memory);
+    const published = (): ReadonlyMap<string, string> => this.#authn.published();
+    const started = new Started({ scheme: this.#scheme, views: this.#views, objects: this.#objects, published });
     const checks = createChecks({
-      storage: () => undefined,
+      storage: () => this.#probe(),
+      hung: () => beats.hung(),
+      // Views were filled before this front listened.
       synced: () => true,
-      bootstrapped: () => this.#isBootstrapped(),
+      done: (step) => started.has(step),
       shuttingDown: () => this.#shuttingDown,
     });
-    return (path, verbose, exclude): Page | undefined => {
-      const answer = answerHealth(checks, path, verbose, exclude);
-      return answer === undefined ? undefined : { ...answer, contentType: "text/plain; charset=utf-8" };
+    return (path, verbose, exclude): Promise<Page> | undefined => {
+      const inGrace = systemClock.now() - startedMs < config.livezGraceMs;
+      const answer = answerHealth(checks, path, { verbose, exclude, inGrace });
+      return answer?.then((page) => ({ ...page, contentType: "text/plain; charset=utf-8" }));
     };
   }
 
-  /** The last namespace and the last binding of the start are there: looked up, because another front may have made them. */
-  #isBootstrapped(): boolean {
-    if (this.#bootstrapped || this.#namespaces === undefined) return true;
-    const view = this.#views.log(this.#namespaces);
-    view.drain();
-    const { identity } = this.#data.config;
-    const namespaced = view.get("", identities[identity].spell("kube-node-lease")) !== 0;
-    this.#bootstrapped = namespaced && hasPolicy(this.#scheme, this.#objects);
-    return this.#bootstrapped;
+  /** A round trip to the store thread, one for all who ask at the same time: a disk that hangs holds it up. */
+  #probe(): Promise<string | undefined> {
+    this.#probing ??= new Promise<string | undefined>((resolve) => {
+      const late = `the store thread has not answered for ${limits.storeProbeMsMax} ms`;
+      const timer = setTimeout(resolve, limits.storeProbeMsMax, late);
+      this.#client.probe().then(
+        () => resolve(undefined),
+        (error: Error) => resolve(error.message),
+      );
+      timer.unref();
+    }).finally(() => {
+      this.#probing = undefined;
+    });
+    return this.#probing;
   }
 
   #metrics(): Promise<string> {
@@ -244,6 +272,14 @@ class OpenServer implements FrontServer {
 
   shutdown(): void {
     this.#shuttingDown = true;
+  }
+
+  queued(): number {
+    return this.#client.queued;
+  }
+
+  fault(error: unknown): void {
+    this.#observer.fault("", error);
   }
 
   async endWatches(perSecond: number): Promise<void> {

@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
+import { Beats } from "./beats.ts";
 import { BootFault } from "./fault.ts";
 import type {
   AuditData,
@@ -19,6 +20,7 @@ import type {
   ToFront,
   ToStore,
 } from "./messages.ts";
+import { Restarts } from "./restarts.ts";
 
 /** Told once, and why, when the process cannot go on. */
 export type Failed = (message: string) => void;
@@ -163,6 +165,8 @@ export interface FrontsOptions {
   /** Without what differs between fronts and starts. */
   readonly data: Omit<FrontData, "name" | "controls" | "listeners" | "storePort" | "logPort" | "audit">;
   readonly listeners: readonly ListenerPlan[];
+  /** Heap of each; default limits.frontHeapMiBMax. */
+  readonly heapMiBMax?: number;
 }
 
 interface FrontThread {
@@ -171,6 +175,8 @@ interface FrontThread {
   readonly scrapes: Scrapes;
   drained: () => void;
   crash: string | undefined;
+  /** Its listeners are open. */
+  open: boolean;
 }
 
 /** Where a scrape of all threads starts from, as main knows it. */
@@ -183,11 +189,10 @@ const controllers = "controllers";
 export class Fronts {
   readonly #options: FrontsOptions;
   readonly #threads = new Map<string, FrontThread>();
-  /** When fronts were started again, milliseconds of the monotonic clock. */
-  #restarts: number[] = [];
+  readonly #restarts = new Restarts();
+  readonly #timers = new Set<NodeJS.Timeout>();
   #crashes = 0;
-  /** The descriptor fronts on Node's own server share, where they cannot open the port each for itself. */
-  #fd: number | undefined;
+  #lastCrash: string | undefined;
   #closing = false;
   /** What an administrator set while running. */
   #level: string | undefined;
@@ -195,6 +200,11 @@ export class Fronts {
 
   constructor(options: FrontsOptions) {
     this.#options = options;
+  }
+
+  /** What the latest crash was; undefined: there was none. */
+  get lastCrash(): string | undefined {
+    return this.#lastCrash;
   }
 
   /** Fronts that crashed so far. */
@@ -209,29 +219,30 @@ export class Fronts {
 
   /** Starts all. Rejects with BootFault when one cannot open its listeners. */
   async start(): Promise<void> {
-    // The first front learns the port; what a server starts with is made meanwhile.
+    // What a server starts with is made while the first front opens; a port that it cannot open fails once.
     await Promise.all([this.#startOne(controllers), this.#startOne("front-0")]);
     const others = Array.from({ length: this.#options.config.frontWorkers - 1 }, (_, i) => `front-${i + 1}`);
     await Promise.all(others.map((name) => this.#startOne(name)));
   }
 
   #startOne(name: string): Promise<void> {
-    const { script, config, store, data } = this.#options;
+    const { script, config, store, data, heapMiBMax = limits.frontHeapMiBMax } = this.#options;
     const controls = name === controllers;
     const [storeHere, storeThere] = portPair();
     const [logHere, logThere] = portPair();
     store.connect(storeThere, logThere);
-    const plans = controls ? [] : this.#options.listeners;
-    const listeners = plans.map((plan, i) => (i === 0 ? { ...plan, fd: this.#fd } : plan));
+    const listeners = controls ? [] : this.#options.listeners;
     const now = this.#level === undefined ? config : { ...config, logLevel: this.#level };
     // No client asked for what controllers do.
     const audit = controls ? undefined : this.#options.audit?.connect();
     const ports = { storePort: storeHere, logPort: logHere, audit };
     const frontData: FrontData = { ...data, config: now, name, controls, listeners, ...ports };
+    this.#restarts.started(name, performance.now());
     const worker = new Worker(script, {
       workerData: frontData,
       transferList: [storeHere, logHere, ...(audit === undefined ? [] : [audit.port])],
       name,
+      resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
     });
     const thread: FrontThread = {
       name,
@@ -239,16 +250,15 @@ export class Fronts {
       scrapes: new Scrapes(),
       drained: () => {},
       crash: undefined,
+      open: false,
     };
     this.#threads.set(name, thread);
     return new Promise((resolve, reject) => {
-      let open = false;
       worker.on("message", (message: FromFront) => {
         if (message.kind === "listening") {
-          open = true;
-          if (config.frontWorkers > 1 && this.#options.listeners[0]?.reusePort === false) this.#fd ??= message.fd;
+          thread.open = true;
           resolve();
-        } else if (message.kind === "crashed" && !open) {
+        } else if (message.kind === "crashed" && !thread.open) {
           reject(new BootFault(`a front cannot start: ${message.error.split("\n", 1)[0]}`));
         } else this.#take(thread, message);
       });
@@ -256,7 +266,7 @@ export class Fronts {
         thread.crash = error.stack ?? error.message;
       });
       worker.on("exit", () => {
-        if (open) this.#ended(thread);
+        if (thread.open) this.#ended(thread);
         else reject(new BootFault(`a front cannot start: ${thread.crash?.split("\n", 1)[0] ?? "its thread ended"}`));
       });
     });
@@ -269,8 +279,8 @@ export class Fronts {
         return;
       case "crashed":
         thread.crash = message.error;
-        // One that has the port for itself is heard of again when it has ended; the others need not be waited for.
-        if (this.#options.listeners[0]?.front === "uws" || this.#fd !== undefined) this.#ended(thread);
+        // One that has the port for itself is heard of again when it has ended; others need not be waited for.
+        if (this.#options.listeners[0]?.reusePort === true) this.#ended(thread);
         return;
       case "collected":
         thread.scrapes.settle(message.id, message.families);
@@ -294,15 +304,36 @@ export class Fronts {
   #ended(thread: FrontThread): void {
     if (this.#closing || this.#threads.get(thread.name) !== thread) return;
     this.#threads.delete(thread.name);
-    // Asleep for ever: see Front.crash().
-    if (this.#fd !== undefined) thread.worker.unref();
-    this.#options.log.error({ front: thread.name, crash: thread.crash ?? "its thread ended" }, "A front crashed");
-    const now = performance.now();
-    this.#restarts = [...this.#restarts.filter((at) => now - at < 60_000), now];
     this.#crashes++;
-    const tooMany = this.#restarts.length > limits.frontRestartsPerMinuteMax || this.#crashes > limits.frontRestartsMax;
-    if (tooMany) this.#options.failed(`${thread.name} crashes again and again`);
-    else this.#startOne(thread.name).catch((error: Error) => this.#options.failed(error.message));
+    this.#crashed(thread.name, thread.crash ?? "its thread ended");
+  }
+
+  /** Starts a thread again, after a pause where it crashed before; the others go on meanwhile. */
+  #crashed(name: string, crash: string): void {
+    this.#lastCrash = crash;
+    new Beats(this.#options.data.beats).clear(name);
+    const pauseMs = this.#restarts.pauseMs(name, performance.now());
+    this.#options.log.error({ front: name, crash, pauseMs }, "A front crashed");
+    const serves = [...this.#threads.values()].some((thread) => thread.open && thread.name !== controllers);
+    if (!serves && name !== controllers && this.#restarts.isHopeless(name)) {
+      return this.#options.failed(`no front serves, and ${name} crashes again and again: ${crash.split("\n", 1)[0]}`);
+    }
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      if (this.#closing) return;
+      this.#startOne(name).catch((error: Error) => {
+        this.#threads.delete(name);
+        if (!this.#closing) this.#crashed(name, error.message);
+      });
+    }, pauseMs);
+    this.#timers.add(timer);
+  }
+
+  /** From here on no crash leads to a new thread. */
+  #stopStarting(): void {
+    this.#closing = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
   }
 
   collect(): Promise<readonly FamilySnapshot[]>[] {
@@ -313,7 +344,7 @@ export class Fronts {
 
   /** From now on /readyz says no. */
   shutdown(): void {
-    this.#closing = true;
+    this.#stopStarting();
     for (const thread of this.#threads.values()) tell(thread, { kind: "shutdown" });
   }
 
@@ -335,7 +366,7 @@ export class Fronts {
 
   /** Cuts everything and ends the threads: an open connection of the uWS build would turn an exit into an abort. */
   async close(): Promise<void> {
-    this.#closing = true;
+    this.#stopStarting();
     const threads = [...this.#threads.values()];
     const ended = threads.map((thread) => new Promise((resolve) => thread.worker.once("exit", resolve)));
     for (const thread of threads) tell(thread, { kind: "close" });

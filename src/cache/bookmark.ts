@@ -1,7 +1,7 @@
 // What is written to watchers besides events: bookmarks ("all changes up to this resource version were sent") and the
 // ERROR that ends a watch whose place in the log is gone. Both go through the stream of the events, after them.
 
-import { refuse } from "../api/status.ts";
+import { refuse, type Status } from "../api/status.ts";
 import { statusJson } from "../api/statusjson.ts";
 import type { Framing } from "./gather.ts";
 
@@ -39,7 +39,11 @@ export class BookmarkText implements Bookmark {
 
 /** The framed ERROR event of a watch that asks for, or is at, a revision the log no longer holds. */
 export function expiredEvent(revision: number, floor: number, framing?: Framing): Uint8Array {
-  const status = refuse("Expired", `too old resource version: ${revision} (${floor})`);
+  return errorEvent(refuse("Expired", `too old resource version: ${revision} (${floor})`), framing);
+}
+
+/** The framed ERROR event of a Status. */
+export function errorEvent(status: Status, framing?: Framing): Uint8Array {
   if (framing !== undefined) return framing.error(status);
   return encoder.encode(`{"type":"ERROR","object":${statusJson(status)}}\n`);
 }

@@ -1,7 +1,7 @@
 // All watches of one front thread: opens and ends them, and keeps their time (bookmarks, timeouts, sweeps). Everything
 // a log's watchers share is in follow.ts; this file knows the clock.
 import type { Selector } from "../api/selector.ts";
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
 import type { Bookmark } from "./bookmark.ts";
@@ -40,13 +40,20 @@ export interface FanoutOptions {
   readonly random?: () => number;
   /** A watch without a timeout of its own lives this long at least, milliseconds; default limits.watchMsMin. */
   readonly lifeMsMin?: number;
+  /** How often a pass looks at the clock; a test's does each time. */
+  readonly writesPerLook?: number;
   /** Runs work in a later turn of the loop, after sockets were served. */
   readonly defer?: (work: () => void) => void;
+  /** Told of faults that end watches with 500. */
+  readonly failed?: (error: unknown) => void;
 }
 
 /** Beyond this many ticks a due time is rounded up to a multiple of the other: to a second, beyond ten. */
 const farTicks = 10_000 / limits.watchTickMs;
 const coarseTicks = 1000 / limits.watchTickMs;
+
+/** What each pass gets however busy a turn is, in milliseconds; less is not counted. */
+const sliceMsMin = 1;
 
 /** The watches of one front thread. */
 export class Fanout {
@@ -63,6 +70,8 @@ export class Fanout {
   readonly #past = new Map<string, WatchCounts>();
   #tick: number;
   #sweptAt = 0;
+  /** What passes took in this turn of the loop. */
+  #spentMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: FanoutOptions = {}) {
@@ -74,13 +83,17 @@ export class Fanout {
       defer: options.defer ?? ((work) => void setImmediate(work)),
       now: () => this.#clock.monotonic(),
       ended: (watcher) => this.#forget(watcher),
+      failed: options.failed ?? (() => undefined),
+      sliceMs: () => Math.max(sliceMsMin, limits.sliceMsMax - this.#spentMs),
+      spent: (ms) => this.#spend(ms),
+      writesPerLook: options.writesPerLook ?? 16,
     };
     this.#tick = this.#tickOf(this.#clock.monotonic());
   }
 
   /** Starts keeping time. The timer does not keep the thread alive. */
   start(): void {
-    assert(this.#timer === undefined, "A fan-out was started twice");
+    assertShared(this.#timer === undefined, "A fan-out was started twice");
     this.#timer = setInterval(() => this.tick(), limits.watchTickMs);
     this.#timer.unref();
   }
@@ -157,6 +170,17 @@ export class Fanout {
     }
   }
 
+  /** Passes of other logs in the same turn get what is left of its time. */
+  #spend(ms: number): void {
+    if (ms < sliceMsMin) return;
+    if (this.#spentMs === 0) {
+      this.#around.defer(() => {
+        this.#spentMs = 0;
+      });
+    }
+    this.#spentMs += ms;
+  }
+
   #log(view: LogView, namespaced: boolean): LogWatchers {
     const known = this.#logs.get(view);
     if (known !== undefined) return known;
@@ -212,9 +236,9 @@ export class Fanout {
   }
 
   #forget(watcher: Watcher): void {
-    assert(watcher.state === watcherStates.ended, "A watcher is forgotten before it ended");
+    assertShared(watcher.state === watcherStates.ended, "A watcher is forgotten before it ended");
     const log = this.#watchers.get(watcher);
-    assert(log !== undefined, "A watcher ended twice");
+    assertShared(log !== undefined, "A watcher ended twice");
     this.#watchers.delete(watcher);
     const due = this.#due.get(watcher.dueTick);
     due?.delete(watcher);

@@ -9,16 +9,22 @@
 // A pass moves the cursor over at most limits.passRecordsMax records and writes at most one slice to each synced
 // watcher; then those who lag get a slice each, up to the cursor, where they join. What is left waits for the next
 // turn of the loop. There is no timer: while a pass runs, the next batch gathers by itself.
+//
+// A pass gives way when its time is over, also between two watchers: groups that were not written to yet keep their
+// events, held in the log, and the next turn goes on with them before the cursor moves again. Meanwhile watchers may
+// leave, but none joins a group: it would miss those events, or get them twice.
 
 import type { Selector } from "../api/selector.ts";
-import { assert } from "../base/assert.ts";
+import { internalError } from "../api/status.ts";
+import { assertShared, SharedStateFailure } from "../base/assert.ts";
+import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import { expiredEvent } from "./bookmark.ts";
+import { errorEvent, expiredEvent } from "./bookmark.ts";
 import { countEvent, emptyCounts, type WatchCounts } from "./counts.ts";
 import { eventForms, type Gather } from "./gather.ts";
 import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
 import { gatherInitial } from "./initial.ts";
-import { type LogView, recordTypes } from "./view.ts";
+import { type Hold, type LogView, recordTypes } from "./view.ts";
 import { type Watcher, watcherStates } from "./watcher.ts";
 
 /** What the watchers of a log need from the front they live on. */
@@ -31,7 +37,17 @@ export interface Surroundings {
   readonly now: () => number;
   /** A watcher is no more. */
   readonly ended: (watcher: Watcher) => void;
+  /** Events could not be written as watchers want them: a fault of ours, to be logged and counted. */
+  readonly failed: (error: unknown) => void;
+  /** Milliseconds a pass may take in this turn of the loop. */
+  readonly sliceMs: () => number;
+  /** Told how many milliseconds a pass took. */
+  readonly spent: (ms: number) => void;
+  /** Watchers written to, pages of 4 KiB, or four records looked at or groups found, between two looks at the clock. */
+  readonly writesPerLook: number;
 }
+
+const nothing = new Uint8Array(0);
 
 /** The watchers of one log. */
 export class LogWatchers {
@@ -50,6 +66,17 @@ export class LogWatchers {
   readonly #waiting = new Set<Watcher>();
   readonly #found: Group[] = [];
   readonly #touched: Group[] = [];
+  /** Groups the pass under way writes to; it is open while some are left from #at on. */
+  readonly #writes: Group[] = [];
+  #at = 0;
+  /** What whole groups are written. */
+  #slice: Uint8Array = nothing;
+  /** What the group at #at is written, when it was begun in an earlier turn. */
+  #begun: Uint8Array | undefined;
+  /** Writes until the next look at the clock. */
+  #left = 0;
+  /** Keeps the events of an open pass. */
+  #hold: Hold | undefined;
   readonly #stopNews: () => void;
   /** Position all synced watchers are at. */
   #cursor: number;
@@ -79,6 +106,7 @@ export class LogWatchers {
   /** Nobody watches this log any more; the object must not be used afterwards. */
   close(): void {
     this.#stopNews();
+    this.#closePass();
   }
 
   /** The group for these wishes, made when it is not there. */
@@ -143,17 +171,32 @@ export class LogWatchers {
   pass(): void {
     if (this.#passing) return;
     this.#passing = true;
-    this.#revision = this.view.drain();
-    this.#wakeWaiting();
-    this.#advance();
-    this.#catchUp();
+    const { now, sliceMs, spent } = this.#around;
+    const start = now();
+    const until = start + sliceMs();
+    const resumed = this.#isOpen;
+    if (resumed) this.#resume(until);
+    if (!this.#isOpen) {
+      // Those who lag have their turn before the cursor moves on, however busy the log is.
+      if (resumed) this.#catchUp(until);
+      this.#revision = this.view.drain();
+      this.#wakeWaiting();
+      this.#advance(until);
+      if (!this.#isOpen) this.#catchUp(until);
+    }
     this.#passing = false;
+    spent(now() - start);
     this.#schedule();
   }
 
   /** True when every synced watcher has everything this view holds. */
   get inStep(): boolean {
-    return this.#cursor === this.view.head;
+    return this.#cursor === this.view.head && !this.#isOpen;
+  }
+
+  /** The cursor has moved, and some synced watchers were not written to yet. */
+  get #isOpen(): boolean {
+    return this.#at < this.#writes.length;
   }
 
   /** Writes a bookmark to a synced watcher, when there is news in it. True when it needs no further try. */
@@ -187,7 +230,7 @@ export class LogWatchers {
 
   #schedule(): void {
     if (this.#scheduled || this.#passing) return;
-    if (this.#cursor === this.view.head && this.#runnable.size === 0) return;
+    if (this.inStep && this.#runnable.size === 0) return;
     this.#scheduled = true;
     this.#around.defer(() => {
       this.#scheduled = false;
@@ -212,7 +255,7 @@ export class LogWatchers {
 
   // Synced watchers.
 
-  #advance(): void {
+  #advance(until: number): void {
     const head = this.view.head;
     if (this.#cursor >= head) return;
     if (this.#syncedCount === 0) {
@@ -226,19 +269,26 @@ export class LogWatchers {
     );
     let end = Math.min(head, this.#cursor + limits.passRecordsMax);
     let slice: Uint8Array | undefined;
-    if (this.#wholeWatchers() > 0) {
+    const wholeWatchers = this.#wholeWatchers();
+    if (wholeWatchers > 0) {
       const run = this.view.run(this.#cursor, end, sliceBytes);
       if (run === undefined) return this.#expireSynced();
       end = run.next;
       slice = run.bytes;
     }
-    const reached = this.#collect(end, sliceBytes, slice !== undefined);
+    const reached = this.#collect(end, sliceBytes, slice !== undefined, until);
     if (reached < 0) return this.#expireSynced();
-    const listeners = slice === undefined ? 0 : this.#wholeWatchers();
-    this.#measure(this.#cursor, reached, listeners);
+    // Time was over before the end of the slice: the records are the same for all.
+    if (slice !== undefined && reached < end) slice = this.view.run(this.#cursor, reached, sliceBytes)?.bytes;
+    this.#measure(this.#cursor, reached, slice === undefined ? 0 : wholeWatchers);
     this.#cursor = reached;
-    if (slice !== undefined) for (const group of this.#whole) this.#writeAll(group, slice);
-    this.#writeTouched();
+    if (slice !== undefined) {
+      this.#slice = slice;
+      for (const group of this.#whole) this.#writes.push(group);
+    }
+    for (const group of this.#touched) this.#writes.push(group);
+    this.#touched.length = 0;
+    this.#write(until);
   }
 
   /** Synced watchers that get slices of the log. */
@@ -261,10 +311,13 @@ export class LogWatchers {
 
   /**
    * Notes for each filtered group which of the records from the cursor on it gets. Stops before `end` when a group has
-   * a slice full, unless `exact`. Returns the position after the last record looked at, -1 when one was recycled.
+   * a slice full, unless `exact`, and when time is over. Returns the position after the last record looked at, -1 when
+   * one was recycled.
    */
-  #collect(end: number, sliceBytes: number, exact: boolean): number {
+  #collect(end: number, sliceBytes: number, exact: boolean, until: number): number {
     const { view } = this;
+    const recordsPerLook = 4 * this.#around.writesPerLook;
+    let left = recordsPerLook;
     const touched = this.#touched;
     touched.length = 0;
     if (this.#groups.size === this.#whole.size) return end;
@@ -293,49 +346,109 @@ export class LogWatchers {
         if (group.pendingBytes >= sliceBytes) full = true;
       }
       if (full && !exact) return position + 1;
+      left -= 1 + count;
+      if (left > 0) continue;
+      if (this.#around.now() >= until) return position + 1;
+      left = recordsPerLook;
     }
     return end;
   }
 
-  #writeTouched(): void {
+  /** Goes on with what an earlier turn left. */
+  #resume(until: number): void {
+    if (this.#hold?.expired === true) this.#expireSynced();
+    else this.#write(until);
+  }
+
+  /** Writes to the groups of the pass, from where it is; it stays open when time is over before. */
+  #write(until: number): void {
     const { gather } = this.#around;
     // Another form of an object costs a hundred times its copy: several groups share one.
-    if (this.#touched.length > 1) gather.share();
-    for (const group of this.#touched) {
-      gather.reset();
+    if (this.#writes.length > 1) gather.share();
+    this.#left = this.#around.writesPerLook;
+    for (; this.#isOpen; this.#at += 1) {
+      const group = this.#writes[this.#at] as Group;
+      if (group.synced.length === 0) continue;
+      const bytes = this.#begun ?? this.#bytesOf(group);
+      this.#begun = undefined;
+      if (bytes === undefined) {
+        for (const watcher of [...group.synced]) this.#fail(watcher);
+        continue;
+      }
+      if (this.#writeAll(group, bytes, until)) continue;
+      // What was gathered lies in the scratch of the thread.
+      this.#begun = group.whole ? bytes : copyOf(bytes);
+      break;
+    }
+    gather.unshare();
+    if (this.#isOpen) this.#hold ??= this.view.hold();
+    else this.#closePass();
+  }
+
+  /**
+   * What each synced watcher of a group gets in this pass; good until something else is gathered. Undefined: one of the
+   * records cannot be written as its watchers want it.
+   */
+  #bytesOf(group: Group): Uint8Array | undefined {
+    if (group.whole) return this.#slice;
+    const { gather } = this.#around;
+    gather.reset();
+    try {
       for (let index = 0; index < group.pendingCount; index += 1) {
         const at = group.pendingAt[index] ?? 0;
         gather.addEvent(this.view, at, group.pendingForm[index] ?? 0, group.representation);
       }
+      return gather.bytes();
+    } catch (error) {
+      this.#around.failed(endIfShared(error));
+      return undefined;
+    } finally {
       group.clearPending();
-      this.#writeAll(group, gather.bytes());
     }
-    gather.unshare();
-    this.#touched.length = 0;
   }
 
-  /** The one write of a pass to each synced watcher of a group. Those who say false leave with the cursor as position. */
-  #writeAll(group: Group, bytes: Uint8Array): void {
+  /** Every group was written to, or is not going to be. */
+  #closePass(): void {
+    for (const group of this.#writes) {
+      group.clearPending();
+      if (group.writing) group.endWriting();
+    }
+    this.#writes.length = 0;
+    this.#at = 0;
+    this.#begun = undefined;
+    this.#slice = nothing;
+    this.#hold?.release();
+    this.#hold = undefined;
+  }
+
+  /**
+   * The one write of a pass to each synced watcher of a group. Those who say false leave with the cursor as position.
+   * False: time was over before the last watcher, where another call goes on.
+   */
+  #writeAll(group: Group, bytes: Uint8Array, until: number): boolean {
     const { synced } = group;
+    const cost = 1 + (bytes.length >> 12);
     group.writing = true;
-    let kept = 0;
-    for (let index = 0; index < synced.length; index += 1) {
-      const watcher = synced[index] as Watcher;
+    for (; group.next < synced.length; group.next += 1) {
+      const watcher = synced[group.next] as Watcher;
       if (watcher.state !== watcherStates.synced) continue;
+      if (this.#left <= 0) {
+        if (this.#around.now() >= until) return false;
+        this.#left = this.#around.writesPerLook;
+      }
+      this.#left -= cost;
       this.#counts.bytes += bytes.length;
       const ready = watcher.sink.write(bytes);
       if ((watcher.state as number) !== watcherStates.synced) continue;
-      if (ready) {
-        watcher.slot = kept;
-        synced[kept++] = watcher;
-      } else {
+      if (ready) group.keep(watcher);
+      else {
         this.#syncedCount -= 1;
         watcher.slot = -1;
         this.#lag(watcher);
       }
     }
-    synced.length = kept;
-    group.writing = false;
+    group.endWriting();
+    return true;
   }
 
   #lag(watcher: Watcher): void {
@@ -359,6 +472,7 @@ export class LogWatchers {
   }
 
   #expireSynced(): void {
+    this.#closePass();
     for (const group of this.#groups.values()) {
       group.clearPending();
       this.#expireGroup(group);
@@ -382,7 +496,7 @@ export class LogWatchers {
     this.#schedule();
   }
 
-  #catchUp(): void {
+  #catchUp(until: number): void {
     if (this.#runnable.size === 0) return;
     const bytesBefore = this.#counts.bytes;
     let turns = this.#runnable.size;
@@ -391,16 +505,23 @@ export class LogWatchers {
       if (turns-- === 0 || this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
       this.#step(watcher);
       if (this.#runnable.delete(watcher)) this.#runnable.add(watcher);
+      if (this.#around.now() >= until) return;
     }
   }
 
   /** One slice for one watcher that is not blocked. */
   #step(watcher: Watcher): void {
-    if (watcher.state === watcherStates.initial) this.#stepInitial(watcher);
-    else if (watcher.position < this.#cursor) {
-      if (watcher.group.whole) this.#stepWhole(watcher);
-      else this.#stepFiltered(watcher);
+    try {
+      if (watcher.state === watcherStates.initial) this.#stepInitial(watcher);
+      else if (watcher.position < this.#cursor) {
+        if (watcher.group.whole) this.#stepWhole(watcher);
+        else this.#stepFiltered(watcher);
+      }
+    } catch (error) {
+      this.#around.failed(endIfShared(error));
+      this.#fail(watcher);
     }
+    if (this.#isOpen) return;
     if (watcher.state === watcherStates.lagging && !watcher.blocked && watcher.position === this.#cursor) {
       this.#runnable.delete(watcher);
       watcher.state = watcherStates.synced;
@@ -459,7 +580,7 @@ export class LogWatchers {
   }
 
   #send(watcher: Watcher, bytes: Uint8Array): void {
-    assert(!watcher.blocked, "A write to a watcher whose peer is behind");
+    assertShared(!watcher.blocked, "A write to a watcher whose peer is behind");
     this.#counts.bytes += bytes.length;
     const ready = watcher.sink.write(bytes);
     if (ready || watcher.state === watcherStates.ended) return;
@@ -479,8 +600,17 @@ export class LogWatchers {
     this.#counts.expired += 1;
     const position = watcher.state === watcherStates.synced ? this.#cursor : watcher.position;
     const revision = this.#revisionBefore(position, watcher.revision);
+    this.#endWith(watcher, expiredEvent(revision, this.view.floor, watcher.group.representation.framing));
+  }
+
+  /** Ends a watcher with 500: what it has to get next cannot be written as it wants it. Others hear nothing of it. */
+  #fail(watcher: Watcher): void {
+    if (watcher.state === watcherStates.ended) return;
+    this.#endWith(watcher, errorEvent(internalError("a watch"), watcher.group.representation.framing));
+  }
+
+  #endWith(watcher: Watcher, event: Uint8Array): void {
     this.#remove(watcher);
-    const event = expiredEvent(revision, this.view.floor, watcher.group.representation.framing);
     this.#counts.bytes += event.length;
     watcher.sink.write(event);
     watcher.sink.end();
@@ -506,4 +636,10 @@ export class LogWatchers {
     }
     this.#around.ended(watcher);
   }
+}
+
+/** What is broken of the log itself ends the thread; all else is a fault of the events of some watchers. */
+function endIfShared(error: unknown): unknown {
+  if (error instanceof SharedStateFailure) throw error;
+  return error;
 }

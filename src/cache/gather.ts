@@ -6,7 +6,7 @@
 //   entered       {"type":"ADDED","object":{…}}\n         the object as it is now
 //   left          {"type":"DELETED","object":{…}}\n       the object as it last matched, at the new resource version
 import type { Status } from "../api/status.ts";
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { copyBytes } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import { type Location, type LogView, recordTypes } from "./view.ts";
@@ -133,7 +133,7 @@ export class Gather {
   /** The state before `at`, with the resource version of `at`: what the reference sends when a selector is left. */
   #addLeft(view: LogView, at: Location, look: Look): void {
     const previous = view.previousOf(at);
-    assert(previous !== 0, "A record left a selector without a state before it");
+    assertShared(previous !== 0, "A record left a selector without a state before it");
     const object = view.object(previous);
     const digitsAt = view.versionAt(previous);
     const digitsEnd = digitsAt + String(view.revisionOf(previous)).length;

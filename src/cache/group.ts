@@ -16,7 +16,7 @@ import {
   type TableMatch,
 } from "./select.ts";
 import { type Location, type LogView, recordTypes } from "./view.ts";
-import type { Watcher } from "./watcher.ts";
+import { type Watcher, watcherStates } from "./watcher.ts";
 
 /** The form watchers get objects in. Equal keys mean equal bytes. */
 export interface Representation extends Look {
@@ -40,8 +40,13 @@ export class Group {
   readonly terms: IndexTerms | undefined;
   /** In step with the log's cursor. */
   readonly synced: Watcher[] = [];
-  /** The synced list is being written to: leaving it only changes a watcher's state. */
+  /** The synced list is being written to, maybe over several turns: leaving it only changes a watcher's state. */
   writing = false;
+  /** Index of the synced watcher that is written to next; those kept so far stand at the list's start. */
+  next = 0;
+  #kept = 0;
+  /** Watchers that left meanwhile. */
+  #left = 0;
   /** Watchers in all states. */
   members = 0;
 
@@ -103,6 +108,28 @@ export class Group {
     this.pendingBytes = 0;
   }
 
+  /** Keeps a watcher that was written to. */
+  keep(watcher: Watcher): void {
+    watcher.slot = this.#kept;
+    this.synced[this.#kept++] = watcher;
+  }
+
+  /** The writing is over: the list holds who was kept and who was not written to, without those who left. */
+  endWriting(): void {
+    const { synced } = this;
+    for (; this.next < synced.length; this.next += 1) this.keep(synced[this.next] as Watcher);
+    synced.length = this.#kept;
+    if (this.#left > 0) {
+      this.#kept = 0;
+      for (const watcher of synced) if (watcher.state === watcherStates.synced) this.keep(watcher);
+      synced.length = this.#kept;
+    }
+    this.writing = false;
+    this.next = 0;
+    this.#kept = 0;
+    this.#left = 0;
+  }
+
   /** Adds a watcher to the synced list. */
   join(watcher: Watcher): void {
     watcher.slot = this.synced.length;
@@ -111,7 +138,10 @@ export class Group {
 
   /** Takes a watcher from the synced list; while it is being written to, the writer does that. */
   leave(watcher: Watcher): void {
-    if (this.writing) return;
+    if (this.writing) {
+      this.#left += 1;
+      return;
+    }
     const last = this.synced.pop();
     if (last !== undefined && last !== watcher) {
       this.synced[watcher.slot] = last;

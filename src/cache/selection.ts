@@ -14,7 +14,7 @@
 //   └───────────────────────────────────────┘  UTF-8, zero padding to a multiple of 4; no slash without a namespace
 //
 // A hash is FNV-1a over UTF-8 bytes; that of `key=value` goes on from the key's.
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 
 /** Where tables are read from: 32-bit and byte views of the same memory, both from its first byte on. */
 export interface SelectionSource {
@@ -104,7 +104,10 @@ export function selectionPair(key: string, value: string): SelectionPair {
 
 /** Views of a table that stands alone, for tests and for tables that are in no log. The first byte must be 4-aligned. */
 export function selectionSource(table: Uint8Array): SelectionSource {
-  assert(table.byteOffset % 4 === 0, `A selection table starts at byte ${table.byteOffset}, not at a multiple of 4`);
+  assertShared(
+    table.byteOffset % 4 === 0,
+    `A selection table starts at byte ${table.byteOffset}, not at a multiple of 4`,
+  );
   return { words: new Int32Array(table.buffer, table.byteOffset, table.byteLength >> 2), bytes: table };
 }
 
@@ -116,6 +119,14 @@ export function keyBytesOf(table: Uint8Array): number {
   const nameEnd = wordAt(table, 20);
   const total = wordAt(table, 24);
   return textStart <= nameEnd && nameEnd <= total && total <= table.byteLength ? nameEnd - textStart : -1;
+}
+
+/** Whether the last field of a table that stands alone has an empty name, at any alignment. */
+export function hasUnnamedField(table: Uint8Array): boolean {
+  const fields = wordAt(table, 4);
+  if (fields === 0) return false;
+  const entry = headerBytes + (wordAt(table, 0) + fields - 1) * entryBytes;
+  return wordAt(table, entry + 8) === wordAt(table, entry + 12);
 }
 
 // Reading. `at` is the table's first byte in the source, an `entry` is the index of its first word.
@@ -193,6 +204,16 @@ export function fieldCountOf(source: SelectionSource, at: number): number {
 /** The entry of label or field `index`, fields counted on from the labels. */
 export function entryOf(at: number, index: number): number {
   return (at >> 2) + headerWords + index * entryWords;
+}
+
+/** Hash of an entry's key, as in SelectionText. */
+export function keyHashOf(source: SelectionSource, entry: number): number {
+  return word(source, entry);
+}
+
+/** Whether an entry's key is exactly these bytes. */
+export function isKey(source: SelectionSource, at: number, entry: number, key: Uint8Array): boolean {
+  return same(source, at + word(source, entry + 2), at + word(source, entry + 3), key);
 }
 
 /** Hash of an entry's `key=value`, as in SelectionPair: for indexes from a value to those who look for it. */
@@ -298,7 +319,7 @@ function wordAt(bytes: Uint8Array, at: number): number {
 
 function word(source: SelectionSource, index: number): number {
   const value = source.words[index];
-  assert(value !== undefined, "A selection table ends early");
+  assertShared(value !== undefined, "A selection table ends early");
   return value;
 }
 

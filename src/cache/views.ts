@@ -1,7 +1,7 @@
 // One front's side of the shared logs as a whole: the port to the store thread, the views by prefix, the wake-up loop
 // that tells followers of news, and the clean-up that must not happen in the middle of anybody's turn.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { nextTurn } from "../base/turn.ts";
 import { limits } from "../config/limits.ts";
@@ -148,14 +148,14 @@ class FrontViews implements OpenViews {
       return;
     }
     if (message.kind === "log") {
-      assert(message.log === this.#byNumber.length, "A log is announced out of order");
+      assertShared(message.log === this.#byNumber.length, "A log is announced out of order");
       const log = new Log(message.prefix, message.log, this.#words, this);
       this.#logs.set(message.prefix, log);
       this.#byNumber.push(log);
       return;
     }
     const log = this.#byNumber[message.log];
-    assert(log !== undefined, "A segment is announced for no log");
+    assertShared(log !== undefined, "A segment is announced for no log");
     if (message.kind === "segment") log.announce(message);
     else log.retire(message.number, message.urgent);
   }

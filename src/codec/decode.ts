@@ -127,8 +127,9 @@ function decodeMap(decoding: Decoding, slot: Slot, value: Value): Map<string, un
   return map;
 }
 
-/** An item of a list or a value of a map: null is the zero value here. */
+/** An item of a list or a value of a map: null is the zero value here, but for the bytes of a map (upstream keeps it). */
 function decodeItem(decoding: Decoding, slot: Slot, value: Value): unknown {
+  if (value === null && slot.shape === shapes.bytes && slot.cardinality === "map") return null;
   if (value !== null) {
     const decoded = decodeOne(decoding, slot, value, slot.goItem);
     return decoded === undefined ? zeroOfSlot(slot) : decoded;

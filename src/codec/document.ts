@@ -7,7 +7,7 @@ import { assert } from "../base/assert.ts";
 import { encodeSlot } from "./encode.ts";
 import { Fault } from "./fault.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
-import { parseText } from "./scan.ts";
+import { parseOwn } from "./scan.ts";
 import { sortedKeys } from "./write.ts";
 
 type Source = Readonly<Record<string, unknown>>;
@@ -76,8 +76,9 @@ function oneValue(slot: Slot, value: unknown): Value {
     case shapes.quantity:
     case shapes.duration:
     case shapes.bool:
-    case shapes.bytes:
       return value as string | boolean;
+    case shapes.bytes:
+      return value as string | null;
     case shapes.message:
       return documentOf(slotPlan(slot), value as Source);
     case shapes.int:
@@ -109,7 +110,7 @@ function mapValue(slot: Slot, map: ReadonlyMap<string, unknown>): Value {
 }
 
 function parsed(text: string): Value {
-  const value = parseText(text);
+  const value = parseOwn(text);
   assert(!(value instanceof Fault), "What was encoded parses");
   return value;
 }

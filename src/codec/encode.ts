@@ -138,7 +138,7 @@ function writeOne(slot: Slot, value: unknown): string {
     case shapes.time:
       return value === "" ? "null" : `"${value as string}"`;
     case shapes.bytes:
-      return `"${value as string}"`;
+      return value === null ? "null" : `"${value as string}"`;
     case shapes.raw:
       return (value as RawJson).text;
     case shapes.strings:

@@ -8,6 +8,13 @@ export class Fault {
   }
 }
 
+/** Input of more values than are read: it is refused while it is read, before they take memory. */
+export class TooManyValues extends Fault {
+  constructor(valuesMax: number) {
+    super(`Request entity too large: limit is ${valuesMax} values (objects, lists, their items and fields)`);
+  }
+}
+
 /** Tells a fault from a result. */
 export function isFault(value: unknown): value is Fault {
   return value instanceof Fault;

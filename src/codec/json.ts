@@ -3,7 +3,7 @@
 export { decode } from "./decode.ts";
 export { toValue } from "./document.ts";
 export { encode, encodeForStore } from "./encode.ts";
-export { Fault, isFault } from "./fault.ts";
-export { parseJson, parseText, textOf } from "./scan.ts";
+export { Fault, isFault, TooManyValues } from "./fault.ts";
+export { parseJson, parseOwn, parseText, textOf } from "./scan.ts";
 export { compareBytes, quote, writeValue } from "./write.ts";
 export { zeroOf } from "./zero.ts";

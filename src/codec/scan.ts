@@ -6,12 +6,18 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { NumberText, type Value, type ValueMap } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
-import { Fault } from "./fault.ts";
+import { Fault, TooManyValues } from "./fault.ts";
+import { loneSurrogate, nativeMin, readQuoted } from "./longtext.ts";
 import { endOfRaw, recall, remember } from "./remembered.ts";
 
-/** Parses one JSON document; duplicate keys: the last one wins. */
-export function parseJson(bytes: Uint8Array): Value | Fault {
-  return parseText(textOf(bytes));
+/**
+ * Parses one JSON document; duplicate keys: the last one wins. `valuesMax`: of how many values at most, for documents
+ * that clients sent; TooManyValues beyond.
+ */
+export function parseJson(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY): Value | Fault {
+  const reader = new Reader(textOf(bytes), true, valuesMax);
+  const value = readDocument(reader);
+  return reader.fault ?? value;
 }
 
 /** The text of UTF-8 bytes, each bad byte replaced by U+FFFD. */
@@ -69,10 +75,19 @@ class Reader {
   fault: Fault | undefined = undefined;
   /** Raw JSON in it is remembered; not what is raw within raw JSON. */
   readonly remembers: boolean;
+  readonly valuesMax: number;
+  readonly depthMax: number;
 
-  constructor(text: string, remembers = true) {
+  constructor(
+    text: string,
+    remembers = true,
+    valuesMax = Number.POSITIVE_INFINITY,
+    depthMax: number = limits.depthMax,
+  ) {
     this.text = text;
     this.remembers = remembers;
+    this.valuesMax = valuesMax;
+    this.depthMax = depthMax;
   }
 }
 
@@ -83,9 +98,19 @@ export function parseText(text: string): Value | Fault {
   return reader.fault ?? value;
 }
 
-/** The document if it is JSON and all of its numbers are integers; undefined otherwise. */
-export function parseIntegersOnly(text: string): Value | undefined {
-  const reader = new Reader(text);
+/**
+ * Parses a document the server wrote itself. A client's document may nest to the limit, and stands some levels deeper in
+ * an answer, an event or an object: what was taken once is never refused for its depth later.
+ */
+export function parseOwn(text: string): Value | Fault {
+  const reader = new Reader(text, true, Number.POSITIVE_INFINITY, limits.depthMax + limits.ownDepthMax);
+  const value = readDocument(reader);
+  return reader.fault ?? value;
+}
+
+/** The document if it is JSON of so many values at most and all of its numbers are integers; undefined otherwise. */
+export function parseIntegersOnly(text: string, valuesMax: number): Value | undefined {
+  const reader = new Reader(text, true, valuesMax);
   const value = readDocument(reader);
   return reader.fault === undefined && !reader.fractions ? value : undefined;
 }
@@ -98,17 +123,21 @@ interface Frame {
 }
 
 function readDocument(reader: Reader): Value {
-  const { text } = reader;
+  const { text, valuesMax } = reader;
   const frames: Frame[] = [];
   let frame: Frame | undefined;
-  for (;;) {
+  for (let count = 1; ; count += 1) {
+    if (count > valuesMax) {
+      reader.fault = new TooManyValues(valuesMax);
+      return null;
+    }
     const lead = skipSpace(reader);
     let value: Value = null;
     const known = lead === 123 && frames.length === rawDepth && frame?.key === rawKey ? readRaw(reader) : undefined;
     if (known !== undefined) {
       value = known;
     } else if (lead === 123 || lead === 91) {
-      if (frames.length >= limits.depthMax) return stop(reader, "exceeded max depth");
+      if (frames.length >= reader.depthMax) return stop(reader, "exceeded max depth");
       reader.at += 1;
       const opened = open(reader, lead === 123);
       if (reader.fault !== undefined) return null;
@@ -237,11 +266,30 @@ const escapes: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+/** A long string, by native code; undefined: it has a fault, which is told by reading it step by step. */
+function readNative(reader: Reader, start: number, end: number): string | undefined {
+  const value = readQuoted(reader.text.substring(start - 1, end + 1));
+  if (value !== undefined) reader.at = end + 1;
+  return value;
+}
 
-/** The rest of a string whose first escape (or fault) is at `at`. */
+/** The quote that ends a string, from one of its escapes on; the end of the text where there is none. */
+function quoteAfter(text: string, first: number): number {
+  let at = first;
+  for (; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 34) return at;
+    if (code === 92) at += 1;
+  }
+  return text.length;
+}
+
+/** A string whose first escape (or fault) is at `first`. */
 function readEscaped(reader: Reader, start: number, first: number): string {
   const { text } = reader;
+  const end = quoteAfter(text, first);
+  const native = end - start < nativeMin ? undefined : readNative(reader, start, end);
+  if (native !== undefined) return native;
   let value = "";
   let from = start;
   let at = first;

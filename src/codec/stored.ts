@@ -4,7 +4,7 @@ import type { Resource } from "../api/scheme.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { type LeanObject, readCanonical, readLean } from "./canonical.ts";
-import { decode, Fault, parseText, textOf } from "./json.ts";
+import { decode, Fault, parseOwn, textOf } from "./json.ts";
 
 /** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
 export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
@@ -22,7 +22,7 @@ export function decodeLean(stored: Resource, text: string): LeanObject<ApiObject
 }
 
 function decodeText(stored: Resource, text: string): ApiObject {
-  const value = parseText(text);
+  const value = parseOwn(text);
   assert(!(value instanceof Fault), "A stored object is not JSON");
   return decodeDocument(stored, value);
 }

@@ -1,5 +1,6 @@
 // JSON text of strings and of generic documents, as Go's encoder writes them. @hot.
 import { NumberText, type Value } from "../api/value.ts";
+import { nativeMin } from "./longtext.ts";
 
 /**
  * Characters Go escapes: quotes, backslash, controls (everything before space), and for HTML's sake `<`, `>`, `&`,
@@ -12,10 +13,14 @@ const specials =
 /** Strings up to this length are looked through in JavaScript, longer ones by the pattern. */
 const shortMax = 48;
 
+/** What JSON.stringify() writes as Go does not, beside what Go escapes for HTML's sake. */
+const notNative = /[\b\f]|\p{Surrogate}/u;
+const forHtml = /[<>&\u2028\u2029]/;
+
 /** A JSON string, quotes included. */
 export function quote(text: string): string {
   const { length } = text;
-  if (length > shortMax) return special.test(text) ? `"${text.replace(specials, escaped)}"` : `"${text}"`;
+  if (length > shortMax) return special.test(text) ? quoteSpecial(text) : `"${text}"`;
   for (let index = 0; index < length; index += 1) {
     const code = text.charCodeAt(index);
     // Letters, digits and most punctuation leave by the first test.
@@ -25,6 +30,13 @@ export function quote(text: string): string {
     }
   }
   return `"${text}"`;
+}
+
+/** A string that has something to escape, or surrogates. */
+function quoteSpecial(text: string): string {
+  if (text.length < nativeMin || notNative.test(text)) return `"${text.replace(specials, escaped)}"`;
+  const json = JSON.stringify(text);
+  return forHtml.test(text) ? json.replace(/[<>&\u2028\u2029]/g, escaped) : json;
 }
 
 function escaped(char: string): string {

@@ -8,7 +8,7 @@ import { isUtf8 } from "node:buffer";
 import { quote } from "../api/gotext.ts";
 import type { Value, ValueMap } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
-import { Fault } from "./fault.ts";
+import { Fault, TooManyValues } from "./fault.ts";
 import { parseIntegersOnly, textOf } from "./scan.ts";
 import { keyText, scalarValue } from "./yamlscalar.ts";
 import {
@@ -66,9 +66,14 @@ class Reading {
   /** Keys that come twice are told here; undefined: nobody wants to know. */
   readonly duplicates: string[] | undefined;
 
-  constructor(text: string, duplicates: string[] | undefined) {
+  /** Nodes read so far, and how many there may be. */
+  values = 0;
+  readonly valuesMax: number;
+
+  constructor(text: string, duplicates: string[] | undefined, valuesMax: number) {
     this.cursor = new YamlCursor(text);
     this.duplicates = duplicates;
+    this.valuesMax = valuesMax;
   }
 
   get top(): Frame | undefined {
@@ -80,15 +85,19 @@ class Reading {
  * Parses one YAML document. Aliases, depth and size are bounded. Keys that come twice are added to `duplicates` in the
  * reference's words; the last of them wins.
  */
-export function parseYaml(bytes: Uint8Array, duplicates?: string[]): Value | Fault {
+export function parseYaml(
+  bytes: Uint8Array,
+  duplicates?: string[],
+  valuesMax = Number.POSITIVE_INFINITY,
+): Value | Fault {
   if (!isUtf8(bytes)) return new Fault("yaml: invalid leading UTF-8 octet");
   const text = textOf(bytes);
   // A fraction may be spelled in ways YAML reads as an integer (`1.0`); such documents go the long way.
-  const json = duplicates === undefined && /^\s*[{[]/.test(text) ? parseIntegersOnly(text) : undefined;
+  const json = duplicates === undefined && /^\s*[{[]/.test(text) ? parseIntegersOnly(text, valuesMax) : undefined;
   if (json !== undefined) return json;
   // Everything but tab, line breaks and what is printable in Unicode.
   if (/[^\t\n\r -~\u0085\u00a0-\ufffd]/.test(text)) return new Fault("yaml: control characters are not allowed");
-  return readDocument(new Reading(text, duplicates));
+  return readDocument(new Reading(text, duplicates, valuesMax));
 }
 
 function readDocument(reading: Reading): Value | Fault {
@@ -214,6 +223,7 @@ function complete(reading: Reading, value: Value, skipColon = false): void {
 /** Puts a node where the top frame waits for one. `merges`: it is a plain `<<`. */
 function place(reading: Reading, value: Value, merges: boolean): void {
   const frame = reading.top;
+  countValues(reading, 1);
   if (frame === undefined) {
     reading.root = value;
     reading.done = true;
@@ -227,6 +237,11 @@ function place(reading: Reading, value: Value, merges: boolean): void {
     setValue(reading, frame, value);
     frame.waiting = "nothing";
   }
+}
+
+function countValues(reading: Reading, count: number): void {
+  reading.values += count;
+  if (reading.values > reading.valuesMax) reading.cursor.fault ??= new TooManyValues(reading.valuesMax);
 }
 
 function setKey(reading: Reading, frame: Frame, value: Value, merges: boolean): void {
@@ -253,8 +268,12 @@ function setValue(reading: Reading, frame: Frame, value: Value): void {
   }
   // The keys of these maps; of a list of maps the first wins.
   for (const from of Array.isArray(value) ? value.toReversed() : [value]) {
-    if (from instanceof Map) for (const [name, item] of from) map.set(name, item);
-    else reading.cursor.fault ??= new Fault("yaml: map merge requires map or sequence of maps as the value");
+    if (from instanceof Map) {
+      // The keys of one map may be merged into many.
+      countValues(reading, from.size);
+      if (reading.cursor.fault !== undefined) return;
+      for (const [name, item] of from) map.set(name, item);
+    } else reading.cursor.fault ??= new Fault("yaml: map merge requires map or sequence of maps as the value");
   }
 }
 

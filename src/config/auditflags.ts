@@ -194,15 +194,10 @@ const mebibyte = 1_048_576;
 const defaultMegabytes = 100;
 
 /**
- * Reads the flags of auditing; undefined: nothing is written, because there is no policy or no backend (as on the
- * reference, `notes` says so). Returns the one line to print when they cannot be.
+ * Reads the flags of auditing; undefined: nothing is to be written. Returns the one line to print when they cannot be: a
+ * policy without a backend, or a backend without a policy, would look like auditing and be none (upstream starts).
  */
-export function readAudit(values: FlagValues):
-  | {
-      readonly audit: AuditConfig | undefined;
-      readonly notes: readonly string[];
-    }
-  | string {
+export function readAudit(values: FlagValues): AuditConfig | undefined | string {
   const text = (name: string): string => values.get(name) ?? "";
   const policyFile = text("audit-policy-file");
   const path = text("audit-log-path");
@@ -211,9 +206,13 @@ export function readAudit(values: FlagValues):
   if (typeof logged === "string") return logged;
   const posted = configFile === "" ? undefined : readDelivery(values, "webhook");
   if (typeof posted === "string") return posted;
-  if (logged === undefined && posted === undefined) return { audit: undefined, notes: [] };
+  if (logged === undefined && posted === undefined) {
+    if (policyFile === "") return undefined;
+    return "--audit-policy-file needs --audit-log-path or --audit-webhook-config-file: without either no event is written";
+  }
   if (policyFile === "") {
-    return { audit: undefined, notes: ["no --audit-policy-file: no audit events are written"] };
+    const flag = logged === undefined ? "--audit-webhook-config-file" : "--audit-log-path";
+    return `${flag} needs --audit-policy-file: without a policy no event is written`;
   }
   const log = logged && {
     ...logged,
@@ -226,7 +225,7 @@ export function readAudit(values: FlagValues):
   };
   const initialBackoffMs = parseDuration(text("audit-webhook-initial-backoff")) ?? 0;
   const webhook = posted && { ...posted, configFile, initialBackoffMs };
-  return { audit: { policyFile, log, webhook }, notes: [] };
+  return { policyFile, log, webhook };
 }
 
 function readDelivery(values: FlagValues, backend: string): AuditDelivery | string {

@@ -85,6 +85,13 @@ export const authnFlags = [
     help: "PEM file of the private key that signs service account tokens; without it one is made in the data directory.",
   },
   {
+    name: "service-account-private-key-file",
+    group,
+    type: "string",
+    default: "",
+    help: "PEM file of the private key the token controller signs the tokens in secrets with; default: the signing key. Tokens under it are taken.",
+  },
+  {
     name: "service-account-issuer",
     group,
     type: "list",
@@ -172,6 +179,8 @@ export interface AccountsConfig {
   readonly keyFiles: readonly string[];
   /** Empty: made in the data directory. */
   readonly signingKeyFile: string;
+  /** Of the token controller; empty: the signing key. */
+  readonly privateKeyFile: string;
   /** Empty: the identity's. */
   readonly issuers: readonly string[];
   /** Empty: on this server. */
@@ -263,6 +272,7 @@ function readAccounts(values: FlagValues): AccountsConfig | string {
   return {
     keyFiles: readList(text("service-account-key-file")),
     signingKeyFile: text("service-account-signing-key-file"),
+    privateKeyFile: text("service-account-private-key-file"),
     issuers,
     keySetUrl: text("service-account-jwks-uri"),
     lookup: isTrue(text("service-account-lookup")),

@@ -5,8 +5,8 @@ import { type AuditConfig, readAudit } from "./auditflags.ts";
 import { type AuthnConfig, readAuthn, readTls, type TlsConfig } from "./authnflags.ts";
 import { parseDuration } from "./duration.ts";
 import type { FlagValues } from "./flag.ts";
-import { parseMap } from "./flags.ts";
-import { readGates } from "./gates.ts";
+import { parseBool, parseMap } from "./flags.ts";
+import { forbidsPrivileged, readGates } from "./gates.ts";
 
 /** The HTTP implementations. */
 export type FrontName = "uws" | "node";
@@ -78,6 +78,7 @@ export interface Config {
   readonly requestsInflightMax: number;
   readonly mutatingInflightMax: number;
   readonly shutdownDelayMs: number;
+  readonly livezGraceMs: number;
   readonly dataDir: string;
   readonly eventTtlMs: number;
   readonly identity: IdentityName;
@@ -175,6 +176,7 @@ export function readConfig(values: FlagValues): Config | string {
     requestsInflightMax: Number(text("max-requests-inflight")),
     mutatingInflightMax: Number(text("max-mutating-requests-inflight")),
     shutdownDelayMs: ms("shutdown-delay-duration"),
+    livezGraceMs: ms("livez-grace-period"),
     dataDir: text("data-dir"),
     eventTtlMs: ms("event-ttl"),
     identity: text("identity") as IdentityName,
@@ -182,10 +184,9 @@ export function readConfig(values: FlagValues): Config | string {
     servicePortRange: text("service-node-port-range"),
     runtimeConfig: parseMap(text("runtime-config")) ?? new Map(),
     ...lifecycle,
-    notes: [...lifecycle.notes, ...recorded.notes],
     tokenAuthFile: text("token-auth-file"),
     authn,
-    audit: recorded.audit,
+    audit: recorded,
     logLevel: levelOf(Number(text("v")), text("log-level")),
     quietLogLevel: text("log-level"),
   };
@@ -197,7 +198,6 @@ export function readConfig(values: FlagValues): Config | string {
 
 /** The flag that only the node front can do; undefined: none is given. */
 export function nodeFrontFlag({ authn, tls }: Config): string | undefined {
-  if (authn.clientCaFile !== "") return "--client-ca-file";
   if (authn.requestHeader !== undefined) return "--requestheader-client-ca-file";
   if (tls.named.length > 0) return "--tls-sni-cert-key";
   if (tls.ciphers !== "") return "--tls-cipher-suites";
@@ -218,7 +218,12 @@ function readLifecycle(
     return `--show-hidden-metrics-for-version must be omitted or have the value '1.${release - 1}'. ${only}`;
   }
   const hiddenMetricsFor = hidden === "" ? undefined : release - 1;
-  return { gates: gates.on, notes: gates.notes, release, hiddenMetricsFor };
+  const on = isTrue(text("allow-privileged")) ? gates.on : new Set([...gates.on, forbidsPrivileged]);
+  return { gates: on, notes: gates.notes, release, hiddenMetricsFor };
+}
+
+function isTrue(text: string): boolean {
+  return parseBool(text) === true;
 }
 
 /** Plugins that are off: the ones that are named, and PodSecurity without its gate. */

@@ -9,7 +9,8 @@ import { gatesText } from "./gates.ts";
 import { limits } from "./limits.ts";
 import { remoteAuthnFlags } from "./remoteauthnflags.ts";
 
-const fronts = Math.max(1, availableParallelism() - 1);
+/** At least two, on small machines too: one front's end, or one long turn, must not be an outage. */
+const fronts = Math.max(2, availableParallelism() - 1);
 
 /** All flags, in the order of --help. */
 export const flags = [
@@ -58,8 +59,8 @@ export const flags = [
     default: "auto",
     choices: ["auto", "uws", "node"],
     help:
-      "HTTP implementation: uws is the fast one; node takes client certificates and request lines beyond 1 KiB; " +
-      "auto is uws where it loads and no other flag needs node.",
+      "HTTP implementation: uws is the fast one; node is for authenticating proxies (--requestheader-client-ca-file), " +
+      "more ways of TLS and whole header values; auto is uws where it loads and no other flag needs node.",
   },
   {
     name: "front-workers",
@@ -68,7 +69,9 @@ export const flags = [
     default: String(fronts),
     min: 1,
     max: 64,
-    help: "Threads that serve requests; default: cores less one.",
+    help:
+      "Threads that serve requests; default: cores less one, at least two, so that the end of one is no outage. " +
+      "--front=node has one before Node 22.12 and off Linux.",
   },
   {
     name: "fanout-port",
@@ -104,7 +107,7 @@ export const flags = [
     default: "400",
     min: 0,
     max: 1_000_000,
-    help: "Reading requests served at once, watches not counted; more get 429, system:masters excepted. 0 is no limit.",
+    help: "Reading requests served at once, watches not counted; more, and more than a user's share, get 429, system:masters excepted. 0 is no limit.",
   },
   {
     name: "max-mutating-requests-inflight",
@@ -113,7 +116,16 @@ export const flags = [
     default: "200",
     min: 0,
     max: 1_000_000,
-    help: "Changing requests served at once; more get 429, system:masters excepted. 0 is no limit.",
+    help: "Changing requests served at once; more, and more than a user's share, get 429, system:masters excepted. 0 is no limit.",
+  },
+  {
+    name: "livez-grace-period",
+    group: "Serving",
+    type: "duration",
+    default: "0s",
+    min: 0,
+    max: 3_600_000,
+    help: "After the start, how long /livez takes steps of it that have not ended for done.",
   },
   {
     name: "shutdown-delay-duration",
@@ -154,6 +166,13 @@ export const flags = [
     type: "string",
     default: "*",
     help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service; and, not by *, tokencleaner.",
+  },
+  {
+    name: "allow-privileged",
+    group: "API",
+    type: "bool",
+    default: "false",
+    help: "Allow privileged containers; without it, objects with one are refused.",
   },
   {
     name: "service-cluster-ip-range",

@@ -148,3 +148,6 @@ export function gatesText(): string {
   }
   return all.join(", ");
 }
+
+/** Stands among the gates, where every part of a write sees it, while --allow-privileged is false. No gate of a flag. */
+export const forbidsPrivileged = "--allow-privileged=false";

@@ -9,12 +9,24 @@ const MiB = 1024 * KiB;
 export const limits = {
   /** Request bodies (reference: 3 MiB, 413 beyond). */
   bodyBytesMax: 3 * MiB,
+  /** Requests of a front that have no seat yet, being authorized or received: a few KiB each; 429 beyond a user's share. */
+  arrivalsMax: 10_000,
+  /** Bytes of request bodies of a front, from their first until the answer; 429 beyond a user's share. */
+  arrivingBytesMax: 256 * MiB,
   /** Stored objects, as the reference's store limits a request. */
   objectBytesMax: 1.5 * MiB,
+  /** Bodies of what is not stored: reviews, token requests, bindings, evictions, DeleteOptions. */
+  smallBodyBytesMax: 64 * KiB,
+  /** Values in a body (objects, lists, their items and fields), counted while it is read: each takes up to 1.5 KiB. */
+  bodyValuesMax: 250_000,
   /** What is read and thrown away of a body that is too large, so that its sender gets to see the answer. */
   bodyDiscardBytesMax: 16 * MiB,
   /** JSON and YAML nesting (reference: 10,000). */
   depthMax: 10_000,
+  /** Levels an answer, an event or an object of ours puts around a client's document, at most: typed messages nest to 500. */
+  ownDepthMax: 1_000,
+  /** Levels of an answer for people that are indented; what nests deeper stands compact, so that its size stays linear. */
+  indentedDepthMax: 100,
   /** Characters of an object of raw JSON that is remembered: it cannot nest as deep as `depthMax`. */
   rawCharsMax: 16 * KiB,
   /** Characters of all of them, per thread: with what they stand for, about 30 bytes each. */
@@ -35,14 +47,21 @@ export const limits = {
   patchCopyBytesMax: 3 * MiB,
   /** List items one JSON patch may shift to make or close gaps: about 100 ms of a front. */
   patchShiftedItemsMax: 20_000_000,
-  /** Body and stored object of a write that a front merges itself; the pool does beyond: 7 ms, 20 where items are tiny. */
+  /**
+   * Body and stored object of a write that a front merges itself; the pool does beyond: 7 ms, 20 where items are tiny.
+   * The same of JSON it prints as protobuf, YAML or for people, and of a write between whose steps others get a turn.
+   */
   mergeHereBytesMax: 160 * KiB,
   /** Threads of one front that merge, from the first big write on. */
   mergeThreadsMax: 2,
-  /** Merges that wait for one, 429 beyond; each holds its body and its object, up to 4.5 MiB. */
+  /** Merges that wait for one, of all users, 429 beyond a user's share; each holds its body and its object, up to 4.5 MiB. */
   mergeQueueMax: 32,
-  /** One merge, waiting and running, in milliseconds: the largest objects take a second on a busy machine. */
+  /** A merge that runs longer ends with its thread, in milliseconds: the largest objects take a second on a busy machine. */
   mergeMsMax: 20_000,
+  /** A thread that takes longer to start is ended, in milliseconds: half a second, many on a machine without a free core. */
+  mergeStartMsMax: 60_000,
+  /** A user whose merge ended a thread gets 429 for this long, in milliseconds: a thread takes 0.2 s of CPU to start. */
+  mergePauseMs: 10_000,
   /** A thread without work for this long ends, in milliseconds. */
   mergeThreadIdleMs: 30_000,
   /** Heap of such a thread; the largest objects take about 100 MiB. */
@@ -82,10 +101,26 @@ export const limits = {
   collectionDeletesMax: 32,
   /** Names and keys beyond this are refused for their length alone: a pattern takes up to 0.1 µs per character. */
   patternCharsMax: 64 * KiB,
+  /** Characters of a quantity; upstream has no limit, and its time grows with the square. */
+  quantityCharsMax: 2 * KiB,
+  /** Characters of a duration in Go's spelling, which upstream does not limit. */
+  durationCharsMax: 1 * KiB,
+  /** Characters of a pattern in the schema of a custom resource: the longest in use is a tenth of it. */
+  schemaPatternCharsMax: 8 * KiB,
+  /** Instructions of all patterns of one definition, up to 5 µs each; large definitions in use have 3,000. */
+  schemaPatternCostMax: 10_000,
+  /** Combinations of verbs, groups, resources and names a role may grant that its writer's rules do not cover whole. */
+  ruleCombinationsMax: 10_000,
+  /** Texts of rules compared to find out whether a user holds what a role grants: about 20 ms. */
+  ruleComparisonsMax: 4_000_000,
+  /** Bytes of body and stored object from which the object is measured before it is validated: defaults make 30 of one. */
+  measuredBytesMin: 48 * KiB,
   /** Annotations, keys plus values (reference: 256 KiB). */
   annotationsBytesMax: 256 * KiB,
   /** Faults of one object that are looked for and answered; the reference has no limit, and its answers outgrow requests. */
   fieldErrorsMax: 1_000,
+  /** Characters of the faults named in one answer, which has them twice. */
+  fieldErrorCharsMax: 512 * KiB,
   /** Characters of an answer's Warning texts together; beyond, each is cut (reference: 4,096 and 256). */
   warningCharsMax: 4_096,
   /** Characters each is then cut to. */
@@ -100,12 +135,20 @@ export const limits = {
   historyMsMin: 300_000,
   /** Dead records a log keeps, per resource prefix; the limit wins over the five minutes. */
   historyBytesMax: 256 * MiB,
+  /** Signatures checked for one client's chain: about 0.1 ms each, 1.5 ms for the largest RSA keys. Ten authorities of
+   * one name take 21. */
+  chainSignaturesMax: 32,
   /** Certificates a client may send besides its own. */
   chainCertificatesMax: 10,
   /** Tokens a front remembers the users of; about 400 bytes each (reference: 32 shards of 4,096 in a process). */
   tokenCacheMax: 16_384,
   /** How long the user of a token is remembered (reference: ten seconds). */
   tokenCacheMsMax: 10_000,
+  /**
+   * Bytes of answers of a front kept for peers that do not take them: a chunk for each list under way, what is left of
+   * whole answers. Beyond a user's share its lists get 429, and its connections that hold whole answers are cut.
+   */
+  unreadBytesMax: 256 * MiB,
   /** Between two questions for the keys of an identity provider. */
   oidcFetchMsMin: 10_000,
   /** One such question. */
@@ -116,14 +159,37 @@ export const limits = {
   tokenReviewsMax: 1_000,
   /** One of them, each of up to five tries. */
   tokenReviewMsMax: 10_000,
+  /** Certificates of clients a front keeps read, 2 KiB each: one is 20 us to read, and shown at every request. */
+  peerCertificatesMax: 4_096,
   /** Replaced certificates of the uws front whose connections go on; those of older ones are cut. */
   retiredListenersMax: 8,
+  /** How often a certificate of our own making is looked at; it is replaced 30 days before its end. */
+  certificateLookMs: 3_600_000,
   /** How often certificate files are looked at for a change. */
   fileLookMs: 10_000,
-  /** Request line plus headers. */
+  /** Characters of the name of an unreadable query parameter that its refusal shows. */
+  unreadableNameCharsMax: 100,
+  /** Request line plus headers; the uWS build is told as well. */
   headBytesMax: 64 * KiB,
-  /** Header fields; the uWS build hangs above 48. */
-  headerCountMax: 48,
+  /** Header fields; the uWS build has room for 98. */
+  headerCountMax: 96,
+  /** Connections of a front, and the least it starts with: 5 to 30 KiB each. Beyond, further ones are closed at once. */
+  connectionsMax: 160_000,
+  connectionsMin: 4,
+  /**
+   * Connections of a front that have not sent a request yet, closed beyond an address's share: all nodes of a large cluster
+   * that come back at once. The uws build ends those that send nothing after 10 s, the node front after headMsMax.
+   */
+  quietConnectionsMax: 10_000,
+  /** Parts of them: for those without a request, for watches, for requests without a seat; answers beyond the last one close. */
+  quietPart: 0.25,
+  watchingPart: 0.625,
+  arrivingPart: 0.25,
+  crowdedPart: 0.75,
+  /** Descriptors of a front thread and its listeners, before its first connection (6 measured). */
+  frontDescriptors: 8,
+  /** Descriptors kept for webhooks, merging threads, audit and files read again: half of the others, at most so many. */
+  reservedDescriptorsMax: 1_024,
   /** Logs there may ever be, custom resources included: one cache line each in the control buffer. */
   logCountMax: 4096,
   /** Bytes of recycled segments kept for reuse; the rest goes back to the machine. */
@@ -144,16 +210,34 @@ export const limits = {
   streamsEndedPerSecond: 2_000,
   /** Requests under way get this long to finish when the server goes down (reference: 60 s). */
   drainMsMax: 60_000,
+  /** A front that drains is done when no request came for this long: one that was on its way still gets its 503. */
+  drainQuietMs: 200,
   /** A front listens after this also when the namespaces of the start could not be created. */
   bootstrapMsMax: 3_000,
   /** Pause between looks whether the server is ready. */
   readyLookMs: 20,
   /** A front that was told to end has ended by then. */
   frontEndMsMax: 1_000,
-  /** Starts of crashed fronts in a minute; the process ends beyond. */
-  frontRestartsPerMinuteMax: 10,
-  /** Starts of crashed fronts in the life of a process: what they leave behind adds up. */
-  frontRestartsMax: 50,
+  /** Pause before a front that crashed twice in a row is started again; doubled with each further crash. */
+  frontPauseMsMin: 100,
+  /** The longest such pause: a crashing front costs a start every half minute, half a second of a core. */
+  frontPauseMsMax: 30_000,
+  /** A front that ran this long before it crashed is started again at once. */
+  frontSteadyMs: 60_000,
+  /**
+   * Heap of a front: the index of ten million objects, and as much again for requests. Bodies, answers and the log itself
+   * are not in it. A front that needs more ends alone; without a limit the whole process would.
+   */
+  frontHeapMiBMax: 4_096,
+  /** The part of it that may be in use after a collection; a front beyond ends in order and is started again. */
+  heapFullPart: 0.75,
+  /** A health check of the store waits this long for its thread (reference: 2 s). */
+  storeProbeMsMax: 2_000,
+  /** How often a front leaves a sign that it turns, and after how many seconds without one it counts as hung. */
+  frontBeatMs: 500,
+  frontHungSeconds: 10,
+  /** How often the heap of a front is looked at. */
+  heapLookMs: 250,
   /** A thread that has not sent its metrics by then is left out. */
   scrapeMsMax: 1_000,
   /** One pass of the fan-out, then the loop gets a turn. */
@@ -172,8 +256,15 @@ export const limits = {
   selectorRequirementsMax: 1_000,
   /** Values of one `in` requirement a group is indexed under; above, its selector is evaluated for every record. */
   groupTermsMax: 16,
-  /** Watchers of one front; 429 beyond. */
+  /** Watches of one front, 429 beyond a user's share: 5 KiB each while idle. */
   watchersMax: 100_000,
+  /**
+   * Requirements and values of the selectors of one front's watches, ten more for each selector, 429 beyond a user's share:
+   * 5,000 selectors cost a change that all of them look at two milliseconds. One equality is found by hash and is free.
+   */
+  watchTermsMax: 50_000,
+  /** Watches of one front that wait for their resource version: each looks 50 times a second; 429 beyond a user's share. */
+  watchWaitsMax: 1_000,
   /** A watcher that takes nothing for this long is cut off. */
   watchStallMsMax: 30_000,
   /** Bytes of its log a watcher may lag behind before it is ended with 410; it holds none of them. */
@@ -274,6 +365,9 @@ export const limits = {
   auditEndMsMax: 5_000,
   /** Connections to one peer of the server's own calls, and those kept without a call; further calls wait. */
   outboundSocketsMax: 64,
+  /** Calls that wait for one of them, per peer; and how long, in milliseconds: 429 beyond, for requests that need it. */
+  outboundWaitingMax: 256,
+  outboundWaitMsMax: 10_000,
   outboundIdleSocketsMax: 8,
   /** Changes waiting for the store thread, per front; 429 beyond. */
   storeQueueMax: 10_000,
@@ -296,3 +390,8 @@ assert(limits.patchCopyBytesMax <= limits.bodyBytesMax, "A patch must not copy m
 assert(limits.sliceBytesMin <= limits.sliceBytesMax, "The smallest slice must not exceed the largest");
 assert(limits.sliceBytesMax <= limits.catchUpBytesMax, "A pass must be able to serve a watcher that lags");
 assert(limits.watchTickMs <= limits.watchSweepMs, "A sweep happens on a tick");
+assert(limits.watchersMax <= limits.watchingPart * limits.connectionsMax, "Watches leave room for other connections");
+// Users fill three quarters of what they share (base/shares.ts).
+const usersPart = 0.75 * (limits.watchingPart + limits.arrivingPart);
+assert(usersPart + limits.quietPart < 1, "Connections of users, however busy, leave room for those that come");
+assert(limits.quietPart <= 1 - limits.crowdedPart, "Idle connections leave room for those that come");

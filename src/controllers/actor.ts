@@ -13,6 +13,7 @@ import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
 import { Body, decodeAs } from "../request/body.ts";
 import { deleteItems, deleteObject } from "../request/delete.ts";
+import { serverPermit } from "../request/permit.ts";
 import { requestedObject } from "../request/persist.ts";
 import { createObject, patchObject, writeMerged } from "../request/write.ts";
 import type { WriteRequest, Writers, Written } from "../request/writerequest.ts";
@@ -49,6 +50,7 @@ export class Actor {
       namespace,
       name,
       user: this.#user,
+      permit: serverPermit,
       manager: this.#manager,
       dryRun: false,
       deadline: this.#writers.clock.monotonic() + limits.requestMsMax,

@@ -8,7 +8,8 @@ import { assert } from "../base/assert.ts";
 import type { Writers } from "../request/writerequest.ts";
 import { Actor } from "./actor.ts";
 
-const name = "extension-apiserver-authentication";
+/** Name of the config map. */
+export const authenticationMap = "extension-apiserver-authentication";
 
 /** Writes the config map where it is not as it should be; one that would be empty is not made. A Status: refused. */
 export async function publishAuthentication(
@@ -19,15 +20,18 @@ export async function publishAuthentication(
   assert(resource !== undefined, "Config maps are served");
   const namespace = writers.scheme.identity.spell("kube-system");
   const actor = new Actor(writers, "kube-apiserver");
-  const updated = await actor.update<ApiObject & ConfigMap>({ resource, namespace, name }, (object) => {
-    object.data = new Map(data);
-    return undefined;
-  });
+  const updated = await actor.update<ApiObject & ConfigMap>(
+    { resource, namespace, name: authenticationMap },
+    (object) => {
+      object.data = new Map(data);
+      return undefined;
+    },
+  );
   if (!isStatus(updated)) return undefined;
   if (updated.reason !== "NotFound") return updated;
   if (data.size === 0) return undefined;
   const content = new Map<string, Value>([
-    ["metadata", new Map([["name", name]])],
+    ["metadata", new Map([["name", authenticationMap]])],
     ["data", new Map(data)],
   ]);
   const created = await actor.create({ resource, namespace }, content);

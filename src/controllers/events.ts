@@ -168,7 +168,7 @@ export class EventExpirer {
     if (at === 0 || this.#view.revisionOf(at) !== note.revision) return;
     // Past the rules of deletes: an event's end asks nobody.
     const request = this.#actor.request({ resource: this.#events, namespace, name });
-    const done = await commitRemoval(this.#writers, request, this.#stateAt(at, note.revision));
+    const done = await commitRemoval(this.#writers, request, this.#stateAt(at, note.revision), "delete");
     // Another write has a note of its own.
     if (isStatus(done)) this.#refused.push(note);
     else assert(done === changed || done > 0, "A removal has a revision");

@@ -6,7 +6,7 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { autoupdateKey, type PolicyObject, policyObjects } from "../authz/policy/objects.ts";
-import { uncovered } from "../authz/rules.ts";
+import { TooManyRules, uncovered } from "../authz/rules.ts";
 import { assert } from "../base/assert.ts";
 import type { Objects } from "../cache/objects.ts";
 import { copyObject } from "../codec/copy.ts";
@@ -82,16 +82,22 @@ function lacks(existing: Policy, wanted: PolicyObject, key: string): boolean {
   if (existing.roleRef !== undefined && !sameRole(existing.roleRef, wanted)) return true;
   for (const name of wanted.labels.keys()) if (labels?.has(name) !== true) return true;
   for (const name of wanted.annotations.keys()) if (annotations?.has(name) !== true) return true;
-  if (uncovered(existing.rules ?? [], wanted.rules).length > 0) return true;
+  if (missingRules(existing, wanted).length > 0) return true;
   if (missingSubjects(existing, wanted).length > 0 || missingLabels(existing, wanted).length > 0) return true;
   return wanted.gathers === undefined && existing.aggregationRule !== undefined;
+}
+
+/** Rules the start brings and a role lacks. One that cannot be compared in good time is left as it is. */
+function missingRules({ rules = [] }: Policy, wanted: PolicyObject): readonly PolicyRule[] {
+  const missing = uncovered(rules, wanted.rules);
+  return missing instanceof TooManyRules ? [] : missing;
 }
 
 /** Adds what is missing; what is there wins. */
 function complete(object: Policy, wanted: PolicyObject): void {
   object.metadata.labels = new Map([...wanted.labels, ...(object.metadata.labels ?? [])]);
   object.metadata.annotations = new Map([...wanted.annotations, ...(object.metadata.annotations ?? [])]);
-  const rules = uncovered(object.rules ?? [], wanted.rules);
+  const rules = missingRules(object, wanted);
   if (rules.length > 0) object.rules = [...(object.rules ?? []), ...rules];
   const subjects = missingSubjects(object, wanted);
   if (subjects.length > 0) object.subjects = [...(object.subjects ?? []), ...subjects];

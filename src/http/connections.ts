@@ -28,10 +28,12 @@ const looks = 8;
 export class Connections {
   readonly #lines = new Map<Socket, Line>();
   readonly #timer: NodeJS.Timeout;
+  readonly #first: (socket: Socket) => void;
   readonly #stillMax: { readonly idle: number; readonly stalled: number };
 
-  /** Ends connections without a request after `idleMsMax`, and those whose peer takes nothing of an answer after `stallMsMax`. */
-  constructor(idleMsMax: number, stallMsMax: number) {
+  /** `first` is told of each connection's first request. Ends connections without a request after `idleMsMax`, and those whose peer takes nothing of an answer after `stallMsMax`. */
+  constructor(idleMsMax: number, stallMsMax: number, first: (socket: Socket) => void = () => undefined) {
+    this.#first = first;
     const everyMs = Math.min(idleMsMax, stallMsMax) / looks;
     this.#stillMax = { idle: Math.ceil(idleMsMax / everyMs), stalled: Math.ceil(stallMsMax / everyMs) };
     this.#timer = setInterval(() => this.#look(), everyMs);
@@ -44,6 +46,7 @@ export class Connections {
     if (known !== undefined) return known.under;
     const line: Line = { under: new Set(), moved: 0, still: 0 };
     this.#lines.set(socket, line);
+    this.#first(socket);
     // Answers whose turn had not come hear nothing of it otherwise.
     socket.once("close", () => {
       this.#lines.delete(socket);

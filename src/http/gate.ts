@@ -1,6 +1,7 @@
 // The strict gate for HTTP: what a parser let through and RFC 9112 does not allow is refused here, before a handler
 // runs, and every header value that leaves passes one encoder. Both fronts call it; it knows neither of them.
 
+import { STATUS_CODES } from "node:http";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import type { Headers } from "../request/transport.ts";
@@ -23,8 +24,10 @@ export interface Head {
 export interface Framing {
   /** Length of the body, undefined when it is chunked. */
   readonly length: number | undefined;
-  /** The client asked for the connection to be closed after the answer. */
+  /** The connection is spent after the answer: the client said so, or means to speak another protocol behind the head. */
   readonly close: boolean;
+  /** The head says how long the body is, or that it is chunked. */
+  readonly framed: boolean;
 }
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -35,7 +38,7 @@ const target = /^[!-"$-~\x80-\uffff]*$/;
 const authority = /^(?:[A-Za-z0-9.\-_~%!$&'()*+;=]*|\[[0-9A-Fa-f:.%A-Za-z]+\])(?::[0-9]*)?$/;
 const digits = /^[0-9]{1,15}$/;
 
-const plain: Framing = { length: 0, close: false };
+const plain: Framing = { length: 0, close: false, framed: false };
 
 function bad(message: string): HeadFault {
   return { code: 400, message };
@@ -49,6 +52,8 @@ export function checkHead(head: Head, countMax: number = limits.headerCountMax):
   const { headers } = head;
   if (headers.length > countMax) return { code: 431, message: `More than ${countMax} header fields` };
   if (!token.test(head.method)) return bad("Malformed method");
+  // A success would make a tunnel of the connection (RFC 9110 9.3.6), and what follows it is of another protocol.
+  if (head.method === "CONNECT") return bad("CONNECT is not served");
   if (!head.path.startsWith("/") && !(head.path === "*" && head.method === "OPTIONS"))
     return bad("Malformed request target");
   if (!target.test(head.path) || !target.test(head.query)) return bad("Malformed request target");
@@ -79,6 +84,9 @@ export function checkHead(head: Head, countMax: number = limits.headerCountMax):
       case "connection":
         if (/(?:^|[ \t,])close(?:$|[ \t,])/i.test(value)) close = true;
         break;
+      case "upgrade":
+        close = true;
+        break;
       case "expect":
         if (value.toLowerCase() !== "100-continue") return { code: 417, message: "Unsupported Expect header" };
         break;
@@ -90,7 +98,8 @@ export function checkHead(head: Head, countMax: number = limits.headerCountMax):
   if (hosts === 0) return bad("Missing Host header");
   if (coding !== undefined && length !== undefined) return bad("Content-Length beside Transfer-Encoding");
   if (length === undefined && coding === undefined && !close) return plain;
-  return { length: coding === undefined ? Number(length ?? 0) : undefined, close };
+  const framed = coding !== undefined || length !== undefined;
+  return { length: coding === undefined ? Number(length ?? 0) : undefined, close, framed };
 }
 
 /** Tells a refusal from a sound head. */
@@ -133,4 +142,21 @@ export function asksClose(headers: Headers): boolean {
     if (name.length === "connection".length && name.toLowerCase() === "connection" && value === "close") return true;
   }
   return false;
+}
+
+/** Whether an answer to `method` with `code` has no body (RFC 9110 6.4.1). */
+export function bodiless(method: string, code: number): boolean {
+  return method === "HEAD" || code === 204 || code === 304;
+}
+
+const statusLines = new Map<number, string>();
+
+/** Code and reason phrase of an answer, as its first line has them. */
+export function statusLine(code: number): string {
+  let line = statusLines.get(code);
+  if (line === undefined) {
+    line = `${code} ${STATUS_CODES[code] ?? "Unknown"}`;
+    statusLines.set(code, line);
+  }
+  return line;
 }

@@ -1,6 +1,7 @@
 // What a transport offers to the front thread that runs it, and how it hands requests on. Two implementations: uws.ts
 // and node.ts.
 import type { Exchange, Handler } from "../request/transport.ts";
+import type { Openings } from "./openings.ts";
 
 /** PEM files of a serving certificate. */
 export interface CertificateFiles {
@@ -13,10 +14,12 @@ export interface NamedCertificate extends CertificateFiles {
   readonly names: readonly string[];
 }
 
-/** How TLS is spoken. All but the files of the one serving certificate is for the node front only. */
+/** How TLS is spoken. All but the files of the one serving certificate and of clients' authorities is for the node front only. */
 export interface TlsFiles extends CertificateFiles {
-  /** Clients are asked for a certificate; whether it is worth anything is for authentication to say. */
+  /** The node front asks clients for a certificate; whether it is worth anything is for authentication to say. */
   readonly asksClients?: boolean;
+  /** Authorities under which the uws front verifies clients in their handshakes; undefined: it asks for no certificate. */
+  readonly clientCaFile?: string;
   /** `TLSv1.2` or `TLSv1.3`; default: the former. */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
   /** OpenSSL names, by `:`; default: the library's. */
@@ -30,13 +33,13 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** A listening descriptor of this process to take connections from instead of opening one (node front). */
-  readonly fd?: number;
-  /** Lets other threads open the same port (node front, Node 22.12 and later; the uWS build always does). */
+  /** Lets other threads open the same port (node front, where canReusePort(); the uWS build always does). */
   readonly reusePort?: boolean;
   /** Undefined serves plain HTTP (tests only). */
   readonly tls: TlsFiles | undefined;
   readonly handle: Handler;
+  /** Counts connections, and bounds them; default: the bounds of limits.ts, for this listener alone. */
+  readonly openings?: Openings;
   /** Told of handshakes that failed, where the front can see them (node). */
   readonly onHandshakeError?: () => void;
   /** Time for a handshake and for a request head, milliseconds; default limits.headMsMax (the uWS build has its own). */
@@ -49,17 +52,18 @@ export interface ListenOptions {
 export interface Listener {
   /** The port it listens on. */
   readonly port: number;
-  /** Its descriptor, where other threads may take connections from it too. */
-  readonly fd: number | undefined;
   /** Connections with an answer under way, streamed ones included. */
   readonly pending: number;
   /** Streamed answers under way. */
   readonly streaming: number;
-  /** Reads the certificate files again, for handshakes from now on; a text says why it goes on with the old ones. */
+  /**
+   * Reads the certificate files again, for handshakes from now on; a text says why it goes on with the old ones. Where the
+   * front verified clients under authorities that are no longer the same, their connections end.
+   */
   reload(): string | undefined;
   /** Takes no further connections; every answer from now on closes its connection. */
   stopAccepting(): void;
-  /** Cuts every connection, now and from now on; a shared listening descriptor stays open. */
+  /** Cuts every connection, now and from now on. */
   cut(): void;
   /** stopAccepting() and cut(). */
   close(): void;

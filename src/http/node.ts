@@ -5,16 +5,26 @@ import { constants } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttps, type Server as HttpsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, type SecureContextOptions, TLSSocket } from "node:tls";
 import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
+import type { AnswerStream, Exchange, Handler, Headers, Payer } from "../request/transport.ts";
 import { Connections, type UnderWay } from "./connections.ts";
-import { asksClose, checkHead, encodeHeaderValue, isHeadFault, isSent } from "./gate.ts";
+import {
+  asksClose,
+  bodiless,
+  checkHead,
+  encodeHeaderValue,
+  type Framing,
+  type Head,
+  isHeadFault,
+  isSent,
+} from "./gate.ts";
 import { type CertificateFiles, handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
+import { Openings } from "./openings.ts";
 import { presentedBy } from "./peer.ts";
 import { goneStream } from "./streams.ts";
 
@@ -25,6 +35,12 @@ export async function listenNode(options: ListenOptions): Promise<Listener> {
   const front = new NodeFront(options);
   await front.listen(options);
   return front;
+}
+
+/** Whether several threads can open the same port, each for itself. */
+export function canReusePort(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  return process.platform === "linux" && (major > 22 || (major === 22 && minor >= 12));
 }
 
 function serverOptions(headMsMax: number): object {
@@ -84,28 +100,28 @@ class NodeFront implements Listener {
   /** What clients that ask for a name are answered with. */
   #named: readonly (readonly [name: string, context: SecureContext])[] = [];
   readonly #handle: Handler;
-  /** Another thread's descriptor: not ours to close. */
-  readonly #shared: boolean;
   /** Connections that carry no further request. */
   readonly #spent = new WeakSet<Socket>();
   /** Connections whose handshake is complete. */
   readonly #secured = new WeakSet<Socket>();
+  readonly #openings: Openings;
+  /** Connections that have not sent a request yet, by address and port. */
+  readonly #quiet = new Set<string>();
   /** Requests under way on each: Node starts pipelined ones all at once. */
   readonly #connections: Connections;
 
   constructor(options: ListenOptions) {
     this.#handle = options.handle;
-    this.#shared = options.fd !== undefined;
-    this.#connections = new Connections(limits.idleMsMax, options.stallMsMax ?? limits.stallMsMax);
+    this.#openings = options.openings ?? new Openings();
+    const asked = (socket: Socket): void => this.#asked(socket);
+    this.#connections = new Connections(limits.idleMsMax, options.stallMsMax ?? limits.stallMsMax, asked);
     const { tls, headMsMax = limits.headMsMax } = options;
     const common = serverOptions(headMsMax);
     this.#tls = tls;
     this.#server = tls === undefined ? createHttp(common) : this.#createHttps(tls, common, headMsMax);
     // 0 is no limit, where a number would cut headers off silently: the gate counts.
     this.#server.maxHeadersCount = 0;
-    this.#server.on("connection", (socket) => {
-      if (this.closing) socket.destroy();
-    });
+    this.#server.on("connection", (socket) => this.#opened(socket));
     this.#server.on("secureConnection", (socket: Socket) => this.#secured.add(socket));
     this.#server.on("tlsClientError", () => options.onHandshakeError?.());
     this.#server.on("request", (req, res) => this.#accept(req, res));
@@ -134,10 +150,10 @@ class NodeFront implements Listener {
     }
   }
 
-  listen({ host, port, fd, reusePort }: ListenOptions): Promise<void> {
+  listen({ host, port, reusePort = false }: ListenOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(fd === undefined ? { host, port, reusePort: reusePort === true } : { fd }, () => {
+      this.#server.listen({ host, port, reusePort }, () => {
         this.#server.off("error", reject);
         resolve();
       });
@@ -146,11 +162,6 @@ class NodeFront implements Listener {
 
   get port(): number {
     return (this.#server.address() as AddressInfo | null)?.port ?? 0;
-  }
-
-  get fd(): number | undefined {
-    const { _handle: handle } = this.#server as { _handle?: { fd?: number } | null };
-    return handle?.fd;
   }
 
   get pending(): number {
@@ -163,13 +174,14 @@ class NodeFront implements Listener {
 
   stopAccepting(): void {
     this.closing = true;
-    // Every thread that shares a descriptor sees the same number: only its owner closes it, once.
-    if (!this.#shared) this.#server.close();
-    this.#server.closeIdleConnections();
+    // Not by the server's own close(), which cuts idle connections: the next request may be on its way on one of them,
+    // and is owed an answer.
+    NetServer.prototype.close.call(this.#server);
   }
 
   cut(): void {
     this.closing = true;
+    this.#server.close();
     this.#connections.close();
     this.#server.closeAllConnections();
   }
@@ -177,6 +189,29 @@ class NodeFront implements Listener {
   close(): void {
     this.stopAccepting();
     this.cut();
+  }
+
+  /** Of TLS, this is the connection below it. */
+  #opened(socket: Socket): void {
+    const key = keyOf(socket);
+    const remote = socket.remoteAddress ?? "";
+    socket.once("close", () => {
+      if (this.#quiet.delete(key)) this.#openings.heard(remote);
+      this.#openings.closed();
+    });
+    if (this.#openings.opened(remote)) this.#quiet.add(key);
+    else socket.destroy();
+    if (this.closing) socket.destroy();
+  }
+
+  /** A connection sent its first request. */
+  #asked(socket: Socket): void {
+    if (this.#quiet.delete(keyOf(socket))) this.#openings.heard(socket.remoteAddress ?? "");
+  }
+
+  /** Answers are to end their connections. */
+  get ending(): boolean {
+    return this.closing || this.#openings.crowded;
   }
 
   #accept(req: IncomingMessage, res: ServerResponse): void {
@@ -198,7 +233,7 @@ class NodeFront implements Listener {
       return;
     }
     if (framing.close) this.#spent.add(socket);
-    const exchange = new NodeExchange(this, req, res, method, path, query, headers, framing.length !== 0);
+    const exchange = new NodeExchange(this, req, res, { method, path, query, headers }, framing);
     under.add(exchange);
     res.on("close", () => {
       under.delete(exchange);
@@ -252,6 +287,11 @@ function readByStream(socket: Socket): void {
 }
 
 function nothing(): void {}
+
+/** Tells open connections apart, a TLS connection and the one below it not. */
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
 
 /** Pairs of the raw header list, names in lower case. */
 function readHeaders(raw: readonly string[]): Headers {
@@ -315,8 +355,13 @@ class NodeExchange implements Exchange, UnderWay {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #gone: (() => void)[] = [];
+  payer: Payer | undefined;
+  /** Tells the payer that what was kept is gone. */
+  #taken: (() => void) | undefined;
   #answered = false;
   #done = false;
+  /** No request may follow on this connection. */
+  readonly #last: boolean;
   /** Body bytes are still to come. */
   #incoming: boolean;
   #tooLarge = false;
@@ -327,11 +372,8 @@ class NodeExchange implements Exchange, UnderWay {
     front: NodeFront,
     req: IncomingMessage,
     res: ServerResponse,
-    method: string,
-    path: string,
-    query: string,
-    headers: Headers,
-    incoming: boolean,
+    { method, path, query, headers }: Head,
+    { length, close }: Framing,
   ) {
     this.#front = front;
     this.#req = req;
@@ -340,7 +382,8 @@ class NodeExchange implements Exchange, UnderWay {
     this.path = path;
     this.query = query;
     this.headers = headers;
-    this.#incoming = incoming;
+    this.#incoming = length !== 0;
+    this.#last = close;
     this.remote = req.socket.remoteAddress ?? "";
     front.exchanges.add(this);
     // Reported by "close" as well; without a listener an error would end the thread.
@@ -404,6 +447,7 @@ class NodeExchange implements Exchange, UnderWay {
   /** The connection ended, or the answer was sent in full. */
   closed(): void {
     this.#front.exchanges.delete(this);
+    this.#taken?.();
     if (this.#done) return;
     this.#done = true;
     this.aborted = true;
@@ -424,7 +468,7 @@ class NodeExchange implements Exchange, UnderWay {
 
   #writeHead(code: number, headers: Headers, length: number | undefined, close: boolean): void {
     const flat: string[] = [];
-    const last = close || this.#front.closing || asksClose(headers);
+    const last = close || this.#last || this.#front.ending || asksClose(headers);
     for (const [name, value] of headers) if (isSent(name)) flat.push(name, wireValue(value));
     if (length !== undefined) flat.push("Content-Length", String(length));
     if (last) flat.push("Connection", "close");
@@ -442,14 +486,21 @@ class NodeExchange implements Exchange, UnderWay {
 
   #send(code: number, headers: Headers, body: Kept): void {
     if (this.#done) return;
-    const bodiless = code === 204 || code === 304;
-    this.#writeHead(code, headers, bodiless ? undefined : body.length, this.#tooLarge);
+    const isTold = code !== 204 && code !== 304;
+    this.#writeHead(code, headers, isTold ? body.length : undefined, this.#tooLarge);
     this.finish();
     this.sending = true;
-    if (bodiless || this.method === "HEAD") this.#res.end();
+    if (bodiless(this.method, code)) this.#res.end();
     else if (typeof body === "string") this.#res.end(body, "latin1");
+    else if (!this.#charge(body.length)) this.cut();
     else if (body.length <= limits.sliceBytesMax) this.#res.end(body);
     else this.#sendSlices(body, 0);
+  }
+
+  /** Has the user pay for a large body until the peer has it; false: it holds too much. */
+  #charge(bytes: number): boolean {
+    this.#taken = this.payer?.take(bytes);
+    return this.payer === undefined || this.#taken !== undefined;
   }
 
   /** One write of a large body would be encrypted, and held, at once. */
@@ -470,7 +521,7 @@ class NodeExchange implements Exchange, UnderWay {
     this.#answered = true;
     if (this.aborted) return goneStream;
     this.#writeHead(code, headers, undefined, false);
-    if (this.method === "HEAD" || code === 204 || code === 304) {
+    if (bodiless(this.method, code)) {
       this.finish();
       this.#res.end();
       return goneStream;

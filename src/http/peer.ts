@@ -1,6 +1,6 @@
-// The certificates a client presented, read once per connection and only when somebody asks.
+// The certificates a client presented, read once per connection, or once for all connections that present the same.
 import { X509Certificate } from "node:crypto";
-import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import type { PeerCertificates } from "../authn/authenticator.ts";
 import { limits } from "../config/limits.ts";
 
@@ -15,19 +15,48 @@ export function presentedBy(socket: TLSSocket): PeerCertificates | undefined {
 
 function read(socket: TLSSocket): PeerCertificates | undefined {
   const leaf = socket.getPeerX509Certificate();
-  return leaf === undefined ? undefined : { leaf, others: () => readOthers(socket) };
+  if (leaf === undefined) return undefined;
+  let others: readonly X509Certificate[] | undefined;
+  return { leaf, others: () => (others ??= readOthers(leaf)) };
 }
 
-/** What a client sent besides its own certificate: dear to read, and rarely there. */
-function readOthers(socket: TLSSocket): X509Certificate[] {
+/** Clients' certificates by their PEM, for fronts that are handed no connection to remember them by. */
+export class VerifiedPeers {
+  readonly #authorities: string;
+  readonly #known = new Map<string, PeerCertificates>();
+
+  /** `authorities`: PEM of the bundle the handshakes verify under. */
+  constructor(authorities: string) {
+    this.#authorities = authorities;
+  }
+
+  /** Undefined for a certificate that cannot be read. */
+  of(pem: string): PeerCertificates | undefined {
+    let peer = this.#known.get(pem);
+    if (peer !== undefined) return peer;
+    try {
+      peer = { leaf: new X509Certificate(pem), verifiedBy: this.#authorities, others: () => [] };
+    } catch {
+      return undefined;
+    }
+    // The oldest goes first.
+    if (this.#known.size >= limits.peerCertificatesMax) this.#known.delete(this.#known.keys().next().value as string);
+    this.#known.set(pem, peer);
+    return peer;
+  }
+}
+
+/**
+ * What a client sent besides its own certificate, in its order. Node takes the chain from the connection when the leaf
+ * is read, so that nothing else reads it again, and hangs each certificate on the one before as its issuer, whether it
+ * is or not. One more than may be sent is read, which tells that it is too much.
+ */
+function readOthers(leaf: X509Certificate): X509Certificate[] {
   const found: X509Certificate[] = [];
-  let last: DetailedPeerCertificate = socket.getPeerCertificate(true);
-  // A self-signed certificate is its own issuer; without the issuer there is none.
-  while (found.length <= limits.chainCertificatesMax) {
-    const next: DetailedPeerCertificate | undefined = last.issuerCertificate;
-    if (next?.raw === undefined || next.raw.equals(last.raw)) break;
-    found.push(new X509Certificate(next.raw));
-    last = next;
+  let next = leaf.issuerCertificate;
+  while (next !== undefined && found.length <= limits.chainCertificatesMax) {
+    found.push(next);
+    next = next.issuerCertificate;
   }
   return found;
 }

@@ -1,23 +1,25 @@
-// The front on uWebSockets.js, and the only import of it. Every trap of that build is handled here and nowhere else;
-// the comments name them. What cannot be mended from here: no client certificates; a request line that reaches the
-// build in two reads is answered 505 (lines beyond about 1 KiB), a head above 4 KiB in two reads 431; more than 48
-// header fields or a name with anything but letters, digits and hyphens get no answer and are closed after 10 s.
-// The node front has none of these limits.
+// The front on uWebSockets.js. Every trap of that build is handled here and nowhere else; the comments name them.
 
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
-import { readFileSync } from "node:fs";
-import { STATUS_CODES } from "node:http";
-import { createRequire } from "node:module";
-import { createSecureContext } from "node:tls";
+import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import type { AnswerStream, Exchange, Handler, Headers } from "../request/transport.ts";
-import { asksClose, checkHead, encodeHeaderValue, type HeadFault, isHeadFault, isSent } from "./gate.ts";
+import type { AnswerStream, Exchange, Handler, Headers, Payer } from "../request/transport.ts";
+import { asksClose, bodiless, checkHead, isHeadFault, type Head as RequestHead } from "./gate.ts";
 import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
+import { Openings } from "./openings.ts";
 import { goneStream } from "./streams.ts";
-
-type Library = typeof import("uWebSockets.js");
+import { countConnections, faultOf, type Generation, openGeneration } from "./uwsapps.ts";
+import {
+  type App,
+  addressOf,
+  type HttpRequest,
+  type HttpResponse,
+  type Library,
+  type ListenSocket,
+  loadUws,
+} from "./uwsbuild.ts";
+import { corkBytesMax, type Head, headOf, refuse, sendHead, writeHead } from "./uwshead.ts";
 
 /*
  * The build gathers what is written inside a cork in one buffer of its thread and sends it when the cork ends, or when
@@ -31,10 +33,6 @@ type Library = typeof import("uWebSockets.js");
  *  - A stream writes nothing before the parser is left, and then in pieces that fit.
  */
 
-/** Bytes of the cork buffer. */
-const corkBytesMax = 16 * 1024;
-/** What the build adds to a head: protocol, date, length, its own mark, connection. */
-const ownHeadBytes = 256;
 /** What frames a chunk of a stream. */
 const framingBytes = 16;
 /** A piece of a stream. */
@@ -42,41 +40,15 @@ const pieceBytes = corkBytesMax - framingBytes;
 /** An empty chunk ends a body, and nothing else makes this build send the head: JSON readers skip the space. */
 const blank = new Uint8Array([0x20]);
 const empty = new Uint8Array(0);
+/** Methods whose requests have a body, of no bytes at least. */
+const bodied: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 /** How often the timer of a slow upload is started anew, in milliseconds. */
 const rearmMs = 1_000;
-
-let library: Library | undefined;
-
-/** Loads the build. Throws where the running Node cannot (anything but 16, 18 and 20). */
-export function loadUws(): Library {
-  library ??= createRequire(import.meta.url)("uWebSockets.js") as Library;
-  return library;
-}
 
 /** Opens a listener. Rejects when the address is not to be had. Shares its port with the other front threads. */
 export function listenUws(options: ListenOptions): Promise<Listener> {
   const front = new UwsFront(loadUws(), options);
   return front.listen(options.port);
-}
-
-function openApp(uws: Library, tls: TlsFiles | undefined): TemplatedApp {
-  return tls === undefined ? uws.App() : uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile });
-}
-
-/** Ends an app's listening and its connections. */
-function closeApp(app: TemplatedApp | undefined): void {
-  // Missing from the build's types.
-  (app as (TemplatedApp & { close(): void }) | undefined)?.close();
-}
-
-/** What is wrong with certificate files; the build itself would say nothing. */
-function faultOf({ certFile, keyFile }: TlsFiles): string | undefined {
-  try {
-    createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }
 
 /** One listener and the exchanges under way on it. */
@@ -86,37 +58,36 @@ class UwsFront implements Listener {
   closing = false;
   #closed = false;
   readonly exchanges = new Set<UwsExchange>();
-  readonly streams = new Set<AnswerStream>();
+  readonly streams = new Set<UwsStream>();
   readonly #uws: Library;
   readonly #handle: Handler;
   readonly #host: string;
   readonly #tls: TlsFiles | undefined;
-  #app: TemplatedApp;
-  #socket: us_listen_socket | undefined;
+  #current: Generation;
+  readonly openings: Openings;
+  #socket: ListenSocket | undefined;
   /** Those with certificates that were replaced: connections that were open go on. Oldest first. */
-  readonly #retired: TemplatedApp[] = [];
+  readonly #retired: Generation[] = [];
   /** Bytes that lie in the parser's cork, at most: of all answers lately, as connections cannot be told apart. */
   #corkedBytes = 0;
   /** It is going to be known empty. */
   #leaving = false;
 
-  constructor(uws: Library, { host, tls, handle }: ListenOptions) {
+  constructor(uws: Library, { host, tls, handle, openings = new Openings() }: ListenOptions) {
+    this.openings = openings;
     this.#uws = uws;
     this.#host = host;
     this.#tls = tls;
     this.#handle = handle;
-    this.#app = this.#open();
+    this.#current = this.#open();
   }
 
-  #open(): TemplatedApp {
-    const app = openApp(this.#uws, this.#tls);
-    // Routes with parameters do not match in this build, and an unmatched request ends its connection unanswered.
-    return app.any("/*", (res, req) => this.#accept(res, req));
-  }
-
-  /** Threads share the port, not a descriptor. */
-  get fd(): undefined {
-    return undefined;
+  #open(): Generation {
+    const generation = openGeneration(this.#uws, this.#tls);
+    countConnections(generation.app, this.openings);
+    // An unmatched request would end its connection unanswered.
+    generation.app.any("/*", (res, req) => this.#accept(res, req, generation));
+    return generation;
   }
 
   get pending(): number {
@@ -127,18 +98,30 @@ class UwsFront implements Listener {
     return this.streams.size;
   }
 
-  listen(port: number): Promise<Listener> {
-    return new Promise((resolve, reject) => {
-      this.#app.listen(this.#host, port, (socket) => {
-        if (socket === false) {
-          reject(new Error(`Cannot listen on ${this.#host}:${port}`));
-          return;
-        }
-        this.#socket = socket;
-        this.port = this.#uws.getSocketPort(socket as never);
-        resolve(this);
-      });
+  async listen(port: number): Promise<Listener> {
+    this.port = port === 0 ? this.#freePort() : port;
+    this.#socket = this.#claim(this.#current.app, this.port);
+    if (this.#socket === undefined) throw new Error(`Cannot listen on ${this.#host}:${port}`);
+    return this;
+  }
+
+  /** The build shares no port that it was left to choose: it is asked for the same once more. */
+  #freePort(): number {
+    const socket = this.#claim(this.#current.app, 0);
+    if (socket === undefined) return 0;
+    const port = this.#uws.us_socket_local_port(socket);
+    this.#uws.us_listen_socket_close(socket);
+    return port;
+  }
+
+  /** Undefined where the port is not to be had. */
+  #claim(app: App, port: number): ListenSocket | undefined {
+    let claimed: ListenSocket | undefined;
+    // The callback comes before listen() returns.
+    app.listen(this.#host, port, (socket) => {
+      if (socket !== false) claimed = socket;
     });
+    return claimed;
   }
 
   /** What surely is free in the cork buffer inside the parser. */
@@ -164,25 +147,28 @@ class UwsFront implements Listener {
     if (this.#tls === undefined || this.closing || before === undefined) return undefined;
     const fault = faultOf(this.#tls);
     if (fault !== undefined) return fault;
-    const app = this.#open();
-    // The callback comes before listen() returns.
-    let socket: us_listen_socket | false = false;
-    app.listen(this.#host, this.port, (opened) => {
-      socket = opened;
-    });
-    if (socket === false) return `Cannot listen on ${this.#host}:${this.port}`;
-    this.#uws.closeSocket(before);
-    this.#retired.push(this.#app);
-    this.#app = app;
+    const next = this.#open();
+    const socket = this.#claim(next.app, this.port);
+    if (socket === undefined) return `Cannot listen on ${this.#host}:${this.port}`;
+    this.#uws.us_listen_socket_close(before);
+    this.#retired.push(this.#current);
+    this.#current = next;
     this.#socket = socket;
-    if (this.#retired.length > limits.retiredListenersMax) closeApp(this.#retired.shift());
+    if (this.#retired.length > limits.retiredListenersMax) this.#retired.shift()?.app.close();
+    this.#distrust(next.authorities);
     return undefined;
+  }
+
+  /** Ends what runs for clients who were verified under other authorities; idle connections end with their next request. */
+  #distrust(authorities: string): void {
+    for (const generation of this.#retired) generation.isTrusted &&= generation.authorities === authorities;
+    for (const one of [...this.exchanges, ...this.streams]) if (one.verifiedIn?.isTrusted === false) one.cut();
   }
 
   stopAccepting(): void {
     this.closing = true;
     // Also before a thread ends: an open listen socket makes the end of its loop abort the process.
-    if (this.#socket !== undefined) this.#uws.closeSocket(this.#socket);
+    if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
     this.#socket = undefined;
   }
 
@@ -190,7 +176,7 @@ class UwsFront implements Listener {
     if (this.#closed) return;
     this.#closed = true;
     // Connections without a request too: any that is open when the thread ends makes its loop abort the process.
-    for (const app of [this.#app, ...this.#retired]) closeApp(app);
+    for (const { app } of [this.#current, ...this.#retired]) app.close();
   }
 
   close(): void {
@@ -199,12 +185,14 @@ class UwsFront implements Listener {
   }
 
   /** Reads the request, which is valid only during this call, and hands it on. Must not throw or leave without hooks. */
-  #accept(res: HttpResponse, req: HttpRequest): void {
+  #accept(res: HttpResponse, req: HttpRequest, generation: Generation): void {
+    const remote = addressOf(res);
+    this.openings.heard(remote);
     const headers: (readonly [string, string])[] = [];
-    req.forEachHeader((name, value) => {
+    req.forEach((name, value) => {
       headers.push([name, value]);
     });
-    const method = req.getCaseSensitiveMethod().toUpperCase();
+    const method = req.getCaseSensitiveMethod();
     const path = req.getUrl();
     const query = req.getQuery() ?? "";
     const framing = checkHead({ method, path, query, headers });
@@ -212,71 +200,22 @@ class UwsFront implements Listener {
       refuse(res, framing);
       return;
     }
-    const exchange = new UwsExchange(this, res, method, path, query, headers);
-    // A request that closes, and one with a chunked body (whose framing this build reads leniently), is the last one
-    // on its connection: whatever follows it is never run.
-    exchange.last = framing.close || framing.length === undefined;
+    const pem = generation.authorities === "" ? "" : res.getX509Certificate();
+    const peer = pem === "" ? undefined : generation.peers.of(pem);
+    if (pem !== "" && (peer === undefined || !generation.isTrusted)) {
+      res.close();
+      return;
+    }
+    const verified = peer === undefined ? undefined : { peer, generation };
+    const exchange = new UwsExchange(this, res, { method, path, query, headers }, remote, verified);
+    // A request that closes or asks for another protocol, and one with a chunked body (whose framing this build reads
+    // leniently) is the last one on its connection: whatever follows it is never run. So is one that should have a body
+    // and names no length: the header may be hidden behind one without a name, which ends the list for the parser, and
+    // the body would be run.
+    exchange.last = framing.close || framing.length === undefined || (!framing.framed && bodied.has(method));
     exchange.receive(framing.length);
     handOn(this.#handle, exchange);
   }
-}
-
-/**
- * Answers a malformed head and closes. The build goes on to the next pipelined request after an answer it still has
- * in its cork buffer, even when told to close; one that overflows the buffer closes at once. Hence the padding.
- */
-function refuse(res: HttpResponse, fault: HeadFault): void {
-  res.onAborted(() => {});
-  res.writeStatus(statusLine(fault.code));
-  res.writeHeader("Content-Type", "text/plain; charset=utf-8");
-  res.end(`${fault.code} ${STATUS_CODES[fault.code]}: ${fault.message}\n`.padEnd(corkBytesMax + 1024), true);
-}
-
-const statusLines = new Map<number, string>();
-
-function statusLine(code: number): string {
-  let line = statusLines.get(code);
-  if (line === undefined) {
-    line = `${code} ${STATUS_CODES[code] ?? "Unknown"}`;
-    statusLines.set(code, line);
-  }
-  return line;
-}
-
-/** The head of an answer. */
-interface Head {
-  readonly code: number;
-  readonly headers: Headers;
-  /** What it takes in the cork buffer, at most. */
-  readonly bytes: number;
-}
-
-function headOf(code: number, headers: Headers): Head {
-  let bytes = ownHeadBytes;
-  // Encoded, and in UTF-8, no character of a value takes more than three bytes.
-  for (const [name, value] of headers) bytes += name.length + 3 * value.length + ": \r\n".length;
-  return { code, headers, bytes };
-}
-
-function writeHead(res: HttpResponse, head: Head): void {
-  res.writeStatus(statusLine(head.code));
-  for (const [name, value] of head.headers) if (isSent(name)) res.writeHeader(name, encodeHeaderValue(value));
-}
-
-/** Sends a head by itself, one that may not fit the cork buffer in parts. Not from inside the parser. */
-function sendHead(res: HttpResponse, head: Head): void {
-  if (head.bytes <= corkBytesMax) {
-    res.cork(() => writeHead(res, head));
-    return;
-  }
-  res.cork(() => res.writeStatus(statusLine(head.code)));
-  for (const [name, value] of head.headers)
-    if (isSent(name)) res.cork(() => res.writeHeader(name, encodeHeaderValue(value)));
-}
-
-/** Whether an answer to `method` with `code` has no body (RFC 9110 6.4.1). */
-function bodiless(method: string, code: number): boolean {
-  return method === "HEAD" || code === 204 || code === 304;
 }
 
 /** What is looked at after send() returned must not lie in shared memory, which others recycle. */
@@ -290,19 +229,30 @@ function keep(body: Uint8Array | string): Uint8Array | string {
 
 type Body = Uint8Array | "too-large" | "aborted";
 
+/** A client's certificate, and the app whose handshake verified it. */
+interface Verified {
+  readonly peer: PeerCertificates;
+  readonly generation: Generation;
+}
+
 class UwsExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   /** Empty once the answer is a stream: an idle watch keeps no request. */
   headers: Headers;
-  readonly peer = undefined;
+  readonly peer: PeerCertificates | undefined;
+  /** By which app its client was verified; undefined: it showed no certificate. */
+  readonly verifiedIn: Generation | undefined;
   readonly remote: string;
-  /** No request may follow on this connection. */
+  /** No request may follow on this connection: nothing behind this one is run. */
   last = false;
   readonly #front: UwsFront;
   readonly #res: HttpResponse;
   readonly #gone: (() => void)[] = [];
+  payer: Payer | undefined;
+  /** Tells the payer that what was kept is gone. */
+  #taken: (() => void) | undefined;
   /** The answer was handed over; `#done` when the build has all of it and `#res` must not be touched. */
   #answered = false;
   #done = false;
@@ -318,20 +268,29 @@ class UwsExchange implements Exchange {
   #armedMs = 0;
   #uploadEndMs = 0;
   #settle: ((body: Body) => void) | undefined;
+  /** A HEAD where a GET would get a stream: there is no length to tell. */
+  #lengthless = false;
   /** An answer that waits for the rest of an oversized body, so that the client gets to read it. */
   #deferred: (() => void) | undefined;
 
-  constructor(front: UwsFront, res: HttpResponse, method: string, path: string, query: string, headers: Headers) {
+  constructor(front: UwsFront, res: HttpResponse, request: RequestHead, remote: string, verified?: Verified) {
     this.#front = front;
     this.#res = res;
-    this.method = method;
-    this.path = path;
-    this.query = query;
-    this.headers = headers;
-    this.remote = Buffer.from(res.getRemoteAddressAsText()).toString("latin1");
+    this.method = request.method;
+    this.path = request.path;
+    this.query = request.query;
+    this.headers = request.headers;
+    this.peer = verified?.peer;
+    this.verifiedIn = verified?.generation;
+    this.remote = remote;
     // First of all: a request left with neither an answer nor this hook ends the process.
     res.onAborted(() => this.#abort());
     front.exchanges.add(this);
+  }
+
+  /** The parser trims every byte that is not above the blank, as a signed one. */
+  get clipsValues(): boolean {
+    return true;
   }
 
   header(name: string): string | undefined {
@@ -424,6 +383,7 @@ class UwsExchange implements Exchange {
     this.#aborted = true;
     this.#done = true;
     this.#front.exchanges.delete(this);
+    this.#taken?.();
     if (this.#settle !== undefined) this.#give(this.#settle, "aborted");
     this.#pieces = [];
     for (const gone of this.#gone) gone();
@@ -463,7 +423,7 @@ class UwsExchange implements Exchange {
   #send(code: number, headers: Headers, body: Uint8Array | string, left: boolean): void {
     if (this.#done) return;
     const res = this.#res;
-    const close = this.last || this.#front.closing;
+    const close = this.last || this.#front.closing || this.#front.openings.crowded;
     const head = headOf(code, headers);
     const bare = bodiless(this.method, code);
     const bodyBytes = bare ? 0 : Buffer.byteLength(body);
@@ -476,27 +436,39 @@ class UwsExchange implements Exchange {
       }
       this.#front.corked(head.bytes + bodyBytes, bodyBytes > corkBytesMax);
     }
-    const end = (): void => {
-      if (bare) this.#endBare(close);
+    const end = (sure: boolean): void => {
+      if (bare) this.#endBare(code, close, Buffer.byteLength(body));
       else if (close && bodyBytes <= limits.sliceBytesMax) this.#end(body);
-      else this.#offer(body, close, head.bytes <= room);
+      else this.#offer(body, close, sure);
     };
     if (left && !fits && (close || head.bytes > corkBytesMax)) {
-      sendHead(res, head);
-      res.cork(end);
+      const sure = sendHead(res, head);
+      res.cork(() => end(sure));
     } else {
       res.cork(() => {
         writeHead(res, head);
-        end();
+        end(head.bytes <= room);
       });
     }
   }
 
-  #endBare(close: boolean): void {
+  #endBare(code: number, close: boolean, bytes: number): void {
+    // The length a GET would have (RFC 9110 8.6); 204 and 304 tell none.
+    const isTold = code !== 204 && code !== 304 && !this.#lengthless;
+    if (isTold) this.#res.writeHeader("Content-Length", String(bytes));
     if (close) this.#res.writeHeader("Connection", "close");
+    this.#stopReading();
     // With an argument, the build sends it as a length and counts the answer as unfinished.
     this.#res.endWithoutBody();
     this.#finish();
+  }
+
+  /**
+   * Behind a last answer that end() does not send, the build would go on: what the peer still sends is not read, and the
+   * build's idle timer, which the end of the answer starts, ends the connection.
+   */
+  #stopReading(): void {
+    if (this.last) this.#res.pause();
   }
 
   /** Sends a body and closes. Only end() does; it has the cork buffer to itself, so that a peer can only lose the body. */
@@ -528,6 +500,7 @@ class UwsExchange implements Exchange {
     const more = (): boolean => {
       for (let offset = res.getWriteOffset(); ; ) {
         const slice = rest.subarray(offset - base, offset - base + limits.sliceBytesMax);
+        if (offset + slice.length === total) this.#stopReading();
         const [ok, finished] = res.tryEnd(slice, total);
         if (finished) {
           this.#finish();
@@ -539,18 +512,37 @@ class UwsExchange implements Exchange {
     };
     if (taken && more()) return;
     base = res.getWriteOffset();
+    if (!this.#charge(total - base)) return;
     rest = keepBytes(rest.subarray(base));
-    res.onWritable(more);
+    // The build reads again where a write did not fit, also what came with the news that it fits now: a last answer ends
+    // in a turn of its own.
+    const later = (): void => {
+      if (!this.#done) res.cork(() => void more());
+    };
+    res.onWritable(this.last ? () => setImmediate(later) && true : more);
+  }
+
+  /** Has the user pay for what is kept until the peer takes it; false: it holds too much, and the connection is cut. */
+  #charge(bytes: number): boolean {
+    const leave = this.payer?.take(bytes);
+    if (this.payer !== undefined && leave === undefined) {
+      this.cut();
+      return false;
+    }
+    this.#taken = leave;
+    return true;
   }
 
   #finish(): void {
     this.#done = true;
     this.#gone.length = 0;
     this.#front.exchanges.delete(this);
+    this.#taken?.();
   }
 
   stream(code: number, headers: Headers, opening?: number): AnswerStream {
     if (bodiless(this.method, code)) {
+      this.#lengthless = true;
       this.send(code, headers, "");
       return goneStream;
     }
@@ -560,9 +552,26 @@ class UwsExchange implements Exchange {
     this.headers = [];
     const gone = [...this.#gone];
     this.#finish();
-    this.#stream = new UwsStream(this.#front, this.#res, headOf(code, headers), gone, opening);
+    const last = this.last || asksClose(headers);
+    this.#stream = new UwsStream(this.#front, this.#res, headOf(code, headers), {
+      gone,
+      opening,
+      last,
+      verifiedIn: this.verifiedIn,
+    });
     return this.#stream;
   }
+}
+
+/** What a stream takes over from its exchange. */
+interface StreamPlan {
+  /** Told when the peer goes away. */
+  readonly gone: (() => void)[];
+  /** The byte the body begins with, where that is known. */
+  readonly opening: number | undefined;
+  /** No request may follow on the connection. */
+  readonly last: boolean;
+  readonly verifiedIn: Generation | undefined;
 }
 
 /**
@@ -571,6 +580,8 @@ class UwsExchange implements Exchange {
  */
 class UwsStream implements AnswerStream {
   aborted = false;
+  /** By which app its client was verified; undefined: it showed no certificate. */
+  readonly verifiedIn: Generation | undefined;
   readonly #front: UwsFront;
   readonly #res: HttpResponse;
   #gone: (() => void)[];
@@ -581,7 +592,11 @@ class UwsStream implements AnswerStream {
   /** What the build said to the last piece: false, the peer is behind. */
   #accepted = true;
   #ended = false;
+  /** Its end is sent in the next turn. */
+  #finishing = false;
   #wrote = false;
+  /** No request may follow it. */
+  readonly #last: boolean;
   /** The byte the body begins with, where that is known. */
   readonly #opening: number | undefined;
   /** It was sent ahead: the first chunk goes without it. */
@@ -589,14 +604,16 @@ class UwsStream implements AnswerStream {
   #drained: (() => void) | undefined;
   /** One closure for the life of the stream: exactly one write per cork, or the build sends piecemeal. */
   readonly #write = (): void => {
-    this.#accepted = this.#res.write(this.#chunk as Uint8Array<ArrayBuffer>);
+    this.#accepted = this.#res.write(this.#chunk);
   };
 
-  constructor(front: UwsFront, res: HttpResponse, head: Head, gone: (() => void)[], opening: number | undefined) {
+  constructor(front: UwsFront, res: HttpResponse, head: Head, { gone, opening, last, verifiedIn }: StreamPlan) {
     this.#front = front;
     this.#res = res;
     this.#opening = opening;
     this.#gone = gone;
+    this.#last = last;
+    this.verifiedIn = verifiedIn;
     front.streams.add(this);
     // In place of the exchange's.
     res.onAborted(() => this.#abort());
@@ -621,7 +638,7 @@ class UwsStream implements AnswerStream {
     else sendHead(res, head);
     res.cork(() => {
       if (room > 0) writeHead(res, head);
-      if (this.#front.closing) res.writeHeader("Connection", "close");
+      if (this.#front.closing || this.#last) res.writeHeader("Connection", "close");
       if (room > 0) this.#write();
     });
     const accepted = this.#send(body.subarray(Math.max(room, 0)));
@@ -690,14 +707,33 @@ class UwsStream implements AnswerStream {
   }
 
   #finish(): void {
+    if (!this.#last) this.#complete();
+    else if (!this.#finishing) {
+      // Where the peer takes what it was behind with, the build goes on to read what came meanwhile, paused or not: in a
+      // turn of its own nothing is read behind the end, and a request that comes before it closes the connection.
+      this.#finishing = true;
+      setImmediate(() => {
+        if (!this.aborted) this.#complete();
+      });
+    }
+  }
+
+  #complete(): void {
     this.#front.streams.delete(this);
-    // Not told to close: the build would write that header into the body.
+    // Not told to close: the build would write that header into the body. What the peer still sends after the last
+    // answer is not read, and the build's idle timer ends the connection.
+    if (this.#last || this.#front.closing) this.#res.pause();
     this.#res.cork(() => this.#res.end());
   }
 
   abort(): void {
     if (this.#ended) return;
     this.#forget();
+    this.#res.close();
+  }
+
+  /** Ends the connection; who writes to the stream hears of it. */
+  cut(): void {
     this.#res.close();
   }
 

@@ -84,5 +84,10 @@ export function columnsOf(resource: Resource, identity: Identity): Columns {
   return columns;
 }
 
+/** Whether a resource has columns of its own. */
+export function hasOwnColumns({ stored, message }: Resource): boolean {
+  return table.has((stored?.message ?? message).name);
+}
+
 /** Messages with columns of their own. */
 export const columnMessages: readonly string[] = [...table.keys()];

@@ -15,6 +15,7 @@ import {
   isQualifiedName,
   nonNegativeMessage,
 } from "./formats.ts";
+import type { MetaRuns } from "./metarules.ts";
 import type { NameFormat } from "./strategy.ts";
 
 const managerBytesMax = 128;
@@ -25,35 +26,42 @@ const finalizersShownMax = 100;
 /** The two finalizers garbage collection answers to. */
 export const collectorFinalizers = { orphan: "orphan", foreground: "foregroundDeletion" } as const;
 
-/** All faults of a new object's metadata. */
+/** All faults of a new object's metadata. `anyFinalizer`: see MetaRules. */
 export function validateMeta(
   meta: ObjectMeta,
   namespaced: boolean,
   format: NameFormat,
   identity: Identity,
+  anyFinalizer = false,
 ): FieldError[] {
-  return [...validateAny(meta, namespaced, format), ...validateBuiltinFinalizers(meta.finalizers, identity)];
+  const errors = validateAny(meta, namespaced, format);
+  return anyFinalizer ? errors : [...errors, ...validateBuiltinFinalizers(meta.finalizers, identity)];
 }
 
 /**
  * All faults of a change of metadata, the rules of a new object included. What the server restores (creationTimestamp,
  * an existing deletionTimestamp, an absent uid) is restored by the caller before, and a missing resourceVersion is the
- * caller's to refuse. The reference runs the rules of a change twice, once for all kinds and once in the kind, and
- * reports both; so does this.
+ * caller's to refuse. Upstream runs the rules once for all kinds, and then in the kind as often as `runs` says, and
+ * reports each fault as often; so does this.
  */
 export function validateMetaUpdate(
   meta: ObjectMeta,
   old: ObjectMeta,
   namespaced: boolean,
+  format: NameFormat,
   identity: Identity,
+  [rules, changes]: MetaRuns,
+  anyFinalizer = false,
 ): FieldError[] {
+  const names = validateNames(meta, "path-segment");
+  const rest = validateBesideNames(meta, namespaced);
   const change = validateChange(meta, old);
-  return [
-    ...validateAny(meta, namespaced, "path-segment"),
-    ...change,
-    ...change,
-    ...validateBuiltinFinalizers(meta.finalizers, identity),
-  ];
+  const errors = [...names, ...rest, ...change];
+  const finalizers = anyFinalizer ? [] : validateBuiltinFinalizers(meta.finalizers, identity);
+  const own = rules > 0 ? validateNames(meta, format) : [];
+  for (let run = 0; run < rules; run++) errors.push(...own, ...rest, ...finalizers);
+  for (let run = 0; run < changes; run++) errors.push(...change, ...finalizers);
+  return errors;
 }
 
 /** Labels of any object, or of a template; `path` is that of the map. */
@@ -112,8 +120,11 @@ function validateBuiltinFinalizers(finalizers: readonly string[] | undefined, id
 
 /** The rules every object keeps, new or changed. */
 function validateAny(meta: ObjectMeta, namespaced: boolean, format: NameFormat): FieldError[] {
+  return [...validateNames(meta, format), ...validateBesideNames(meta, namespaced)];
+}
+
+function validateBesideNames(meta: ObjectMeta, namespaced: boolean): FieldError[] {
   return [
-    ...validateNames(meta, format),
     ...validateNamespace(meta.namespace ?? "", namespaced),
     ...((meta.generation ?? 0) < 0 ? [invalid("metadata.generation", meta.generation, nonNegativeMessage)] : []),
     ...validateLabels(meta.labels, "metadata.labels"),

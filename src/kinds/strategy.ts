@@ -78,14 +78,24 @@ export interface Strategy<T extends ApiObject> {
   gracePeriod?(object: T, requested: number | undefined): number | undefined;
   /** Deletes of the kind only begin its end (namespaces). */
   readonly termination?: Termination<T>;
+  /** The kind's own rules bound the size of its objects, below what the store takes (config maps, secrets). */
+  readonly boundsSize?: boolean;
   /** Objects hold addresses and ports, which the write path claims for them and releases (services). */
   readonly holdsAddresses?: boolean;
+  /** The first write after a create changes what is kept even where it changes nothing (claims; see persist.ts). */
+  readonly settlesLate?: boolean;
+  /** A new object that names no name gets a uid for it, whatever generateName says (limit ranges). */
+  readonly namesItself?: boolean;
+  /** Annotations in which a version keeps fields it has no room for: no part of the metadata where that is shown alone. */
+  readonly carriers?: readonly string[];
   /** Resource of the core group whose object of the same name goes along with one that is removed. */
   readonly removesToo?: string;
   /** Refuses a delete (immortal objects). */
   checkDelete?(context: StrategyContext, object: T): Status | undefined;
   /** Finalizers a delete leaves by default when the request names no policy: "orphan" or undefined. */
   readonly defaultOrphan?: boolean;
+  /** Warning for a delete that names no policy, where the default surprises (jobs). */
+  readonly unnamedPolicyWarning?: string;
   /** Deletion policies mean nothing for this kind: it never has dependents (events). */
   readonly ignoresPropagation?: boolean;
 }

@@ -2,8 +2,9 @@
 // the strategy resets are named by callbacks. An apply owns what it names and loses what it no longer names; a field
 // that only this manager applied, and that nobody else owns, disappears with it. Every other write owns what it changed.
 import type { Value } from "../api/value.ts";
-import { emptySet, type FieldSet, type PathElement } from "./fieldset.ts";
+import { emptySet, type FieldSet, type PathElement, unionOf } from "./fieldset.ts";
 import type { MapType } from "./schema.ts";
+import { toldPaths } from "./told.ts";
 import { compare, type Difference, fieldSetOf, mergeTyped, removeItems, TypeFault, withNamedFields } from "./typed.ts";
 
 /** What one manager owns, in the fields of one version of the kind. */
@@ -27,10 +28,18 @@ export interface Kind {
   ignored(version: string): FieldSet | undefined;
 }
 
+/** One field another manager owns. */
+export interface Conflict {
+  readonly manager: string;
+  readonly path: readonly PathElement[];
+  /** The path as clients are told it: see toldPaths(). */
+  readonly told: readonly PathElement[];
+}
+
 /** Fields that others own and the apply would change. */
 export class Conflicts {
-  /** One manager and one path each, managers in the order of their identifiers. */
-  readonly list: readonly { readonly manager: string; readonly path: readonly PathElement[] }[];
+  /** Managers in the order of their identifiers. */
+  readonly list: readonly Conflict[];
   constructor(list: Conflicts["list"]) {
     this.list = list;
   }
@@ -133,7 +142,7 @@ function settle(
   if (difference instanceof TypeFault) return difference;
   if (difference === undefined) return new TypeFault(`no type for version ${version}`);
   const differences = new Map<string, Difference | undefined>([[version, difference]]);
-  const conflicts: { manager: string; path: PathElement[] }[] = [];
+  const conflicts: Conflict[] = [];
   const result = new Map(owners);
   for (const [other, owned] of owners) {
     if (other === manager) continue;
@@ -149,7 +158,9 @@ function settle(
     if (seen === undefined) result.delete(other);
     else {
       const lost = owned.set.intersection(seen.modified.union(seen.added));
-      for (const path of lost.paths()) conflicts.push({ manager: other, path });
+      const paths = lost.isEmpty ? [] : lost.paths();
+      const told = toldPaths(paths);
+      for (const [index, path] of paths.entries()) conflicts.push({ manager: other, path, told: told[index] ?? path });
       const set = owned.set.difference(lost).difference(seen.removed);
       if (set !== owned.set) result.set(other, { ...owned, set });
     }
@@ -201,10 +212,13 @@ function prune(kind: Kind, merged: Versioned, owners: Owners, last: Owned): Valu
   const base = convert(kind, merged, last.version);
   if (last.set.isEmpty || type === undefined || base === undefined) return merged.value;
   let pruned: Versioned = { value: removeItems(type, base, withNamedFields(type, last.set)), version: last.version };
-  const byVersion = new Map<string, FieldSet>();
+  const sets = new Map<string, FieldSet[]>();
   for (const { version, set } of owners.values()) {
-    byVersion.set(version, (byVersion.get(version) ?? emptySet).union(set));
+    const others = sets.get(version);
+    if (others === undefined) sets.set(version, [set]);
+    else others.push(set);
   }
+  const byVersion = new Map([...sets].map(([version, all]) => [version, unionOf(all)]));
   // The version it was pruned in first: what others own may be needed for a conversion.
   const versions = [last.version, ...[...byVersion.keys()].filter((version) => version !== last.version)];
   let whole: Versioned = { value: base, version: last.version };

@@ -369,6 +369,20 @@ function areNodesEqual({ member, below }: Node, theirs: Node): boolean {
 /** The set of nothing. */
 export const emptySet: FieldSet = new FieldSet();
 
+/** What any of some sets holds. United in pairs, so that nothing is copied more often than their number can be halved. */
+export function unionOf(sets: readonly FieldSet[]): FieldSet {
+  let rest = sets;
+  while (rest.length > 1) {
+    const halves: FieldSet[] = [];
+    for (let index = 0; index < rest.length; index += 2) {
+      const one = rest[index] as FieldSet;
+      halves.push(one.union(rest[index + 1] ?? emptySet));
+    }
+    rest = halves;
+  }
+  return rest[0] ?? emptySet;
+}
+
 /** The set of some paths. */
 export function setOf(...paths: readonly PathElement[][]): FieldSet {
   const set = new FieldSet();
@@ -402,6 +416,8 @@ interface SetReader {
 
 const openMap = 123;
 const closeMap = 125;
+const openList = 91;
+const closeList = 93;
 const comma = 44;
 const colon = 58;
 const quote = 34;
@@ -536,6 +552,28 @@ function kindRank(value: unknown): number {
   return typeof value === "boolean" ? 2 : value === null ? 3 : Array.isArray(value) ? 4 : 5;
 }
 
+/** Lists and maps within one another in the values and keys that tell items of a list apart: no kind has any. */
+const elementDepthMax = 16;
+
+/** Whether a key of FieldsV1 tells items apart by JSON that nests deeper than any that is read. */
+export function isDeepElement(key: string): boolean {
+  if (!key.startsWith("k:") && !key.startsWith("v:")) return false;
+  let depth = 0;
+  let inText = false;
+  for (let at = 2; at < key.length; at += 1) {
+    const code = key.charCodeAt(at);
+    if (inText) {
+      if (code === backslash) at += 1;
+      else if (code === quote) inText = false;
+    } else if (code === quote) inText = true;
+    else if (code === openMap || code === openList) {
+      depth += 1;
+      if (depth > elementDepthMax) return true;
+    } else if (code === closeMap || code === closeList) depth -= 1;
+  }
+  return false;
+}
+
 /** The canonical element of a FieldsV1 key; undefined for what is none. */
 function readElement(key: string): PathElement | undefined {
   if (key.charCodeAt(1) !== 58) return undefined;
@@ -544,6 +582,8 @@ function readElement(key: string): PathElement | undefined {
 }
 
 function canonicalElement(key: string): PathElement | undefined {
+  // What follows is read and written by recursion.
+  if (isDeepElement(key)) return undefined;
   switch (key.charAt(0)) {
     case "i":
       return /^i:[+-]?[0-9]{1,15}$/.test(key) ? `i:${Number(key.slice(2))}` : undefined;

@@ -14,7 +14,7 @@ import {
   ownUpdate,
   withoutIgnored,
 } from "./apply.ts";
-import { elementText, emptySet, FieldSet, pathText, setOf } from "./fieldset.ts";
+import { elementText, emptySet, FieldSet, isDeepElement, pathText, setOf, unionOf } from "./fieldset.ts";
 import { compare, type Difference, fieldSetOf, TypeFault } from "./typed.ts";
 
 /** What reading and bounding managedFields takes. */
@@ -35,8 +35,8 @@ export interface Writer {
   readonly subresource: string;
   /** Now, as the canonical JSON form of Time; undefined: the entry gets none (the reference's scale drops it). */
   readonly now: string | undefined;
-  /** What changes is taken from its owners and given to nobody (reference: a patch of scale). */
-  readonly disowns?: boolean;
+  /** What changes stays nobody's where nobody owned it, or becomes nobody's (upstream: a patch of scale, and one to zero). */
+  readonly disowns?: "unowned" | "all" | undefined;
 }
 
 /** Managers by identifier, and what is kept of their entries. */
@@ -107,6 +107,23 @@ function decodeSet(text: string, limits: ManagedLimits): FieldSet | undefined {
   return fields === undefined ? undefined : FieldSet.decode(fields, limits.depthMax);
 }
 
+/** Index of the first entry that tells items of a list apart by JSON that nests too deep; -1: none. */
+export function deepEntry(list: readonly ManagedFieldsEntry[], limits: ManagedLimits): number {
+  return list.findIndex(({ fieldsV1 }) => {
+    // What was read before is sound.
+    if (fieldsV1 === undefined || sets.has(fieldsV1)) return false;
+    const rest = [limits.parse(fieldsV1.text)];
+    for (let value = rest.pop(); value !== undefined; value = rest.pop()) {
+      if (!(value instanceof Map)) continue;
+      for (const [key, inner] of value) {
+        if (isDeepElement(key)) return true;
+        rest.push(inner);
+      }
+    }
+    return false;
+  });
+}
+
 /** Reads entries; undefined when one of them is malformed. `ours`: the server wrote them. */
 function readEntries(list: readonly ManagedFieldsEntry[], limits: ManagedLimits, ours: boolean): Managed | undefined {
   const managed = empty();
@@ -126,7 +143,7 @@ function readEntries(list: readonly ManagedFieldsEntry[], limits: ManagedLimits,
   return managed;
 }
 
-/** What the body says where it says anything readable, else what is stored; one empty entry (or none) starts anew. */
+/** The entries of the body where it has readable ones, else the stored ones. */
 function readLiveOrSent(
   live: readonly ManagedFieldsEntry[] | undefined,
   sent: readonly ManagedFieldsEntry[] | undefined,
@@ -134,22 +151,24 @@ function readLiveOrSent(
   limits: ManagedLimits,
 ): Managed {
   if (subresource === "" && sent !== undefined) {
-    const [only] = sent;
-    if (only === undefined || (sent.length === 1 && isBlank(only))) return empty();
     const managed = readEntries(sent, limits, false);
     if (managed !== undefined && managed.owners.size > 0) return managed;
   }
   return readEntries(live ?? [], limits, true) ?? empty();
 }
 
-function isBlank(entry: ManagedFieldsEntry): boolean {
-  return Object.values(entry).every((value) => value === undefined || value === "");
+/** Whether a body resets ownership: a list with one empty entry does, an empty list does not (the document's rule). */
+function isReset(sent: readonly ManagedFieldsEntry[] | undefined, subresource: string): boolean {
+  const [only] = sent ?? [];
+  if (only === undefined || sent?.length !== 1 || subresource !== "") return false;
+  return Object.values(only).every((value) => value === undefined || value === "");
 }
 
 /**
  * The entries after a write that is no apply. `live`: what was stored, or an empty object of the kind when the object is
- * new. Undefined: nothing is tracked, either because ownership was reset or because it cannot be told. `known`: how the
- * two differ; their documents are then needed for managers of other versions alone.
+ * new. Undefined: nothing is tracked, either because ownership was reset and nothing else changed or because it cannot be
+ * told. A reset comes first: the writer then owns what the same write changes. `known`: how the two differ; their documents
+ * are then needed for managers of other versions alone.
  */
 export function trackUpdate(
   kind: Kind,
@@ -169,8 +188,10 @@ export function trackUpdate(
   if (difference === undefined || difference instanceof TypeFault) return undefined;
   const asStored = writer.subresource !== "" || sameEntries(live.entries, next.entries);
   if (live.exists && asStored && isUnchanged(difference)) return live.entries as ManagedFieldsEntry[] | undefined;
-  const managed = readLiveOrSent(live.entries, next.entries, writer.subresource, limits);
-  if (managed.owners.size === 0 && live.exists) return undefined;
+  const resets = isReset(next.entries, writer.subresource);
+  const managed = resets ? empty() : readLiveOrSent(live.entries, next.entries, writer.subresource, limits);
+  // An object without owners stays so until the first apply (reference); one that is reset has those of this write.
+  if (managed.owners.size === 0 && live.exists && !resets) return undefined;
   const updated = update(kind, writer, objects, managed, difference);
   if (updated instanceof TypeFault) return undefined;
   return writeEntries(updated);
@@ -203,7 +224,7 @@ function sameEntries(
   live: readonly ManagedFieldsEntry[] = [],
   sent: readonly ManagedFieldsEntry[] | undefined,
 ): boolean {
-  if (sent === undefined) return true;
+  if (sent === undefined || sent.length === 0) return true;
   return (
     live.length === sent.length &&
     live.every((entry, index) => {
@@ -234,7 +255,10 @@ function update(
   const former = managed.owners.get(id);
   const owners = ownUpdate(kind, version, objects, managed.owners, self, difference);
   if (owners instanceof TypeFault) return owners;
-  const own = writer.disowns === true ? emptySet : (owners.get(self)?.set.difference(unowned) ?? emptySet);
+  const changed = owners.get(self)?.set.difference(unowned) ?? emptySet;
+  const isNobodys = (): boolean => ![...managed.owners.values()].some(({ set }) => !set.intersection(changed).isEmpty);
+  const disowns = writer.disowns === "all" || (writer.disowns === "unowned" && isNobodys());
+  const own = disowns ? emptySet : changed;
   owners.delete(self);
   const { times, entries } = managed;
   if (!own.isEmpty) {
@@ -259,8 +283,10 @@ function fold(
   updaters.sort((a, b) => time(a) - time(b) || (a < b ? -1 : 1));
   let count = updaters.length;
   const firsts = new Map<string, string>();
+  /** What each bucket unites: done at the end, for a set that grows with each manager would be copied with each. */
+  const united = new Map<string, FieldSet[]>();
   for (const id of updaters) {
-    if (count <= updateManagersMax) return;
+    if (count <= updateManagersMax) break;
     const owned = owners.get(id) as Owned;
     const first = firsts.get(owned.version);
     if (first === undefined) {
@@ -271,12 +297,16 @@ function fold(
     const bucket = identify(entry);
     const into = owners.get(bucket) ?? owners.get(first);
     if (!owners.has(bucket)) owners.delete(first);
-    owners.set(bucket, { ...owned, set: owned.set.union(into?.set ?? emptySet) });
+    const sets = united.get(bucket) ?? [into?.set ?? emptySet];
+    sets.push(owned.set);
+    united.set(bucket, sets);
+    owners.set(bucket, owned);
     entries.set(bucket, entry);
     owners.delete(id);
     times.set(bucket, times.get(id));
     count--;
   }
+  for (const [bucket, sets] of united) owners.set(bucket, { ...(owners.get(bucket) as Owned), set: unionOf(sets) });
 }
 
 function secondsOf(time: string | undefined): number {
@@ -419,9 +449,9 @@ function exceptLastApplied(
 
 /** The texts of a 409. */
 function describe({ list }: Conflicts): ConflictFault {
-  const causes = list.map(({ manager, path }) => ({
+  const causes = list.map(({ manager, told }) => ({
     message: `conflict with ${managerText(manager)}`,
-    field: pathText(path),
+    field: pathText(told),
   }));
   const [first] = causes;
   if (list.length === 1 && first !== undefined) {
@@ -429,9 +459,9 @@ function describe({ list }: Conflicts): ConflictFault {
   }
   const lines: string[] = [];
   let last: string | undefined;
-  for (const { manager, path } of list) {
+  for (const { manager, told } of list) {
     if (manager !== last) lines.push(`conflicts with ${managerText(manager)}:`);
-    lines.push(`- ${path.map(elementText).join("")}`);
+    lines.push(`- ${told.map(elementText).join("")}`);
     last = manager;
   }
   return new ConflictFault(`Apply failed with ${list.length} conflicts: ${lines.join("\n")}`, causes);

@@ -391,7 +391,7 @@ export function mergeTyped(
   config: Value | undefined,
   depth = 0,
 ): Value | undefined {
-  if (live === undefined || config === undefined || depth >= depthMax) return config ?? live;
+  if (live === undefined || config === undefined || depth >= depthMax) return config === undefined ? live : config;
   const type = resolve(declared, config);
   if (type.kind === "map" && !type.atomic) {
     const former = mapOf(live);

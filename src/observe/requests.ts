@@ -1,4 +1,5 @@
 // What is counted and logged of requests: the reference's metric names, and a log line for what is slow or failed.
+import { AssertionFailure } from "../base/assert.ts";
 import type { Logger } from "./log.ts";
 import type { Family, Registry } from "./metrics.ts";
 import type { Timing } from "./trace.ts";
@@ -47,7 +48,7 @@ export interface Observer {
   deprecated(group: string, version: string, resource: string, subresource: string, removedIn: string): void;
   /** A list was answered from the log of a prefix. */
   listed(prefix: string, objects: number): void;
-  /** A fault of ours or of a dependency; never shown to the client. */
+  /** A fault of ours or of a dependency; never shown to the client. `id`: the request's, empty for a watch. */
   fault(id: string, error: unknown): void;
 }
 
@@ -76,6 +77,7 @@ interface RequestFamilies {
   readonly terminated: Family;
   readonly lists: Family;
   readonly listed: Family;
+  readonly faults: Family;
 }
 
 /** Names the reference gave up in the release served. */
@@ -149,12 +151,17 @@ function families(registry: Registry): RequestFamilies {
       "Objects in lists answered from a log in memory.",
       "resource_prefix",
     ),
+    faults: registry.counter("orch_request_faults_total", "Requests and watches that met a fault of ours.", "kind"),
   };
+}
+
+function kindOfFault(error: unknown): string {
+  return error instanceof AssertionFailure ? "assertion" : "error";
 }
 
 /** Counts into `registry` and logs to `log`. */
 export function createObserver(registry: Registry, log: Logger): Observer {
-  const { inflight, long, outdated, lists, listed, ...others } = families(registry);
+  const { inflight, long, outdated, lists, listed, faults, ...others } = families(registry);
   const counted: Counted = { ...others, known: new Map() };
   for (const kind of ["readOnly", "mutating"]) inflight.set(kind, 0);
   const moved = (kind: RequestKind, target: RequestTarget, by: number): void => {
@@ -175,7 +182,10 @@ export function createObserver(registry: Registry, log: Logger): Observer {
       lists.add(`${prefix}\0`);
       listed.add(prefix, objects);
     },
-    fault: (id, error) => log.error({ id, err: error }, "A request met a fault"),
+    fault: (id, error) => {
+      faults.add(kindOfFault(error));
+      log.error({ id, err: error }, "A request met a fault");
+    },
   };
 }
 

@@ -1,17 +1,40 @@
 // Small private files that are either there in whole or not at all: keys, certificates, tokens, client configuration.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 
 /** Replaces a file in one step, with `mode` from its first byte on. Throws what the file system throws. */
 export function writePrivate(path: string, text: string, mode: number): void {
   const scratch = `${path}.new`;
-  const fd = openSync(scratch, "w", mode);
+  writeDurably(scratch, text, mode);
+  renameSync(scratch, path);
+}
+
+function writeDurably(path: string, text: string, mode: number): void {
+  const fd = openSync(path, "w", mode);
   try {
     writeSync(fd, text);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  renameSync(scratch, path);
+}
+
+/**
+ * Replaces a key (mode 0600) and what belongs to it (0644). A crash leaves both old files or both new ones, once
+ * finishPair() was called: both drafts are on the disk before either takes its place, the key first.
+ */
+export function writePair(keyFile: string, publicFile: string, key: string, text: string): void {
+  writeDurably(`${keyFile}.next`, key, 0o600);
+  writeDurably(`${publicFile}.next`, text, 0o644);
+  renameSync(`${keyFile}.next`, keyFile);
+  renameSync(`${publicFile}.next`, publicFile);
+}
+
+/** Ends a writePair() that a crash cut short: goes on where the key is in its place, else takes nothing of it. */
+export function finishPair(keyFile: string, publicFile: string): void {
+  if (existsSync(`${keyFile}.next`)) {
+    rmSync(`${publicFile}.next`, { force: true });
+    rmSync(`${keyFile}.next`, { force: true });
+  } else if (existsSync(`${publicFile}.next`)) renameSync(`${publicFile}.next`, publicFile);
 }
 
 /** Text of a file; undefined when there is none. Throws on anything else. */

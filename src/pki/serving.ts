@@ -1,18 +1,24 @@
 // The certificate a server without configuration answers with: made once, kept in the data directory, reused over
-// restarts so that clients keep trusting it, and replaced before it ends or when the server got a new name.
+// restarts so that clients keep trusting it, and replaced before it ends or when the server got a new name. Half of a pair,
+// or one that cannot be read, is never replaced: clients trust what was there, and the operator may still have it.
 import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
-import { readIfThere, writePrivate } from "./files.ts";
-import { authorityHolds, type Credential, createAuthority, issueServing, servingHolds } from "./x509.ts";
+import { finishPair, readIfThere, writePair } from "./files.ts";
+import { authorityHolds, type Credential, createAuthority, faultOfPair, issueServing, servingHolds } from "./x509.ts";
 
 /** Where the generated certificates are. */
 export interface ServingFiles {
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
+}
+
+/** Certificates that were there and are not whole any more. The message is one line that says what mends it. */
+export class TrustFault extends Error {
+  override name = "TrustFault";
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -40,31 +46,54 @@ export function servingNames(addresses: readonly string[], identity: Identity): 
 
 /**
  * Makes sure that `directory` holds an authority and a serving certificate for `names` that stay valid, and gives their
- * files. Keys have mode 0600. Throws what the file system throws.
+ * files. Keys have mode 0600. Throws TrustFault where half of a pair is lost or unreadable, and what the file system throws.
  */
 export async function keepServing(directory: string, names: readonly string[], clock: Clock): Promise<ServingFiles> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const files = {
+  const files = filesIn(directory);
+  const authority = await keepAuthority(files.caFile, join(directory, "ca.key"), clock);
+  await keepCertificate(authority, files, names, clock);
+  return files;
+}
+
+/**
+ * Replaces the serving certificate in `directory` when it ends soon, under the authority that is there: what a server
+ * does while it runs, whose listeners look at the files. True: it was replaced. Throws as keepServing().
+ */
+export async function renewServing(directory: string, names: readonly string[], clock: Clock): Promise<boolean> {
+  const files = filesIn(directory);
+  const authority = readPair(files.caFile, join(directory, "ca.key"), forAuthority);
+  if (authority === undefined) throw new TrustFault(`${files.caFile} is missing: restore it and ${directory}/ca.key`);
+  return keepCertificate(authority, files, names, clock);
+}
+
+function filesIn(directory: string): ServingFiles {
+  return {
     caFile: join(directory, "ca.crt"),
     certFile: join(directory, "serving.crt"),
     keyFile: join(directory, "serving.key"),
   };
-  const authority = await keepAuthority(files.caFile, join(directory, "ca.key"), clock);
+}
+
+async function keepCertificate(
+  authority: Credential,
+  { certFile, keyFile }: ServingFiles,
+  names: readonly string[],
+  clock: Clock,
+): Promise<boolean> {
   const until = new Date(clock.now() + renewMs);
-  const kept = readCredential(files.certFile, files.keyFile);
-  if (kept !== undefined && check(() => servingHolds(authority.certificate, kept, names, until))) return files;
+  const kept = readPair(certFile, keyFile, "to have both made anew");
+  if (kept !== undefined && servingHolds(authority.certificate, kept, names, until)) return false;
   const serving = await issueServing(authority, names, validity(clock, servingMs));
-  writePrivate(files.keyFile, serving.key, 0o600);
-  writePrivate(files.certFile, serving.certificate, 0o644);
-  return files;
+  writePair(keyFile, certFile, serving.key, serving.certificate);
+  return true;
 }
 
 async function keepAuthority(certFile: string, keyFile: string, clock: Clock): Promise<Credential> {
-  const kept = readCredential(certFile, keyFile);
-  if (kept !== undefined && check(() => authorityHolds(kept, new Date(clock.now() + servingMs)))) return kept;
+  const kept = readPair(certFile, keyFile, forAuthority);
+  if (kept !== undefined && authorityHolds(kept, new Date(clock.now() + servingMs))) return kept;
   const authority = await createAuthority(`orch-ca@${Math.floor(clock.now() / 1000)}`, validity(clock, authorityMs));
-  writePrivate(keyFile, authority.key, 0o600);
-  writePrivate(certFile, authority.certificate, 0o644);
+  writePair(keyFile, certFile, authority.key, authority.certificate);
   return authority;
 }
 
@@ -72,17 +101,33 @@ function validity(clock: Clock, ms: number): { notBefore: Date; notAfter: Date }
   return { notBefore: new Date(clock.now() - skewMs), notAfter: new Date(clock.now() + ms) };
 }
 
-function readCredential(certFile: string, keyFile: string): Credential | undefined {
-  const certificate = readIfThere(certFile);
-  const key = readIfThere(keyFile);
-  return certificate === undefined || key === undefined ? undefined : { certificate, key };
+const forAuthority = "to have both made anew, which every client must then trust";
+
+/** Both halves; undefined when neither is there. `mend`: what removing them leads to. */
+function readPair(certFile: string, keyFile: string, mend: string): Credential | undefined {
+  finishPair(keyFile, certFile);
+  const certificate = read(certFile);
+  const key = read(keyFile);
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined || key === undefined) {
+    const [lost, left] = key === undefined ? [keyFile, certFile] : [certFile, keyFile];
+    throw new TrustFault(`${lost} is missing beside ${left}: restore it, or remove ${left} too ${mend}`);
+  }
+  const fault = faultOfPair({ certificate, key });
+  if (fault === undefined) return { certificate, key };
+  const what = fault === "certificate" ? `${certFile} holds no certificate that can be read` : wrongKey(fault);
+  throw new TrustFault(`${what}: restore it, or remove ${certFile} and ${keyFile} ${mend}`);
+
+  function wrongKey(wrong: "key" | "match"): string {
+    if (wrong === "key") return `${keyFile} holds no private key that can be read`;
+    return `the key in ${keyFile} does not belong to the certificate in ${certFile}`;
+  }
 }
 
-/** A file that does not parse (cut short, edited) is replaced like one that ended. */
-function check(holds: () => boolean): boolean {
+function read(path: string): string | undefined {
   try {
-    return holds();
-  } catch {
-    return false;
+    return readIfThere(path);
+  } catch (error) {
+    throw new TrustFault(`cannot read ${path}: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
   }
 }

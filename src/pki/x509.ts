@@ -92,6 +92,21 @@ export function authorityHolds(authority: Credential, until: Date): boolean {
   return certificate.ca && keyMatches(authority) && Date.parse(certificate.validTo) >= until.getTime();
 }
 
+/** What is wrong with a pair as it was read: half of it cannot be, or the halves do not belong together. */
+export function faultOfPair({ certificate, key }: Credential): "certificate" | "key" | "match" | undefined {
+  let parsed: NodeCertificate;
+  try {
+    parsed = new NodeCertificate(certificate);
+  } catch {
+    return "certificate";
+  }
+  try {
+    return parsed.checkPrivateKey(createPrivateKey(key)) ? undefined : "match";
+  } catch {
+    return "key";
+  }
+}
+
 function keyMatches(credential: Credential): boolean {
   return new NodeCertificate(credential.certificate).checkPrivateKey(createPrivateKey(credential.key));
 }

@@ -39,6 +39,23 @@ export interface MergeTask {
   readonly current: Uint8Array | undefined;
 }
 
+/** An answer as far as its format goes: from JSON of ours to the bytes a client asked for. */
+export interface PrintTask {
+  readonly kind: "print";
+  readonly format: "protobuf" | "yaml" | "pretty";
+  /** What the JSON is of, by the name of its message. */
+  readonly message: string;
+  readonly body: Uint8Array;
+}
+
+/** What a thread of the pool does. */
+export type PoolTask = MergeTask | PrintTask;
+
+/** What came of an answer. */
+export interface PrintResult {
+  readonly printed: Uint8Array;
+}
+
 /** A refusal, without what only the log may see. */
 export interface MergeRefusal {
   readonly code: number;
@@ -54,6 +71,8 @@ export type MergeResult =
       readonly refusal?: undefined;
       /** JSON at the version of the request, as encode() writes it. */
       readonly object: Uint8Array;
+      /** See kinds/joblabels.ts. */
+      readonly sharesLabels: boolean;
       readonly warnings: readonly string[];
       /** About fields of the body; of a refused write as well. */
       readonly fieldWarnings: readonly string[];

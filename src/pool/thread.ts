@@ -2,6 +2,9 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Answer } from "./pool.ts";
 
+/** What a thread says first: it has started, and a task that waited for it begins. */
+export const ready = "ready";
+
 /** Does tasks as they come; what a task throws is its answer. */
 export function serveTasks<Task, Result>(port: MessagePort | null, work: (task: Task) => Result): void {
   port?.on("message", (task: Task) => {
@@ -13,4 +16,5 @@ export function serveTasks<Task, Result>(port: MessagePort | null, work: (task: 
     }
     port.postMessage(answer);
   });
+  port?.postMessage(ready);
 }

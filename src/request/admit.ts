@@ -5,6 +5,7 @@ import type { ApiObject } from "../api/object.ts";
 import { isStatus } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { noTrace } from "../observe/trace.ts";
+import { serverPermit } from "./permit.ts";
 import { changed, commitObject, readCurrent } from "./persist.ts";
 import type { StoreAccess, WriteRequest } from "./writerequest.ts";
 
@@ -46,7 +47,8 @@ export function committer(writers: StoreAccess): Environment["commit"] {
     const current = readCurrent(writers, stored, namespace, name);
     if (current === undefined) return "gone";
     if (String(current.revision) !== resourceVersion) return "conflict";
-    const request = { resource: stored, namespace, dryRun: false, trace: noTrace };
+    const deadline = Number.POSITIVE_INFINITY;
+    const request = { resource: stored, namespace, dryRun: false, permit: serverPermit, deadline, trace: noTrace };
     const done = await commitObject(writers, request, name, object, current);
     if (done === changed) return "conflict";
     return isStatus(done) ? done : "done";

@@ -53,6 +53,7 @@ export function answerList(call: Call, documents: readonly string[]): void {
   const writer = formWriter(input, resource);
   const decoder = new TextDecoder();
   const items = documents.map((text) => decoder.decode(writer.item(encoder.encode(text))));
-  const list = encoder.encode(`${writer.listHead({})}${items.join(",")}${writer.listFoot}`);
-  sendObject(reply, 200, list, partialListMessage, accepted);
+  const list =
+    items.length === 0 ? writer.listOfNone({}) : `${writer.listHead({})}${items.join(",")}${writer.listFoot}`;
+  sendObject(reply, 200, encoder.encode(list), partialListMessage, accepted);
 }

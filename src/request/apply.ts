@@ -5,14 +5,16 @@ import type { Resource } from "../api/scheme.ts";
 import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../api/status.ts";
 import type { Value, ValueMap } from "../api/value.ts";
 import { Fault, writeValue } from "../codec/json.ts";
+import { nullEmptyBytes } from "../codec/nullbytes.ts";
 import { parseYaml } from "../codec/yaml.ts";
+import { limits } from "../config/limits.ts";
 import { asPrinted, type Container, isContainer, valuesOf } from "../merge/document.ts";
 import { type AppliedObject, applyConfig, ConflictFault, withoutManagedFields } from "../merge/managedfields.ts";
 import { typeOfMessage } from "../merge/schema.ts";
 import { checkType, TypeFault } from "../merge/typed.ts";
-import { decodeAs } from "./body.ts";
+import { decodeAs, faultStatus } from "./body.ts";
 import { checkName } from "./merge.ts";
-import { blankOf, kindOf, liveDocument, managedLimits, timeOf } from "./ownership.ts";
+import { blankOf, kindOf, liveDocument, managedLimits, timeOf, untracked } from "./ownership.ts";
 import { type Present, requestedObject } from "./persist.ts";
 import type { MergeRequest, Merging } from "./writerequest.ts";
 
@@ -33,9 +35,9 @@ const annotationBytesMax = 256 * 1024;
 
 /** Reads the body of an apply, YAML or JSON; a 400 Status for what is no object at the version of `shape`. `duplicates`: see parseYaml(). */
 export function readConfig(shape: Resource, bytes: Uint8Array, duplicates?: string[]): ValueMap | Status {
-  const parsed = bytes.length === 0 ? null : parseYaml(bytes, duplicates);
+  const parsed = bytes.length === 0 ? null : parseYaml(bytes, duplicates, limits.bodyValuesMax);
   if (parsed instanceof Fault) {
-    return badRequest(`error decoding YAML: error converting YAML to JSON: ${parsed.message}`);
+    return faultStatus(parsed, `error decoding YAML: error converting YAML to JSON: ${parsed.message}`);
   }
   const config = parsed ?? new Map<string, Value>();
   if (!(config instanceof Map)) {
@@ -92,6 +94,7 @@ export function mergeConfig(
   if (twice !== undefined) return badRequest(twice);
   const object = objectOf(writers, resource, applied, live, current);
   if (isStatus(object)) return object;
+  if (untracked.has(subresource)) object.metadata.managedFields = old?.metadata.managedFields;
   const { uid } = object.metadata;
   if (current === undefined && uid !== undefined && uid !== "") {
     return conflict(
@@ -140,6 +143,7 @@ function objectOf(
     ? requestedObject(writers, resource, current)
     : decodeAs(resource, withoutManagedFields(value));
   if (object instanceof Fault) return badRequest(`failed to convert new typed object to object: ${object.message}`);
+  if (!unchanged) nullEmptyBytes(resource.message, object);
   if (entries === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = entries;
   return object;

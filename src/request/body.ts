@@ -5,13 +5,14 @@ import { quote } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Message } from "../api/schema.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
-import { badRequest, type Status } from "../api/status.ts";
+import { badRequest, refuse, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import type { Entry } from "../audit/entry.ts";
-import { decode, Fault, parseJson, textOf, writeValue } from "../codec/json.ts";
+import { decode, Fault, parseJson, TooManyValues, textOf, writeValue } from "../codec/json.ts";
 import { decodeProto, openEnvelope } from "../codec/protobuf.ts";
 import { strictFaults } from "../codec/strict.ts";
 import { parseYaml } from "../codec/yaml.ts";
+import { limits } from "../config/limits.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
 
 /** What a body is written in. */
@@ -47,8 +48,10 @@ export function readTyped(bytes: Uint8Array, format: BodyFormat): TypedContent |
     if (apiVersion.split("/").length > 2) return new Fault(`unexpected GroupVersion string: ${apiVersion}`);
     return { apiVersion, kind, content: new ProtoContent(raw) };
   }
-  const value = format === "yaml" ? parseYaml(bytes) : parseJson(bytes);
+  const max = limits.bodyValuesMax;
+  const value = format === "yaml" ? parseYaml(bytes, undefined, max) : parseJson(bytes, max);
   if (value instanceof Fault) {
+    if (value instanceof TooManyValues) return value;
     return format === "yaml" ? value : new Fault(`couldn't get version/kind; json parse error: ${value.message}`);
   }
   return typeOf(value);
@@ -121,6 +124,12 @@ export function decodeAs(resource: Resource, content: Content): ApiObject | Faul
   return object;
 }
 
+/** The refusal of a body: 413 for one of too many values, else 400 with `message`. */
+export function faultStatus(fault: Fault, message: string): Status {
+  if (fault instanceof TooManyValues) return refuse("RequestEntityTooLarge", fault.message);
+  return badRequest(message);
+}
+
 /** Reads the body of a create or update of `resource`; a 400 Status in the reference's words for one that does not fit. */
 export function readBody(
   scheme: Scheme,
@@ -130,6 +139,7 @@ export function readBody(
   fields?: FieldReport,
 ): Body | Status {
   const typed = readTyped(bytes, format);
+  if (typed instanceof TooManyValues) return faultStatus(typed, "");
   if (typed instanceof Fault) {
     const summary = summarize(bytes);
     return badRequest(
@@ -137,6 +147,7 @@ export function readBody(
     );
   }
   const decoded = decodeStrictly(scheme, resource, typed, format === "json" ? bytes : undefined, fields);
+  if (decoded instanceof TooManyValues) return faultStatus(decoded, "");
   if (decoded instanceof Fault) {
     const version = typed.apiVersion === "" ? resource.version : (typed.apiVersion.split("/").pop() ?? "");
     const kind = typed.kind === "" ? resource.kind : typed.kind;

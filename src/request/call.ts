@@ -1,12 +1,13 @@
 // One request on its way, as the stages after negotiation get it.
-import type { Resource } from "../api/scheme.ts";
 import type { User } from "../api/user.ts";
-import { assert } from "../base/assert.ts";
+import { assert, verify } from "../base/assert.ts";
 import type { LogView } from "../cache/view.ts";
 import type { Trace } from "../observe/trace.ts";
 import type { Server } from "./context.ts";
+import type { Holdings } from "./holdings.ts";
 import type { ResourceInfo } from "./info.ts";
 import type { Accepted, MediaTypes } from "./negotiate.ts";
+import type { Permit } from "./permit.ts";
 import type { ReadInput } from "./read.ts";
 import type { Reply } from "./respond.ts";
 import type { Exchange } from "./transport.ts";
@@ -19,7 +20,13 @@ export interface Call {
   readonly reply: Reply;
   readonly info: ResourceInfo;
   readonly user: User;
+  /** What was authorized. */
+  readonly permit: Permit;
   readonly accepted: Accepted;
+  /** What the request holds of what users share. */
+  readonly holdings: Holdings;
+  /** Takes the request's seat; false: there is none, and the request was answered with 429. */
+  readonly enter: () => boolean;
   /** The answer was begun and goes on after the handler returns; call what is returned once, when it is over. */
   readonly lasts: () => () => void;
   /** Clock.monotonic() by which the request must be answered. */
@@ -35,14 +42,19 @@ export function readInput(call: Call): ReadInput {
   return {
     resource: info.resource,
     identity: server.identity,
-    view: viewOf(server, info.resource),
+    view: viewOf(call),
     namespace: info.namespace,
     aborted: () => exchange.aborted,
   };
 }
 
-/** The log of a stored resource. */
-export function viewOf(server: Server, resource: Resource): LogView {
+/** The log of the stored resource a get, list or watch is for. In tests: throws when that was not authorized. */
+export function viewOf({ server, info, permit }: Call): LogView {
+  const { resource, namespace, name } = info;
+  verify(() => {
+    permit.check({ operation: "read", resource, namespace, name });
+    return true;
+  }, "A read was authorized");
   assert(resource.prefix !== undefined, `${resource.resource} is not stored`);
   return server.views.log(resource.prefix);
 }

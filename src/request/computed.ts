@@ -2,6 +2,7 @@
 // only one it can speak for, and says so of the others.
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
+import { matchesFields, matchesLabels, type Selector } from "../api/selector.ts";
 import { notFound, type Status } from "../api/status.ts";
 import { encode } from "../codec/json.ts";
 
@@ -32,7 +33,10 @@ export function readComponent(resource: Resource, name: string, storage: string 
   return found === undefined ? notFound(resource, name) : encode(resource.message, found);
 }
 
-/** The JSON of all. */
-export function componentDocuments(resource: Resource, storage: string | undefined): string[] {
-  return components(resource, storage).map((component) => encode(resource.message, component));
+/** The JSON of all that a selector lets through. They have no labels. */
+export function componentDocuments(resource: Resource, selector: Selector, storage: string | undefined): string[] {
+  if (!matchesLabels(selector.labels, new Map())) return [];
+  return components(resource, storage)
+    .filter(({ metadata }) => matchesFields(selector.fields, new Map([["metadata.name", metadata.name ?? ""]])))
+    .map((component) => encode(resource.message, component));
 }

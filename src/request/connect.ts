@@ -8,7 +8,7 @@ import { badRequest, isStatus, notFound, refuse, type Status } from "../api/stat
 import { attributesOf } from "./admit.ts";
 import type { Call } from "./call.ts";
 import { connectOptions, integer } from "./connectoptions.ts";
-import { type RequestInfo, type ResourceInfo, unknownResource } from "./info.ts";
+import { byUpgrade, type RequestInfo, type ResourceInfo, unknownResource } from "./info.ts";
 import { readCurrent, storedObject } from "./persist.ts";
 import { first, type Query } from "./query.ts";
 import type { Writers } from "./writerequest.ts";
@@ -17,8 +17,6 @@ const names = new Set(["log", "exec", "attach", "portforward", "proxy"]);
 
 /** The gate of a later release that demands the right to create a connection from who opens it by GET, too. */
 export const createGate = "AuthorizePodWebsocketUpgradeCreatePermission";
-
-const byUpgrade = new Set(["exec", "attach", "portforward"]);
 
 /** Whether a request opens by GET (as WebSockets do) what is otherwise opened by POST: `get` alone allows it (k/k#78741). */
 export function opensByGet(info: RequestInfo | Status): boolean {
@@ -64,8 +62,8 @@ async function admit(writers: Writers, call: Call): Promise<Status | undefined> 
   if (through === "log") return undefined;
   const options = connectOptions(call.info, call.exchange.path);
   if (isStatus(options)) return options;
-  const { user, deadline, trace, warnings: heard } = call;
-  const head = { resource, subresource: through, namespace, name, user, manager: "", dryRun: false, heard };
+  const { user, permit, deadline, trace, warnings: heard } = call;
+  const head = { resource, subresource: through, namespace, name, user, permit, manager: "", dryRun: false, heard };
   const attributes = attributesOf({ ...head, deadline, trace }, "connect", options, undefined);
   return (await mutate(writers.admission, attributes)) ?? (await validate(writers.admission, attributes));
 }

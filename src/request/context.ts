@@ -14,6 +14,7 @@ import type { ServiceRanges } from "../kinds/ranges.ts";
 import type { AdmissionMeter } from "../observe/admission.ts";
 import type { Observer } from "../observe/requests.ts";
 import type { StoreClient } from "../storage/client.ts";
+import type { Bounds } from "./holdings.ts";
 import type { Inflight } from "./inflight.ts";
 import type { Merges } from "./offload.ts";
 
@@ -34,8 +35,10 @@ export interface Server {
   readonly store: StoreClient;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Requests under way on this front. */
+  /** Seats of requests under way on this front. */
   readonly inflight: Inflight;
+  /** What else requests hold, divided among users. */
+  readonly bounds: Bounds;
   /** Everything but watches is answered by then, milliseconds. */
   readonly requestMsMax: number;
   /** Says who sends a request, reviews tokens, and signs those of service accounts. */
@@ -60,7 +63,7 @@ export interface Server {
   /** `host:port` for discovery's server addresses. */
   readonly serverAddress: string;
   /** `/livez…`, `/readyz…`, `/healthz…` (path and query decoded); undefined: no such check. */
-  readonly health: (path: string, verbose: boolean, exclude: readonly string[]) => Page | undefined;
+  readonly health: (path: string, verbose: boolean, exclude: readonly string[]) => Promise<Page> | undefined;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
   /** Sets how much every thread logs, as `-v` does at the start. */

@@ -16,6 +16,7 @@ import { releaseAll } from "./allocate.ts";
 import { isPending, planDelete } from "./deleteplan.ts";
 import { preconditionFailed } from "./merge.ts";
 import { kindGroup } from "./metadata.ts";
+import { serverPermit } from "./permit.ts";
 import {
   type Current,
   changed,
@@ -199,9 +200,16 @@ async function mark(
   const done = await commitObject(writers, { ...request, resource: stored }, name, object, current);
   if (done === changed || isStatus(done)) return done;
   const marked: StoredState = { ...done, selection: current.selection };
-  if (thenRemove && !request.dryRun) return removeMarked(deletion, marked);
+  if (thenRemove && !request.dryRun) {
+    return removeMarked({ ...deletion, request: withTime(writers, request) }, marked);
+  }
   const code = !thenRemove && options.orphanDependents === false ? 202 : 200;
   return { code, body: requestedBytes(writers.scheme.identity, resource, marked), warnings: [] };
+}
+
+/** A request with time to end what it has begun, whatever time its client gave it. */
+function withTime({ clock }: Writers, request: WriteRequest): WriteRequest {
+  return { ...request, deadline: Math.max(request.deadline, clock.monotonic() + limits.requestMsMax) };
 }
 
 /**
@@ -228,7 +236,7 @@ async function removeMarked(deletion: Deletion, marked: StoredState): Promise<Wr
 
 async function removeNow(deletion: Deletion, current: StoredState): Promise<Written | Status | typeof changed> {
   const { writers, request, strategy } = deletion;
-  const removed = await commitRemoval(writers, request, current);
+  const removed = await commitRemoval(writers, request, current, "delete");
   if (removed === changed || isStatus(removed)) return removed;
   await afterRemoval(writers, request, strategy, current);
   return answer(deletion, current, true);
@@ -245,7 +253,9 @@ export async function afterRemoval(
   const { stored } = storeOf(writers, request.resource);
   if (holdsAddresses === true) await releaseAll(writers, decodeStored(stored, last.body));
   const along = removesToo === undefined ? undefined : writers.scheme.find("", "v1", removesToo);
-  if (along !== undefined) await deleteObject(writers, { ...request, resource: along, subresource: "" }, {}, true);
+  if (along === undefined) return;
+  const whole = withTime(writers, request);
+  await deleteObject(writers, { ...whole, resource: along, subresource: "", permit: serverPermit }, {}, true);
 }
 
 /** The last state for kinds that answer it, else a success Status; 202 while it is not gone and that was asked for. */

@@ -3,19 +3,22 @@
 import type { ListMeta } from "../api/gen/meta_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import { messageOf } from "../api/messages.ts";
+import type { ObjectMeta } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { refuse, type Status } from "../api/status.ts";
 import { assert, unreachable } from "../base/assert.ts";
-import { quote, textOf } from "../codec/json.ts";
+import { decode, encode, Fault, parseText, quote, textOf } from "../codec/json.ts";
 import { decodeLean, decodeStored } from "../codec/stored.ts";
-import { type Cell, type Columns, columnsOf } from "../kinds/columns.ts";
+import { type Cell, type Columns, columnsOf, hasOwnColumns } from "../kinds/columns.ts";
 import { convert } from "../kinds/convert.ts";
+import { strategyOf } from "../kinds/table.ts";
 import type { Form } from "./negotiate.ts";
 import { represent, typeMetaBytes } from "./represent.ts";
 
 /** The message of an object reduced to its metadata; its list's. */
 export const partialMessage = messageOf("meta/v1.PartialObjectMetadata");
 export const partialListMessage = messageOf("meta/v1.PartialObjectMetadataList");
+const metadataMessage = messageOf("meta/v1.ObjectMeta");
 
 /** What writing a form takes. */
 export interface FormInput {
@@ -34,6 +37,8 @@ export interface FormWriter {
   /** A list up to its first item. */
   listHead(metadata: ListMeta): string;
   readonly listFoot: string;
+  /** A list without items: what stands for them is `null` where upstream has it so. */
+  listOfNone(metadata: ListMeta): string;
   /** An item of a list. */
   item(object: Uint8Array): Uint8Array;
   /** A document of one object; `headed`: with what only the first event of a watch carries. */
@@ -45,7 +50,7 @@ const decoder = new TextDecoder();
 
 /** The writer of a form, for objects at the version of `source`. */
 export function formWriter(input: FormInput, source: Resource): FormWriter {
-  return input.form.kind === "Table" ? tableWriter(input, source) : partialWriter(input.form, source);
+  return input.form.kind === "Table" ? tableWriter(input, source) : partialWriter(input, source);
 }
 
 /** 406 for the form of a list of one object, and the other way round; the reference's text, with its type names. */
@@ -74,8 +79,8 @@ export function definitionsText({ columns }: Columns): string {
   return `[${all.join(",")}]`;
 }
 
-function partialWriter(form: Form, source: Resource): FormWriter {
-  const cut = metadataCutter(source);
+function partialWriter({ form, identity }: FormInput, source: Resource): FormWriter {
+  const cut = metadataCutter(source, identity);
   const head = encoder.encode(`{"kind":"PartialObjectMetadata","apiVersion":"${form.apiVersion}","metadata":`);
   const item = (object: Uint8Array): Uint8Array => {
     const metadata = cut(object);
@@ -91,6 +96,9 @@ function partialWriter(form: Form, source: Resource): FormWriter {
       `{"kind":"PartialObjectMetadataList","apiVersion":"${form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
       '"items":[',
     listFoot: "]}\n",
+    listOfNone: (metadata) =>
+      `{"kind":"PartialObjectMetadataList","apiVersion":"${form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
+      '"items":null}\n',
     item,
     document: item,
   };
@@ -102,14 +110,16 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
   const columns = columnsOf(resource, identity);
   const definitions = definitionsText(columns);
   const stored = source.stored ?? source;
-  const cut = metadataCutter(source);
+  const cut = metadataCutter(source, identity);
+  const carries = strategyOf(source, identity).carriers !== undefined;
   const metadataFrom = metadataOffset(source);
   const objectText = (object: Uint8Array, text: string, metadataEnd: number): string => {
     if (includeObject === "None") return "null";
     if (includeObject === "Object") {
       return (source === resource ? text : decoder.decode(represent(resource, identity, object))).trimEnd();
     }
-    const metadata = metadataEnd > 0 ? text.slice(metadataFrom, metadataEnd) : decoder.decode(cut(object));
+    const isCut = metadataEnd > 0 && !carries;
+    const metadata = isCut ? text.slice(metadataFrom, metadataEnd) : decoder.decode(cut(object));
     return `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":${metadata}}`;
   };
   const row = (bytes: Uint8Array): { readonly text: string; readonly version: string | undefined } => {
@@ -124,13 +134,16 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
     const text = `{"cells":[${cells.join(",")}]${marks},"object":${objectText(bytes, json, lean?.metadataEnd ?? 0)}}`;
     return { text, version: object.metadata.resourceVersion };
   };
-  const head = (metadata: ListMeta, headed: boolean): string =>
+  const top = (metadata: ListMeta, headed: boolean): string =>
     `{"kind":"Table","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},` +
-    `"columnDefinitions":${headed ? definitions : "null"},"rows":[`;
+    `"columnDefinitions":${headed ? definitions : "null"},"rows":`;
+  const head = (metadata: ListMeta, headed: boolean): string => `${top(metadata, headed)}[`;
+  const noRows = hasOwnColumns(resource) ? "[]" : "null";
   return {
     listType: { kind: form.kind, apiVersion },
     listHead: (metadata) => head(metadata, true),
     listFoot: "]}\n",
+    listOfNone: (metadata) => `${top(metadata, true)}${noRows}}\n`,
     item: (object) => encoder.encode(row(object).text),
     document: (object, headed) => {
       const { text, version } = row(object);
@@ -154,13 +167,29 @@ function metadataOffset(source: Resource): number {
   return typeMetaBytes(source) + '"metadata":'.length;
 }
 
-/** Cuts the metadata out of objects: it follows their kind and version, as every object of ours is written. */
-function metadataCutter(source: Resource): (object: Uint8Array) => Uint8Array {
+/**
+ * Cuts the metadata out of objects: it follows their kind and version, as every object of ours is written. Annotations
+ * that carry fields are left out.
+ */
+function metadataCutter(source: Resource, identity: Identity): (object: Uint8Array) => Uint8Array {
   const from = metadataOffset(source);
+  const carriers = strategyOf(source, identity).carriers ?? [];
   return (object) => {
     assert(object[from] === openBrace, "An object does not begin with its metadata");
-    return object.subarray(from, objectEnd(object, from));
+    const metadata = object.subarray(from, objectEnd(object, from));
+    if (carriers.length === 0) return metadata;
+    const text = decoder.decode(metadata);
+    return carriers.some((key) => text.includes(key)) ? encoder.encode(withoutKeys(text, carriers)) : metadata;
   };
+}
+
+function withoutKeys(text: string, keys: readonly string[]): string {
+  const value = parseText(text);
+  const metadata = value instanceof Fault ? value : decode<ObjectMeta>(metadataMessage, value);
+  assert(!(metadata instanceof Fault), "Stored metadata does not fit its type");
+  for (const key of keys) metadata.annotations?.delete(key);
+  if (metadata.annotations?.size === 0) delete metadata.annotations;
+  return encode(metadataMessage, metadata);
 }
 
 /** Where the JSON object that begins at `from` ends. */

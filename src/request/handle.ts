@@ -5,7 +5,7 @@ import type { User } from "../api/user.ts";
 import { askedBy, type Decision, mastersGroup } from "../authz/authorizer.ts";
 import { refusalOf } from "../authz/denial.ts";
 import { createImpersonation, type Impersonate } from "../authz/impersonation.ts";
-import { AssertionFailure } from "../base/assert.ts";
+import { SharedStateFailure } from "../base/assert.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
 import { auditArrival, auditStranger } from "./audited.ts";
@@ -13,9 +13,11 @@ import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
 import { connect, createGate, isConnect, opensByGet } from "./connect.ts";
 import type { Server } from "./context.ts";
+import { Holdings, ownerOf } from "./holdings.ts";
 import { type Route, resolve } from "./info.ts";
-import { type MediaTypes, mediaTypes, negotiateAccept, withTableOptions } from "./negotiate.ts";
+import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./negotiate.ts";
 import { servePage } from "./pages.ts";
+import { RequestPermit } from "./permit.ts";
 import { first, type Query } from "./query.ts";
 import { readAll, readOne } from "./readresource.ts";
 import { type Reply, sendNothing, sendStatus, sendText } from "./respond.ts";
@@ -30,21 +32,38 @@ const unauthorized = refuse("Unauthorized", "Unauthorized");
 interface Stages {
   readonly types: MediaTypes;
   readonly impersonate: Impersonate;
+  readonly packs: boolean;
 }
 
 /** Makes the function a front calls for each request. */
 export function createHandler(server: Server): Handler {
   const types = mediaTypes(server.identity);
   const impersonate = createImpersonation(server.identity, server.authorizer);
-  const stages: Stages = { types, impersonate };
+  const packs = server.scheme.gates.has("APIResponseCompression");
+  const stages: Stages = { types, impersonate, packs };
   return (exchange) => {
-    serve(server, stages, exchange).catch((error: unknown) => {
-      // Only a fault in reporting a fault gets here.
-      setImmediate(() => {
-        throw error;
-      });
-    });
+    // Only a fault in reporting a fault gets here.
+    serve(server, stages, exchange).catch((error: unknown) => giveUp(server, exchange, error));
   };
+}
+
+/** Answers a request whose fault cannot be told in its own form. */
+function giveUp(server: Server, exchange: Exchange, error: unknown): void {
+  endIfShared(error);
+  try {
+    exchange.send(500, [["Content-Type", "text/plain; charset=utf-8"]], "Internal Server Error\n");
+  } catch (answered) {
+    endIfShared(answered);
+  }
+  server.observer.fault("", error);
+}
+
+/** Ends the thread when what is broken is not one request's: in a later turn, so that an answer can leave before. */
+function endIfShared(error: unknown): void {
+  if (!(error instanceof SharedStateFailure)) return;
+  setImmediate(() => {
+    throw error;
+  });
 }
 
 async function serve(server: Server, stages: Stages, exchange: Exchange): Promise<void> {
@@ -53,7 +72,8 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
   const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
   trace.done("resolve");
   const answered = (code: number, bytes: number): void => book.answered(code, bytes);
-  const reply: Reply = { exchange, types: stages.types, extra: book.headers, answered, trace };
+  const { types, packs } = stages;
+  const reply: Reply = { exchange, types, extra: book.headers, answered, packs, trace };
   exchange.onAbort(() => book.gone());
   try {
     await answer(server, stages, route, reply, book);
@@ -61,12 +81,7 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
     server.observer.fault(book.id, error);
     book.failed(error);
     if (!book.done) sendStatus(reply, internalError(error));
-    // A broken invariant ends the thread, after the client has its answer.
-    if (error instanceof AssertionFailure) {
-      setImmediate(() => {
-        throw error;
-      });
-    }
+    endIfShared(error);
   } finally {
     book.close();
   }
@@ -86,22 +101,48 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   const arrival = server.audit && auditArrival(server.audit, server.authn, route, reply, book, requester);
   const unrecorded = arrival instanceof Promise ? await arrival : arrival;
   if (unrecorded !== undefined) return sendStatus(reply, unrecorded);
-  const acting = stages.impersonate(reply.exchange.headers, requester);
+  const acting = stages.impersonate(reply.exchange.headers, requester, reply.exchange.clipsValues);
   const user = acting instanceof Promise ? await acting : acting;
   if (isStatus(user)) return sendStatus(reply, user);
   book.user = user.name;
   if (user !== requester) book.audit?.impersonates(user);
   book.trace = reply.trace;
-  const leave = server.inflight.enter(book.kind, user);
-  if (leave === undefined) return sendTooMany(reply, book);
+  await admit(server, stages.types, route, reply, book, user);
+}
+
+/** Authorizes a request and serves it with a seat. What only arrives, and what is refused, takes none. */
+async function admit(
+  server: Server,
+  types: MediaTypes,
+  route: Route,
+  reply: Reply,
+  book: Book,
+  user: User,
+): Promise<void> {
+  const owner = ownerOf(server.identity, user, route.asked);
+  const holdings = new Holdings(server.bounds, server.inflight, book.kind, owner);
   try {
+    reply.exchange.payer = holdings;
+    const full = holdings.arrive();
+    if (full !== undefined) {
+      book.dropped = true;
+      return sendStatus(reply, full);
+    }
     const refused = await authorize(server, route, user, book);
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
-    await dispatch(server, stages.types, route, reply, book, user);
+    if (!awaitsBody(route.info) && !holdings.enter()) return sendTooMany(reply, book);
+    await dispatch(server, types, route, reply, book, user, holdings);
+    if (reply.packing !== undefined) await reply.packing;
   } finally {
-    leave();
+    holdings.release();
   }
+}
+
+/** Whether a request takes its seat when its body is there (receive.ts). */
+function awaitsBody(info: Route["info"]): boolean {
+  if (isStatus(info) || !info.isResource || isConnect({ info })) return false;
+  return info.verb !== "get" && info.verb !== "list" && info.verb !== "watch";
 }
 
 /** The 403 for a user who may not do what a request asks; undefined: may. */
@@ -109,29 +150,35 @@ async function authorize(
   { authorizer, scheme }: Server,
   { asked, info }: Route,
   user: User,
-  { audit }: Book,
+  book: Book,
 ): Promise<Status | undefined> {
-  const told = audit && ((decision: Decision): void => audit.decided(decision));
+  const told = telling(book);
   const refused = await refusalOf(authorizer, askedBy(user, asked), told);
   if (refused !== undefined || !opensByGet(info) || !scheme.gates.has(createGate)) return refused;
   return refusalOf(authorizer, { ...asked, verb: "create", user }, told);
 }
 
+/** Tells the audit event what was decided; undefined: there is none. */
+function telling({ audit }: Book): ((decision: Decision) => void) | undefined {
+  return audit && ((decision) => audit.decided(decision));
+}
+
 async function dispatch(
   server: Server,
   types: MediaTypes,
-  { info }: Route,
+  { asked, info }: Route,
   reply: Reply,
   book: Book,
   user: User,
+  holdings: Holdings,
 ): Promise<void> {
   if (isStatus(info)) return sendStatus(reply, info);
-  if (!info.isResource) return servePage(server, types, info, reply);
   const deadline = deadlineOf(server, info.query);
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
-  // Subresources have no Table.
-  const offers = info.subresource === undefined ? "table" : "metadata";
-  const pretty = isPretty(info.query, reply.exchange);
+  if (!info.isResource) return servePage(server, types, info, reply);
+  // Subresources have no Table, nor has what is only asked (reviews, bindings).
+  const offers = info.subresource === undefined && !info.resource.virtual ? "table" : "metadata";
+  const pretty = wantsPretty(info.query, reply.exchange.header("user-agent"));
   const negotiated = negotiateAccept(reply.exchange.header("accept"), pretty, types, offers);
   if (isStatus(negotiated)) return sendStatus(reply, negotiated);
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
@@ -139,7 +186,24 @@ async function dispatch(
   const lasts = () => book.lasts();
   const { exchange, trace } = reply;
   trace.done("negotiate");
-  const call: Call = { server, types, exchange, reply, info, user, accepted, lasts, deadline, trace, warnings: [] };
+  const { merges } = server;
+  if (merges !== undefined) {
+    const owner = ownerOf(server.identity, user, asked);
+    const msLeft = (): number => deadline - server.clock.monotonic();
+    reply.printer = {
+      takes: (bytes) => merges.takes(bytes),
+      print: (format, message, json) => merges.print(format, message, json, owner, msLeft()),
+    };
+  }
+  const permit = new RequestPermit(server.scheme, server.authorizer, user, asked, telling(book));
+  const warnings: string[] = [];
+  const enter = (): boolean => {
+    const entered = holdings.enter();
+    if (!entered) sendTooMany(reply, book);
+    return entered;
+  };
+  const about = { server, types, exchange, reply, info, user, permit, accepted };
+  const call: Call = { ...about, holdings, enter, lasts, deadline, trace, warnings };
   if (isConnect(call)) {
     const answer = await connect(writersOf(server), call);
     return answer === undefined
@@ -168,14 +232,6 @@ function sendTooMany(reply: Reply, book: Book): void {
   book.dropped = true;
   book.headers.push(["Retry-After", "1"]);
   sendText(reply, 429, "Too many requests, please try again later.\n");
-}
-
-/** Curl and browsers get indented JSON unless they say otherwise, as on the reference. */
-function isPretty(query: Query, exchange: Exchange): boolean {
-  const value = first(query, "pretty");
-  if (value !== undefined) return value.toLowerCase() !== "false" && value !== "0";
-  const agent = exchange.header("user-agent") ?? "";
-  return agent.startsWith("curl") || agent.startsWith("Wget") || agent.startsWith("Mozilla/5.0");
 }
 
 /** `?timeout=` shortens the reference's 60 s; a bad value is a 400. */

@@ -1,31 +1,25 @@
-// How many requests a front serves at once: the reference's plain limit, which watches are not part of and
-// administrators pass. Beyond it a request is refused at once instead of making all of them slow.
-import type { User } from "../api/user.ts";
+// Seats: how many requests a front serves at once (upstream's max-requests-inflight), divided among users. Watches take
+// none and administrators need none. Beyond its share a user is refused at once instead of making all requests slow.
+import { type Owner, Shares } from "../base/shares.ts";
 import type { RequestKind } from "../observe/requests.ts";
 
-/** Group that is never refused. */
-const mastersGroup = "system:masters";
+const nothing = (): void => undefined;
 
-/** Counts the requests under way by kind. */
+/** The seats of one front, by kind of request. */
 export class Inflight {
-  readonly #max: Readonly<Record<"readOnly" | "mutating", number>>;
-  readonly #under = { readOnly: 0, mutating: 0 };
+  /** Requests that only read. */
+  readonly readOnly: Shares;
+  readonly mutating: Shares;
 
   /** Most requests of each kind at once; 0 is no limit. */
   constructor(readOnlyMax: number, mutatingMax: number) {
-    this.#max = {
-      readOnly: readOnlyMax || Number.POSITIVE_INFINITY,
-      mutating: mutatingMax || Number.POSITIVE_INFINITY,
-    };
+    this.readOnly = new Shares("reading requests", readOnlyMax || Number.POSITIVE_INFINITY);
+    this.mutating = new Shares("changing requests", mutatingMax || Number.POSITIVE_INFINITY);
   }
 
-  /** Takes a place for a request. Returns how to give it back; undefined: there is none. */
-  enter(kind: RequestKind, user: User): (() => void) | undefined {
-    if (kind === "long") return () => undefined;
-    if (this.#under[kind] >= this.#max[kind] && !user.groups.includes(mastersGroup)) return undefined;
-    this.#under[kind]++;
-    return () => {
-      this.#under[kind]--;
-    };
+  /** Takes a seat for a request. Returns how to give it back; undefined: its owner gets no further one now. */
+  enter(kind: RequestKind, owner: Owner): (() => void) | undefined {
+    if (kind === "long" || owner.level === "masters") return nothing;
+    return this[kind].take(owner);
   }
 }

@@ -2,9 +2,9 @@
 // else. The rules are the reference's (request info of the endpoints package): the path is split after decoding.
 import type { Resource, Scheme, Subresource } from "../api/scheme.ts";
 import { parseFieldSelector } from "../api/selector.ts";
-import { refuse, type Status } from "../api/status.ts";
+import { isStatus, refuse, type Status } from "../api/status.ts";
 import type { Question } from "../authz/authorizer.ts";
-import { first, parseQuery, type Query, unescapePath } from "./query.ts";
+import { first, parseQuery, type Query, unescapePath, unreadableParameter } from "./query.ts";
 
 /** What a request for a resource may ask for. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
@@ -53,9 +53,25 @@ export interface Route {
   readonly info: RequestInfo | Status;
 }
 
-/** Resolves method and raw path, as the reference's request info does (RequestInfoFactory of the endpoints package). */
+/**
+ * Resolves method and raw path, as upstream's request info does (RequestInfoFactory of the endpoints package). A request
+ * with a parameter that cannot be read is refused here, whatever it is for: without it, a selector or a dry run, the
+ * request would do more than it says.
+ */
 export function resolve(scheme: Scheme, method: string, rawPath: string, rawQuery: string): Route {
-  const query = parseQuery(rawQuery);
+  const unreadable: string[] = [];
+  const route = routeOf(scheme, method, rawPath, parseQuery(rawQuery, unreadable));
+  const [pair] = unreadable;
+  if (pair === undefined || isProxied(route.info)) return route;
+  return { asked: route.asked, info: unreadableParameter(pair) };
+}
+
+/** The query of a proxied request is its backend's. */
+function isProxied(info: RequestInfo | Status): boolean {
+  return !isStatus(info) && info.isResource && info.subresource?.name === "proxy";
+}
+
+function routeOf(scheme: Scheme, method: string, rawPath: string, query: Query): Route {
   const path = unescapePath(rawPath);
   if (path === undefined) {
     const why = `the path ${JSON.stringify(rawPath)} is not valid percent-encoded UTF-8`;
@@ -119,13 +135,13 @@ function resourceAttributes(method: string, path: string, place: Place, query: Q
   const { group, version, prefix, namespace, parts } = place;
   const resource = parts[0] ?? "";
   let name = parts[1] ?? "";
-  let verb = prefix === "" ? verbOf(method) : prefix;
-  if (name === "" && verb === "get") {
-    verb = isTrue(first(query, "watch"), query.has("watch")) ? "watch" : "list";
-    name = selectedName(query);
-  }
-  if (name === "" && verb === "delete") verb = "deletecollection";
   const subresource = prefix === "proxy" ? "" : (parts[2] ?? "");
+  let verb = prefix === "" ? verbOf(method) : prefix;
+  // `watch` counts on a collection and on one object (the document), not below it: there it is an option of others.
+  if (verb === "get" && subresource === "" && isTrue(first(query, "watch"), query.has("watch"))) verb = "watch";
+  if (name === "" && verb === "get") verb = "list";
+  if (name === "" && prefix === "" && (verb === "list" || verb === "watch")) name = selectedName(query);
+  if (name === "" && verb === "delete") verb = "deletecollection";
   return { verb, isResource: true, group, version, resource, subresource, namespace, name, path };
 }
 
@@ -178,6 +194,9 @@ function locate(scheme: Scheme, method: string, place: Place, asked: Question, q
   return { isResource: true, verb, resource, subresource, namespace, name, query };
 }
 
+/** Subresources of pods whose GET becomes a connection. */
+export const byUpgrade: ReadonlySet<string> = new Set(["exec", "attach", "portforward"]);
+
 /** The verb, when the resource offers it with this method. */
 function servedVerb(
   method: string,
@@ -187,8 +206,9 @@ function servedVerb(
   verb: string,
 ): Verb | undefined {
   const one = parts.length > 1;
-  // The reference's own router has no HEAD, watches by GET only, and changes objects by name.
-  if (method === "HEAD" || (prefix === "watch" && method !== "GET")) return undefined;
+  // HEAD is served as GET (the document), except where a GET opens a connection.
+  const reads = method === "GET" || (method === "HEAD" && !byUpgrade.has(subresource?.name ?? ""));
+  if (!reads && (method === "HEAD" || prefix === "watch")) return undefined;
   if (!one && (verb === "update" || verb === "patch")) return undefined;
   if (subresource !== undefined) return offered(subresource.verbs, verb);
   // A name is made with its object, in the collection.

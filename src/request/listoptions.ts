@@ -53,9 +53,9 @@ function flag(query: Query, key: string): boolean {
   return isTrue(value, value !== undefined);
 }
 
-/** Go's ParseInt for an int64 of the query; a text is its error. Empty counts as absent. */
+/** Go's ParseInt for an int64 of the query; a text is its error. */
 function integer(text: string | undefined): number | undefined | string {
-  if (text === undefined || text === "") return undefined;
+  if (text === undefined) return undefined;
   if (!/^[+-]?\d+$/.test(text)) return `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`;
   const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
   if (BigInt.asIntN(64, value) !== value)

@@ -7,6 +7,7 @@ import type { Resource } from "../api/scheme.ts";
 import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { Fault, parseJson, textOf, toValue, writeValue } from "../codec/json.ts";
+import { nullEmptyBytes } from "../codec/nullbytes.ts";
 import { duplicateFaults, strictFaults } from "../codec/strict.ts";
 import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
@@ -16,7 +17,7 @@ import { applyJsonPatch } from "../merge/jsonpatch.ts";
 import { applyMergePatch } from "../merge/mergepatch.ts";
 import { findMismatch } from "../merge/mismatch.ts";
 import { applyStrategicPatch } from "../merge/strategic.ts";
-import { type Body, decodeTyped, typeOf } from "./body.ts";
+import { type Body, decodeTyped, faultStatus, typeOf } from "./body.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
 import { keyOf, type Present, storedAs } from "./persist.ts";
 import { patchTyped } from "./typedpatch.ts";
@@ -37,19 +38,28 @@ const patchTypes: ReadonlyMap<string, PatchType | "apply"> = new Map([
   ["application/apply-patch+yaml", "apply"],
 ]);
 
-/** Chooses the patch format by content type; a 415 Status for what is not a patch. */
-export function negotiatePatch(contentType: string | undefined): PatchType | "apply" | Status {
+/**
+ * Chooses the patch format by content type; a 415 Status for what is not a patch, a 406 where no length says that there is
+ * anything (so upstream's router).
+ */
+export function negotiatePatch(
+  contentType: string | undefined,
+  length: string | undefined,
+): PatchType | "apply" | Status {
   const type = (contentType ?? "").split(";")[0]?.trim() ?? "";
-  return patchTypes.get(type) ?? refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
+  const known = patchTypes.get(type);
+  if (known !== undefined) return known;
+  if (Number(length ?? 0) > 0) return refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
+  return refuse("NotAcceptable", "406: Not Acceptable", {});
 }
 
 /** Parses a patch; a 400 Status in the words of the reference's patch library. */
 export function readPatch(type: PatchType, bytes: Uint8Array, fields?: FieldReport): PatchBody | Status {
-  const patch = parseJson(bytes);
+  const patch = parseJson(bytes, limits.bodyValuesMax);
   if (!(patch instanceof Fault)) {
     return fields === undefined ? { type, patch } : { type, patch, duplicates: duplicateFaults(textOf(bytes)) };
   }
-  return badRequest(type === "merge" ? "Invalid JSON Patch" : patch.message);
+  return faultStatus(patch, type === "merge" ? "Invalid JSON Patch" : patch.message);
 }
 
 /** An object sent whole: it must be the one the path names. */
@@ -99,10 +109,14 @@ export function mergePatch(
   const { resource, name } = request;
   if (current === undefined || old === undefined) return notFound(resource, name);
   const typed = patchObject(request, patch, old);
-  if (typed !== undefined) return checkName(request, typed) ?? typed;
   const { stored } = storedAs(resource);
-  const document = stored === resource ? current.document : toValue(resource.message, old);
-  return patchDocument(writers, request, resource, document, patch);
+  const document = () => (stored === resource ? current.document : toValue(resource.message, old));
+  const object =
+    typed === undefined
+      ? patchDocument(writers, request, resource, document(), patch)
+      : (checkName(request, typed) ?? typed);
+  if (patch.type === "strategic" && !isStatus(object)) nullEmptyBytes(resource.message, object);
+  return object;
 }
 
 /** The object with a simple patch applied; undefined: its document is to be patched. */
@@ -122,19 +136,37 @@ export function patchDocument(
 ): ApiObject | Status {
   const patched = applyPatch(document, patch, resource.message);
   if (patched instanceof PatchFault) return refusePatch(patched);
-  const typed = typeOf(patched.value);
+  const isStrategic = patch.type === "strategic";
+  const named = isStrategic ? typeOf(asKind(resource, patched.value)) : typeOf(patched.value);
+  // Without a version upstream takes what follows for its internal form, which has no metadata.
+  const isKind = !(named instanceof Fault) && (named.kind === "" || named.kind === resource.kind);
+  if (!isStrategic && isKind && named.apiVersion === "") return nameless(request);
+  const typed = named;
   const object = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
   if (object instanceof Fault) {
-    if (patch.type !== "strategic") return invalidPatch(writeValue(asPrinted(patched)), object.message);
+    if (!isStrategic) return invalidPatch(writeValue(asPrinted(patched)), object.message);
     // The reference converts the merged document without JSON in between, and prints the patch.
     return invalidPatch(goText(patch.patch), findMismatch(resource.message, patched.value) ?? object.message);
   }
   const refused = strictRefusal(request, resource, patched, patch);
   if (refused !== undefined) {
-    return invalidPatch(patch.type === "strategic" ? goText(patch.patch) : writeValue(asPrinted(patched)), refused);
+    return invalidPatch(isStrategic ? goText(patch.patch) : writeValue(asPrinted(patched)), refused);
   }
   const misnamed = checkName(request, object);
   return isStatus(misnamed) ? misnamed : object;
+}
+
+/** The document under the kind's own name: a strategic patch is applied to a type, whatever the document calls itself. */
+function asKind({ kind, apiVersion }: Resource, value: Value): Value {
+  if (!(value instanceof Map)) return value;
+  const renamed = new Map(value);
+  for (const [key, name] of [
+    ["kind", kind],
+    ["apiVersion", apiVersion],
+  ] as const) {
+    if (typeof value.get(key) === "string") renamed.set(key, name);
+  }
+  return renamed;
 }
 
 /** What a strict request is refused with: fields that come twice in the patch or are unknown after it. */
@@ -179,13 +211,15 @@ function invalidPatch(shown: string, fault: string): Status {
   return refuse("Invalid", ` "" is invalid: ${field}: ${text}`, { causes });
 }
 
+function nameless({ name }: MergeRequest): Status {
+  return badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+}
+
 /** The name and namespace in an object agree with the path. */
 export function checkName(request: MergeRequest, object: ApiObject): Status | undefined {
   const { name, namespace } = request;
   const meta = object.metadata;
-  if ((meta.name ?? "") === "") {
-    return badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  }
+  if ((meta.name ?? "") === "") return nameless(request);
   if (meta.name !== name) {
     return badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
   }

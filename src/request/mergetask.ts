@@ -4,6 +4,7 @@ import { createScheme, type Scheme } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { encode, textOf } from "../codec/json.ts";
+import { sharesLabels } from "../kinds/joblabels.ts";
 import { noTrace } from "../observe/trace.ts";
 import type { MergeResult, MergeSetup, MergeTask } from "../pool/tasks.ts";
 import { type FieldReport, fieldReportOf } from "./fieldvalidation.ts";
@@ -24,9 +25,10 @@ function runMerge(scheme: Scheme, task: MergeTask): MergeResult {
   assert(resource !== undefined, `Front and pool differ about ${task.resource}`);
   const { kind, format, force, body, subresource, namespace, name, manager, nowMs } = task;
   const fields = fieldReportOf(task.validation);
-  const request: MergeRequest = { resource, subresource, namespace, name, manager, fields, trace: noTrace };
+  const sent = { kind, format, force, bytes: body };
+  const request: MergeRequest = { resource, subresource, namespace, name, manager, sent, fields, trace: noTrace };
   const merging: Merging = { scheme, clock: { now: () => nowMs, monotonic: () => performance.now() } };
-  const read = readSent(merging, request, { kind, format, force, bytes: body });
+  const read = readSent(merging, request, sent);
   if (isStatus(read)) return refusal(read, fields);
   const current = task.current === undefined ? undefined : new Present(textOf(task.current));
   const old = current === undefined ? undefined : requestedObject(merging, resource, current);
@@ -34,7 +36,7 @@ function runMerge(scheme: Scheme, task: MergeTask): MergeResult {
   const object = mergeHere(merging, request, read, current, old, warnings);
   if (isStatus(object)) return refusal(object, fields);
   const bytes = encoder.encode(encode(resource.message, object));
-  return { object: bytes, warnings, fieldWarnings: fields?.warnings ?? [] };
+  return { object: bytes, sharesLabels: sharesLabels(object), warnings, fieldWarnings: fields?.warnings ?? [] };
 }
 
 function refusal({ code, reason, message, details }: Status, fields: FieldReport | undefined): MergeResult {

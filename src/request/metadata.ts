@@ -8,6 +8,7 @@ import type { Resource } from "../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../api/status.ts";
 import { randomSuffix } from "../base/suffix.ts";
 import { validateMeta, validateMetaUpdate } from "../kinds/meta.ts";
+import { metaRulesOf, metaRunsOf } from "../kinds/metarules.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../kinds/strategy.ts";
 import type { WriteRequest } from "./writerequest.ts";
 
@@ -39,16 +40,23 @@ export function prepareCreate(
   delete meta.clusterName;
   meta.uid = randomUUID();
   meta.creationTimestamp = context.now;
+  if ((meta.name ?? "") === "" && strategy.namesItself) meta.name = randomUUID();
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
-  const errors = [
-    ...validateMeta(meta, resource.namespaced, strategy.nameFormat, context.identity),
-    ...strategy.validate(context, object),
-  ];
+  const { last = false, anyFinalizer = false } = metaRulesOf(resource);
+  const own = strategy.validate(context, object);
+  const format = last ? "path-segment" : strategy.nameFormat;
+  const common =
+    last && own.length > 0
+      ? []
+      : validateMeta(meta, resource.namespaced, format, context.identity, last || anyFinalizer);
+  const errors = [...common, ...own];
   if (errors.length > 0) return invalidObject(kindGroup(resource), resource.kind, meta.name ?? "", errors);
-  const version = request.name === "" ? parseVersion(meta.resourceVersion) : 0n;
-  // 500 on the reference. A PUT that creates ignores the version.
-  if (typeof version === "string" || version > 0n) {
+  const version = parseVersion(meta.resourceVersion);
+  // 500 upstream. A PUT that creates ignores the version, but reads it.
+  if (request.name !== "") return typeof version === "string" ? badRequest(version) : undefined;
+  // A dry run never gets as far as to look at it.
+  if (!context.dryRun && (typeof version === "string" || version > 0n)) {
     return badRequest("resourceVersion should not be set on objects to be created");
   }
   return undefined;
@@ -76,7 +84,19 @@ export function prepareUpdate(
   const part = updateOf(strategy, request.subresource);
   part.prepare(context, object, old);
   restoreSystemFields(meta, old.metadata, context.now);
-  const common = validateMetaUpdate(meta, old.metadata, resource.namespaced, context.identity);
+  const rules = metaRulesOf(resource);
+  const runs = metaRunsOf(rules, request.subresource);
+  const { namespaced } = resource;
+  const { nameFormat } = strategy;
+  const common = validateMetaUpdate(
+    meta,
+    old.metadata,
+    namespaced,
+    nameFormat,
+    context.identity,
+    runs,
+    rules.anyFinalizer,
+  );
   const errors: FieldError[] = [...common, ...part.validate(context, object, old)];
   return errors.length === 0 ? undefined : invalidObject(kindGroup(resource), resource.kind, name, errors);
 }
@@ -143,7 +163,7 @@ function checkVersion(
 ): Status | undefined {
   const { resource, name } = request;
   const version = parseVersion(meta.resourceVersion);
-  // 500 on the reference.
+  // 500 upstream.
   if (typeof version === "string") return badRequest(version);
   if (version === 0n && strategy.allowUnconditionalUpdate) {
     meta.resourceVersion = String(revision);

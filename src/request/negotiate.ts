@@ -3,6 +3,7 @@
 import type { Identity } from "../api/identity.ts";
 import { badRequest, isStatus, refuse, type Status } from "../api/status.ts";
 import type { BodyFormat } from "./body.ts";
+import { first, type Query } from "./query.ts";
 
 /** Formats of an answer. */
 export type Format = "json" | "yaml" | "protobuf";
@@ -59,7 +60,8 @@ export function mediaTypes(identity: Identity): MediaTypes {
 }
 
 const json: Accepted = { format: "json", pretty: false, contentType: "application/json" };
-const jsonPretty: Accepted = { ...json, pretty: true };
+/** JSON, indented. */
+export const jsonPretty: Accepted = { ...json, pretty: true };
 const yaml: Accepted = { format: "yaml", pretty: false, contentType: "application/yaml" };
 
 /** Chooses how to answer; a 406 Status when nothing asked for is offered. */
@@ -84,6 +86,28 @@ export function negotiateAccept(
   }
   if (!known) return refuse("NotAcceptable", "406: Not Acceptable", {});
   return refuse("NotAcceptable", `only the following media types are accepted: ${types.offered}`);
+}
+
+/** How a page is written: as negotiated, in JSON for any header that leaves room for it, else undefined. */
+export function negotiatePage(accept: string | undefined, pretty: boolean, types: MediaTypes): Accepted | undefined {
+  const accepted = negotiateAccept(accept, pretty, types);
+  if (!isStatus(accepted)) return accepted;
+  if (!parseAccept(accept ?? "").some(({ type }) => type === "application/*")) return undefined;
+  return pretty ? jsonPretty : json;
+}
+
+/** Whether JSON is to be indented: curl and browsers get it so unless they say otherwise, as from upstream. */
+export function wantsPretty(query: Query, agent = ""): boolean {
+  const value = first(query, "pretty");
+  if (value !== undefined) return value.toLowerCase() !== "false" && value !== "0";
+  return agent.startsWith("curl") || agent.startsWith("Wget") || agent.startsWith("Mozilla/5.0");
+}
+
+/** Whether an Accept header leaves room for a media type of `application`. */
+export function takes(accept: string | undefined, contentType: string): boolean {
+  if (accept === undefined || accept === "") return true;
+  const room = [contentType, "application/*", "*/*"];
+  return parseAccept(accept).some(({ type }) => room.includes(type));
 }
 
 /** How a refusal is written when nothing better was negotiated: as asked for, if that can be, else as JSON. */

@@ -1,12 +1,23 @@
-// A front's side of merges in the pool: which are worth the way, what they take along and what comes back.
+// A front's side of the pool: which merges and answers are worth the way, what they take along and what comes back.
 // A write of an object whose fields are owned one by one takes 40 to 60 µs per KiB, and must not hold up a front.
+
+import { type Identity, identities } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
-import { internalError, type Reason, Status, timedOut } from "../api/status.ts";
+import type { Message } from "../api/schema.ts";
+import { internalError, type Reason, refuse, Status, timedOut } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Owner } from "../base/shares.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
-import { Pool } from "../pool/pool.ts";
-import type { MergeResult, MergeSetup, MergeTask } from "../pool/tasks.ts";
+import { shareLabels } from "../kinds/joblabels.ts";
+import { strategyOf } from "../kinds/table.ts";
+import { Pool, type PoolFault } from "../pool/pool.ts";
+import type { MergeResult, MergeSetup, MergeTask, PoolTask, PrintResult, PrintTask } from "../pool/tasks.ts";
+import { exceeded } from "./exceeded.ts";
+import { ownerOf } from "./holdings.ts";
+import { objectTooLarge } from "./persist.ts";
+import type { PrintFormat } from "./print.ts";
 import type { MergePool, Sent, WriteRequest } from "./writerequest.ts";
 
 const encoder = new TextEncoder();
@@ -17,25 +28,29 @@ export interface MergesOptions {
   readonly script?: URL;
   readonly bytesMin?: number;
   readonly msMax?: number;
+  readonly pauseMs?: number;
 }
 
-/** Merges what is big on other threads. */
+/** Merges, and prints answers, that are big on other threads. */
 export class Merges implements MergePool {
-  readonly #pool: Pool<MergeTask, MergeResult>;
+  readonly #pool: Pool<PoolTask, MergeResult | PrintResult>;
   readonly #clock: Clock;
+  readonly #identity: Identity;
   readonly #bytesMin: number;
-  readonly #msMax: number;
 
   /** Nothing is started yet. */
   constructor(setup: MergeSetup, clock: Clock, options: MergesOptions = {}) {
     this.#clock = clock;
     this.#bytesMin = options.bytesMin ?? limits.mergeHereBytesMax;
-    this.#msMax = options.msMax ?? limits.mergeMsMax;
+    this.#identity = identities[setup.identity];
     this.#pool = new Pool({
       script: options.script ?? new URL("../../workers/merge.js", import.meta.url),
       setup,
       threadsMax: limits.mergeThreadsMax,
       queueMax: limits.mergeQueueMax,
+      taskMsMax: options.msMax ?? limits.mergeMsMax,
+      startMsMax: limits.mergeStartMsMax,
+      pauseMs: options.pauseMs ?? limits.mergePauseMs,
       idleMs: limits.mergeThreadIdleMs,
       heapMiBMax: limits.mergeHeapMiBMax,
     });
@@ -52,8 +67,8 @@ export class Merges implements MergePool {
   }
 
   /**
-   * What mergeHere() would answer. Also 429 when too many wait, 504 past the request's deadline or limits.mergeMsMax, and
-   * 500 when the thread ended.
+   * What mergeHere() would answer. Also 429 when too many of the user's writes wait or one of them ended a thread lately,
+   * 504 past the request's deadline or limits.mergeMsMax, and 500 when the thread ended.
    */
   async merge(
     request: WriteRequest,
@@ -64,20 +79,44 @@ export class Merges implements MergePool {
     const { fields, trace } = request;
     const task = this.#task(request, sent, current);
     const buffers = [task.body, ...(task.current === undefined ? [] : [task.current])].map(({ buffer }) => buffer);
-    const msMax = Math.min(this.#msMax, request.deadline - this.#clock.monotonic());
-    const result = await this.#pool.run(task, buffers as ArrayBuffer[], msMax);
+    const owner = ownerOf(this.#identity, request.user);
+    const msMax = request.deadline - this.#clock.monotonic();
+    const result = await this.#pool.run(task, buffers as ArrayBuffer[], owner, msMax);
     trace.done("merge");
-    if ("fault" in result) {
-      if (result.fault === "full") return tooMany;
-      return result.fault === "late" ? timedOut : internalError(result.error);
-    }
+    if ("fault" in result) return this.#refusalOf(result, owner);
+    assert(!("printed" in result), "A merge is answered as a merge");
     fields?.take(result.fieldWarnings);
     if (result.refusal !== undefined) {
       const { code, reason, message, details } = result.refusal;
       return new Status(code, reason as Reason, message, details);
     }
-    warnings.push(...result.warnings);
-    return decodeStored(request.resource, result.object);
+    const { boundsSize = false } = strategyOf(request.resource, this.#identity);
+    if (!boundsSize && result.object.length > limits.objectBytesMax) return objectTooLarge;
+    for (const warning of result.warnings) warnings.push(warning);
+    const object = decodeStored(request.resource, result.object);
+    if (result.sharesLabels) shareLabels(object);
+    return object;
+  }
+
+  /** JSON of ours in another format; the bytes are copied. Refusals as those of merge(). */
+  async print(
+    format: PrintFormat,
+    message: Message,
+    json: Uint8Array,
+    owner: Owner,
+    msMax: number,
+  ): Promise<Uint8Array | Status> {
+    const task: PrintTask = { kind: "print", format, message: message.name, body: json };
+    const result = await this.#pool.run(task, [], owner, msMax);
+    if ("fault" in result) return this.#refusalOf(result, owner);
+    assert("printed" in result, "A print is answered as a print");
+    return result.printed;
+  }
+
+  #refusalOf(fault: PoolFault, owner: Owner): Status {
+    if (fault.fault === "full") return exceeded(this.#pool.waiting, owner);
+    if (fault.fault === "paused") return paused;
+    return fault.fault === "late" ? timedOut : internalError(fault.error);
   }
 
   #task(
@@ -112,9 +151,8 @@ export class Merges implements MergePool {
   }
 }
 
-const tooMany = new Status(
-  429,
+const paused = refuse(
   "TooManyRequests",
-  "The server has too many large writes waiting, please try again later.",
-  { retryAfterSeconds: 1 },
+  "a large request of this user ended the thread that worked on it, please try again later",
+  { retryAfterSeconds: Math.ceil(limits.mergePauseMs / 1000) },
 );

@@ -54,7 +54,7 @@ export async function serveOpenApi(server: Server, info: NonResourceInfo, reply:
   const path = info.path.replace(/\/$/, "");
   if (path !== "/openapi/v2" && path !== "/openapi/v3" && !path.startsWith("/openapi/v3/")) return false;
   const documents = documentsOf(server);
-  const reads = info.verb === "get";
+  const reads = info.verb === "get" || info.verb === "head";
   if (path === "/openapi/v2") await serveV2(documents, reply);
   else if (!reads) sendStatus(reply, methodNotAllowed);
   else if (path === "/openapi/v3") await serveIndex(documents, reply);

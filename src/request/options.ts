@@ -16,7 +16,7 @@ import { messageOf } from "../api/messages.ts";
 import { badRequest, isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { Fault, toValue } from "../codec/json.ts";
-import { type BodyFormat, decodeContent, readTyped } from "./body.ts";
+import { type BodyFormat, decodeContent, faultStatus, readTyped } from "./body.ts";
 import type { FieldValidation } from "./fieldvalidation.ts";
 import { first, type Query } from "./query.ts";
 
@@ -44,7 +44,7 @@ export function readWriteOptions(
   identity: Identity,
   apply = false,
 ): WriteOptions | Status {
-  const dryRun = query.get("dryRun") ?? [];
+  const dryRun = dryRunOf(query) ?? [];
   const fieldManager = first(query, "fieldManager") ?? "";
   const fieldValidation = first(query, "fieldValidation") ?? "";
   const force = readBool(query, "force");
@@ -95,13 +95,18 @@ function checkFieldManager(manager: string): FieldError[] {
   return errors;
 }
 
+/** `dryRun` of a query: without a value it asks for a dry run, too (the document; upstream refuses it). */
+function dryRunOf(query: Query): string[] | undefined {
+  return query.get("dryRun")?.map((value) => (value === "" ? "All" : value));
+}
+
 function checkDryRun(dryRun: readonly string[]): FieldError[] {
   if (dryRun.every((value) => value === "All")) return [];
   const text = `Unsupported value: ${stringList(dryRun)}: supported values: "All"`;
   return [{ reason: "NotSupported", field: "dryRun", text }];
 }
 
-/** A query boolean: present and neither `false` nor `0` is true. */
+/** A query boolean: present and neither `false` nor `0` is true, whatever it says (upstream, recorded for `force`). */
 function readBool(query: Query, key: string): boolean | undefined {
   const value = first(query, key);
   return value === undefined ? undefined : value.toLowerCase() !== "false" && value !== "0";
@@ -114,8 +119,9 @@ export interface DeleteBody {
 }
 
 /**
- * Options of a delete or deletecollection. A body, when there is one, is all that counts; else the query.
- * A 400 Status for what cannot be read (500 on the reference), 422 for what contradicts itself.
+ * Options of a delete or deletecollection. A body, when there is one, is all that counts; else the query. `dryRun` counts
+ * in both: a delete that was asked to be a dry run is one.
+ * A 400 Status for what cannot be read (500 upstream), 422 for what contradicts itself.
  */
 export function readDeleteOptions(
   body: DeleteBody | undefined,
@@ -124,13 +130,20 @@ export function readDeleteOptions(
 ): DeleteOptions | Status {
   const options = body === undefined || body.bytes.length === 0 ? optionsOfQuery(query) : optionsOfBody(body, identity);
   if (isStatus(options)) return options;
+  const dryRun = dryRunOf(query);
+  if (dryRun !== undefined) options.dryRun = [...(options.dryRun ?? []), ...dryRun];
+  return validateDeleteOptions(options, identity) ?? options;
+}
+
+/** The 422 for options that mean nothing or contradict each other, wherever they were sent. */
+export function validateDeleteOptions(options: DeleteOptions, identity: Identity): Status | undefined {
   const errors = checkDeleteOptions(options);
-  return errors.length === 0 ? options : invalidObject(identity.spell("meta.k8s.io"), "DeleteOptions", "", errors);
+  return errors.length === 0 ? undefined : invalidObject(identity.spell("meta.k8s.io"), "DeleteOptions", "", errors);
 }
 
 function optionsOfBody(body: DeleteBody, identity: Identity): DeleteOptions | Status {
   const typed = readTyped(body.bytes, body.format);
-  if (typed instanceof Fault) return badRequest(typed.message);
+  if (typed instanceof Fault) return faultStatus(typed, typed.message);
   const { kind, apiVersion, content } = typed;
   // Any group's DeleteOptions will do, as on the reference; another kind is none of its scheme.
   if (kind !== "" && kind !== "DeleteOptions") {
@@ -140,7 +153,7 @@ function optionsOfBody(body: DeleteBody, identity: Identity): DeleteOptions | St
     );
   }
   const options = decodeContent<DeleteOptions>(messageOf("meta/v1.DeleteOptions"), content);
-  return options instanceof Fault ? badRequest(options.message) : options;
+  return options instanceof Fault ? faultStatus(options, options.message) : options;
 }
 
 function optionsOfQuery(query: Query): DeleteOptions | Status {
@@ -155,8 +168,6 @@ function optionsOfQuery(query: Query): DeleteOptions | Status {
   if (orphan !== undefined) options.orphanDependents = orphan;
   const policy = first(query, "propagationPolicy");
   if (policy !== undefined) options.propagationPolicy = policy;
-  const dryRun = query.get("dryRun");
-  if (dryRun !== undefined) options.dryRun = [...dryRun];
   return options;
 }
 

@@ -53,11 +53,11 @@ function printable(text: string): string {
   return name;
 }
 
-/** Debugging containers have no owner (reference). */
-const untracked: ReadonlySet<string> = new Set(["ephemeralcontainers"]);
+/** Debugging containers have no owner (upstream), also when they are applied. */
+export const untracked: ReadonlySet<string> = new Set(["ephemeralcontainers"]);
 
 /**
- * How a write is recorded in managedFields: its manager owns what it changes; what it changes is nobody's afterwards; or
+ * How a write is recorded in managedFields: its manager owns what it changes; what it changes and nobody owned stays nobody's; or
  * not at all, because the write has recorded that itself.
  */
 export type Tracking = "owns" | "disowns" | "recorded";
@@ -72,14 +72,14 @@ export function trackManagers(
   tracking: Exclude<Tracking, "recorded">,
 ): void {
   const { resource, subresource, manager } = request;
-  const disowns = tracking === "disowns";
   if (untracked.has(subresource)) {
     object.metadata.managedFields = old?.metadata.managedFields;
     return;
   }
   const sent = object.metadata.managedFields;
   object.metadata.managedFields = undefined;
-  const writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request), disowns };
+  const disowns = tracking === "disowns" ? (isScaledToZero(object) ? "all" : "unowned") : undefined;
+  const writer: Writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request), disowns };
   const kind = kindOf(writers.scheme, resource, subresource);
   const entries =
     current === undefined || old === undefined
@@ -89,6 +89,11 @@ export function trackManagers(
           document: () => liveDocument(resource, current, old),
         });
   if (entries !== undefined) object.metadata.managedFields = entries;
+}
+
+/** A size of zero is left out of a Scale, so that its patch changes nothing anybody could own. */
+function isScaledToZero(object: object): boolean {
+  return (object as { readonly spec?: { readonly replicas?: number } }).spec?.replicas === 0;
 }
 
 type Entries = ManagedFieldsEntry[] | undefined;

@@ -7,10 +7,18 @@ import {
   discoveryDocument,
 } from "../api/discovery.ts";
 import { messageOf } from "../api/messages.ts";
-import { isStatus, refuse, type Status } from "../api/status.ts";
+import { refuse } from "../api/status.ts";
 import type { Server } from "./context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "./info.ts";
-import { type MediaTypes, negotiateAccept, notOffered } from "./negotiate.ts";
+import {
+  type Accepted,
+  jsonPretty,
+  type MediaTypes,
+  negotiatePage,
+  notOffered,
+  takes,
+  wantsPretty,
+} from "./negotiate.ts";
 import { serveOpenApi } from "./openapi.ts";
 import { serveProfile } from "./profiles.ts";
 import {
@@ -31,27 +39,32 @@ const encoder = new TextEncoder();
 export async function servePage(server: Server, types: MediaTypes, info: NonResourceInfo, reply: Reply): Promise<void> {
   const { path, verb } = info;
   const accept = reply.exchange.header("accept");
+  const pretty = wantsPretty(info.query, reply.exchange.header("user-agent"));
   const health = server.health(path, info.query.has("verbose"), info.query.get("exclude") ?? []);
-  if (health !== undefined) return sendText(reply, health.code, health.body, health.contentType);
+  if (health !== undefined) {
+    const { code, body, contentType } = await health;
+    return sendText(reply, code, body, contentType);
+  }
   if (path === "/metrics") {
     return sendText(reply, 200, await server.metrics(), "text/plain; version=0.0.4; charset=utf-8");
   }
-  const reads = verb === "get";
-  if (reads && (await serveProfile(info, reply))) return;
+  const reads = verb === "get" || verb === "head";
+  if (verb === "get" && (await serveProfile(info, reply))) return;
   if (path === "/debug/flags/v") return serveVerbosity(server, info, reply);
   if (path.startsWith("/openapi/") && (await serveOpenApi(server, info, reply))) return;
   if (path === "/version" || path === "/version/") {
-    return reads ? sendNegotiated(reply, types, accept, server.version) : sendStatus(reply, methodNotAllowed);
+    return reads ? sendDocumentOf(reply, types, server.version) : sendStatus(reply, methodNotAllowed);
   }
   if (path.startsWith("/version/")) return sendStatus(reply, unknownResource);
   if (reads && sendIssuer(server, path, reply)) return;
-  if (path === "/" || path === "/index.html") return sendNegotiated(reply, types, accept, pathList(server));
+  // Whatever the client accepts (reference).
+  if (path === "/" || path === "/index.html") return sendJson(reply, 200, encoder.encode(pathList(server)), jsonPretty);
   if (reads && sendAggregated(server, path, accept, reply)) return;
   const document = discovery(server, path);
   if (document !== undefined) {
     // The reference's group documents answer any method; the others only reads.
     if (!reads && !isGroupDocument(path)) return sendStatus(reply, methodNotAllowed);
-    return sendDocument(reply, types, accept, document);
+    return sendDocument(reply, types, negotiatePage(accept, pretty, types), document);
   }
   if (/^\/api\//.test(path) || isUnderServedGroup(server, path)) return sendStatus(reply, unknownResource);
   sendNotFoundPage(reply);
@@ -94,13 +107,12 @@ function isUnderServedGroup(server: Server, path: string): boolean {
   return path.startsWith("/apis/") && server.scheme.groups.some((g) => g.group === group);
 }
 
-function sendDocument(reply: Reply, types: MediaTypes, accept: string | undefined, document: Document): void {
+function sendDocument(reply: Reply, types: MediaTypes, accepted: Accepted | undefined, document: Document): void {
   if (reply.exchange.header("if-none-match") === document.etag) {
     reply.answered(304, 0);
     return reply.exchange.send(304, headersOf(reply, "application/json", [["ETag", document.etag]]), "");
   }
-  const accepted = negotiateAccept(accept, false, types);
-  if (isStatus(accepted)) return sendStatus(reply, notOffered(types));
+  if (accepted === undefined) return sendStatus(reply, notOffered(types));
   sendObject(reply, 200, encoder.encode(document.body), messageOf(`meta/v1.${kindOf(document.body)}`), accepted, [
     ["ETag", document.etag],
   ]);
@@ -122,20 +134,10 @@ function sendIssuer({ authn }: Server, path: string, reply: Reply): boolean {
   return true;
 }
 
-/** Whether an Accept header leaves room for a media type. */
-function takes(accept: string | undefined, contentType: string): boolean {
-  if (accept === undefined || accept === "") return true;
-  const types = accept.split(",").map((clause) => clause.split(";", 1)[0]?.trim() ?? "");
-  return types.some((type) => type === contentType || type === "*/*" || type === "application/*");
-}
-
-function sendNegotiated(reply: Reply, types: MediaTypes, accept: string | undefined, json: string): void {
-  const accepted = negotiateAccept(accept, false, types);
-  // These have no form in protobuf.
-  if (isStatus(accepted) || accepted.format === "protobuf") {
-    return sendStatus(reply, notOffered(types) satisfies Status);
-  }
-  sendJson(reply, 200, encoder.encode(json), accepted);
+/** Sends a document that is there in JSON only, to every client that takes JSON. */
+function sendDocumentOf(reply: Reply, types: MediaTypes, json: string): void {
+  if (!takes(reply.exchange.header("accept"), "application/json")) return sendStatus(reply, notOffered(types));
+  sendJson(reply, 200, encoder.encode(json), jsonPretty);
 }
 
 /** `/`: the paths this server answers. */

@@ -9,9 +9,10 @@ import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { nextTurn } from "../base/turn.ts";
-import { encodeSelection } from "../cache/selection.ts";
+import { encodeSelection, hasUnnamedField } from "../cache/selection.ts";
 import type { Location, LogView } from "../cache/view.ts";
-import { encode, encodeForStore, Fault, parseText, textOf } from "../codec/json.ts";
+import { encode, encodeForStore, Fault, parseOwn, textOf } from "../codec/json.ts";
+import { settleNullBytes } from "../codec/nullbytes.ts";
 import { decodeStored, decodeStoredText } from "../codec/stored.ts";
 import { limits } from "../config/limits.ts";
 import { convert } from "../kinds/convert.ts";
@@ -54,7 +55,7 @@ export class Present {
 }
 
 function parseStored(text: string): Value {
-  const document = parseText(text);
+  const document = parseOwn(text);
   assert(!(document instanceof Fault), "A stored object is not JSON");
   return document;
 }
@@ -84,6 +85,9 @@ export interface Committed {
   readonly versionAt: number;
   readonly revision: number;
 }
+
+/** A field without a name, which no selector can ask for. */
+const unsettledMark = ["", ""] as const;
 
 /** Somebody else changed the object first: the write starts over. */
 export const changed = "changed";
@@ -160,7 +164,8 @@ export function timeText(milliseconds: number): string {
 
 /**
  * Writes `object` (at the version of the request, not to be used afterwards) where `current` was, or where nothing
- * was. Answers its bytes; a change that changes nothing is not written. A Status when the store refuses.
+ * was. Answers its bytes; a change that changes nothing is not written. A Status when the store refuses, or the
+ * request's time is over. Throws when the request was not authorized to do that, also where it is a dry run.
  */
 export async function commitObject(
   writers: StoreAccess,
@@ -171,21 +176,34 @@ export async function commitObject(
 ): Promise<Committed | Status | typeof changed> {
   const { resource, namespace, dryRun } = request;
   const { identity } = writers.scheme;
+  request.permit.check({ operation: current === undefined ? "create" : "update", resource, namespace, name });
+  if (writers.clock.monotonic() >= request.deadline) return timedOut;
   const { stored, prefix } = storeOf(writers, resource);
+  const sentVersion = object.metadata.resourceVersion;
   const kept = stored === resource ? object : convert(object, resource, stored, identity);
-  const fields = strategyOf(stored, identity).selectableFields?.(kept) ?? [];
-  const selection = encodeSelection(namespace, name, kept.metadata.labels, fields);
+  const strategy = strategyOf(stored, identity);
+  const fields = strategy.selectableFields?.(kept) ?? [];
+  // Upstream keeps some new objects otherwise than it keeps them after their first change (claims: without a phase).
+  const isUnsettled = strategy.settlesLate === true && current === undefined;
+  // So it is with bytes that are null.
+  const hadNull = settleNullBytes(stored.message, kept);
+  const marked = isUnsettled || hadNull ? [...fields, unsettledMark] : fields;
+  const selection = encodeSelection(namespace, name, kept.metadata.labels, marked);
   const encoded = encodeForStore(stored.message, kept, digitsMax);
   const { body, versionAt } = encoded;
   if (body.length > limits.objectBytesMax) return objectTooLarge;
+  const isBig = body.length >= limits.mergeHereBytesMax;
+  if (isBig) await nextTurn();
   // What a later read at this version will see, which is not always what was sent.
   const seen = stored === resource ? kept : convert(decodeStored(stored, body), stored, resource, identity);
   if (dryRun && current === undefined) {
-    delete seen.metadata.resourceVersion;
+    if (sentVersion !== undefined) seen.metadata.resourceVersion = sentVersion;
     return { body: Buffer.from(encode(resource.message, seen)), versionAt: 0, revision: 0 };
   }
+  if (isBig && stored !== resource) await nextTurn();
   const answer = stored === resource ? encoded : encodeForStore(resource.message, seen, digitsMax);
-  if (current !== undefined && (dryRun || isSame(current, body, versionAt))) {
+  const changesNothing = (now: Current) => !hadNull && isSame(now, body, versionAt) && !hasUnnamedField(now.selection);
+  if (current !== undefined && (dryRun || changesNothing(current))) {
     return withVersion(answer, current.revision);
   }
   const key = keyOf(prefix, namespace, name);
@@ -195,24 +213,32 @@ export async function commitObject(
   const outcome = await writers.store.commit({ prefix, key, expected, type, selection, body, versionAt });
   request.trace.done("commit");
   // The store took a copy.
+  if (isBig) await nextTurn();
   if ("revision" in outcome) return withVersion(answer, outcome.revision);
   return "refused" in outcome ? storeRefusal(outcome) : changed;
 }
 
-/** Removes the object if it is still as in `current`; the DELETED event shows that last state. */
+/**
+ * Removes the object if it is still as in `current`; the DELETED event shows that last state. `operation`: whether a
+ * delete does it or an update that released the object. Throws when the request was not authorized to do that.
+ */
 export async function commitRemoval(
   writers: Writers,
   request: WriteRequest,
   current: StoredState,
+  operation: "delete" | "release",
 ): Promise<number | Status | typeof changed> {
+  const { resource, namespace, name } = request;
+  request.permit.check({ operation, resource, namespace, name });
+  if (writers.clock.monotonic() >= request.deadline) return timedOut;
   if (request.dryRun) return current.revision;
-  const { prefix } = storeOf(writers, request.resource);
+  const { prefix } = storeOf(writers, resource);
   const { body, versionAt, revision } = current;
   const end = versionAt + String(revision).length;
   const last = new Uint8Array(body.length - (end - versionAt));
   last.set(body.subarray(0, versionAt));
   last.set(body.subarray(end), versionAt);
-  const key = keyOf(prefix, request.namespace, request.name);
+  const key = keyOf(prefix, namespace, name);
   const selection = Uint8Array.from(current.selection);
   const type = changeTypes.delete;
   const outcome = await writers.store.commit({
@@ -244,7 +270,8 @@ export async function untilUnchanged<T>(
   }
 }
 
-const objectTooLarge = refuse(
+/** The 413 of an object that is larger than the store takes. */
+export const objectTooLarge = refuse(
   "RequestEntityTooLarge",
   `Request entity too large: limit is ${limits.objectBytesMax}`,
   {},

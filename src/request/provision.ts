@@ -6,6 +6,7 @@ import { Fault } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
 import { Body, decodeAs } from "./body.ts";
+import { serverPermit } from "./permit.ts";
 import { createObject } from "./write.ts";
 import type { Writers } from "./writerequest.ts";
 
@@ -25,6 +26,7 @@ export function creator(writersOf: () => Writers): Environment["create"] {
       namespace: "",
       name: "",
       user: systemUser(identity),
+      permit: serverPermit,
       manager: identity.spell("kube-apiserver"),
       dryRun: false,
       deadline: writers.clock.monotonic() + limits.requestMsMax,

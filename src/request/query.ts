@@ -1,26 +1,48 @@
-// Query strings and path segments from raw bytes: one parse, every repeated key kept, nothing a client sends indexes
-// a plain object. The rules are those of Go's net/url, which the reference routes and authorizes by.
+// Query strings and path segments from raw bytes: one parse, every repeated key kept, nothing a client sends indexes a
+// plain object. The rules are those of Go's net/url, which upstream routes and authorizes by, but for one: a parameter
+// that cannot be read is not left out, it is told, and its request refused.
+import { refuse, type Status } from "../api/status.ts";
+import { limits } from "../config/limits.ts";
 
 /** A parsed query: values of each key in order. */
 export type Query = ReadonlyMap<string, readonly string[]>;
 
 const empty: Query = new Map();
 
-/** Parses a raw query. Malformed pairs (bad percent encoding, a semicolon) are dropped, as Go drops them. */
-export function parseQuery(raw: string): Query {
+/**
+ * Parses a raw query. Into `unreadable` go the pairs that say nothing reliable, as they were sent: bad percent escapes,
+ * bytes that are not UTF-8, bytes beyond ASCII without an escape (RFC 3986 2), which fronts read differently, and
+ * semicolons, which some readers take for separators.
+ */
+export function parseQuery(raw: string, unreadable?: string[]): Query {
   if (raw === "") return empty;
   const query = new Map<string, string[]>();
   for (const pair of raw.split("&")) {
-    if (pair === "" || pair.includes(";")) continue;
+    if (pair === "") continue;
     const equals = pair.indexOf("=");
-    const key = percentDecode(equals < 0 ? pair : pair.slice(0, equals), true);
+    const sound = !unsound.test(pair);
+    const key = sound ? percentDecode(equals < 0 ? pair : pair.slice(0, equals), true) : undefined;
     const value = equals < 0 ? "" : percentDecode(pair.slice(equals + 1), true);
-    if (key === undefined || value === undefined) continue;
+    if (key === undefined || value === undefined) {
+      unreadable?.push(pair);
+      continue;
+    }
     const values = query.get(key);
     if (values === undefined) query.set(key, [value]);
     else values.push(value);
   }
   return query;
+}
+
+const unsound = /[^\x00-\x7f]|;/;
+
+/** The 400 for a parameter that cannot be read; `pair` as it was sent. */
+export function unreadableParameter(pair: string): Status {
+  const equals = pair.indexOf("=");
+  const name = (equals < 0 ? pair : pair.slice(0, equals)).slice(0, limits.unreadableNameCharsMax);
+  const shown = JSON.stringify(unsound.test(name) ? name : (percentDecode(name, true) ?? name));
+  const how = pair.includes(";") ? "a semicolon must be sent as %3B" : "it must be percent-encoded UTF-8";
+  return refuse("BadRequest", `the query parameter ${shown} cannot be read: ${how}`);
 }
 
 /** First value of a key; undefined when the key is absent. */

@@ -75,7 +75,8 @@ export async function readList(
     }
     case "exact": {
       const reached = await waitForRevision(view, plan.revision, input.aborted);
-      if (isStatus(reached)) return badRequest(tooLarge(plan.revision, view.drain()).message);
+      // 504 like any version that does not come (the document); 500 upstream.
+      if (isStatus(reached)) return reached;
       if (plan.revision < view.floor) return refuse("Expired", "The resourceVersion for the provided list is too old.");
       version = exact = plan.revision;
       break;

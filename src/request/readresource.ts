@@ -7,14 +7,13 @@ import { componentDocuments, readComponent } from "./computed.ts";
 import type { Server } from "./context.ts";
 import { formRefusal } from "./form.ts";
 import { unknownResource } from "./info.ts";
-import { parseListOptions, validateListOptions } from "./listoptions.ts";
+import { parseListOptions } from "./listoptions.ts";
 import { isObjectSubresource } from "./metadata.ts";
-import { acceptsGzip } from "./negotiate.ts";
 import { first } from "./query.ts";
 import { readList, readObject } from "./read.ts";
 import { sendStatus } from "./respond.ts";
 import { isScale, readScale } from "./scale.ts";
-import { parseSelectors } from "./selectors.ts";
+import { selectionOf } from "./selectors.ts";
 import { sendList } from "./sendlist.ts";
 
 const encoder = new TextEncoder();
@@ -32,7 +31,7 @@ async function find(call: Call): Promise<Uint8Array | Status> {
   const { info, server } = call;
   const { resource, subresource, name } = info;
   if (resource.computed) {
-    const component = readComponent(resource, name, storageFault(server));
+    const component = readComponent(resource, name, await storageFault(server));
     return isStatus(component) ? component : encoder.encode(component);
   }
   if (isScale(subresource)) return readScale(readInput(call), name, first(info.query, "resourceVersion") ?? "");
@@ -50,34 +49,35 @@ export async function readAll(call: Call): Promise<void> {
 
 async function list(call: Call): Promise<Status | undefined> {
   const { info, reply, server, accepted } = call;
-  if (info.resource.computed) {
-    answerList(call, componentDocuments(info.resource, storageFault(server)));
-    return undefined;
-  }
   const sent = parseListOptions(info.query);
   if (isStatus(sent)) return sent;
   const { gates } = server.scheme;
   const options = gates.has("APIListChunking") ? sent : { ...sent, limit: 0, continueToken: "" };
-  const invalid = validateListOptions(options, server.identity);
-  if (invalid !== undefined) return invalid;
-  const strategy = strategyOf(info.resource, server.identity);
-  const selector = parseSelectors(options.labelSelector, options.fieldSelector, info.resource, strategy);
+  const selector = selectionOf(options, info.resource, server.identity);
   if (isStatus(selector)) return selector;
+  if (info.resource.computed) {
+    answerList(call, componentDocuments(info.resource, selector, await storageFault(server)));
+    return undefined;
+  }
   const form = formInput(call);
   const refused = form && formRefusal(form.form, info.resource, true);
   if (refused !== undefined) return refused;
+  const unread = call.holdings.sendList();
+  if (unread !== undefined) return unread;
   const input = readInput(call);
   const found = await readList(input, options, selector);
   call.trace.done("find");
   if (isStatus(found)) return found;
-  if (!gates.has("RemainingItemCount")) delete found.metadata.remainingItemCount;
+  // Lists of nothing but metadata do not have it (upstream).
+  const isCounted = gates.has("RemainingItemCount") && accepted.form?.kind !== "PartialObjectMetadataList";
+  if (!isCounted) delete found.metadata.remainingItemCount;
   server.observer.listed(found.view.prefix, found.items.length);
-  const packs = gates.has("APIResponseCompression") && acceptsGzip(call.exchange.header("accept-encoding"));
-  await sendList(reply, input, found, accepted, packs, form);
+  await sendList(reply, input, found, accepted, form);
   return undefined;
 }
 
 /** What the health check of the store says; undefined: it is well. */
-function storageFault(server: Server): string | undefined {
-  return server.health("/livez/etcd", false, [])?.code === 200 ? undefined : "the store does not answer";
+async function storageFault(server: Server): Promise<string | undefined> {
+  const page = await server.health("/livez/etcd", false, []);
+  return page?.code === 200 ? undefined : "the store does not answer";
 }

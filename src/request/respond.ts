@@ -1,17 +1,15 @@
 // Answers leave through here: common headers, formats, compression. One exit for refusals.
 import { constants, createGzip, gzip } from "node:zlib";
 import type { Message } from "../api/schema.ts";
-import type { Status } from "../api/status.ts";
+import { isStatus, type Status } from "../api/status.ts";
 import { statusJson } from "../api/statusjson.ts";
 import type { Entry } from "../audit/entry.ts";
-import { assert } from "../base/assert.ts";
-import { parseJson } from "../codec/json.ts";
-import { prettyJson } from "../codec/print.ts";
-import { yamlText } from "../codec/yamlprint.ts";
+import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
 import { serverTiming, type Trace } from "../observe/trace.ts";
-import { type Accepted, type MediaTypes, negotiateRefusal } from "./negotiate.ts";
-import { protoDocument, protoStatus } from "./protoanswer.ts";
+import { type Accepted, acceptsGzip, type MediaTypes, negotiateRefusal } from "./negotiate.ts";
+import { type PrintFormat, print, printFormatOf, printText } from "./print.ts";
+import { protoStatus } from "./protoanswer.ts";
 import type { AnswerStream, Exchange, Headers } from "./transport.ts";
 
 /** What every answer of one request carries besides its own. */
@@ -22,10 +20,24 @@ export interface Reply {
   readonly extra: readonly (readonly [string, string])[];
   /** Told once, before the answer leaves: its code and bytes (-1 for a stream). */
   readonly answered: (code: number, bytes: number) => void;
+  /** Answers may be gzipped (gate APIResponseCompression). */
+  readonly packs: boolean;
+  /** An answer that is being gzipped: settled when it was sent. The request is not over before. */
+  packing?: Promise<void>;
+  /** Prints what is big on another thread; undefined: here. */
+  printer?: Printer;
   /** Where the time went; its header leaves with the answer. */
   trace: Trace;
   /** Told of the answer's status and, where the policy wants it, its object; undefined: nothing is written down. */
   audit?: Entry | undefined;
+}
+
+/** Prints answers elsewhere than on this thread. */
+export interface Printer {
+  /** Whether so many bytes of JSON are better printed elsewhere. */
+  takes(bytes: number): boolean;
+  /** The JSON in another format; a Status where that is refused. */
+  print(format: PrintFormat, message: Message, json: Uint8Array): Promise<Uint8Array | Status>;
 }
 
 const noCache = ["Cache-Control", "no-cache, private"] as const;
@@ -41,9 +53,22 @@ export function headersOf(reply: Reply, contentType: string, more: Headers = [])
 
 /** Sends plain text. */
 export function sendText(reply: Reply, code: number, text: string, contentType = "text/plain; charset=utf-8"): void {
-  reply.answered(code, text.length);
-  const safe: Headers = [["X-Content-Type-Options", "nosniff"]];
-  reply.exchange.send(code, headersOf(reply, contentType, safe), text);
+  sendBody(reply, code, text, contentType, [["X-Content-Type-Options", "nosniff"]]);
+}
+
+/** Whether an answer may be gzipped. */
+export function takesGzip({ packs, exchange }: Reply): boolean {
+  return packs && acceptsGzip(exchange.header("accept-encoding"));
+}
+
+/** Sends a whole body: gzipped where it is large and the client reads that, as upstream does. */
+function sendBody(reply: Reply, code: number, body: Uint8Array | string, contentType: string, more: Headers): void {
+  if (body.length > limits.gzipBytesMin && takesGzip(reply)) {
+    reply.packing = sendGzip(reply, code, body, contentType, more);
+    return;
+  }
+  reply.answered(code, body.length);
+  reply.exchange.send(code, headersOf(reply, contentType, more), body);
 }
 
 /** Sends a JSON document that is the same for everybody, and for the next hour. */
@@ -69,8 +94,15 @@ export function sendStatus(reply: Reply, status: Status, negotiated?: Accepted, 
   const retry = status.details?.retryAfterSeconds;
   const again: Headers = retry === undefined || retry === 0 ? [] : [["Retry-After", String(retry)]];
   const more: Headers = [...again, ...headers];
-  if (accepted.format === "protobuf") return sendBytes(reply, status.code, protoStatus(status), accepted, more);
-  sendJson(reply, status.code, encoder.encode(`${statusJson(status)}\n`), accepted, more);
+  // Upstream's router refuses these before anything knows of the version's age.
+  const routed = isUnrouted(status) ? { ...reply, extra: reply.extra.filter(([name]) => name !== "Warning") } : reply;
+  if (accepted.format === "protobuf") return sendBytes(routed, status.code, protoStatus(status), accepted, more);
+  sendJson(routed, status.code, encoder.encode(`${statusJson(status)}\n`), accepted, more);
+}
+
+/** Whether nothing offered or taken at a path fits the request's types. */
+function isUnrouted({ code, message }: Status): boolean {
+  return (code === 406 || code === 415) && message.startsWith(`${code}: `);
 }
 
 /** Sends an object of `message` (or a Status), which is there as JSON, in the format asked for. */
@@ -83,14 +115,52 @@ export function sendObject(
   more: Headers = [],
 ): void {
   reply.audit?.responded(json);
-  if (accepted.format !== "protobuf") return sendJson(reply, code, json, accepted, more);
-  sendBytes(reply, code, protoDocument(message, json), accepted, more);
+  const format = printFormatOf(accepted);
+  const { printer } = reply;
+  if (format !== undefined && printer?.takes(json.length)) {
+    reply.packing = sendPrinted(reply, printer, { code, json, message, format }, accepted, more);
+    return;
+  }
+  if (format !== "protobuf") return sendJson(reply, code, json, accepted, more);
+  sendBytes(reply, code, print(format, message, json), accepted, more);
+}
+
+/** An answer that is there as JSON. */
+interface Unprinted {
+  readonly code: number;
+  readonly json: Uint8Array;
+  readonly message: Message;
+  readonly format: PrintFormat;
+}
+
+/** Sends what another thread prints. What was written is told in any case: where that thread is not to be had, here. */
+async function sendPrinted(
+  reply: Reply,
+  printer: Printer,
+  { code, json, message, format }: Unprinted,
+  accepted: Accepted,
+  more: Headers,
+): Promise<void> {
+  const { exchange } = reply;
+  const isRead = exchange.method === "GET" || exchange.method === "HEAD";
+  const bytes = own(json);
+  const printed = await printer.print(format, message, bytes);
+  if (exchange.aborted) return;
+  if (isStatus(printed) && isRead) return sendStatus(reply, printed, accepted);
+  delete reply.packing;
+  sendBytes(reply, code, isStatus(printed) ? print(format, message, bytes) : printed, accepted, more);
+  if (reply.packing !== undefined) await reply.packing;
 }
 
 /** Sends bytes that are in the format asked for. */
 export function sendBytes(reply: Reply, code: number, bytes: Uint8Array, accepted: Accepted, more: Headers = []): void {
-  reply.answered(code, bytes.length);
-  reply.exchange.send(code, headersOf(reply, accepted.contentType, more), bytes);
+  sendBody(reply, code, bytes, accepted.contentType, more);
+}
+
+/** Answers a HEAD where a GET would get a stream: its headers, and nothing is begun that would go on. */
+export function sendStreamHead(reply: Reply, headers: Headers): void {
+  reply.answered(200, 0);
+  reply.exchange.stream(200, headers).end();
 }
 
 /** Sends 204: all is well and there is nothing to show. */
@@ -107,21 +177,11 @@ export function sendJson(
   accepted: Accepted | undefined,
   more: Headers = [],
 ): void {
-  if (accepted !== undefined && (accepted.format === "yaml" || accepted.pretty)) {
-    const text = reformat(json, accepted);
-    reply.answered(code, text.length);
-    reply.exchange.send(code, headersOf(reply, accepted.contentType, more), text);
-    return;
+  const format = accepted && printFormatOf(accepted);
+  if (accepted === undefined || format === undefined || format === "protobuf") {
+    return sendBody(reply, code, json, accepted?.contentType ?? "application/json", more);
   }
-  reply.answered(code, json.length);
-  reply.exchange.send(code, headersOf(reply, accepted?.contentType ?? "application/json", more), json);
-}
-
-/** JSON bytes of ours in another text form. */
-function reformat(json: Uint8Array, accepted: Accepted): string {
-  const value = parseJson(json);
-  assert(value === null || typeof value !== "object" || !("message" in value), "Our own JSON does not parse");
-  return accepted.format === "yaml" ? yamlText(value as never) : prettyJson(value as never);
+  sendBody(reply, code, printText(format, json), accepted.contentType, more);
 }
 
 /** Headers of a compressed answer. */
@@ -134,21 +194,27 @@ export const gzipHeaders: Headers = [
 export const gzipOpening = 0x1f;
 
 /** Sends a document gzipped; resolves when it was sent, so that the request is reported with its answer. */
-export async function sendGzip(
+async function sendGzip(
   reply: Reply,
   code: number,
-  bytes: Uint8Array,
+  body: Uint8Array | string,
   contentType: string,
-  more: Headers = [],
+  more: Headers,
 ): Promise<void> {
+  // zlib reads in another thread, after shared memory may have been recycled.
+  const bytes = typeof body === "string" ? Buffer.from(body) : own(body);
   const packed = await new Promise<Uint8Array | undefined>((resolve) => {
     gzip(bytes, { level: constants.Z_BEST_SPEED }, (error, done) => resolve(error === null ? done : undefined));
   });
   if (reply.exchange.aborted) return;
-  const body = packed ?? bytes;
-  reply.answered(code, body.length);
+  const sent = packed ?? bytes;
+  reply.answered(code, sent.length);
   const headers = packed === undefined ? more : [...more, ...gzipHeaders];
-  reply.exchange.send(code, headersOf(reply, contentType, headers), body);
+  reply.exchange.send(code, headersOf(reply, contentType, headers), sent);
+}
+
+function own(bytes: Uint8Array): Uint8Array {
+  return bytes.buffer instanceof SharedArrayBuffer ? copyOf(bytes) : bytes;
 }
 
 /**

@@ -62,7 +62,7 @@ export function patchScale(writers: Writers, request: WriteRequest, patch: Patch
     const document = toValue(shape.message, scaleOf(old));
     return patchDocument(writers, request, shape, document, patch);
   };
-  // A patched size belongs to nobody (reference), so that an apply that names it is no conflict.
+  // A patched size that nobody owned stays nobody's (upstream), so that an apply that names it is no conflict.
   return writeScale(writers, request, merge, "disowns");
 }
 

@@ -2,8 +2,7 @@
 // does not grow with the answer. No object is parsed unless the client asked for another form.
 import { timedOut } from "../api/status.ts";
 import type { Entry } from "../audit/entry.ts";
-import { assert } from "../base/assert.ts";
-import { copyBytes, copyOf } from "../base/copy.ts";
+import { copyBytes } from "../base/copy.ts";
 import { nextTurn } from "../base/turn.ts";
 import type { Hold } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
@@ -12,16 +11,14 @@ import type { Accepted } from "./negotiate.ts";
 import { ProtoList } from "./protolist.ts";
 import type { ListAnswer, ReadInput } from "./read.ts";
 import { isStoredVersion, represent, typeMetaBytes } from "./represent.ts";
-import { type Reply, sendBytes, sendGzip, sendStatus } from "./respond.ts";
+import { gzipHeaders, headersOf, type Reply, sendBytes, sendStatus, sendStreamHead, takesGzip } from "./respond.ts";
 import { type Chunks, sendChunks } from "./stream.ts";
 import { TextList } from "./textlist.ts";
 
 const foot = "]}\n";
 
-/** Room for what stands before the first item: column definitions are the longest. */
-const headBytesMax = 8192;
-
-const encoder = new TextEncoder();
+/** A list whose items are a little larger than its first still goes out in one piece. */
+const slackBytes = 4096;
 
 /** Writes a list: at once when it fits in one chunk, else as a stream under backpressure. */
 export async function sendList(
@@ -29,7 +26,6 @@ export async function sendList(
   input: ReadInput,
   list: ListAnswer,
   accepted: Accepted,
-  gzip: boolean,
   form?: FormInput,
 ): Promise<void> {
   const hold = list.view.hold();
@@ -39,12 +35,13 @@ export async function sendList(
     const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, stored), hold);
     if (chunks === undefined) return sendStatus(reply, timedOut, accepted);
     const start = chunks.next();
-    if (!chunks.done) return await sendChunks(reply, chunks, start, hold, accepted.contentType, gzip);
-    // The scratch goes with this call; zlib reads in another thread.
-    if (gzip && start.length > limits.gzipBytesMin) {
-      return await sendGzip(reply, 200, copyOf(start), accepted.contentType);
+    const gzip = !chunks.done && takesGzip(reply);
+    if (!chunks.done && reply.exchange.method === "HEAD") {
+      return sendStreamHead(reply, headersOf(reply, accepted.contentType, gzip ? gzipHeaders : []));
     }
+    if (!chunks.done) return await sendChunks(reply, chunks, start, hold, accepted.contentType, gzip);
     sendBytes(reply, 200, start, accepted);
+    if (reply.packing !== undefined) await reply.packing;
   } finally {
     hold.release();
   }
@@ -78,7 +75,7 @@ async function chunksOf(
   hold: Hold,
 ): Promise<Chunks | undefined> {
   if (format === "yaml" || (format === "json" && pretty)) {
-    return new TextList(input, list, format, form, listHead(input, list, form));
+    return new TextList(input, list, format, form, listOfNone(input, list, form));
   }
   if (format === "json") return new Gather(input, list, form);
   const chunks = new ProtoList(input, list, form);
@@ -99,6 +96,11 @@ function listHead({ resource }: ReadInput, { metadata }: ListAnswer, form: FormW
   );
 }
 
+/** The list without its items, as JSON. */
+function listOfNone(input: ReadInput, list: ListAnswer, form: FormWriter | undefined): string {
+  return form?.listOfNone(list.metadata) ?? `${listHead(input, list, form)}${foot}`;
+}
+
 /** Gathers items into one scratch buffer, chunk by chunk; a chunk is valid until the next one is asked for. */
 class Gather implements Chunks {
   /** True after the chunk that ends the list. */
@@ -109,36 +111,39 @@ class Gather implements Chunks {
   readonly #form: FormWriter | undefined;
   /** Bytes of an item that are left out behind its opening brace. */
   readonly #skip: number;
-  readonly #foot: string;
+  readonly #foot: Uint8Array;
   /** Items are not copied but made. */
   readonly #dear: boolean;
   readonly #scratch: Uint8Array;
-  #index = -1;
+  /** What stands before the first item; its size is a client's matter: a continue token holds a name of any length. */
+  #head: Uint8Array | undefined;
+  #index = 0;
 
   constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined) {
     this.#input = input;
     this.#list = list;
     this.#form = form;
     this.#skip = form === undefined ? typeMetaBytes(input.resource) : 1;
-    this.#foot = form?.listFoot ?? foot;
+    this.#foot = Buffer.from(form?.listFoot ?? foot);
+    this.#head = Buffer.from(listHead(input, list, form));
     this.#dear = form !== undefined || !isStoredVersion(input.resource);
     // Small lists (most are) do not pay for a whole chunk.
     const first = list.items[0];
     const guess = first === undefined ? 0 : list.items.length * (list.view.object(first).length + 256);
-    this.#scratch = new Uint8Array(Math.min(limits.listChunkBytes, guess + headBytesMax));
+    const edges = this.#head.length + this.#foot.length;
+    this.#scratch = new Uint8Array(edges + Math.min(limits.listChunkBytes, guess + slackBytes));
   }
 
   /** The next chunk. */
   next(): Uint8Array {
     const scratch = this.#scratch;
     const { items, view } = this.#list;
-    let used = 0;
-    if (this.#index < 0) {
-      const head = listHead(this.#input, this.#list, this.#form);
-      used = encoder.encodeInto(head, scratch).written;
-      assert(used >= head.length, "The head of a list does not fit");
-      this.#index = 0;
+    if (items.length === 0) {
+      this.done = true;
+      return Buffer.from(listOfNone(this.#input, this.#list, this.#form));
     }
+    let used = this.#head === undefined ? 0 : copyBytes(scratch, 0, this.#head);
+    this.#head = undefined;
     const until = performance.now() + limits.sliceMsMax;
     while (this.#index < items.length) {
       // Another form or version costs a hundred times the copy.
@@ -153,7 +158,7 @@ class Gather implements Chunks {
       used = this.#put(scratch, used, bytes);
       this.#index++;
     }
-    used += encoder.encodeInto(this.#foot, scratch.subarray(used)).written;
+    used = copyBytes(scratch, used, this.#foot);
     this.done = true;
     return scratch.subarray(0, used);
   }

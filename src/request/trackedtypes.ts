@@ -163,6 +163,8 @@ function changedText(
     const text = wholeText(tracked, value, depth);
     return text === undefined ? undefined : `{${text}}`;
   }
+  // An empty list that was sent is no missing one until it is stored.
+  if (isEmpty && value !== undefined && sizeOf(value) === 0) return "{}";
   return sameValue(fieldValue(slot, before) ?? null, fieldValue(slot, value) ?? null) ? "" : "{}";
 }
 
@@ -298,6 +300,9 @@ function compareField(comparison: Comparison, tracked: Tracked, before: unknown,
   if (!isThere && !isLeft) return;
   if (isThere !== isLeft && list === undefined && message === undefined && !isMap) {
     comparison.compare(type, isThere ? null : undefined, isLeft ? null : undefined);
+  } else if (slot.emptyIsNull && sizeOf(before) + sizeOf(after) === 0) {
+    // An empty list that was sent is no missing one until it is stored.
+    comparison.compare(type, before === undefined ? null : [], after === undefined ? null : []);
   } else comparison.compare(type, fieldValue(slot, before), fieldValue(slot, after));
 }
 

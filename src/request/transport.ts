@@ -20,8 +20,19 @@ export interface AnswerStream {
   abort(): void;
 }
 
+/** Pays for the bytes of an answer that its peer does not take. */
+export interface Payer {
+  /** Charges them. Returns how to tell that they are gone; undefined: its user holds too many. */
+  take(bytes: number): (() => void) | undefined;
+}
+
 /** One request and its one answer, on one front thread. */
 export interface Exchange {
+  /**
+   * Set when the request's user is known. A front that keeps the rest of a whole answer for a peer that is behind charges
+   * it here, and cuts the connection when that is refused. Undefined: nothing is charged.
+   */
+  payer?: Payer | undefined;
   /** Upper case as sent: `GET`. */
   readonly method: string;
   /** Raw path before `?`, still percent-encoded. */
@@ -34,6 +45,8 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** Every header in order, duplicates kept, names in lower case, values read as UTF-8. */
   readonly headers: Headers;
+  /** True: bytes beyond ASCII may be missing from both ends of header values; they name no user then. */
+  readonly clipsValues?: boolean;
   /** The certificates the client presented, not verified; undefined for none, and on fronts that ask for none. */
   readonly peer: PeerCertificates | undefined;
   /** Reads the whole body, at most `bytesMax`; "too-large" beyond that, "aborted" when the client went away. */

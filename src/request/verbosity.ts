@@ -1,8 +1,10 @@
 // `/debug/flags/v`: how much is logged, changed while the server runs. Method, texts and codes
 // are the reference's, whose flag of that name is a number, too.
+import { timedOut } from "../api/status.ts";
 import type { Server } from "./context.ts";
 import type { NonResourceInfo } from "./info.ts";
-import { type Reply, sendText } from "./respond.ts";
+import { hangUp, within } from "./receive.ts";
+import { type Reply, sendStatus, sendText } from "./respond.ts";
 
 /** Longer bodies are no number. */
 const bodyBytesMax = 64;
@@ -11,8 +13,9 @@ const bodyBytesMax = 64;
 export async function serveVerbosity(server: Server, info: NonResourceInfo, reply: Reply): Promise<void> {
   const say = (code: number, text: string): void => sendText(reply, code, `${text}\n`, "text/plain");
   if (info.verb !== "put") return say(406, "unsupported http method");
-  const body = await reply.exchange.body(bodyBytesMax);
+  const body = await within(reply.exchange.body(bodyBytesMax), server.requestMsMax);
   if (body === "aborted") return;
+  if (body === "late") return sendStatus(reply, timedOut, undefined, hangUp);
   const text = body === "too-large" ? "" : Buffer.from(body).toString("utf8");
   if (!/^[+-]?\d{1,9}$/.test(text)) {
     const why = `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`;

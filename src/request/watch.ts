@@ -3,21 +3,25 @@
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { Selector } from "../api/selector.ts";
-import { badRequest, isStatus, refuse, type Status } from "../api/status.ts";
+import { badRequest, isStatus, type Status } from "../api/status.ts";
+import type { Owner } from "../base/shares.ts";
 import type { Fanout } from "../cache/fanout.ts";
 import type { LogView } from "../cache/view.ts";
 import type { WatchStart } from "../cache/watcher.ts";
-import { limits } from "../config/limits.ts";
 import type { FormInput } from "./form.ts";
 import { waitForRevision } from "./freshness.ts";
 import { type ListOptions, parseRevision } from "./listoptions.ts";
 import { pinnedName } from "./selectors.ts";
 import type { AnswerStream } from "./transport.ts";
+import type { WatchBounds } from "./watchbounds.ts";
 import { type WatchFormat, watchForms, withDefinitions } from "./watchforms.ts";
 
 /** What a watch needs to know. */
 export interface WatchInput {
   readonly fanout: Fanout;
+  /** What the watches of the front hold, and the user this one is charged to. */
+  readonly bounds: WatchBounds;
+  readonly owner: Owner;
   readonly view: LogView;
   /** The resource at the version asked for. */
   readonly resource: Resource;
@@ -65,25 +69,33 @@ export function planWatch(options: ListOptions): WatchPlan | Status {
 
 /**
  * Starts a watch: answers 200 and leaves the stream to the fan-out. A Status was not answered yet: 400 for a resource
- * version that is none, 504 for one that does not come (watch-list only), 429 when the front has limits.watchersMax
- * watchers. A version that is gone is answered in the stream, as the reference does: an ERROR event, then the end.
+ * version that is none, 504 for one that does not come (watch-list only), 429 when the user has its share of watches,
+ * of selector terms or of waits. A version that is gone is answered in the stream, as upstream does: an ERROR event,
+ * then the end.
  */
 export async function serveWatch(input: WatchInput): Promise<Status | undefined> {
-  const { fanout, options, resource, view } = input;
-  const plan = planWatch(options);
+  const plan = planWatch(input.options);
   if (isStatus(plan)) return plan;
-  if (fanout.watcherCount >= limits.watchersMax) {
-    return refuse("TooManyRequests", "too many watches, please try again later", { retryAfterSeconds: 1 });
-  }
-  if (plan.notBefore > 0) {
-    const reached = await waitForRevision(view, plan.notBefore, input.aborted);
-    if (isStatus(reached)) return reached;
-  }
-  const { identity, format, form } = input;
+  const late = plan.notBefore > 0 ? await reach(input, plan.notBefore) : undefined;
+  if (late !== undefined) return late;
+  const { bounds, owner, form, format, namespace, resource, selector, view } = input;
   if (form?.form.kind === "PartialObjectMetadataList") return endAtOnce(input);
+  const place = [view.prefix, resource.version, format, form?.form.kind ?? "", namespace].join(" ");
+  const leave = bounds.open(owner, place, selector);
+  if (isStatus(leave)) return leave;
+  try {
+    start(input, plan, leave);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  return undefined;
+}
+
+function start(input: WatchInput, plan: WatchPlan, leave: () => void): void {
+  const { fanout, view, resource, identity, format, form, options } = input;
   const forms = watchForms(resource, identity, format, form);
   const opened = input.open();
-  const { ended } = opened;
   const sink = forms.definitions === undefined ? opened.sink : withDefinitions(opened.sink, forms.definitions);
   const gone = fanout.watch({
     view,
@@ -96,10 +108,24 @@ export async function serveWatch(input: WatchInput): Promise<Status | undefined>
     initialEnd: plan.marksInitialEnd ? forms.initialEnd : undefined,
     timeoutMs: timeoutMs(options),
     sink,
-    ended,
+    ended: () => {
+      leave();
+      opened.ended();
+    },
   });
   input.onAbort(gone);
-  return undefined;
+}
+
+/** Waits for a resource version; the Status of one that does not come, or of too many that wait. */
+async function reach({ bounds, owner, view, aborted }: WatchInput, revision: number): Promise<Status | undefined> {
+  const leave = bounds.wait(owner);
+  if (isStatus(leave)) return leave;
+  try {
+    const reached = await waitForRevision(view, revision, aborted);
+    return isStatus(reached) ? reached : undefined;
+  } finally {
+    leave();
+  }
 }
 
 /** No event is a list: the reference answers 200 and ends at the first one. */

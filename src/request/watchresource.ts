@@ -1,12 +1,11 @@
 // From a watch request to the fan-out: options, selectors and format as for lists, then watch.ts.
 import { isStatus, refuse, type Status } from "../api/status.ts";
-import { strategyOf } from "../kinds/table.ts";
 import { formInput } from "./answer.ts";
 import { type Call, viewOf } from "./call.ts";
-import { parseListOptions, validateListOptions } from "./listoptions.ts";
-import { headersOf, sendStatus } from "./respond.ts";
-import { parseSelectors } from "./selectors.ts";
-import { pinName, serveWatch } from "./watch.ts";
+import { parseListOptions } from "./listoptions.ts";
+import { headersOf, sendStatus, sendStreamHead } from "./respond.ts";
+import { selectionOf } from "./selectors.ts";
+import { pinName, planWatch, serveWatch } from "./watch.ts";
 
 /** Serves a watch; resolves when it has begun, so that an idle watch costs no promise. */
 export async function watchResource(call: Call): Promise<void> {
@@ -19,14 +18,7 @@ async function start(call: Call): Promise<Status | undefined> {
   const { resource } = info;
   const options = parseListOptions(info.query);
   if (isStatus(options)) return options;
-  const invalid = validateListOptions({ ...options, watch: true }, server.identity);
-  if (invalid !== undefined) return invalid;
-  const parsed = parseSelectors(
-    options.labelSelector,
-    options.fieldSelector,
-    resource,
-    strategyOf(resource, server.identity),
-  );
+  const parsed = selectionOf({ ...options, watch: true }, resource, server.identity);
   if (isStatus(parsed)) return parsed;
   const selector = info.name === "" ? parsed : pinName(parsed, info.name);
   if (isStatus(selector)) return selector;
@@ -35,9 +27,18 @@ async function start(call: Call): Promise<Status | undefined> {
     const offered = `application/json;stream=watch, ${types.protobufWatch}`;
     return refuse("NotAcceptable", `only the following media types are accepted: ${offered}`);
   }
+  const contentType = format === "protobuf" ? types.protobufWatch : "application/json";
+  if (exchange.method === "HEAD") {
+    const plan = planWatch(options);
+    if (isStatus(plan)) return plan;
+    sendStreamHead(reply, headersOf(reply, contentType));
+    return undefined;
+  }
   return serveWatch({
     fanout: server.fanout,
-    view: viewOf(server, resource),
+    bounds: server.bounds.watches,
+    owner: call.holdings.owner,
+    view: viewOf(call),
     resource,
     identity: server.identity,
     format,
@@ -49,7 +50,6 @@ async function start(call: Call): Promise<Status | undefined> {
     open: () => {
       reply.answered(200, -1);
       const ended = call.lasts();
-      const contentType = format === "protobuf" ? types.protobufWatch : "application/json";
       // Frames of protobuf begin with their length, whose first byte is zero for any object that can be stored.
       const opening = format === "protobuf" ? 0 : undefined;
       return { sink: exchange.stream(200, headersOf(reply, contentType), opening), ended };

@@ -4,7 +4,7 @@
 import { Notes } from "../admission/plugin.ts";
 import { mutate, validate } from "../admission/table.ts";
 import type { ApiObject } from "../api/object.ts";
-import { alreadyExists, internalError, isStatus, refuse, type Status } from "../api/status.ts";
+import { alreadyExists, internalError, isStatus, notFound, refuse, type Status } from "../api/status.ts";
 import { nextTurn } from "../base/turn.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
@@ -13,7 +13,7 @@ import { allocate } from "./allocate.ts";
 import { type Config, mergeConfig } from "./apply.ts";
 import type { Body } from "./body.ts";
 import { afterRemoval } from "./delete.ts";
-import { mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
+import { checkName, mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
 import { dedupOwners, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
 import type { Tracking } from "./ownership.ts";
 import {
@@ -91,25 +91,32 @@ async function attempt(
   facade: Facade | undefined,
 ): Promise<Written | Status | typeof changed> {
   const { resource, namespace, dryRun, trace } = request;
-  const { identity } = writers.scheme;
   const { warnings } = notes;
-
   const current = request.name === "" ? undefined : readCurrent(writers, resource, namespace, request.name);
-  const old = current === undefined ? undefined : requestedObject(writers, resource, current);
-  trace.done("current");
-
+  const decodeOld = (): ApiObject | undefined => current && requestedObject(writers, resource, current);
   const pooled = mergeInPool(writers, request, current, warnings);
-  const object =
-    pooled === undefined ? mergeHere(writers, request, { merge, tracking }, current, old, warnings) : await pooled;
+  // Each step with what is big takes some of the time a front may be held up: others get their turn between two of them.
+  const isBig = pooled !== undefined;
+  const [old, merged] = isBig ? await Promise.all([nextTurn().then(decodeOld), pooled]) : [decodeOld(), undefined];
+  trace.done("current");
+  const object = merged ?? mergeHere(writers, request, { merge, tracking }, current, old, warnings);
   if (isStatus(object)) return object;
-  const strategy = strategyOf(resource, identity);
+  if (isBig) await nextTurn();
+  // An apply or a PUT of what is not there is a create, and authorized as one.
+  const forbidden = current === undefined && request.name !== "" ? await request.permit.mayCreate() : undefined;
+  if (forbidden !== undefined) return forbidden;
+  const strategy = strategyOf(resource, writers.scheme.identity);
 
   const [shown, before] = facade === undefined ? [object, old] : [facade.show(object), old && facade.show(old)];
   const attributes = attributesOf(request, old === undefined ? "create" : "update", shown, before, notes);
   const refused = (await mutate(writers.admission, attributes)) ?? facade?.take(shown, object);
   if (refused !== undefined) return refused;
+  // Plugins may have named it otherwise than the request that was authorized.
+  const renamed = request.name === "" ? undefined : checkName(request, object);
+  if (renamed !== undefined) return renamed;
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
   trace.done("admit");
+  if (isBig) await nextTurn();
 
   const excess = await writers.checkGrants(request, object, old);
   if (excess !== undefined) return excess;
@@ -120,8 +127,9 @@ async function attempt(
       ? prepareCreate(context, request, strategy, object)
       : prepareUpdate(context, request, strategy, object, old, current.revision);
   if (invalid !== undefined) return invalid;
-  warnings.push(...(strategy.warnings?.(context, object, old) ?? []));
+  for (const warning of strategy.warnings?.(context, object, old) ?? []) warnings.push(warning);
   trace.done("validate");
+  if (isBig) await nextTurn();
 
   const vetoed = await validate(writers.admission, { ...attributes, name: object.metadata.name ?? "" });
   if (vetoed !== undefined) return vetoed;
@@ -133,14 +141,11 @@ async function attempt(
   const finalName = object.metadata.name ?? "";
   const generated = (object.metadata.generateName ?? "") !== "";
   const code = current === undefined ? 201 : 200;
-  if (request.name === "" && dryRun) {
-    const taken = readCurrent(writers, resource, namespace, finalName);
-    if (taken !== undefined) return nameTaken(writers, request, finalName, generated);
-  }
+  const isTaken = request.name === "" && dryRun && readCurrent(writers, resource, namespace, finalName) !== undefined;
+  if (isTaken) return nameTaken(writers, request, finalName, generated);
   const allocation = await allocate(writers, request, strategy, object, old);
   if (isStatus(allocation)) return allocation;
-  // To encode a big object takes as long as a front may be held up.
-  if (pooled !== undefined) await nextTurn();
+  if (isBig) await nextTurn();
   const done = await commitObject(writers, request, finalName, object, current);
   await allocation?.settle(done !== changed && !isStatus(done));
   if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
@@ -156,6 +161,9 @@ function mergeInPool(
 ): Promise<ApiObject | Status> | undefined {
   const { sent } = request;
   if (sent === undefined || merges?.takes(sent.bytes.length + (current?.bytes ?? 0)) !== true) return undefined;
+  // A patch is read when there is an object to apply it to.
+  const isPatch = sent.kind === "json" || sent.kind === "merge" || sent.kind === "strategic";
+  if (isPatch && current === undefined) return Promise.resolve(notFound(request.resource, request.name));
   return merges.merge(request, sent, current, warnings);
 }
 
@@ -178,7 +186,7 @@ async function release(
 ): Promise<Written | Status | typeof changed> {
   const answer = await commitObject(writers, { ...request, dryRun: true }, request.name, object, current);
   if (answer === changed || isStatus(answer)) return answer;
-  const removed = await commitRemoval(writers, request, current);
+  const removed = await commitRemoval(writers, request, current, "release");
   if (removed === changed || isStatus(removed)) return removed;
   await afterRemoval(writers, request, strategy, current);
   return { code: 200, body: answer.body, warnings };

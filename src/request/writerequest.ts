@@ -14,6 +14,7 @@ import type { Trace } from "../observe/trace.ts";
 import type { StoreClient } from "../storage/client.ts";
 import type { BodyFormat } from "./body.ts";
 import type { FieldReport } from "./fieldvalidation.ts";
+import type { Permit } from "./permit.ts";
 
 /** What reads the present state and commits a new one. */
 export interface StoreAccess {
@@ -46,6 +47,8 @@ export interface WriteRequest {
   /** Empty for a create. */
   readonly name: string;
   readonly user: User;
+  /** What was authorized: every commit is checked against it. */
+  readonly permit: Permit;
   /** Who owns what this write changes, in managedFields. */
   readonly manager: string;
   readonly dryRun: boolean;
@@ -67,14 +70,14 @@ export interface WriteRequest {
 /** What of it a merge looks at. */
 export type MergeRequest = Pick<
   WriteRequest,
-  "resource" | "subresource" | "namespace" | "name" | "manager" | "fields" | "trace"
+  "resource" | "subresource" | "namespace" | "name" | "manager" | "sent" | "fields" | "trace"
 >;
 
 /** What a merge needs besides: nothing of a front's own. */
 export type Merging = Pick<StoreAccess, "scheme" | "clock">;
 
 /** What a commit asks of a write. */
-export type CommitRequest = Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "trace">;
+export type CommitRequest = Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace">;
 
 /** A write that succeeded. */
 export interface Written {

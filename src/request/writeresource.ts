@@ -3,9 +3,9 @@
 import { createAdmission } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import { messageOf } from "../api/messages.ts";
-import { isStatus, refuse, type Status, timedOut } from "../api/status.ts";
+import { isStatus, notFound, type Status, timedOut } from "../api/status.ts";
 import { createGrantCheck } from "../authz/escalation.ts";
-import { limits } from "../config/limits.ts";
+import { nextTurn } from "../base/turn.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { actionOf, readActionBody } from "./actions.ts";
 import { committer } from "./admit.ts";
@@ -18,10 +18,10 @@ import { deleteItems, deleteObject } from "./delete.ts";
 import { fieldReportOf } from "./fieldvalidation.ts";
 import { formRefusal } from "./form.ts";
 import { unknownResource } from "./info.ts";
-import { parseListOptions, validateListOptions } from "./listoptions.ts";
+import { parseListOptions } from "./listoptions.ts";
 import { negotiatePatch, readPatch } from "./merge.ts";
 import { isObjectSubresource } from "./metadata.ts";
-import { acceptsGzip, negotiateBody } from "./negotiate.ts";
+import { negotiateBody } from "./negotiate.ts";
 import {
   deleteOptionsDocument,
   type OptionsKind,
@@ -31,13 +31,14 @@ import {
   writeOptionsDocument,
 } from "./options.ts";
 import { managerOfAgent } from "./ownership.ts";
-import { storeOf } from "./persist.ts";
+import { readCurrent, storeOf } from "./persist.ts";
 import { creator } from "./provision.ts";
 import { readList } from "./read.ts";
+import { receiveBody } from "./receive.ts";
 import { sendStatus } from "./respond.ts";
 import { reviewOf, runReview } from "./reviews.ts";
 import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
-import { parseSelectors } from "./selectors.ts";
+import { selectionOf } from "./selectors.ts";
 import { sendList } from "./sendlist.ts";
 import { warningHeaders } from "./warnings.ts";
 import { applyObject, createObject, patchObject, updateObject, writeSent } from "./write.ts";
@@ -104,50 +105,55 @@ async function create(call: Call): Promise<Written | Status | undefined> {
   const { server, types, exchange, info } = call;
   const format = negotiateBody(exchange.header("content-type"), types);
   if (typeof format !== "string") return format;
-  const bytes = await readBytes(call);
+  const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "CreateOptions");
   if (isStatus(request)) return request;
   const writers = writersOf(server);
   const act = actionOf(info);
+  const review = reviewOf(info, server);
   const { resource } = info;
   const { fields } = request;
+  const whole = { ...request, name: "", sent: sentOf("create", bytes, format) };
+  if (!act && !review && goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
   const body = act
     ? readActionBody(writers, info, bytes, format, fields)
     : readBody(server.scheme, resource, bytes, format, fields);
   call.trace.done("decode");
   if (isStatus(body)) return body;
   body.show(call.reply.audit);
+  // Of what is big the audit event has taken enough of this turn.
+  if (writers.merges?.takes(bytes.length)) await nextTurn();
   if (act) return warned(request, await act(writers, request, body.take()));
-  const review = reviewOf(info, server);
   if (review) return warned(request, await runReview(server, writers, request, review, body.take()));
-  return warned(
-    request,
-    await createObject(writers, { ...request, name: "", sent: sentOf("create", bytes, format) }, body),
-  );
+  return warned(request, await createObject(writers, whole, body));
 }
 
 async function update(call: Call): Promise<Written | Status | undefined> {
   const { server, types, exchange, info } = call;
-  const bytes = await readBytes(call);
+  const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "UpdateOptions");
   if (isStatus(request)) return request;
   const format = negotiateBody(exchange.header("content-type"), types);
   if (typeof format !== "string") return format;
+  const writers = writersOf(server);
+  const scaled = isScale(info.subresource);
+  const whole = { ...request, sent: scaled ? undefined : sentOf("update", bytes, format) };
+  if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
   const body = readBody(server.scheme, shapeOf(info.resource, info.subresource), bytes, format, request.fields);
   call.trace.done("decode");
   if (isStatus(body)) return body;
   body.show(call.reply.audit);
-  const writers = writersOf(server);
-  if (isScale(info.subresource)) return warned(request, await updateScale(writers, request, body));
-  return warned(request, await updateObject(writers, { ...request, sent: sentOf("update", bytes, format) }, body));
+  if (writers.merges?.takes(bytes.length)) await nextTurn();
+  if (scaled) return warned(request, await updateScale(writers, request, body));
+  return warned(request, await updateObject(writers, whole, body));
 }
 
 async function patch(call: Call): Promise<Written | Status | undefined> {
-  const type = negotiatePatch(call.exchange.header("content-type"));
+  const type = negotiatePatch(call.exchange.header("content-type"), call.exchange.header("content-length"));
   if (isStatus(type)) return type;
-  const bytes = await readBytes(call);
+  const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   call.reply.audit?.patched(bytes);
   if (type === "apply") return applyPatch(call, bytes);
@@ -156,20 +162,27 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
   const writers = writersOf(call.server);
   const scaled = isScale(call.info.subresource);
   const whole = { ...request, sent: scaled ? undefined : sentOf(type, bytes) };
-  if (goesUnread(writers, whole)) return warned(request, await writeSent(writers, whole));
+  if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
   const parsed = readPatch(type, bytes, request.fields);
   call.trace.done("decode");
-  if (isStatus(parsed)) return parsed;
+  // Upstream reads a patch when it has the object to apply it to.
+  if (isStatus(parsed)) return missing(writers, request) ?? parsed;
   return warned(request, await (scaled ? patchScale : patchObject)(writers, whole, parsed));
+}
+
+/** 404 for an object that is not there. */
+function missing(writers: Writers, { resource, namespace, name }: WriteRequest): Status | undefined {
+  return readCurrent(writers, resource, namespace, name) === undefined ? notFound(resource, name) : undefined;
 }
 
 function sentOf(kind: Sent["kind"], bytes: Uint8Array, format: BodyFormat = "json", force = false): Sent {
   return { kind, format, force, bytes };
 }
 
-/** Whether a body is so big that the pool reads it, whatever it is for. */
-function goesUnread({ merges }: Writers, { sent }: WriteRequest): boolean {
-  return sent !== undefined && merges?.takes(sent.bytes.length) === true;
+/** Whether a body is so big that the pool reads it, whatever it is for. An audit event wants to see objects here. */
+function goesUnread({ reply }: Call, { merges }: Writers, { sent }: WriteRequest): boolean {
+  if (sent === undefined || merges?.takes(sent.bytes.length) !== true) return false;
+  return reply.audit === undefined || (sent.kind !== "create" && sent.kind !== "update");
 }
 
 /** What came of a write, with what is to be said about the fields that were sent. */
@@ -188,7 +201,7 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
   const writers = writersOf(server);
   const scaled = isScale(info.subresource);
   const whole = { ...request, sent: scaled ? undefined : sentOf("apply", bytes, "yaml", options.force) };
-  if (goesUnread(writers, whole)) return warned(request, await writeSent(writers, whole));
+  if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
   const shape = shapeOf(info.resource, info.subresource);
   const duplicates: string[] = [];
   const config = readConfig(shape, bytes, fields && duplicates);
@@ -201,21 +214,20 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
 async function deleteOne(call: Call): Promise<Written | Status | undefined> {
   const options = await deleteOptions(call);
   if (options === undefined || isStatus(options)) return options;
+  warnOfDefaultPolicy(call, options);
   return deleteObject(writersOf(call.server), deleteRequest(call, options), options);
 }
 
 /** The list is taken first and answered last: what is in it was deleted, or is being deleted. */
 async function deleteCollection(call: Call): Promise<Status | undefined> {
   const { info, server, reply, exchange, accepted } = call;
-  const options = await deleteOptions(call);
-  if (options === undefined || isStatus(options)) return options;
   const listOptions = parseListOptions(info.query);
   if (isStatus(listOptions)) return listOptions;
-  const invalid = validateListOptions(listOptions, server.identity);
-  if (invalid !== undefined) return invalid;
-  const strategy = strategyOf(info.resource, server.identity);
-  const selector = parseSelectors(listOptions.labelSelector, listOptions.fieldSelector, info.resource, strategy);
+  const selector = selectionOf(listOptions, info.resource, server.identity);
   if (isStatus(selector)) return selector;
+  const options = await deleteOptions(call);
+  if (options === undefined || isStatus(options)) return options;
+  warnOfDefaultPolicy(call, options);
   const { view } = storeOf(writersOf(server), info.resource);
   const { resource, namespace } = info;
   const input = { resource, namespace, view, identity: server.identity, aborted: () => exchange.aborted };
@@ -232,7 +244,7 @@ async function deleteCollection(call: Call): Promise<Status | undefined> {
     const unfit = form && formRefusal(form.form, resource, true);
     if (unfit !== undefined) return unfit;
     const warning = { ...reply, extra: [...reply.extra, ...warningHeaders(call.warnings)] };
-    await sendList(warning, input, list, accepted, acceptsGzip(exchange.header("accept-encoding")), form);
+    await sendList(warning, input, list, accepted, form);
     return undefined;
   } finally {
     hold.release();
@@ -241,7 +253,7 @@ async function deleteCollection(call: Call): Promise<Status | undefined> {
 
 async function deleteOptions(call: Call): Promise<ReturnType<typeof readDeleteOptions> | undefined> {
   const { exchange, types, info, server } = call;
-  const bytes = await readBytes(call);
+  const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   if (bytes.length === 0) return readDeleteOptions(undefined, info.query, server.identity);
   const format = negotiateBody(exchange.header("content-type"), types);
@@ -251,13 +263,11 @@ async function deleteOptions(call: Call): Promise<ReturnType<typeof readDeleteOp
   return options;
 }
 
-/** The body; undefined when the client went away. */
-async function readBytes(call: Call): Promise<Uint8Array | Status | undefined> {
-  const bytes = await call.exchange.body(limits.bodyBytesMax);
-  call.trace.done("body");
-  if (bytes === "aborted") return undefined;
-  if (bytes !== "too-large") return bytes;
-  return refuse("RequestEntityTooLarge", `Request entity too large: limit is ${limits.bodyBytesMax}`);
+/** What a client is told that left to the kind what becomes of the dependents, whether the object is there or not. */
+function warnOfDefaultPolicy({ info, server, warnings }: Call, options: DeleteOptions): void {
+  const { unnamedPolicyWarning } = strategyOf(info.resource, server.identity);
+  const isNamed = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  if (unnamedPolicyWarning !== undefined && !isNamed) warnings.push(unnamedPolicyWarning);
 }
 
 function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
@@ -273,13 +283,14 @@ function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
 
 /** One literal, for every write makes one. */
 function requestWith(call: Call, options: WriteOptions, manager: string): WriteRequest {
-  const { info, user, deadline, trace, reply, warnings } = call;
+  const { info, user, permit, deadline, trace, reply, warnings } = call;
   return {
     resource: info.resource,
     subresource: info.subresource?.name ?? "",
     namespace: info.namespace,
     name: info.name,
     user,
+    permit,
     manager,
     dryRun: options.dryRun,
     heard: warnings,
@@ -297,9 +308,9 @@ function deleteRequest(call: Call, options: DeleteOptions): WriteRequest {
   return { ...plainRequest(call), dryRun, options: deleteOptionsDocument(options) };
 }
 
-function plainRequest({ info, user, deadline, trace, reply, warnings: heard }: Call): WriteRequest {
+function plainRequest({ info, user, permit, deadline, trace, reply, warnings: heard }: Call): WriteRequest {
   const { resource, subresource, namespace, name } = info;
   const at = { resource, subresource: subresource?.name ?? "", namespace, name };
   const { annotations } = reply.audit ?? {};
-  return { ...at, user, manager: "", dryRun: false, heard, annotations, deadline, trace };
+  return { ...at, user, permit, manager: "", dryRun: false, heard, annotations, deadline, trace };
 }

@@ -1,10 +1,10 @@
 // A front's StoreClient over a message port: all changes of a turn go as one message, outcomes come back in order.
 import type { MessagePort } from "node:worker_threads";
-import { assert } from "../base/assert.ts";
+import { assert, assertShared } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import type { Outcome, StoreClient } from "./client.ts";
 import { type Change, changeTypes, StoreError } from "./store.ts";
-import { type Reply, RequestWriter, readReply } from "./wire.ts";
+import { type Reply, type Request, RequestWriter, readReply } from "./wire.ts";
 
 /** Bounds of one front's queue to the store. */
 export interface QueueLimits {
@@ -26,13 +26,18 @@ export class PortClient implements StoreClient {
   /** Changes posted or about to be, oldest first from #oldest on. */
   #waiting: Waiting[] = [];
   #oldest = 0;
+  readonly #probes: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
   #bytes = 0;
   #dead = false;
 
   constructor(port: MessagePort, queue: QueueLimits = limits) {
     this.#port = port;
     this.#limits = queue;
-    port.on("message", (reply: Reply) => this.#settle(readReply(reply)));
+    port.on("message", (reply: Reply) => {
+      // The answer to a probe, which names no change; probes are answered in order.
+      if (reply.outcomes.length === 0) this.#probes.shift()?.resolve();
+      else this.#settle(readReply(reply));
+    });
     port.on("close", () => this.#die());
   }
 
@@ -62,6 +67,15 @@ export class PortClient implements StoreClient {
     return new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }));
   }
 
+  /** Asks the store thread for a sign of life: resolves when its loop came round to it, rejects when it is gone. */
+  probe(): Promise<void> {
+    if (this.#dead) return Promise.reject(new StoreError("unavailable", "The store is gone"));
+    return new Promise((resolve, reject) => {
+      this.#probes.push({ resolve, reject });
+      this.#port.postMessage({ count: 0, bytes: new ArrayBuffer(0) } satisfies Request);
+    });
+  }
+
   /** Ends the connection; what is still waiting is rejected. */
   close(): void {
     this.#port.close();
@@ -76,7 +90,7 @@ export class PortClient implements StoreClient {
   #settle(outcomes: Outcome[]): void {
     for (const outcome of outcomes) {
       const waiting = this.#waiting[this.#oldest++];
-      assert(waiting !== undefined, "Outcome without a change");
+      assertShared(waiting !== undefined, "Outcome without a change");
       this.#bytes -= waiting.bytes;
       waiting.resolve(outcome);
     }
@@ -92,6 +106,7 @@ export class PortClient implements StoreClient {
     this.#dead = true;
     const error = new StoreError("unavailable", "The store went away before it answered");
     for (const waiting of this.#waiting.slice(this.#oldest)) waiting.reject(error);
+    for (const probe of this.#probes.splice(0)) probe.reject(error);
     this.#waiting = [];
     this.#oldest = 0;
     this.#bytes = 0;

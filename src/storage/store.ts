@@ -71,6 +71,8 @@ export interface Refusal {
 export class StoreError extends Error {
   override name = "StoreError";
   readonly kind: "full" | "identity" | "locked" | "corrupt" | "unavailable";
+  /** Of kind "identity": the one the store was created with. */
+  holds = "";
   constructor(kind: StoreError["kind"], message: string, cause?: unknown) {
     super(message, { cause });
     this.kind = kind;

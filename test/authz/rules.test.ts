@@ -2,7 +2,8 @@ import t from "tap";
 import type { PolicyRule } from "../../src/api/gen/rbac_v1.ts";
 import type { Attributes } from "../../src/authz/authorizer.ts";
 import { may, visit } from "../../src/authz/policy/line.ts";
-import { ruleAllows, uncovered } from "../../src/authz/rules.ts";
+import { ruleAllows, TooManyRules, uncovered } from "../../src/authz/rules.ts";
+import { costOf } from "../support/cost.ts";
 
 const user = { name: "u", uid: "", groups: [], extra: new Map() };
 const resources = { isResource: true, group: "", version: "v1", subresource: "", namespace: "", name: "", path: "" };
@@ -85,6 +86,32 @@ t.test("uncovered() finds what somebody does not hold", (t) => {
     ["nothing", [], [], 0],
     ["an empty rule grants nothing", [], [{ verbs: ["get"] }], 0],
   ];
-  for (const [name, held, wanted, missing] of cases) t.equal(uncovered(held, wanted).length, missing, name);
+  for (const [name, held, wanted, missing] of cases) {
+    const found = uncovered(held, wanted);
+    t.equal(found instanceof TooManyRules ? -1 : found.length, missing, name);
+  }
   t.end();
+});
+
+const many = (count: number, prefix: string): string =>
+  Array.from({ length: count }, (_, i) => `${prefix}${i}`).join(" ");
+
+t.test("F04: uncovered() does not take a product apart that is too large, and none that one rule covers", async (t) => {
+  const bomb = may(many(400, "v"), many(400, "g"), many(400, "r"));
+  const cpu = await costOf(() => {
+    t.same(uncovered([may("get", "core", "pods")], [bomb]), new TooManyRules(0));
+    t.same(uncovered([may("*", "*", "*")], [bomb, bomb]), []);
+    t.same(uncovered([bomb], [bomb]), []);
+    const small = may(many(20, "v"), many(20, "g"), many(20, "r"));
+    t.same(uncovered([], [small, small]), new TooManyRules(1), "what rules have together counts");
+    t.equal((uncovered([], [small]) as PolicyRule[]).length, 8000);
+  });
+  t.ok(cpu < 2000, `${cpu} ms of CPU, where the product alone took a minute`);
+});
+
+t.test("uncovered() ends where a user holds too many rules to compare with", async (t) => {
+  const held = Array.from({ length: 30_000 }, (_, index) => may(`v${index}`, "core", "pods"));
+  const wanted = may(many(9_000, "w"), "core", "pods");
+  const cpu = await costOf(() => t.same(uncovered(held, [wanted]), new TooManyRules(0)));
+  t.ok(cpu < 1000, `${cpu} ms`);
 });

@@ -5,12 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { systemClock } from "../../src/base/clock.ts";
+import { beatsMemory } from "../../src/boot/beats.ts";
 import { Fronts, type StoreThread } from "../../src/boot/threads.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { parseFlags } from "../../src/config/flags.ts";
+import { canReusePort } from "../../src/http/node.ts";
+import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { keepServing } from "../../src/pki/serving.ts";
 import { codes, type Target, Wire } from "../http/toy.ts";
+
+t.setTimeout(600_000);
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
@@ -30,6 +35,7 @@ async function start(
   front: "uws" | "node",
   workers: number,
   directory: string,
+  heapMiBMax?: number,
 ): Promise<{ fronts: Fronts; target: Target }> {
   const values = parseFlags(["--front", front, "--front-workers", String(workers)]);
   const config = "fault" in values ? undefined : readConfig(values);
@@ -41,10 +47,13 @@ async function start(
     tls,
     authority: "",
     holder: "test",
+    connectionsMax: 1_000,
     authn: noMaterial,
     authz: { policies: [], webhook: undefined },
     serverAddress: `127.0.0.1:${port}`,
     control: new SharedArrayBuffer(64),
+    startedMs: 0,
+    beats: beatsMemory(),
   };
   const fronts = new Fronts({
     script: new URL("crashing.js", import.meta.url),
@@ -53,13 +62,21 @@ async function start(
     log: createLog("fatal", "test"),
     failed: (message) => t.fail(message),
     data,
-    listeners: [{ front, port, fd: undefined, reusePort: false }],
+    listeners: [{ front, port, reusePort: workers > 1 }],
+    ...(heapMiBMax === undefined ? {} : { heapMiBMax }),
   });
   await fronts.start();
   return { fronts, target: { port, ca: readFileSync(caFile, "utf8") } };
 }
 
-const noMaterial = { tokens: [], accountKeys: "", signingKey: "", oidcAuthorities: "", webhook: undefined };
+const noMaterial = {
+  tokens: [],
+  accountKeys: "",
+  signingKey: "",
+  privateKey: "",
+  oidcAuthorities: "",
+  webhook: undefined,
+};
 
 /** Connects until somebody answers: a front that starts again needs a moment. */
 async function answered(target: Target, path: string): Promise<string> {
@@ -76,16 +93,20 @@ async function answered(target: Target, path: string): Promise<string> {
   return "";
 }
 
-const loads = Number(process.versions.node.split(".")[0]) <= 20;
+/** Fronts of a kind that can share a port here. */
+function several(front: "uws" | "node"): number {
+  return front === "uws" || canReusePort() ? 2 : 1;
+}
+
 const cases = [
-  ...(loads
+  ...(loadsUws()
     ? ([
         ["uws", 1],
         ["uws", 2],
       ] as const)
     : []),
   ["node", 1],
-  ["node", 2],
+  ...(several("node") > 1 ? ([["node", 2]] as const) : []),
 ] as const;
 
 for (const [front, workers] of cases) {
@@ -110,5 +131,44 @@ for (const [front, workers] of cases) {
     fronts.shutdown();
     await fronts.drain(1_000);
     await t.rejects(Wire.open(target), "and can be shut down");
+  });
+}
+
+for (const front of ["uws", "node"] as const) {
+  t.test(`${front} fronts that crash again and again are started after pauses, and the process goes on`, async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
+    t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+    const { fronts, target } = await start(front, several(front), directory);
+    // More than a minute took before, and more than each pause is short for.
+    for (let crashes = 1; crashes <= 12; ) {
+      const wire = await Wire.open(target).catch(() => undefined);
+      wire?.send(get("/crash"));
+      await wire?.until((w) => w.closed, 10_000);
+      wire?.cut();
+      const seen = performance.now() + 30_000;
+      while (fronts.crashes < crashes && performance.now() < seen && wire !== undefined)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      if (fronts.crashes < crashes) continue;
+      crashes = fronts.crashes + 1;
+      t.match(await answered(target, "/which"), /front-\d/, `served after ${fronts.crashes} crashes`);
+    }
+    fronts.shutdown();
+    await fronts.drain(1_000);
+  });
+
+  t.test(`a ${front} front whose heap fills up ends alone, and is started again`, async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
+    t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+    const { fronts, target } = await start(front, several(front), directory, 160);
+    const wire = await Wire.open(target);
+    wire.send(get("/grow"));
+    const end = performance.now() + 60_000;
+    while (fronts.crashes === 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+    t.equal(fronts.crashes, 1);
+    t.match(fronts.lastCrash, /its heap is full/);
+    wire.cut();
+    t.match(await answered(target, "/which"), /front-\d/);
+    fronts.shutdown();
+    await fronts.drain(1_000);
   });
 }

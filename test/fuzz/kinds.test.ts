@@ -54,7 +54,7 @@ function live(resource: Resource): boolean {
     const copy = isFault(parsed) ? parsed : decode<ApiObject>(resource.message, parsed);
     if (isFault(copy)) continue;
     part.prepare(context, copy, old);
-    validateMetaUpdate(copy.metadata, old.metadata, resource.namespaced, identity);
+    validateMetaUpdate(copy.metadata, old.metadata, resource.namespaced, strategy.nameFormat, identity, [2, 1]);
     part.validate(context, copy, old);
     strategy.warnings?.(context, copy, old);
     encode(resource.message, copy);

@@ -4,6 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { gunzipSync } from "node:zlib";
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
+import { Shares } from "../../src/base/shares.ts";
 import { noTrace } from "../../src/observe/trace.ts";
 import { mediaTypes } from "../../src/request/negotiate.ts";
 import type { Reply } from "../../src/request/respond.ts";
@@ -29,7 +30,7 @@ function chunkAt(index: number): Buffer {
 }
 
 function answer(exchange: Exchange): void {
-  const reply: Reply = { exchange, types, extra: [], answered: () => undefined, trace: noTrace };
+  const reply: Reply = { exchange, types, extra: [], answered: () => undefined, packs: true, trace: noTrace };
   let next = 1;
   const chunks = {
     get done() {
@@ -109,5 +110,39 @@ for (const front of fronts) {
     const wire = await stand.ask("GET /list?faulty HTTP/1.1\r\nHost: localhost\r\n\r\n", () => false);
     t.ok(wire.closed, "the connection is closed");
     t.notOk(wire.received.endsWith("0\r\n\r\n"), "without an end");
+  });
+}
+
+for (const front of fronts) {
+  const name = `${front.name} ${front.secure ? "TLS" : "plain"}`;
+  t.test(`what is kept of whole answers for peers that do not read is paid for on ${name}`, async (t) => {
+    const unread = new Shares("bytes", 64 * 1024 * 1024);
+    const body = Buffer.alloc(8 * 1024 * 1024, "x");
+    const owner = { name: "mallory", level: "ordinary" } as const;
+    let asked = 0;
+    const handle = (exchange: Exchange): void => {
+      asked += 1;
+      exchange.payer = { take: (bytes) => unread.take(owner, bytes) };
+      exchange.send(200, [["Content-Type", "text/plain"]], body);
+    };
+    const stand = await Stand.open(front, undefined, handle);
+    t.teardown(() => stand.close());
+    const wires = await Promise.all(Array.from({ length: 24 }, () => stand.wire()));
+    for (const wire of wires) {
+      wire.socket.pause();
+      wire.send("GET /whole HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    }
+    // The kernel takes some megabytes of each.
+    const isCut = (): boolean => asked === wires.length && stand.listener.pending < 20;
+    t.ok(await until(isCut, 9_000), "the user's further ones are cut");
+    t.ok(unread.used < 40 * 1024 * 1024, `${unread.used} bytes are kept`);
+    for (const wire of wires) wire.socket.destroy();
+    t.ok(await until(() => unread.used === 0, 20_000), "and nothing when they are gone");
+    const reader = await stand.ask(
+      "GET /whole HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      (w) => w.received.length > body.length,
+    );
+    t.ok(reader.received.length > body.length);
+    t.ok(await until(() => unread.used === 0, 20_000));
   });
 }

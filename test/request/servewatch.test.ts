@@ -6,9 +6,9 @@ import { isStatus } from "../../src/api/status.ts";
 import { Fanout } from "../../src/cache/fanout.ts";
 import { encode, Fault } from "../../src/codec/json.ts";
 import { decodeProto, openEnvelope } from "../../src/codec/protobuf.ts";
-import { limits } from "../../src/config/limits.ts";
 import type { ListOptions } from "../../src/request/listoptions.ts";
 import { serveWatch } from "../../src/request/watch.ts";
+import { WatchBounds } from "../../src/request/watchbounds.ts";
 import type { WatchFormat } from "../../src/request/watchforms.ts";
 import { plainWatch, selectorOf } from "../support/fakefront.ts";
 import { FakeLog } from "../support/fakelog.ts";
@@ -27,12 +27,15 @@ class Client {
   readonly sink = new FakeSink();
   readonly log = new FakeLog();
   readonly fanout = new Fanout();
+  bounds = new WatchBounds();
   over = 0;
   gone: () => void = () => undefined;
 
   watch(resource: Resource, options: Partial<ListOptions> = {}, format: WatchFormat = "json") {
     return serveWatch({
       fanout: this.fanout,
+      bounds: this.bounds,
+      owner: { name: "alice", level: "ordinary" },
       view: this.log,
       resource,
       format,
@@ -165,10 +168,17 @@ t.test(
       message: "Timeout: Too large resource version: 999999999, current: 100",
     });
     const crowded = new Client();
-    Object.defineProperty(crowded.fanout, "watcherCount", { value: limits.watchersMax });
+    crowded.bounds = new WatchBounds(0);
     const refused = await crowded.watch(pods);
     t.ok(isStatus(refused) && refused.code === 429);
     t.equal(crowded.sink.text, "");
+    const hurried = new Client();
+    hurried.bounds = new WatchBounds(10, 10, 0);
+    t.match(await hurried.watch(pods, future), {
+      code: 429,
+      message: /^too many watches waiting for a resource version/,
+    });
+    t.equal(hurried.bounds.watches.used, 0);
   },
 );
 

@@ -31,6 +31,7 @@ export function authnConfig(...args: string[]): AuthnConfig {
 const noFiles = {
   accountKeys: testSigningKey,
   signingKey: testSigningKey,
+  privateKey: "",
   oidcAuthorities: "",
   webhook: undefined,
 };

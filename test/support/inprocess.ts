@@ -22,6 +22,7 @@ import type { Observer, RequestRecord } from "../../src/observe/requests.ts";
 import { claimPrefixes } from "../../src/request/claims.ts";
 import type { Server } from "../../src/request/context.ts";
 import { createHandler } from "../../src/request/handle.ts";
+import { type Bounds, createBounds } from "../../src/request/holdings.ts";
 import { Inflight } from "../../src/request/inflight.ts";
 import type { Merges } from "../../src/request/offload.ts";
 import type { Exchange, Handler, Headers } from "../../src/request/transport.ts";
@@ -120,7 +121,7 @@ export class InProcess {
     writer: LogWriter,
     views: OpenViews,
     admission: AdmissionConfig,
-    { merges, registry }: Pick<InProcessOptions, "merges" | "registry"> = {},
+    { merges, registry, inflight, bounds }: Pick<InProcessOptions, "merges" | "registry" | "inflight" | "bounds"> = {},
   ) {
     this.#writer = writer;
     this.#views = views;
@@ -152,9 +153,13 @@ export class InProcess {
         },
         listed: (prefix, objects) => this.observer?.listed(prefix, objects),
         deprecated: (...words) => this.observer?.deprecated(...words),
-        fault: (_id, error) => void this.faults.push(error),
+        fault: (id, error) => {
+          this.faults.push(error);
+          this.observer?.fault(id, error);
+        },
       },
-      inflight: new Inflight(0, 0),
+      inflight: inflight ?? new Inflight(0, 0),
+      bounds: bounds ?? createBounds(),
       requestMsMax: limits.requestMsMax,
       authn: {
         ...authn,
@@ -184,12 +189,18 @@ export class InProcess {
     this.#handler = createHandler(server);
   }
 
-  /** Sends one request; an object as body is sent as JSON, text and bytes as they are. */
-  call(method: string, target: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  /** Sends one request; an object as body is sent as JSON, text and bytes as they are. `more`: parts of another exchange, of this call only. */
+  call(
+    method: string,
+    target: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+    more: Partial<Exchange> = {},
+  ): Promise<Answer> {
     const [path = "", query = ""] = target.split("?");
     const sent = bytesOf(body);
     const all: [string, string][] = Object.entries({
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(body === undefined ? {} : { "content-type": "application/json", "content-length": String(sent.length) }),
       ...headers,
     });
     return new Promise((resolve) => {
@@ -221,7 +232,7 @@ export class InProcess {
           abort: () => done(0, head),
         }),
       };
-      this.#handler(exchange);
+      this.#handler(Object.setPrototypeOf(more, exchange) as Exchange);
     });
   }
 
@@ -251,6 +262,10 @@ export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
   readonly admission?: Partial<AdmissionConfig>;
   /** What merges on other threads; left out: nothing does. Whoever brings it closes it. */
   readonly merges?: Merges | undefined;
+  /** Seats; left out: there is no limit. */
+  readonly inflight?: Inflight;
+  /** What else users share; left out: the server's own bounds. */
+  readonly bounds?: Bounds;
   /** What admission counts into; left out: nobody counts. */
   readonly registry?: Registry | undefined;
 }
@@ -258,7 +273,7 @@ export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
 /** Starts one, with the system's namespaces. */
 export async function openInProcess(
   identity: IdentityName = "kubernetes",
-  { admission = { disabled: completions }, merges, registry, ...options }: InProcessOptions = {},
+  { admission = { disabled: completions }, merges, registry, inflight, bounds, ...options }: InProcessOptions = {},
 ): Promise<InProcess> {
   const scheme = createScheme({ identity: identities[identity], ...options });
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
@@ -266,7 +281,18 @@ export async function openInProcess(
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
   const views = await openViews({ control: writer.control, port: port2 });
-  const server = new InProcess(scheme, writer, views, { ...defaultAdmission, ...admission }, { merges, registry });
+  const server = new InProcess(
+    scheme,
+    writer,
+    views,
+    { ...defaultAdmission, ...admission },
+    {
+      merges,
+      registry,
+      ...(inflight && { inflight }),
+      ...(bounds && { bounds }),
+    },
+  );
   await bootstrapNamespaces(server.writers);
   return server;
 }

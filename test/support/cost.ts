@@ -1,0 +1,75 @@
+// What work costs as its input grows. CPU of this thread, because others run on the machine; the least of a few tries,
+// because the collector and the compiler run whenever they like.
+import { readFileSync } from "node:fs";
+import { cpuMs } from "./random.ts";
+
+/** CPU of the calling thread so far in milliseconds; of the process where nothing tells. */
+export function threadCpuMs(): number {
+  // Since Node 22.19; where it is missing, the system tells.
+  const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
+  if (threadCpuUsage !== undefined) {
+    const { user, system } = threadCpuUsage.call(process);
+    return (user + system) / 1000;
+  }
+  try {
+    // What the system tells of a thread is as old as its last tick, unless the process was asked about just before.
+    process.cpuUsage();
+    return Number(readFileSync("/proc/thread-self/schedstat", "latin1").split(" ")[0]) / 1e6;
+  } catch {
+    return cpuMs();
+  }
+}
+
+/** Milliseconds `work` takes, the least of `tries`. */
+export async function costOf(work: () => unknown, tries = 1): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < tries; index += 1) {
+    const start = threadCpuMs();
+    await work();
+    least = Math.min(least, threadCpuMs() - start);
+  }
+  return least;
+}
+
+/** How much dearer a unit of input may become when there is eight times as much of it. */
+const dearerMax = 3;
+/** Below this nothing is told from noise, in milliseconds. */
+const costMin = 30;
+/** What any work may cost at the smaller size: code that runs for the first time is slow. */
+const costFloor = 1;
+
+/** What grew faster than its input. */
+export interface Excess {
+  readonly size: number;
+  readonly ms: number;
+  /** At an eighth of the size. */
+  readonly beforeMs: number;
+}
+
+/**
+ * Doubles the size of an input from `from` to `to`, and tells where eight times as much of it takes more than
+ * `dearerMax` times eight times as long; undefined: nowhere. `make` is not measured.
+ */
+export async function excessOf<T>(
+  make: (size: number) => T | Promise<T>,
+  work: (input: T) => unknown,
+  from: number,
+  to: number,
+): Promise<Excess | undefined> {
+  const known = new Map<number, number>();
+  const measure = async (size: number, tries: number): Promise<number> => {
+    const input = await make(size);
+    return costOf(() => work(input), tries);
+  };
+  for (let size = from; size <= to; size *= 2) {
+    const before = known.get(size / 8);
+    const ms = await measure(size, 1);
+    known.set(size, ms);
+    if (before === undefined || ms < costMin || ms <= 8 * dearerMax * Math.max(before, costFloor)) continue;
+    const [again, beforeAgain] = [await measure(size, 5), await measure(size / 8, 5)];
+    if (again > costMin && again > 8 * dearerMax * Math.max(beforeAgain, costFloor)) {
+      return { size, ms: again, beforeMs: beforeAgain };
+    }
+  }
+  return undefined;
+}
