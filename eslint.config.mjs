@@ -1,8 +1,9 @@
-// Four type-aware rules and nothing else: what Biome cannot see yet (promises typed by dependencies).
+// What Biome cannot see yet: four type-aware rules (promises typed by dependencies), and patterns that are not linear.
 import tseslint from "typescript-eslint";
+import { linear, noLatePatterns } from "./eslint.linear.mjs";
 
 export default [
-  { ignores: ["dist/**", "node_modules/**", "src/api/gen/**", "**/*.mjs", ".tap/**", ".orch/**"] },
+  { ignores: ["dist/**", "node_modules/**", "src/api/gen/**", ".tap/**", ".orch/**"] },
   {
     files: ["**/*.ts"],
     plugins: { "@typescript-eslint": tseslint.plugin },
@@ -22,4 +23,6 @@ export default [
       "@typescript-eslint/return-await": ["error", "in-try-catch"],
     },
   },
+  linear,
+  noLatePatterns,
 ];

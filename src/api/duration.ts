@@ -1,30 +1,20 @@
 // Durations as Go's time package reads and writes them: `1h30m`, `1.5s`, `300ms`.
-
-const units = new Map([
-  ["ns", 1n],
-  ["us", 1000n],
-  ["µs", 1000n],
-  ["μs", 1000n],
-  ["ms", 1_000_000n],
-  ["s", 1_000_000_000n],
-  ["m", 60_000_000_000n],
-  ["h", 3_600_000_000_000n],
-]);
+import { durationParts } from "../config/duration.ts";
 
 const durationMax = (1n << 63n) - 1n;
 
 /** Nanoseconds; undefined when the text is no duration or exceeds an int64. */
 export function parseDuration(text: string): bigint | undefined {
-  const match = /^([+-]?)((?:(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text);
-  if (match === null) return undefined;
+  const read = durationParts(text);
+  if (read === undefined) return undefined;
   let sum = 0n;
-  for (const [, whole = "", fraction = "", unit = ""] of text.matchAll(/(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g)) {
-    const scale = units.get(unit) ?? 0n;
+  for (const { whole, fraction, nanos } of read.parts) {
+    const scale = BigInt(nanos);
     sum += BigInt(whole === "" ? "0" : whole) * scale;
     if (fraction !== "") sum += (BigInt(fraction) * scale) / 10n ** BigInt(fraction.length);
   }
   if (sum > durationMax) return undefined;
-  return match[1] === "-" ? -sum : sum;
+  return read.negative ? -sum : sum;
 }
 
 /** Go's text of a duration in nanoseconds: `1h30m0s`, `1.5s`, `300ms`, `0s`. */
@@ -52,8 +42,8 @@ export function canonicalDuration(text: string): string | undefined {
 function decimal(value: bigint, scale: bigint): string {
   const rest = value % scale;
   if (rest === 0n) return String(value / scale);
-  const digits = String(rest)
-    .padStart(String(scale).length - 1, "0")
-    .replace(/0+$/, "");
-  return `${value / scale}.${digits}`;
+  const digits = String(rest).padStart(String(scale).length - 1, "0");
+  let end = digits.length;
+  while (digits.charCodeAt(end - 1) === 48) end -= 1;
+  return `${value / scale}.${digits.slice(0, end)}`;
 }

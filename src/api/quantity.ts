@@ -3,6 +3,8 @@
 // that text again when they need the number. Work is bounded: digits and exponents have limits, so that neither a
 // megabyte of digits nor `1e999999999` costs anything.
 
+import { limits } from "../config/limits.ts";
+
 /** The family of suffixes a quantity was written in, which its canonical text keeps. */
 export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent";
 
@@ -46,8 +48,6 @@ const binarySuffixes = new Map([
 const decimalNames = new Map([...decimalSuffixes].map(([suffix, exponent]) => [exponent, suffix]));
 const binaryNames = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** Characters a quantity may have; the reference has no limit, and its time grows with the square. */
-const textLengthMax = 2048;
 /** Exponents beyond this are compared by magnitude alone and never expanded. */
 const exponentMax = 4096;
 
@@ -91,11 +91,13 @@ export function isPlainCanonical(text: string): boolean {
 /** Splits a text by the reference's reading, which is more lenient than the pattern its error names. */
 function split(text: string): Parts | QuantityError {
   if (text === "") return "format";
-  if (text.length > textLengthMax) return "numeric";
-  const match = /^([+-]?)0*(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[+-]?\d*)$/.exec(text);
+  if (text.length > limits.quantityCharsMax) return "numeric";
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[+-]?\d*|[+-]\d*)?)$/.exec(text);
   if (match === null) return "format";
-  const [, sign, whole = "", fraction = "", suffix = ""] = match;
-  return { negative: sign === "-", whole: whole === "" ? "0" : whole, fraction, suffix };
+  const [, sign, digits = "", fraction = "", suffix = ""] = match;
+  let zeros = 0;
+  while (zeros < digits.length - 1 && digits.charCodeAt(zeros) === 48) zeros += 1;
+  return { negative: sign === "-", whole: digits === "" ? "0" : digits.slice(zeros), fraction, suffix };
 }
 
 function formatOf(suffix: string): { format: QuantityFormat; exponent: number } | undefined {
@@ -123,7 +125,8 @@ function interpret(parts: Parts): Quantity | QuantityError {
   // Below a billionth everything is rounded away from zero: who asks for some gets some.
   if (scale < nano) {
     const drop = nano - scale;
-    unscaled = drop > exponentMax * 2 ? 1n : divideUp(unscaled, 10n ** BigInt(drop));
+    // A power of ten beyond the digits leaves the one that is rounded up to, and is not worth computing.
+    unscaled = drop >= digits.length ? 1n : divideUp(unscaled, 10n ** BigInt(drop));
     scale = nano;
   }
   if (format === "BinarySI") {
@@ -165,16 +168,13 @@ export function canonical(quantity: Quantity): string {
     const whole = exactInteger(quantity);
     if (whole !== undefined && (whole >= 1024n || whole <= -1024n)) return binaryText(whole);
   }
-  let amount = unscaled;
-  let exponent = scale;
-  while (amount % 10n === 0n) {
-    amount /= 10n;
-    exponent += 1;
-  }
-  while (exponent % 3 !== 0) {
-    amount *= 10n;
-    exponent -= 1;
-  }
+  const digits = unscaled.toString();
+  let end = digits.length;
+  while (digits.charCodeAt(end - 1) === 48) end -= 1;
+  const odd = (scale + digits.length - end) % 3;
+  const zeros = odd < 0 ? odd + 3 : odd;
+  const amount = digits.slice(0, end) + "0".repeat(zeros);
+  const exponent = scale + digits.length - end - zeros;
   if (format === "DecimalExponent") return exponent === 0 ? `${amount}` : `${amount}e${exponent}`;
   // The reference has no suffix beyond E and drops it silently; an exponent keeps the number.
   return `${amount}${decimalNames.get(exponent) ?? `e${exponent}`}`;
@@ -216,7 +216,7 @@ export function compareQuantities(left: Quantity, right: Quantity): -1 | 0 | 1 {
   if (sign === 0) return 0;
   const size = magnitude(left) - magnitude(right);
   if (size !== 0) return size > 0 === sign > 0 ? 1 : -1;
-  // Same number of digits before the point: the scales differ by no more than textLengthMax.
+  // Same number of digits before the point: the scales differ by no more than `quantityCharsMax`.
   const scale = Math.min(left.scale, right.scale);
   const a = left.unscaled * 10n ** BigInt(left.scale - scale);
   const b = right.unscaled * 10n ** BigInt(right.scale - scale);

@@ -11,7 +11,7 @@ import { canonicalBase64 } from "./base64.ts";
 import { Fault } from "./fault.ts";
 import { planOf, type Slot, shapes } from "./plan.ts";
 import { sharedRaw } from "./remembered.ts";
-import { parseText } from "./scan.ts";
+import { parseOwn, parseText } from "./scan.ts";
 import { writeValue } from "./write.ts";
 import { zeroOf, zeroOfSlot } from "./zero.ts";
 
@@ -361,7 +361,7 @@ function readRaw(cursor: Cursor): RawJson | undefined {
   if (cursor.failed) return undefined;
   const text = cursor.text.substring(start, cursor.at);
   if (!foreign.test(text)) return new RawJson(text);
-  const value = parseText(text);
+  const value = parseOwn(text);
   return value instanceof Fault ? fail(cursor) : new RawJson(writeValue(value));
 }
 

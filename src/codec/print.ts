@@ -1,5 +1,6 @@
 // Indented JSON, for people. Slow by design; nothing hot asks for it.
 import type { Value } from "../api/value.ts";
+import { limits } from "../config/limits.ts";
 import { writeValue } from "./json.ts";
 
 /** JSON indented by two spaces, as the reference prints it (no newline at the end). */
@@ -13,6 +14,8 @@ export function prettyItem(value: Value, margin: string): string {
 }
 
 function indented(value: Value, margin: string): string {
+  // A margin is two characters a level: to the limit of nesting they would make a small document a huge one.
+  if (margin.length > 2 * limits.indentedDepthMax) return writeValue(value);
   const inner = `${margin}  `;
   if (Array.isArray(value)) {
     if (value.length === 0) return "[]";

@@ -7,7 +7,7 @@ import { type Message, RawJson } from "../api/schema.ts";
 import { formatInstant, zeroTimeSeconds } from "../api/time.ts";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
-import { Fault } from "./fault.ts";
+import { Fault, TooManyValues } from "./fault.ts";
 import { planOf, type Slot, shapes } from "./plan.ts";
 import { ProtoReader, texts } from "./protoreader.ts";
 import { parseJson } from "./scan.ts";
@@ -19,15 +19,17 @@ type Target = Record<string, unknown>;
 
 /** The object of `message` that `bytes` hold, or why they are none. */
 export function decodeProto<T extends object>(message: Message, bytes: Uint8Array): T | Fault {
-  const reader = new ProtoReader(bytes);
+  const reader = new ProtoReader(bytes, limits.bodyValuesMax);
   const object: Target = {};
   readMessage(reader, wirePlanOf(message), bytes.length, object);
+  if (reader.left < 0) return new TooManyValues(limits.bodyValuesMax);
   if (reader.fault !== undefined) return new Fault(reader.fault);
   return fill(message, object) as T;
 }
 
 function readMessage(reader: ProtoReader, plan: WirePlan, end: number, object: Target): void {
   if (reader.depth >= limits.messageDepthMax) return reader.fail(texts.depth);
+  reader.count();
   reader.depth += 1;
   while (reader.at < end && reader.fault === undefined) {
     const key = reader.varint(end);
@@ -79,10 +81,12 @@ function readItems(
 ): void {
   const list = (object[slot.json] ??= []) as unknown[];
   if (wireType === field.wireType) {
+    reader.count();
     list.push(readOne(reader, field, slot, end, undefined) ?? zeroOfSlot(slot));
   } else if (wireType === wireTypes.bytes) {
     const packedEnd = reader.span(end);
     while (reader.at < packedEnd && reader.fault === undefined) {
+      reader.count();
       list.push(readOne(reader, field, slot, packedEnd, undefined));
     }
   } else {
@@ -93,6 +97,7 @@ function readItems(
 function readEntry(reader: ProtoReader, field: WireField, slot: Slot, end: number, object: Target): void {
   const map = (object[slot.json] ??= new Map()) as Map<string, unknown>;
   const entryEnd = reader.span(end);
+  reader.count();
   let name = "";
   let value: unknown;
   while (reader.at < entryEnd && reader.fault === undefined) {
@@ -220,7 +225,8 @@ function readRaw(reader: ProtoReader, slot: Slot, end: number): RawJson | undefi
     return true;
   });
   if (bytes === undefined || bytes.length === 0) return slot.pointer ? new RawJson("null") : undefined;
-  const value = parseJson(bytes);
+  const value = parseJson(bytes, reader.left);
+  if (value instanceof TooManyValues) reader.left = -1;
   if (value instanceof Fault) {
     reader.fail(value.message);
     return undefined;
@@ -242,6 +248,7 @@ function readStrings(reader: ProtoReader, end: number): string[] {
   const list: string[] = [];
   eachField(reader, end, (key) => {
     if (key !== 8 + wireTypes.bytes) return false;
+    reader.count();
     list.push(reader.text(reader.span(end)));
     return true;
   });

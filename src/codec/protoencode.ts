@@ -221,7 +221,7 @@ function writeOne(writer: ProtoWriter, field: WireField, value: unknown): void {
     case shapes.bool:
       return writer.varint(value === true ? 1 : 0);
     case shapes.bytes:
-      return writer.base64(value as string);
+      return writer.base64((value as string | null) ?? "");
     case shapes.float:
       return writer.float(value as number, field.wireType === wireTypes.fixed32);
     case shapes.time:

@@ -9,6 +9,7 @@ export const texts = {
   negative: "proto: negative length found during unmarshaling",
   group: "proto: unexpected end of group",
   depth: "exceeded max depth",
+  many: "too many values",
 } as const;
 
 /** Where the bytes are being read. The first fault ends the reading: every reader returns at once behind it. */
@@ -17,10 +18,19 @@ export class ProtoReader {
   at: number;
   depth = 0;
   fault: string | undefined = undefined;
+  /** Messages, items and entries that may still come. */
+  left: number;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.at = 0;
+    this.left = valuesMax;
+  }
+
+  /** Counts a message, an item or an entry: they take memory however few bytes they have. */
+  count(): void {
+    this.left -= 1;
+    if (this.left < 0) this.fail(texts.many);
   }
 
   /** Notes the first fault. */

@@ -2,6 +2,8 @@
 // which text may stand plain are YAML 1.1's; what would read as something else goes between double quotes.
 // Slow by design; nothing hot asks for it.
 import { NumberText, type Value, type ValueMap } from "../api/value.ts";
+import { limits } from "../config/limits.ts";
+import { writeValue } from "./json.ts";
 
 /** YAML with sorted keys, ending with a line break. */
 export function yamlText(value: Value): string {
@@ -45,7 +47,10 @@ class YamlWriter {
 
   /** `inline`: the first entry stands on the line that has begun. A text's own lines are indented by `indent`. */
   #node(value: Value, indent: number, inline: boolean): void {
-    if (Array.isArray(value)) {
+    if (indent > 2 * limits.indentedDepthMax && (Array.isArray(value) || value instanceof Map)) {
+      // JSON is YAML in its flow style. Behind a key it stands on the key's line.
+      this.#put(inline ? writeValue(value) : ` ${writeValue(value)}`);
+    } else if (Array.isArray(value)) {
       if (value.length === 0) return this.#put("[]");
       value.forEach((item, index) => {
         if (index > 0 || !inline) this.#line(indent);
@@ -94,26 +99,47 @@ class YamlWriter {
   #string(text: string, indent: number): void {
     const style = styleOf(text);
     if (style === "literal") return this.#literal(text, indent);
-    const quote = style === "plain" ? "" : style === "single" ? "'" : '"';
+    if (style === "double") this.#double(text, indent);
+    else this.#unescaped(text, style === "single" ? "'" : "", indent);
+  }
+
+  /** A text that stands for itself, apostrophes doubled between apostrophes; what lies between two folds is put at once. */
+  #unescaped(text: string, quote: "" | "'", indent: number): void {
     this.#put(quote);
-    const characters = [...text];
+    const last = text.length - 1;
+    const part = (from: number, to: number): string =>
+      quote === "" ? text.slice(from, to) : text.slice(from, to).replaceAll("'", "''");
+    let from = 0;
+    let column = this.#column;
+    for (let at = text.indexOf(" "); at >= 0; at = text.indexOf(" ", at + 1)) {
+      const isEdge = quote !== "" && (at === 0 || at === last);
+      if (isEdge || text.charCodeAt(at - 1) === 32 || text.charCodeAt(at + 1) === 32) continue;
+      const before = part(from, at);
+      if (column + before.length <= columnMax) continue;
+      this.#put(before);
+      this.#line(indent);
+      column = indent;
+      from = at + 1;
+    }
+    this.#put(part(from, text.length) + quote);
+  }
+
+  /** A text between double quotes; a break swallows the spaces behind it, so that they are announced. */
+  #double(text: string, indent: number): void {
+    let run = '"';
     let spaces = false;
-    characters.forEach((character, index) => {
+    const characters = [...text];
+    for (const [index, character] of characters.entries()) {
       const next = characters[index + 1];
-      const edge = quote !== "" && (index === 0 || next === undefined);
-      const fold = character === " " && !spaces && this.#column > columnMax && !edge;
-      if (fold && (quote === '"' || next !== " ")) {
+      const edge = index === 0 || next === undefined;
+      if (character === " " && !spaces && this.#column + run.length > columnMax && !edge) {
+        this.#put(run);
         this.#line(indent);
-        // A break swallows the spaces behind it.
-        if (quote === '"' && next === " ") this.#put("\\");
-      } else if (quote === '"') {
-        this.#put(escaped(character));
-      } else {
-        this.#put(quote === "'" && character === "'" ? "''" : character);
-      }
+        run = next === " " ? "\\" : "";
+      } else run += escaped(character);
       spaces = character === " ";
-    });
-    this.#put(quote);
+    }
+    this.#put(`${run}"`);
   }
 
   #literal(text: string, indent: number): void {
@@ -185,6 +211,8 @@ const escapes: ReadonlyMap<string, string> = new Map([
 
 /** A character as it stands between double quotes. */
 function escaped(character: string): string {
+  const unit = character.charCodeAt(0);
+  if (unit >= 32 && unit < 127 && unit !== 34 && unit !== 92) return character;
   const known = escapes.get(character);
   if (known !== undefined) return known;
   if (isPrintable(character)) return character;

@@ -175,7 +175,7 @@ export function scanQuoted(cursor: YamlCursor): string {
     cursor.at = match.index;
     const sign = match[0];
     if (sign === "\n" || sign === "\r") {
-      scalar += chunk.replace(/[ \t]+$/, "") + folded(skipQuotedBreaks(cursor));
+      scalar += withoutBlanks(chunk) + folded(skipQuotedBreaks(cursor));
     } else if (sign === "\\") {
       scalar += chunk + scanEscape(cursor);
       if (cursor.fault !== undefined) return "";
@@ -188,6 +188,13 @@ export function scanQuoted(cursor: YamlCursor): string {
       return scalar + chunk;
     }
   }
+}
+
+/** A line without the blanks at its end. */
+function withoutBlanks(line: string): string {
+  let end = line.length;
+  while (end > 0 && (line.charCodeAt(end - 1) === 32 || line.charCodeAt(end - 1) === 9)) end -= 1;
+  return line.slice(0, end);
 }
 
 /** Steps over breaks and the blanks around them, and counts the breaks. */

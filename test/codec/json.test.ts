@@ -34,7 +34,7 @@ const rounds: readonly (readonly [kind: string, sent: string, written: string])[
   [
     "core/v1.ConfigMap",
     '{"data":{"a":null},"binaryData":{"b":null}}',
-    `{${meta},"data":{"a":""},"binaryData":{"b":""}}`,
+    `{${meta},"data":{"a":""},"binaryData":{"b":null}}`,
   ],
   ["core/v1.ConfigMap", '{"data":{"a":"1","a":"2"}}', `{${meta},"data":{"a":"2"}}`],
   ["core/v1.ConfigMap", '{"metadata":{"name":"","labels":{}}}', `{${meta}}`],

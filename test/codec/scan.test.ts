@@ -1,7 +1,7 @@
 // The JSON reader against Go's: what is a document, and what is said about one that is not (ATTACKS J04-J09).
 import t from "tap";
 import { NumberText, type Value } from "../../src/api/value.ts";
-import { Fault, parseJson, writeValue } from "../../src/codec/json.ts";
+import { Fault, parseJson, parseText, writeValue } from "../../src/codec/json.ts";
 
 function parse(text: string): Value | Fault {
   return parseJson(Buffer.from(text));
@@ -162,4 +162,42 @@ t.test("parseJson() takes a time linear in the size of hostile documents", async
     const { user } = process.cpuUsage(start);
     t.ok(user < 1_500_000, `${document.slice(0, 12)}… took ${user} µs`);
   }
+});
+
+t.test("a long string is read and written as a short one is", (t) => {
+  const characters = [
+    '"',
+    "\\",
+    "\n",
+    "\r",
+    "\t",
+    "\b",
+    "\f",
+    "\u0001",
+    "\u007f",
+    "<",
+    ">",
+    "&",
+    "\u2028",
+    "é",
+    "😀",
+    "a",
+  ];
+  for (const character of characters) {
+    const short = writeValue(character).slice(1, -1);
+    const long = `"${short.repeat(600)}"`;
+    t.equal(writeValue(character.repeat(600)), long, `written: ${short}`);
+    t.equal(parseText(long), character.repeat(600), `read: ${short}`);
+  }
+  t.equal(writeValue("\n\ud800".repeat(300)), `"${"\\n\\ufffd".repeat(300)}"`);
+  t.equal(parseText(`"${"\\n\\ud800".repeat(300)}"`), "\n\ufffd".repeat(300));
+  for (const fault of ["\\x", "\u0001", "\\u12g4", ""]) {
+    const tell = (count: number): unknown => {
+      const found = parseText(`"${"\\n".repeat(count)}${fault}`);
+      return found instanceof Fault ? found.message : found;
+    };
+    t.type(tell(1), "string");
+    t.equal(tell(600), tell(1), `fault: ${fault}`);
+  }
+  t.end();
 });

@@ -161,7 +161,7 @@ export interface ConfigMap {
   metadata: meta_v1.ObjectMeta;
   immutable?: boolean | undefined;
   data?: Map<string, string> | undefined;
-  binaryData?: Map<string, string> | undefined;
+  binaryData?: Map<string, string | null> | undefined;
 }
 
 /** core/v1.ConfigMapEnvSource. */
@@ -1464,7 +1464,7 @@ export interface Secret {
   apiVersion?: string | undefined;
   metadata: meta_v1.ObjectMeta;
   immutable?: boolean | undefined;
-  data?: Map<string, string> | undefined;
+  data?: Map<string, string | null> | undefined;
   stringData?: Map<string, string> | undefined;
   type?: string | undefined;
 }

@@ -10,6 +10,10 @@ import { namesOf } from "./names.ts";
 
 /** Bytes of all values of a config map or secret. */
 const valueBytesMax = 1024 * 1024;
+/** Texts, or base64 of bytes, which may be null (codec/nullbytes.ts). */
+type Bag = ReadonlyMap<string, string | null>;
+
+const none: Bag = new Map();
 const frozen = "field is immutable when `immutable` is set";
 
 /** Rules of a new config map. */
@@ -36,7 +40,8 @@ export function validateConfigMapUpdate(object: ConfigMap, old: ConfigMap, conte
   const out: Errors = [];
   if (old.immutable === true) {
     if (object.immutable !== true) out.push(forbiddenField("immutable", frozen));
-    if (!sameBag(object.data, old.data)) out.push(forbiddenField("data", frozen));
+    // Here nothing is as good as an empty bag: defaults make the one of the other.
+    if (!sameBag(object.data ?? none, old.data ?? none)) out.push(forbiddenField("data", frozen));
     if (!sameBag(object.binaryData, old.binaryData)) out.push(forbiddenField("binaryData", frozen));
   }
   addAll(out, validateConfigMap(object, context));
@@ -91,7 +96,7 @@ function checkSecretType(out: Errors, object: Secret, context: StrategyContext):
       }
       break;
     case "ssh-auth":
-      if (empty(data?.get("ssh-privatekey"))) out.push(required("data[%s][ssh-privatekey]"));
+      if (empty(data?.get("ssh-privatekey") ?? undefined)) out.push(required("data[%s][ssh-privatekey]"));
       break;
     case "tls":
       if (data?.has("tls.crt") !== true) out.push(required("data[tls.crt]"));
@@ -101,13 +106,13 @@ function checkSecretType(out: Errors, object: Secret, context: StrategyContext):
   }
 }
 
-function checkJsonKey(out: Errors, data: ReadonlyMap<string, string> | undefined, key: string): void {
+function checkJsonKey(out: Errors, data: Bag | undefined, key: string): void {
   const value = data?.get(key);
   if (value === undefined) {
     out.push(required(`data[${key}]`));
     return;
   }
-  const fault = jsonObjectFault(Buffer.from(value, "base64"));
+  const fault = jsonObjectFault(Buffer.from(value ?? "", "base64"));
   if (fault !== undefined) out.push(invalid(`data[${key}]`, "<secret contents redacted>", fault));
 }
 
@@ -127,13 +132,14 @@ function jsonObjectFault(bytes: Uint8Array): string | undefined {
 }
 
 /** Size of what a base64 text stands for. */
-function decodedBytes(base64: string): number {
+function decodedBytes(base64: string | null): number {
+  if (base64 === null) return 0;
   const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
   return Math.max(0, (base64.length * 3) / 4 - padding);
 }
 
-/** Exact equality: an absent bag differs from an empty one. */
-function sameBag(a: ReadonlyMap<string, string> | undefined, b: ReadonlyMap<string, string> | undefined): boolean {
+/** Exact equality: an absent bag differs from an empty one, and so do their values. */
+function sameBag(a: Bag | undefined, b: Bag | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   if (a.size !== b.size) return false;
   for (const [key, value] of a) if (b.get(key) !== value) return false;
