@@ -15,7 +15,7 @@ export function findMismatch(message: Message, document: Value): string | undefi
       const found = value === undefined || value === null ? undefined : describe(field, value, below);
       if (found !== undefined) return found;
     }
-    rest.push(...below.reverse());
+    for (const inner of below.reverse()) rest.push(inner);
   }
   return undefined;
 }

@@ -232,7 +232,11 @@ function identify(item: Value, name: string): string | PatchFault {
   }
   if (!(item instanceof Map)) return wrongType(new Map(), item);
   const value = item.get(name);
-  if (value === undefined || value instanceof Map || Array.isArray(value)) return noMergeKey(item, name);
+  if (value === undefined) return noMergeKey(item, name);
+  // Upstream ends the connection here.
+  if (value instanceof Map || Array.isArray(value)) {
+    return new PatchFault("malformed", `map: ${goText(item)} has a merge key ${name} that is no scalar`);
+  }
   return `${goType(value)} ${goText(value)}`;
 }
 

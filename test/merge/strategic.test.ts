@@ -89,7 +89,7 @@ t.test("applyStrategicPatch() merges lists by their key", (t) => {
     [
       '{"volumes":[{"name":"a"}]}',
       '{"volumes":[{"name":{}}]}',
-      "failed: map: map[name:map[]] does not contain declared merge key: name",
+      "malformed: map: map[name:map[]] has a merge key name that is no scalar",
     ],
     [
       '{"volumes":[{"name":"a"}]}',
