@@ -6,7 +6,7 @@
 //
 // Keys are byte keys: one character per UTF-8 byte, so that JavaScript's comparison is the order of bytes that clients
 // and stores use (UTF-16 order differs from it beyond U+D7FF).
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import type { Location } from "./view.ts";
 
 /** One key. */
@@ -54,7 +54,7 @@ export class KeyIndex {
   /** Adds a key that is not there. */
   insert(key: string): KeyEntry {
     const entry: KeyEntry = { key, at: 0, live: false };
-    assert(!this.#entries.has(key), "A key is inserted twice");
+    assertShared(!this.#entries.has(key), "A key is inserted twice");
     this.#entries.set(key, entry);
     const last = this.#chunks.length - 1;
     if (last < 0) {
@@ -75,11 +75,11 @@ export class KeyIndex {
   /** Removes an entry that is there. */
   remove(entry: KeyEntry): void {
     const removed = this.#entries.delete(entry.key);
-    assert(removed, "A removed key is not in the index");
+    assertShared(removed, "A removed key is not in the index");
     const at = this.#chunkOf(entry.key);
     const chunk = this.#chunk(at);
     const index = firstAfter(chunk, entry.key) - 1;
-    assert(chunk[index] === entry, "A chunk does not hold the entry of its key");
+    assertShared(chunk[index] === entry, "A chunk does not hold the entry of its key");
     chunk.splice(index, 1);
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
@@ -96,7 +96,7 @@ export class KeyIndex {
       const chunk = this.#chunk(at);
       for (; index < chunk.length; index++) {
         const entry = chunk[index];
-        assert(entry !== undefined, "The index changed during a scan");
+        assertShared(entry !== undefined, "The index changed during a scan");
         if (!take(entry)) return;
       }
       index = 0;
@@ -110,7 +110,7 @@ export class KeyIndex {
     while (low < high) {
       const middle = (low + high) >> 1;
       const first = this.#chunk(middle)[0];
-      assert(first !== undefined, "A chunk of the index is empty");
+      assertShared(first !== undefined, "A chunk of the index is empty");
       if (first.key <= key) low = middle + 1;
       else high = middle;
     }
@@ -119,7 +119,7 @@ export class KeyIndex {
 
   #chunk(at: number): KeyEntry[] {
     const chunk = this.#chunks[at];
-    assert(chunk !== undefined, "The index has no such chunk");
+    assertShared(chunk !== undefined, "The index has no such chunk");
     return chunk;
   }
 }
@@ -131,7 +131,7 @@ function firstAfter(chunk: readonly KeyEntry[], key: string): number {
   while (low < high) {
     const middle = (low + high) >> 1;
     const entry = chunk[middle];
-    assert(entry !== undefined, "A chunk of the index has a hole");
+    assertShared(entry !== undefined, "A chunk of the index has a hole");
     if (entry.key <= key) low = middle + 1;
     else high = middle;
   }

@@ -8,7 +8,7 @@
 //
 // Why that floor suffices: a state at revision r needs, of each key, the newest record at or below r. A record that is
 // needed for some r at or above the floor either lives or died above the floor, so its segment is still there.
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import type { SegmentMemory } from "./memory.ts";
 import { indexOf, OpenSegment, Segment, segmentOf } from "./segment.ts";
 import type { Location } from "./view.ts";
@@ -118,12 +118,12 @@ export class LedgerLog {
     while (low < high) {
       const middle = (low + high) >> 1;
       const segment = this.segments[middle];
-      assert(segment !== undefined, "A log has a hole among its segments");
+      assertShared(segment !== undefined, "A log has a hole among its segments");
       if (segment.segment.number < number) low = middle + 1;
       else high = middle;
     }
     const found = this.segments[low];
-    assert(found !== undefined && found.segment.number === number, "A record's segment is retired");
+    assertShared(found !== undefined && found.segment.number === number, "A record's segment is retired");
     return found;
   }
 
@@ -163,10 +163,10 @@ export class LedgerLog {
 
   /** Takes a segment without live records out, and forgets the deleted keys whose last record it holds. */
   retire(segment: LedgerSegment): void {
-    assert(segment.closed, "An open segment is retired");
-    assert(segment.liveCount === 0, "A segment with live records is retired");
+    assertShared(segment.closed, "An open segment is retired");
+    assertShared(segment.liveCount === 0, "A segment with live records is retired");
     const at = this.segments.indexOf(segment);
-    assert(at >= 0, "A segment is retired twice");
+    assertShared(at >= 0, "A segment is retired twice");
     this.segments.splice(at, 1);
     this.usedBytes -= segment.usedBytes;
     this.floor = Math.max(this.floor, segment.floorAfter);

@@ -6,7 +6,7 @@
 //   index      key ─► entry ─► newest record ─► previous ─► previous ─► 0
 //
 // Segments are given back in a turn of the event loop of their own, so that what was read earlier in a turn stays.
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { fromByteKey, type KeyEntry, KeyIndex, toByteKey } from "./index.ts";
 import type { SegmentMessage } from "./messages.ts";
 import { continued, indexOf, Segment, segmentOf } from "./segment.ts";
@@ -108,7 +108,7 @@ export class Log implements LogView {
 
   /** See LogView. */
   drain(): number {
-    assert(!this.#scanning, "A scan drains its own log");
+    assertShared(!this.#scanning, "A scan drains its own log");
     // The order matters: records at or below the committed revision are in the log before it is set.
     const committed = this.#words.committed;
     const doorbell = this.#words.doorbell(this.number);
@@ -214,14 +214,14 @@ export class Log implements LogView {
     while (low < high) {
       const middle = (low + high) >> 1;
       const segment = this.#segments[middle];
-      assert(segment !== undefined, "A log has a hole among its segments");
+      assertShared(segment !== undefined, "A log has a hole among its segments");
       const last = segment.entries.length - 1;
       // Segments not taken in yet lie behind everything asked for here.
       if (last >= 0 && segment.order(last) <= revision) low = middle + 1;
       else high = middle;
     }
     const segment = this.#segments[low];
-    assert(segment !== undefined, "The newest revision of a log is in none of its segments");
+    assertShared(segment !== undefined, "The newest revision of a log is in none of its segments");
     return segment.base + firstAbove(segment, revision);
   }
 
@@ -266,7 +266,7 @@ export class Log implements LogView {
   /** A new segment: the store thread publishes into it from now on. */
   announce(message: SegmentMessage): void {
     const last = this.#segments[this.#segments.length - 1];
-    assert(last === undefined || last.number < message.number, "A segment is announced out of order");
+    assertShared(last === undefined || last.number < message.number, "A segment is announced out of order");
     const segment = new ReadSegment(message);
     this.#byNumber.set(segment.number, segment);
     this.#segments.push(segment);
@@ -275,7 +275,7 @@ export class Log implements LogView {
   /** A segment is on its way out. Its live records were moved on before this was sent. */
   retire(number: number, urgent: boolean): void {
     const segment = this.#byNumber.get(number);
-    assert(segment !== undefined, "A segment is retired that was never announced");
+    assertShared(segment !== undefined, "A segment is retired that was never announced");
     this.#retired.push({ segment, sinceMs: this.#host.now(), holds: new Set(this.#holds) });
     if (urgent) this.expire(Number.POSITIVE_INFINITY);
     this.#host.sweepLater(this);
@@ -367,12 +367,12 @@ export class Log implements LogView {
       const before = this.#segments[i - 1];
       if (before !== undefined && before.number > past) continue;
       const next = this.#segments[i];
-      assert(next !== undefined && next.number > past, "A log goes on in a segment that was not announced");
+      assertShared(next !== undefined && next.number > past, "A log goes on in a segment that was not announced");
       this.#reading = next;
       this.#next = 0;
       return next;
     }
-    assert(number === 0, "A log goes on in a segment that was not announced");
+    assertShared(number === 0, "A log goes on in a segment that was not announced");
     return undefined;
   }
 
@@ -421,13 +421,13 @@ export class Log implements LogView {
     const recent = this.#recent;
     if (recent !== undefined && recent.number === number) return recent;
     const segment = this.#byNumber.get(number);
-    assert(segment !== undefined, "A record is read after its segment was given back");
+    assertShared(segment !== undefined, "A record is read after its segment was given back");
     this.#recent = segment;
     return segment;
   }
 
   #segmentAt(position: number): ReadSegment | undefined {
-    assert(position < this.head, "A position beyond the head is read");
+    assertShared(position < this.head, "A position beyond the head is read");
     const recent = this.#recent;
     if (recent !== undefined && isWithin(recent, position)) return recent;
     let low = 0;
@@ -435,7 +435,7 @@ export class Log implements LogView {
     while (low < high) {
       const middle = (low + high) >> 1;
       const segment = this.#segments[middle];
-      assert(segment !== undefined, "A log has a hole among its segments");
+      assertShared(segment !== undefined, "A log has a hole among its segments");
       if (segment.base <= position) low = middle + 1;
       else high = middle;
     }
@@ -446,14 +446,14 @@ export class Log implements LogView {
   }
 
   #release(segment: ReadSegment): void {
-    assert(segment !== this.#reading, "The segment being read is given back");
+    assertShared(segment !== this.#reading, "The segment being read is given back");
     this.#byNumber.delete(segment.number);
     this.#segments.splice(this.#segments.indexOf(segment), 1);
     if (this.#recent === segment) this.#recent = undefined;
     for (let index = 0; index < segment.entries.length; index++) {
       const entry = segment.entries[index];
       if (entry === undefined || entry.at !== segment.locationOf(index)) continue;
-      assert(!entry.live, "A live record's segment is given back");
+      assertShared(!entry.live, "A live record's segment is given back");
       this.#index.remove(entry);
     }
     this.#host.released(this.number, segment.number);

@@ -1,7 +1,7 @@
 // The memory of all logs: pairs of shared buffers in a few sizes, used again after every front released them. Shared
 // buffers left to the garbage collectors of several threads pile up to many times what is live, so nothing is left to
 // them but the surplus.
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { bytesOfMeta } from "./segment.ts";
 
@@ -36,7 +36,7 @@ export class SegmentPool {
     let sizeClass = sizeClasses.findIndex(({ dataBytes }) => dataBytes * growthDivisor >= logBytes);
     if (sizeClass < 0) sizeClass = last;
     while (sizeClass < last && !holds(sizeClass, frameBytes, selectionBytes)) sizeClass++;
-    assert(holds(sizeClass, frameBytes, selectionBytes), `A record of ${frameBytes} bytes exceeds every segment`);
+    assertShared(holds(sizeClass, frameBytes, selectionBytes), `A record of ${frameBytes} bytes exceeds every segment`);
     const recycled = this.#free[sizeClass]?.pop();
     const memory = recycled ?? allocate(sizeClass);
     this.usedBytes += bytesOf(memory);
@@ -66,7 +66,7 @@ function holds(sizeClass: number, frameBytes: number, selectionBytes: number): b
 
 function allocate(sizeClass: number): SegmentMemory {
   const size = sizeClasses[sizeClass];
-  assert(size !== undefined, `There is no size class ${sizeClass}`);
+  assertShared(size !== undefined, `There is no size class ${sizeClass}`);
   return {
     sizeClass,
     data: new SharedArrayBuffer(size.dataBytes),

@@ -23,7 +23,7 @@
 //
 // `order` is the log's newest revision when the entry was written: the revision itself for events, so that order never
 // decreases along a log even where records of old revisions are moved forward.
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { copyBytes } from "../base/copy.ts";
 import { keyEnd, keyStart, type SelectionSource } from "./selection.ts";
 import { type Location, recordTypes } from "./view.ts";
@@ -49,7 +49,7 @@ const closingBrace = 0x7d;
 
 function framePrefix(type: string): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(`{"type":"${type}",${" ".repeat("MODIFIED".length - type.length)}"object":`);
-  assert(bytes.length === framePrefixBytes, `A frame of ${type} starts with ${bytes.length} bytes`);
+  assertShared(bytes.length === framePrefixBytes, `A frame of ${type} starts with ${bytes.length} bytes`);
   return bytes;
 }
 
@@ -200,13 +200,13 @@ export class Segment implements SelectionSource {
 
   #word(at: number): number {
     const value = this.words[at];
-    assert(value !== undefined, "An entry lies beyond its segment");
+    assertShared(value !== undefined, "An entry lies beyond its segment");
     return value;
   }
 
   #double(at: number): number {
     const value = this.#doubles[at];
-    assert(value !== undefined, "An entry lies beyond its segment");
+    assertShared(value !== undefined, "An entry lies beyond its segment");
     return value;
   }
 }

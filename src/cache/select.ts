@@ -2,6 +2,7 @@
 // A selector is compiled once per request or group. Its meaning is that of api/selector.ts, which tests hold it to.
 // @hot
 import { type FieldRequirement, type LabelRequirement, labelHolds, type Selector } from "../api/selector.ts";
+import { manyFields, manyLabels } from "./manyterms.ts";
 import {
   entryOf,
   fieldCountOf,
@@ -40,8 +41,11 @@ export function compileSelector(selector: Selector): Match | undefined {
 export function compileTables(namespace: string, selector: Selector): TableMatch | undefined {
   const tests: TableMatch[] = [];
   if (namespace !== "") tests.push(namespaceTest(namespace));
-  for (const requirement of selector.fields) tests.push(fieldTest(requirement));
-  for (const requirement of selector.labels) tests.push(labelTest(requirement));
+  const { fields, labels } = selector;
+  if (fields.length > singleTestsMax) tests.push(manyFields(fields));
+  else for (const requirement of fields) tests.push(fieldTest(requirement));
+  if (labels.length > singleTestsMax) tests.push(manyLabels(labels));
+  else for (const requirement of labels) tests.push(labelTest(requirement));
   const [one, two] = tests;
   if (one === undefined || tests.length === 0) return undefined;
   if (two === undefined) return one;
@@ -65,6 +69,9 @@ export function isStable(selector: Selector): boolean {
 function isKeyField(field: string): boolean {
   return field === "metadata.name" || field === "metadata.namespace";
 }
+
+/** Requirements of labels or fields that are tested one by one; more are merged (manyterms.ts). */
+const singleTestsMax = 4;
 
 function namespaceTest(namespace: string): TableMatch {
   const text = selectionText(namespace);

@@ -12,7 +12,7 @@
 // wake. Who reads the committed revision R and afterwards a log's doorbell and type words sees every record at or below
 // R, perhaps some above it, which wait for the next look. A floor is written before the doorbell that tells of it.
 import { endianness } from "node:os";
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 
 // Byte offsets within a slot.
@@ -23,7 +23,7 @@ const floorByte = 8;
 const slotBytes = 64;
 
 // Segments, selection tables and this buffer hold little-endian numbers that are read through typed arrays.
-assert(endianness() === "LE", "orch runs on little-endian machines only");
+assertShared(endianness() === "LE", "orch runs on little-endian machines only");
 
 /** The control buffer: one per server, shared by the store thread (the only writer) and all fronts. */
 export class ControlWords {

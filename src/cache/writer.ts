@@ -7,7 +7,7 @@
 //
 // A record enters its log after its commit, never before; a change is acknowledged after its publication.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
 import { changeTypes, type Record, type Store } from "../storage/store.ts";
@@ -133,7 +133,7 @@ export class LogWriter {
    * become history, so that watches resume across a restart.
    */
   load(store: Store): void {
-    assert(this.#revision === 0, "A writer is loaded after it was written to");
+    assertShared(this.#revision === 0, "A writer is loaded after it was written to");
     this.#floor = store.floor;
     for (const log of this.#logList) this.#setFloor(log, store.floor);
     store.replay((record) => {
@@ -167,11 +167,11 @@ export class LogWriter {
 
   /** Enters one committed change. Fronts may see it from now on; it counts as published with publish(). */
   append(record: Record): void {
-    assert(record.revision > this.#revision, "A record's revision is not above the one before");
+    assertShared(record.revision > this.#revision, "A record's revision is not above the one before");
     // Fronts take the key from the table; the byte count is a cheap check that it is the same.
     const keyBytes = keyBytesOf(record.selection);
-    assert(keyBytes >= 0, "A record has no valid selection table");
-    assert(
+    assertShared(keyBytes >= 0, "A record has no valid selection table");
+    assertShared(
       record.prefix.length + 1 + keyBytes === Buffer.byteLength(record.key),
       "A record's key is not that of its selection table",
     );
@@ -180,7 +180,7 @@ export class LogWriter {
     let place = log.places.get(record.key);
     if (place === undefined) {
       const first = record.type === changeTypes.create || record.revision <= log.floor;
-      assert(first, "A change has no record before it");
+      assertShared(first, "A change has no record before it");
       place = { key: record.key, at: 0, live: false };
       log.places.set(record.key, place);
     }
@@ -209,7 +209,7 @@ export class LogWriter {
 
   /** Publishes everything appended: `revision` is what the store has committed. Wakes the fronts. */
   publish(revision: number): void {
-    assert(revision >= this.#revision, "A publication is behind the records appended");
+    assertShared(revision >= this.#revision, "A publication is behind the records appended");
     this.#revision = revision;
     for (const log of this.#logList) if (!log.rang) this.#ring(log);
     this.#words.committed = revision;
@@ -286,7 +286,7 @@ export class LogWriter {
 
   #addLog(prefix: string): LedgerLog {
     const index = this.#logList.length;
-    assert(index < limits.logCountMax, `There are more than ${limits.logCountMax} logs`);
+    assertShared(index < limits.logCountMax, `There are more than ${limits.logCountMax} logs`);
     const log = new LedgerLog(prefix, index, this.#floor);
     this.#logs.set(prefix, log);
     this.#logList.push(log);
@@ -347,7 +347,7 @@ export class LogWriter {
       if (count === tendRecordsMax || bytes >= tendBytesMax) return false;
       const index = segment.evacuated++;
       const place = segment.places[index];
-      assert(place !== undefined, "A segment's live records are not in it");
+      assertShared(place !== undefined, "A segment's live records are not in it");
       if (!place.live || !segment.isCurrent(index)) continue;
       bytes += segment.segment.bytesOf(index);
       count += 1;
@@ -376,14 +376,14 @@ export class LogWriter {
 
   #retire(log: LedgerLog, segment: LedgerSegment): void {
     // A front that hears of this takes in the moves first, and it takes in nothing above the committed revision.
-    assert(log.order <= this.#words.committed, "A segment is retired in the middle of a batch");
+    assertShared(log.order <= this.#words.committed, "A segment is retired in the middle of a batch");
     log.retire(segment);
     this.#words.setFloor(log.index, log.floor);
     this.#ring(log);
     const number = segment.segment.number;
     const releasing: Releasing = { segment, fronts: new Set(this.#fronts) };
     const waiting = this.#releasing.get(log);
-    assert(waiting !== undefined, "A log has no list of retired segments");
+    assertShared(waiting !== undefined, "A log has no list of retired segments");
     waiting.set(number, releasing);
     let waitingBytes = 0;
     for (const each of waiting.values()) waitingBytes += each.segment.usedBytes;
@@ -415,9 +415,9 @@ export class LogWriter {
 
   #take(front: Front, message: ToWriter): void {
     const log = this.#logList[message.log];
-    assert(log !== undefined, "A front releases a segment of no log");
+    assertShared(log !== undefined, "A front releases a segment of no log");
     const releasing = this.#releasing.get(log)?.get(message.number);
-    assert(releasing?.fronts.delete(front) === true, "A front releases a segment it was not asked for");
+    assertShared(releasing?.fronts.delete(front) === true, "A front releases a segment it was not asked for");
     this.#recycle(log, releasing);
   }
 

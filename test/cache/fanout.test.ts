@@ -1,4 +1,5 @@
 import t from "tap";
+import { AssertionFailure } from "../../src/base/assert.ts";
 import { limits } from "../../src/config/limits.ts";
 import { FakeFront } from "../support/fakefront.ts";
 import { FakeLog } from "../support/fakelog.ts";
@@ -346,6 +347,45 @@ t.test("a pass is bounded in records and bytes and never skips", (t) => {
   t.end();
 });
 
+t.test(
+  "a pass gives way between records, groups and watchers, and each watcher gets each change once, in order",
+  (t) => {
+    const log = new FakeLog();
+    const front = new FakeFront(log, 1);
+    const sinks = [
+      ...Array.from({ length: 40 }, () => front.watch()),
+      ...Array.from({ length: 40 }, (_, index) => front.watch({ labels: `x!=${index}` })),
+      ...Array.from({ length: 10 }, () => front.watch({ namespace: "n1", accepts: 1 })),
+    ];
+    front.run();
+    for (let write = 0; write < 10; write += 1) log.put(a);
+    log.news();
+    const unwritten = sinks.filter(({ chunks }) => chunks.length === 0);
+    t.ok(unwritten.length > 60, "one turn does not write to all");
+    const leaver = unwritten[0];
+    leaver?.gone();
+    const late = front.watch();
+    t.same(late.seen, [], "a watch from now on gets no older change");
+    t.ok(front.run() > 10, "many turns do");
+    log.put(a);
+    log.news();
+    front.run();
+    for (const sink of sinks) sink.drain();
+    front.run();
+    const revisions = Array.from({ length: 11 }, (_, index) => 101 + index);
+    for (const sink of sinks) {
+      const seen = sink.events.map(({ revision }) => revision);
+      if (sink === leaver) t.same(seen, []);
+      else t.same(seen, revisions);
+    }
+    t.same(
+      late.events.map(({ revision }) => revision),
+      [111],
+    );
+    t.end();
+  },
+);
+
 t.test("one object above the size of a slice goes out whole", (t) => {
   const log = new FakeLog();
   const front = new FakeFront(log);
@@ -483,5 +523,42 @@ t.test("a client that goes away while it is written to disturbs nobody", (t) => 
   t.same(first.seen, ["ADDED a@101"]);
   for (const sink of sinks.slice(2)) t.same(sink.seen, ["ADDED a@101", "MODIFIED a@102", "MODIFIED a@103"]);
   t.equal(front.fanout.watcherCount, 2);
+  t.end();
+});
+
+t.test("a record that cannot be written as some watchers want it ends them with 500, and nobody else", (t) => {
+  const log = new FakeLog();
+  const front = new FakeFront(log);
+  const failed: unknown[] = [];
+  const put = (name: string): void => {
+    log.put({ namespace: "ns", name, labels: { on: "yes" } });
+    log.news();
+  };
+  front.failed = (error) => failed.push(error);
+  const transform = (object: Uint8Array): Uint8Array => {
+    if (Buffer.from(object).includes('"name":"bad"')) throw new AssertionFailure("An object of some watchers");
+    return object;
+  };
+  const plain = front.watch();
+  const other = front.watch({ transform });
+  const filtered = front.watch({ transform, labels: "on=yes" });
+  put("good");
+  front.run();
+  for (const sink of [plain, other, filtered]) t.match(sink.text, /"name":"good"/);
+  put("bad");
+  front.run();
+  for (const sink of [other, filtered]) {
+    t.match(sink.text, /{"type":"ERROR","object":{[^\n]*"code":500}}\n$/);
+    t.ok(sink.ended);
+  }
+  put("later");
+  front.run();
+  t.match(plain.text, /"name":"later"/);
+  const state = front.watch({ transform, start: { from: "state" } });
+  front.run();
+  t.match(state.text, /"code":500}}\n$/, "nor does one that begins with the state hold up others");
+  t.ok(state.ended);
+  t.equal(failed.length, 3);
+  t.equal(front.fanout.watcherCount, 1);
   t.end();
 });

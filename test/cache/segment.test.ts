@@ -120,7 +120,7 @@ t.test("SegmentPool.take() starts small, grows with the log, and finds room for 
   t.strictSame(sizes, [262_144, 262_144, 2_097_152, 8_388_608]);
   t.equal(pool.take(0, 1_000_000, 100).data.byteLength, 2_097_152, "a large object");
   t.ok(pool.take(0, 1000, 3_400_000).meta.byteLength >= 3_400_000, "an object of labels");
-  t.throws(() => pool.take(0, 9_000_000, 100), { name: "AssertionFailure" });
+  t.throws(() => pool.take(0, 9_000_000, 100), { name: "SharedStateFailure" });
   t.end();
 });
 

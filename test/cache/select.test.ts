@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { matchesFields, matchesLabels } from "../../src/api/selector.ts";
+import { matchesFields, matchesLabels, type Selector } from "../../src/api/selector.ts";
 import { compileTables, indexKindCount, indexTerms, RecordTerms } from "../../src/cache/select.ts";
 import { encodeSelection, selectionSource } from "../../src/cache/selection.ts";
 import { selectorOf } from "../support/fakefront.ts";
@@ -26,8 +26,8 @@ const fieldTexts = fc
 
 t.test("compileTables() agrees with the selectors' meaning, and indexTerms() never hides a match", (t) => {
   const property = fc.property(
-    fc.array(labelTexts, { maxLength: 3 }),
-    fc.array(fieldTexts, { maxLength: 2 }),
+    fc.array(labelTexts, { maxLength: 8 }),
+    fc.array(fieldTexts, { maxLength: 7 }),
     fc.constantFrom("", "a", "b"),
     fc.record({
       namespace: fc.constantFrom("a", "b", "web"),
@@ -61,7 +61,7 @@ t.test("compileTables() agrees with the selectors' meaning, and indexTerms() nev
       );
     },
   );
-  fc.assert(property, { numRuns: 500 });
+  fc.assert(property, { numRuns: 2_000 });
   t.end();
 });
 
@@ -97,6 +97,31 @@ t.test("indexTerms() lists a group under what its selector requires", (t) => {
     const terms = indexTerms(namespace, selectorOf(labels, fields), 16);
     t.equal(terms?.kind, kind, `${namespace}|${labels}|${fields}`);
     t.equal(terms?.keys.length ?? 0, count);
+  }
+  t.end();
+});
+
+t.test("compileTables() judges a record by what it has, however many requirements there are", (t) => {
+  const labels = new Map(Array.from({ length: 6 }, (_, index) => [`own${index}`, "x"]));
+  const source = selectionSource(encodeSelection("a", "b", labels, [["spec.nodeName", "n"]]));
+  const cost = (selector: Selector): number => {
+    const match = compileTables("", selector);
+    const start = process.cpuUsage();
+    for (let round = 0; round < 20_000; round += 1) if (match?.(source, 0) !== true) throw new Error("No match");
+    const { user, system } = process.cpuUsage(start);
+    return user + system;
+  };
+  const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `k${index}!=v`);
+  const bounds = (count: number): string[] => Array.from({ length: count }, (_, index) => `own0!=v${index}`);
+  const nodes = (count: number): string[] => Array.from({ length: count }, (_, index) => `spec.nodeName!=v${index}`);
+  for (const [about, selector] of [
+    ["labels it does not have", (count: number) => selectorOf(many(count).join(","), "")],
+    ["one label", (count: number) => selectorOf(bounds(count).join(","), "")],
+    ["one field", (count: number) => selectorOf("", nodes(count).join(","))],
+  ] as const) {
+    cost(selector(10));
+    const [few, lots] = [cost(selector(10)), cost(selector(1_000))];
+    t.ok(lots < 10 * few + 20_000, `${about}: 10 requirements ${few} us, 1,000 ${lots} us`);
   }
   t.end();
 });

@@ -66,7 +66,7 @@ function expected(wishes: FakeWatch, changes: readonly Change[], from: number): 
 
 class Traffic {
   readonly log = new FakeLog();
-  readonly front = new FakeFront(this.log);
+  readonly front: FakeFront;
   readonly changes: Change[] = [];
   readonly live = new Map<string, FakeObject>();
   readonly watched: Watched[] = [];
@@ -74,6 +74,8 @@ class Traffic {
 
   constructor(seed: number) {
     this.pick = random(seed);
+    // Two of three are in a hurry: their passes give way after a few records, groups or watchers.
+    this.front = new FakeFront(this.log, [0, 1, 4][seed % 3]);
     this.log.runRecords = 1 + this.pick(20);
   }
 
@@ -166,7 +168,7 @@ class Traffic {
 }
 
 t.test("watchers see exactly what the model says, through slow reading, moves and bookmarks", (t) => {
-  for (let seed = 1; seed <= 60; seed += 1) {
+  for (let seed = 1; seed <= 90; seed += 1) {
     const traffic = new Traffic(seed);
     for (let step = 0; step < 400; step += 1) traffic.step();
     traffic.settle();

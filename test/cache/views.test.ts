@@ -172,7 +172,7 @@ t.test("drain() in the middle of a turn does not take away what the turn has rea
   await until(() => releasing(writer) === 0, "the release");
   t.equal(view.at(position), 0, "in a later turn it is recycled");
   t.equal(view.run(position, view.head, 1000), undefined);
-  t.throws(() => view.object(at), { name: "AssertionFailure" });
+  t.throws(() => view.object(at), { name: "SharedStateFailure" });
   t.equal(textOf(view.object(view.get("ns", "a"))), objectOf(record), "the object itself has moved on");
 });
 
@@ -368,7 +368,7 @@ t.test("append() refuses what would break the log", (t) => {
   const { writer, source } = setup();
   const record = source.next("ns", "a", false, 10);
   writer.accept([record]);
-  const assertion = { name: "AssertionFailure" };
+  const assertion = { name: "SharedStateFailure" };
   t.throws(() => writer.append(record), assertion, "a revision again");
   t.throws(() => writer.append({ ...record, revision: 5, key: `${prefix}/ns/other` }), assertion, "another key");
   t.throws(() => writer.append({ ...record, revision: 5, selection: new Uint8Array(8) }), assertion, "no table");

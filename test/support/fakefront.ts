@@ -40,12 +40,23 @@ export class FakeFront {
   readonly fanout: Fanout;
   /** Milliseconds. */
   time = 1_000_000;
+  /** Told of faults that ended watches; a test that expects some replaces it. */
+  failed: (error: unknown) => void = (error) => {
+    throw error;
+  };
   readonly #work: (() => void)[] = [];
 
-  constructor(log: LogView) {
+  /** `lookMs`: how far each look at the clock moves it, and then a pass looks at it all the time. */
+  constructor(log: LogView, lookMs = 0) {
     this.log = log;
-    const clock: Clock = { now: () => this.time, monotonic: () => this.time };
-    this.fanout = new Fanout({ clock, random: () => 0.5, defer: (work) => void this.#work.push(work) });
+    const look = (): number => {
+      this.time += lookMs;
+      return this.time;
+    };
+    const clock: Clock = { now: look, monotonic: look };
+    const defer = (work: () => void): void => void this.#work.push(work);
+    const failed = (error: unknown): void => this.failed(error);
+    this.fanout = new Fanout({ clock, random: () => 0.5, defer, failed, ...(lookMs > 0 && { writesPerLook: 1 }) });
   }
 
   /** Opens a watch; by default of everything, from now on. */
