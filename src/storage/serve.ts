@@ -1,7 +1,7 @@
 // The store thread's loop: take what is queued, commit it in one transaction, publish, acknowledge, repeat. There is no
 // timer in it: while a transaction waits for the disk the next batch gathers by itself.
 import type { MessagePort } from "node:worker_threads";
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import { failpoint } from "../base/failpoint.ts";
 import { limits } from "../config/limits.ts";
 import type { Outcome } from "./client.ts";
@@ -91,6 +91,10 @@ export class StoreLoop {
   }
 
   #enqueue(port: MessagePort, request: Request): void {
+    if (request.count === 0) {
+      port.postMessage(new ReplyWriter(0).take());
+      return;
+    }
     const asker = { port, reply: new ReplyWriter(request.count) };
     for (const change of readRequest(request)) this.#queue.push({ change, asker });
     this.#schedule();
@@ -136,7 +140,7 @@ export class StoreLoop {
     const start = performance.now();
     const outcomes = this.#ask(batch);
     const commitMs = performance.now() - start;
-    assert(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
+    assertShared(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
     // On a full disk history goes first: it only serves watches across a restart, the logs in memory keep theirs.
     if (outcomes.some((outcome) => "refused" in outcome && outcome.refused === "full"))
       this.#compactTo = this.#store.revision;

@@ -9,7 +9,7 @@
 //
 //   outcome  two float64: a code of `codes`, and the revision committed or the actual one; a refusal's message is the
 //            next one of `messages`
-import { assert } from "../base/assert.ts";
+import { assertShared } from "../base/assert.ts";
 import type { Outcome } from "./client.ts";
 import type { Change, ChangeType, Refusal } from "./store.ts";
 
@@ -94,7 +94,7 @@ export function readRequest(request: Request): Change[] {
     const selectionAt = keyAt + bytes.readUInt32LE(at + 28);
     const bodyAt = selectionAt + bytes.readUInt32LE(at + 16);
     const end = bodyAt + bytes.readUInt32LE(at + 20);
-    assert(end <= bytes.length, `Change ends at byte ${end} of ${bytes.length}`);
+    assertShared(end <= bytes.length, `Change ends at byte ${end} of ${bytes.length}`);
     changes.push({
       prefix: bytes.toString("utf8", prefixAt, keyAt),
       key: bytes.toString("utf8", keyAt, selectionAt),
@@ -126,7 +126,7 @@ export class ReplyWriter {
 
   /** Notes what became of the next change. */
   add(outcome: Outcome): void {
-    assert(!this.complete, "More outcomes than changes");
+    assertShared(!this.complete, "More outcomes than changes");
     const refused = "refused" in outcome;
     const code = refused ? outcome.refused : "revision" in outcome ? "revision" : "actual";
     this.#outcomes[2 * this.#count] = codes.indexOf(code);
@@ -148,7 +148,7 @@ export function readReply(reply: Reply): Outcome[] {
   for (let i = 0; i < reply.outcomes.length; i += 2) {
     const code = codes[reply.outcomes[i] as number];
     const value = reply.outcomes[i + 1] as number;
-    assert(code !== undefined, "Outcome has an unknown code");
+    assertShared(code !== undefined, "Outcome has an unknown code");
     if (code === "revision") outcomes.push({ revision: value });
     else if (code === "actual") outcomes.push({ actual: value });
     else outcomes.push({ refused: code satisfies Refusal["refused"], message: reply.messages[message++] ?? "" });

@@ -36,8 +36,8 @@ t.test("lmdb: somebody else's write is noticed before anything of ours follows i
   rmSync(join(path, "owner"));
   const other = openLmdb({ path, identity: "orch", clock: new HandClock() });
   other.commit([change("update", "x", 1)]);
-  t.throws(() => store.commit([change("update", "x", 1)]), { name: "AssertionFailure", message: /somebody else/ });
-  t.throws(() => store.commit([change("create", "y", 0)]), { name: "AssertionFailure" }, "and it stays closed");
+  t.throws(() => store.commit([change("update", "x", 1)]), { name: "SharedStateFailure", message: /somebody else/ });
+  t.throws(() => store.commit([change("create", "y", 0)]), { name: "SharedStateFailure" }, "and it stays closed");
   await other.close();
   await store.close();
 });

@@ -49,7 +49,7 @@ t.test("encodeRecord() asserts that the version stands between quotes", async (t
   const bytes = Buffer.alloc(1000);
   for (const versionAt of [0, 5, one.versionAt - 1, one.versionAt + 1, one.body.length]) {
     const place = { revision: 1, previous: 0, createRevision: 1 };
-    t.throws(() => encodeRecord(bytes, 0, { ...one, versionAt }, key, place), { name: "AssertionFailure" });
+    t.throws(() => encodeRecord(bytes, 0, { ...one, versionAt }, key, place), { name: "SharedStateFailure" });
   }
 });
 

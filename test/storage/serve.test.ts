@@ -196,3 +196,13 @@ t.test("the loop compacts what has grown old", async (t) => {
   client.close();
   await loop.stop();
 });
+
+t.test("probe() is answered by the store's loop, without a transaction, and by nobody when it is gone", async (t) => {
+  const { loop, batches, connect } = rig();
+  const client = connect();
+  const [outcome] = await Promise.all([client.commit(change("create", "x", 0)), client.probe(), client.probe()]);
+  t.equal(say(outcome), "revision 1");
+  t.same(batches, [1]);
+  await loop.stop();
+  await t.rejects(client.probe(), { name: "StoreError" });
+});

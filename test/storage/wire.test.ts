@@ -51,6 +51,6 @@ t.test("readReply() gives the outcomes that were added", async (t) => {
     writer.add(outcome);
   }
   t.ok(writer.complete);
-  t.throws(() => writer.add({ actual: 1 }), { name: "AssertionFailure" });
+  t.throws(() => writer.add({ actual: 1 }), { name: "SharedStateFailure" });
   t.same(readReply(structuredClone(writer.take())), outcomes);
 });

@@ -27,7 +27,7 @@
 //   meta      key    "store"
 //             value  JSON of Meta, then 4 bytes CRC-32 of it
 import { createHash } from "node:crypto";
-import { assert } from "../../base/assert.ts";
+import { assertShared } from "../../base/assert.ts";
 import { crc32 } from "../../base/crc32.ts";
 import { type Change, type ChangeType, changeTypes, type Record, StoreError } from "../store.ts";
 
@@ -185,10 +185,10 @@ export function encodeRecord(
   place: Place,
 ): { record: Record; end: number } {
   const { selection, body, versionAt } = change;
-  assert(versionAt > 0, `Version offset ${versionAt} of a body of ${body.length} bytes`);
-  assert(versionAt < body.length, `Version offset ${versionAt} of a body of ${body.length} bytes`);
-  assert(body[versionAt - 1] === 0x22, "No quote before the version digits");
-  assert(body[versionAt] === 0x22, "No quote after the version digits");
+  assertShared(versionAt > 0, `Version offset ${versionAt} of a body of ${body.length} bytes`);
+  assertShared(versionAt < body.length, `Version offset ${versionAt} of a body of ${body.length} bytes`);
+  assertShared(body[versionAt - 1] === 0x22, "No quote before the version digits");
+  assertShared(body[versionAt] === 0x22, "No quote after the version digits");
   const digits = String(place.revision);
   const selectionAt = at + headerBytes + key.length;
   const bodyAt = selectionAt + selection.length;

@@ -3,10 +3,10 @@
 // Two options of the library lose acknowledged writes at a power cut and are therefore never used: overlapping sync
 // (the default) shows a commit before it is on disk, and a transaction whose callback returns something may still be
 // open when the next one is acknowledged. Every callback here returns nothing.
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Database, RootDatabase } from "lmdb";
-import { AssertionFailure, assert } from "../../base/assert.ts";
+import { AssertionFailure, assertShared } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { crc32 } from "../../base/crc32.ts";
 import { failpoint } from "../../base/failpoint.ts";
@@ -94,6 +94,9 @@ export function openLmdb(options: LmdbOptions): Store {
   let root: RootDatabase<Buffer, Buffer> | undefined;
   try {
     root = openFile(fileOf(options.path), options.mapBytesMax ?? limits.storeBytesMax);
+    // The library asks for no mode, and earlier releases left it at that.
+    chmodSync(options.path, 0o700);
+    for (const name of readdirSync(options.path)) chmodSync(join(options.path, name), 0o600);
     return new LmdbStore(options, root, unlock);
   } catch (error) {
     void root?.close();
@@ -149,10 +152,8 @@ class LmdbStore implements Store {
     const meta =
       known === undefined ? newMeta(options.identity, options.firstRevision) : decodeMeta(Buffer.from(known));
     if (meta.identity !== options.identity) {
-      throw new StoreError(
-        "identity",
-        `The store at ${options.path} holds identity ${meta.identity}, not ${options.identity}`,
-      );
+      const what = `The store at ${options.path} holds identity ${meta.identity}, not ${options.identity}`;
+      throw Object.assign(new StoreError("identity", what), { holds: meta.identity });
     }
     this.floor = meta.floor;
     this.revision = Math.max(meta.revision, this.#newestInLog());
@@ -295,7 +296,7 @@ class LmdbStore implements Store {
 
   /** Why a change cannot be made; undefined when it can. */
   #check(change: Change, key: Buffer, current: Current): Mismatch | Refusal | undefined {
-    assert(
+    assertShared(
       (change.type === changeTypes.create) === (change.expected === 0),
       `Type ${change.type} expects ${change.expected}`,
     );
@@ -338,7 +339,7 @@ class LmdbStore implements Store {
     try {
       this.#root.transactionSync(() => {
         const transaction = this.#root.getWriteTxnId();
-        assert(
+        assertShared(
           transaction === this.#transaction + 1,
           `Transaction ${transaction} after ${this.#transaction}: somebody else wrote`,
         );
