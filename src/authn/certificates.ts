@@ -51,7 +51,11 @@ export class CertificateCheck {
   }
 
   #find(peer: PeerCertificates): Finding["found"] {
-    const times = findChain(peer, this.#bundle.certificates);
+    // Where the handshake found the way, over intermediates that are not shown, the rules for the leaf itself are left: as
+    // long as the bundle is the one it verified under, and not only the file. A front whose new serving certificate cannot
+    // be read goes on verifying under the old bundle.
+    const isVerified = peer.verifiedBy === this.#bundle.pem;
+    const times = findChain(peer, isVerified ? [peer.leaf] : this.#bundle.certificates, this.#clock.now());
     if (typeof times === "string") return refused(times);
     const subject = partsOf(peer.leaf);
     return subject === undefined ? refused("x509: malformed certificate") : { times, subject };

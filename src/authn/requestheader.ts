@@ -1,5 +1,6 @@
 // Users another server in front of this one has authenticated: it presents a certificate under an authority of its own
-// and names the user in headers. From anybody else these headers mean nothing (ATTACKS E02 to E04).
+// and names the user in headers. From anybody else these headers mean nothing (ATTACKS E02 to E04), and nothing on a front that
+// clips values: the user would be another one.
 import type { User } from "../api/user.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Bundle } from "../pki/bundle.ts";
@@ -24,8 +25,8 @@ export function requestHeaderAuthenticator(names: RequestHeaderNames, bundle: Bu
   const group = lower(names.group);
   const extraPrefix = lower(names.extraPrefix);
   return {
-    authenticate: ({ headers, peer }) => {
-      if (peer === undefined) return undefined;
+    authenticate: ({ headers, peer, clipsValues }) => {
+      if (peer === undefined || clipsValues === true) return undefined;
       const subject = check.check(peer);
       if ("reasons" in subject) return subject;
       if (names.allowed.length > 0 && !names.allowed.includes(subject.commonName)) {

@@ -17,7 +17,12 @@ const evaluated: ReadonlySet<string> = new Set([keyUsages, "551d11", basicConstr
 /** Bits of an RSA key below which nobody is believed. */
 const rsaBitsMin = 2_048;
 
+/** Beyond these a check of one signature takes milliseconds (upstream's library has the same bounds). */
+const rsaBitsMax = 8_192;
+const rsaExponentMax = 2n ** 31n - 1n;
+
 const unknownAuthority = "x509: certificate signed by unknown authority";
+const tooManyChecks = "x509: signature check attempts limit reached while verifying certificate chain";
 
 /** When a chain begins and stops to hold, in milliseconds since 1970. */
 export interface ChainTimes {
@@ -34,45 +39,105 @@ export interface Presented {
 
 /**
  * Looks for a way from the leaf over the others to one of `roots`, every one of them for use by clients. Answers when that
- * way holds, whether or not it does now; a text says why there is none.
+ * way holds, one that holds at `now` (milliseconds since 1970) before others; a text says why there is none. Costs at
+ * most limits.chainSignaturesMax signature checks, whatever was sent.
  */
-export function findChain(presented: Presented, roots: readonly X509Certificate[]): ChainTimes | string {
-  const { leaf } = presented;
-  const { fault } = factsOf(leaf);
+export function findChain(presented: Presented, roots: readonly X509Certificate[], now: number): ChainTimes | string {
+  const { fault } = factsOf(presented.leaf);
   if (fault !== undefined) return fault;
-  return climb(leaf, () => presented.others(), roots, timesOf(leaf), 0) ?? unknownAuthority;
+  const search = new Search(presented, roots);
+  const holds = ({ from, until }: ChainTimes): boolean => from <= now && now <= until;
+  return search.run(holds) ?? search.run(() => true) ?? search.failure;
 }
 
-/** `below`: authorities between the leaf and this certificate's issuer. */
-function climb(
-  certificate: X509Certificate,
-  others: () => readonly X509Certificate[],
-  roots: readonly X509Certificate[],
-  times: ChainTimes,
-  below: number,
-): ChainTimes | undefined {
-  const { raw } = factsOf(certificate);
-  for (const root of roots) {
-    if (factsOf(root).raw.equals(raw)) return times;
-    if (mayIssue(root, below) && isIssuedBy(certificate, root)) return narrow(times, timesOf(root));
-  }
-  const rest = others();
-  if (rest.length > limits.chainCertificatesMax) return undefined;
-  for (const issuer of rest) {
-    if (!mayIssue(issuer, below) || !isIssuedBy(certificate, issuer)) continue;
-    const remaining = (): X509Certificate[] => rest.filter((other) => other !== issuer);
-    const found = climb(issuer, remaining, roots, narrow(times, timesOf(issuer)), below + 1);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** One way up from the leaf, as far as it was found. */
+interface Way {
+  readonly top: X509Certificate;
+  readonly times: ChainTimes;
 }
 
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  try {
-    return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-  } catch {
-    // A key of a kind this build does not know signs nothing.
-    return false;
+/** The search for one chain: level by level from the leaf, each certificate visited once, each signature checked once. */
+class Search {
+  readonly #leaf: X509Certificate;
+  readonly #presented: Presented;
+  readonly #roots: readonly X509Certificate[];
+  #others: readonly X509Certificate[] | undefined;
+  /** By certificate and issuer. */
+  readonly #checked = new Map<X509Certificate, Map<X509Certificate, boolean>>();
+  #checksLeft: number = limits.chainSignaturesMax;
+
+  constructor(presented: Presented, roots: readonly X509Certificate[]) {
+    this.#leaf = presented.leaf;
+    this.#presented = presented;
+    this.#roots = roots;
+  }
+
+  /** Why there is no chain. */
+  get failure(): string {
+    return this.#checksLeft > 0 ? unknownAuthority : tooManyChecks;
+  }
+
+  /** A chain of issuers whose times pass `usable`. The first level that reaches a root has the fewest authorities. */
+  run(usable: (times: ChainTimes) => boolean): ChainTimes | undefined {
+    const seen = new Set([this.#leaf]);
+    let level: Way[] = [{ top: this.#leaf, times: timesOf(this.#leaf) }];
+    for (let below = 0; level.length > 0; below++) {
+      for (const way of level) {
+        const found = this.#rootOf(way, below, usable);
+        if (found !== undefined) return found;
+      }
+      const next: Way[] = [];
+      for (const { top, times } of level) {
+        for (const issuer of this.#sent()) {
+          if (seen.has(issuer) || !usable(timesOf(issuer)) || !this.#issued(top, issuer, below)) continue;
+          seen.add(issuer);
+          next.push({ top: issuer, times: narrow(times, timesOf(issuer)) });
+        }
+      }
+      level = next;
+    }
+    return undefined;
+  }
+
+  #rootOf({ top, times }: Way, below: number, usable: (times: ChainTimes) => boolean): ChainTimes | undefined {
+    const { raw } = factsOf(top);
+    for (const root of this.#roots) {
+      if (factsOf(root).raw.equals(raw)) return times;
+      if (usable(timesOf(root)) && this.#issued(top, root, below)) return narrow(times, timesOf(root));
+    }
+    return undefined;
+  }
+
+  /** What came along, each certificate once; nothing when it is too much. */
+  #sent(): readonly X509Certificate[] {
+    if (this.#others === undefined) {
+      const sent = this.#presented.others();
+      const distinct = new Map(sent.map((one) => [factsOf(one).raw.toString("latin1"), one]));
+      distinct.delete(factsOf(this.#leaf).raw.toString("latin1"));
+      this.#others = sent.length > limits.chainCertificatesMax ? [] : [...distinct.values()];
+    }
+    return this.#others;
+  }
+
+  /** `below`: authorities between the leaf and the issuer. Names, key identifiers and constraints are looked at first. */
+  #issued(certificate: X509Certificate, issuer: X509Certificate, below: number): boolean {
+    if (!mayIssue(issuer, below)) return false;
+    let known = this.#checked.get(certificate);
+    if (known === undefined) this.#checked.set(certificate, (known = new Map()));
+    let issued = known.get(issuer);
+    if (issued === undefined) known.set(issuer, (issued = this.#verify(certificate, issuer)));
+    return issued;
+  }
+
+  #verify(certificate: X509Certificate, issuer: X509Certificate): boolean {
+    try {
+      if (!certificate.checkIssued(issuer) || this.#checksLeft === 0) return false;
+      this.#checksLeft -= 1;
+      return certificate.verify(issuer.publicKey);
+    } catch {
+      // A key of a kind this build does not know signs nothing.
+      return false;
+    }
   }
 }
 
@@ -123,8 +188,10 @@ function faultOf(certificate: X509Certificate, parts: CertificateParts | undefin
   try {
     // Details are dear: the library writes the key down and reads it again.
     const { publicKey } = certificate;
-    const bits = publicKey.asymmetricKeyType === "rsa" ? publicKey.asymmetricKeyDetails?.modulusLength : undefined;
-    if (bits !== undefined && bits < rsaBitsMin) return `x509: RSA key of ${bits} bits is too small`;
+    const { modulusLength: bits = rsaBitsMin, publicExponent = 3n } =
+      (publicKey.asymmetricKeyType?.startsWith("rsa") && publicKey.asymmetricKeyDetails) || {};
+    if (bits < rsaBitsMin) return `x509: RSA key of ${bits} bits is too small`;
+    if (bits > rsaBitsMax || publicExponent > rsaExponentMax) return `x509: RSA key of ${bits} bits is too large`;
   } catch {
     return "x509: unknown public key algorithm";
   }

@@ -5,10 +5,13 @@ import { SignJWT } from "jose";
 import t, { type Test } from "tap";
 import type { User } from "../../src/api/user.ts";
 import { boundClaims, legacyClaims } from "../../src/authn/accountclaims.ts";
+import type { TokenSigner } from "../../src/authn/accountkeys.ts";
 import { isAccepted } from "../../src/authn/authenticator.ts";
 import type { AuthnEvents } from "../../src/authn/events.ts";
 import { keyIdOf, parsePublicKeys } from "../../src/authn/jwt.ts";
 import type { Authentication } from "../../src/authn/table.ts";
+import { readAuthn } from "../../src/config/authnflags.ts";
+import { parseFlags } from "../../src/config/flags.ts";
 import { authnConfig, testAuthentication, testSigningKey } from "../support/authn.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
@@ -316,7 +319,7 @@ t.test("E14: tokens of a key that was replaced are good as long as it is listed"
   const clock = { now: () => server.nowMs, monotonic: () => performance.now() };
   const { views } = server.writers;
   const fresh = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" });
-  const material = (accountKeys: string) => ({ signingKey: fresh.toString(), accountKeys });
+  const material = (accountKeys: string) => ({ signingKey: fresh.toString(), privateKey: "", accountKeys });
   const old = createPublicKey(signingKey).export({ type: "spki", format: "pem" });
   const both = testAuthentication(server.scheme, views, clock, authnConfig(), [], material(`${fresh}\n${old}`));
   const only = testAuthentication(server.scheme, views, clock, authnConfig(), [], material(fresh.toString()));
@@ -331,6 +334,22 @@ t.test("E14: tokens of a key that was replaced are good as long as it is listed"
     keys.every(({ d }) => d === undefined),
     "nothing private is shown",
   );
+});
+
+t.test("--service-account-private-key-file signs the tokens in secrets, and no other", async (t) => {
+  const { server } = await setting(t);
+  const clock = { now: () => server.nowMs, monotonic: () => performance.now() };
+  const { views } = server.writers;
+  const own = generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey.export({ type: "pkcs8", format: "pem" });
+  const of = (privateKey: string) =>
+    testAuthentication(server.scheme, views, clock, authnConfig(), [], { privateKey }).accounts;
+  const algorithm = async (signer: TokenSigner): Promise<string> =>
+    JSON.parse(Buffer.from((await signer.sign({})).split(".")[0] ?? "", "base64url").toString()).alg;
+  t.equal(await algorithm(of(own.toString()).controllerSigner), "ES384");
+  t.equal(await algorithm(of(own.toString()).signer), "ES256");
+  t.equal(await algorithm(of("").controllerSigner), "ES256", "without it, the signing key does");
+  const values = parseFlags(["--service-account-private-key-file=/k"]);
+  t.match("fault" in values ? values : readAuthn(values), { accounts: { privateKeyFile: "/k" } });
 });
 
 t.test("parsePublicKeys() reads keys and certificates of every form", (t) => {

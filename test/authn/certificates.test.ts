@@ -38,6 +38,8 @@ function bundleOf(t: Test, ...issued: Issued[]): Bundle {
 
 const dev: x509.JsonName = [{ O: ["dev"] }, { O: ["ops"] }, { CN: ["alice"] }];
 
+const usage = (...list: string[]) => [new x509.ExtendedKeyUsageExtension(list)];
+
 t.test("E01: certificateAuthenticator() believes chains to its authorities, for clients", async (t) => {
   const root = await authority("root");
   const middle = await authority("middle", root);
@@ -46,7 +48,6 @@ t.test("E01: certificateAuthenticator() believes chains to its authorities, for 
   const check = certificateAuthenticator(bundleOf(t, root), systemClock);
   const twin = await authority("root");
   const foreign = await authority("other");
-  const usage = (...list: string[]) => [new x509.ExtendedKeyUsageExtension(list)];
   const leaf = await client(middle, dev);
   // A stranger of the same name who says that its key is the root's.
   const rootId = await x509.SubjectKeyIdentifierExtension.create(root.certificate.publicKey);
@@ -96,6 +97,52 @@ t.test("E01: certificateAuthenticator() believes chains to its authorities, for 
       });
     } else t.match((outcome as { reasons: string[] }).reasons?.[0], expected, what);
   }
+});
+
+t.test(
+  "E01: certificateAuthenticator() believes a handshake that verified under its bundle, not the leaf",
+  async (t) => {
+    const root = await authority("root");
+    const between = await issue({ issuer: root, subject: [{ CN: ["middle"] }], extensions: authorityExtensions() });
+    const bundle = bundleOf(t, root);
+    const check = certificateAuthenticator(bundle, systemClock);
+    const small = {
+      name: "RSASSA-PKCS1-v1_5",
+      hash: "SHA-256",
+      modulusLength: 1024,
+      publicExponent: new Uint8Array([1, 0, 1]),
+    };
+    const cases: [string, Issued, string, string | RegExp][] = [
+      ["under an authority that is not shown", await client(between, dev), bundle.pem, "alice"],
+      ["verified under another bundle", await client(between, dev), bundleOf(t, between).pem, /unknown authority/],
+      ["SHA-1", await client(root, dev, { hash: "SHA-1" }), bundle.pem, /insecure algorithm/],
+      ["1024 bits", await client(root, dev, { algorithm: small }), bundle.pem, /too small/],
+      ["for servers", await client(root, dev, { extensions: usage(serverAuth) }), bundle.pem, /key usage/],
+      ["ended since", await client(root, dev, { from: -3, until: -1 }), bundle.pem, /expired/],
+    ];
+    for (const [what, leaf, verifiedBy, expected] of cases) {
+      const outcome = await check.authenticate({ headers: [], peer: { ...peerOf(leaf), verifiedBy } });
+      const found = isAccepted(outcome) ? outcome.user.name : (outcome as { reasons?: string[] }).reasons?.[0];
+      t.match(found, expected, what);
+    }
+  },
+);
+
+t.test("E14: certificateAuthenticator() judges what a handshake verified before by the bundle of now", async (t) => {
+  const removed = await authority("removed");
+  const kept = await authority("kept");
+  const bundle = bundleOf(t, removed, kept);
+  const check = certificateAuthenticator(bundle, systemClock);
+  const verifiedBy = bundle.pem;
+  const old = { ...peerOf(await client(removed, dev)), verifiedBy };
+  const good = { ...peerOf(await client(kept, dev)), verifiedBy };
+  const late = { ...peerOf(await client(removed, dev)), verifiedBy };
+  t.ok(isAccepted(await check.authenticate({ headers: [], peer: old })), "believed before");
+  writeFileSync(bundle.path, kept.cert);
+  t.equal(bundle.reload(), undefined);
+  // A front that could not read its serving certificate goes on with the handshakes of the old bundle.
+  for (const peer of [old, late]) t.notOk(isAccepted(await check.authenticate({ headers: [], peer })), "not any more");
+  t.ok(isAccepted(await check.authenticate({ headers: [], peer: good })), "under an authority that stayed");
 });
 
 t.test("E01: certificateAuthenticator() refuses what only looks like an authority", async (t) => {
@@ -209,6 +256,12 @@ t.test("E02: requestHeaderAuthenticator() believes headers behind the right cert
     else if (outcome === undefined) t.equal(expected, undefined, what);
     else t.match(outcome.reasons[0], expected ?? /^never$/, what);
   }
+  const clipping = requestHeaderAuthenticator({ ...names, allowed: ["front"] }, bundle, systemClock);
+  t.equal(
+    await clipping.authenticate({ headers: sent, peer: proxy, clipsValues: true }),
+    undefined,
+    "nothing is believed on a front that clips values",
+  );
   // All of certificate, list and headers must be right, in every way they can be put together.
   for (const peer of [proxy, user, undefined]) {
     for (const allowed of [["front"], ["aside"], []]) {

@@ -6,7 +6,9 @@ import { systemClock } from "../../src/base/clock.ts";
 import { limits } from "../../src/config/limits.ts";
 import type { Listener, ListenOptions } from "../../src/http/listener.ts";
 import { listenNode } from "../../src/http/node.ts";
+import { Openings } from "../../src/http/openings.ts";
 import { listenUws } from "../../src/http/uws.ts";
+import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { keepServing, type ServingFiles } from "../../src/pki/serving.ts";
 import type { Handler } from "../../src/request/transport.ts";
 import { type Target, Toy, Wire } from "./toy.ts";
@@ -20,7 +22,7 @@ export interface FrontUnderTest {
 
 /** Every combination the suites run on; uws where this Node loads it. */
 export const fronts: readonly FrontUnderTest[] = [true, false].flatMap((secure): FrontUnderTest[] => [
-  ...(Number(process.versions.node.split(".")[0]) <= 20 ? [{ name: "uws", secure, listen: listenUws } as const] : []),
+  ...(loadsUws() ? [{ name: "uws", secure, listen: listenUws } as const] : []),
   { name: "node", secure, listen: listenNode },
 ]);
 
@@ -45,9 +47,10 @@ export class Stand {
     headMsMax: number = limits.headMsMax,
     handle: Handler | undefined = undefined,
     stallMsMax: number = limits.stallMsMax,
+    openings: Openings = new Openings(),
   ): Promise<Stand> {
     const toy = new Toy();
-    const options = { host: "127.0.0.1", port: 0, handle: handle ?? toy.handle, headMsMax, stallMsMax };
+    const options = { host: "127.0.0.1", port: 0, handle: handle ?? toy.handle, headMsMax, stallMsMax, openings };
     if (!front.secure) return new Stand(toy, await front.listen({ ...options, tls: undefined }), undefined, undefined);
     const directory = mkdtempSync(join(tmpdir(), "orch-http-"));
     const files: ServingFiles = await keepServing(directory, ["localhost", "127.0.0.1"], systemClock);

@@ -1,7 +1,7 @@
 // TLS of both fronts (ATTACKS H08): versions, and on the node front who a client's certificate says it is.
 import "reflect-metadata";
 import { webcrypto, X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConnectionOptions, connect } from "node:tls";
@@ -10,13 +10,20 @@ import t, { type Test } from "tap";
 import { systemClock } from "../../src/base/clock.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { listenNode } from "../../src/http/node.ts";
+import { listenUws } from "../../src/http/uws.ts";
+import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { findChain } from "../../src/pki/chain.ts";
 import { keepServing, type ServingFiles } from "../../src/pki/serving.ts";
 import { createAuthority } from "../../src/pki/x509.ts";
 import type { Handler } from "../../src/request/transport.ts";
+import { type Issued, authority as issueAuthority, client as issueClient } from "../support/certificates.ts";
 import { fronts } from "./fronts.ts";
+import { Wire } from "./toy.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
+const clientAuth = "1.3.6.1.5.5.7.3.2";
+const serverAuth = "1.3.6.1.5.5.7.3.1";
+const validity = { notBefore: new Date(Date.now() - 3 * dayMs), notAfter: new Date(Date.now() + dayMs) };
 
 async function files(t: Test): Promise<ServingFiles & { directory: string }> {
   const directory = mkdtempSync(join(tmpdir(), "orch-tls-"));
@@ -60,16 +67,36 @@ for (const front of fronts.filter(({ secure }) => secure)) {
   });
 }
 
+for (const front of fronts.filter(({ secure }) => secure)) {
+  t.test(`${front.name} agrees to HTTP/1.1 and to no later version`, async (t) => {
+    const { caFile, ...tls } = await files(t);
+    const handle: Handler = (exchange) => exchange.send(200, [], "served");
+    const listener = await front.listen({ host: "127.0.0.1", port: 0, tls, handle });
+    t.teardown(() => listener.close());
+    const ca = readFileSync(caFile);
+    t.equal(await ask(listener, { ca, ALPNProtocols: ["h2", "http/1.1"] }), "served", "both are offered");
+    const agreed = await new Promise((resolve) => {
+      const options = { host: "127.0.0.1", port: listener.port, servername: "localhost", ca };
+      const socket = connect({ ...options, ALPNProtocols: ["h2"] }, () => {
+        resolve(socket.alpnProtocol);
+        socket.destroy();
+      });
+      socket.on("error", () => resolve(false));
+    });
+    t.equal(agreed, false, "HTTP/2 alone is");
+  });
+}
+
 interface Client {
   readonly cert: string;
   readonly key: string;
 }
 
-/** A certificate for `commonName` under `authority`; `purpose` is its extended key usage. */
+/** A certificate for `commonName` under `authority`; `purpose` is its extended key usage, or it is an authority's. */
 async function clientCertificate(
   authority: { certificate: string; key: string },
   commonName: string,
-  purpose: string,
+  purpose: string | "authority",
   notAfter: Date,
 ): Promise<Client> {
   const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
@@ -90,21 +117,51 @@ async function clientCertificate(
       false,
       ["sign"],
     ),
-    extensions: [new x509.ExtendedKeyUsageExtension([purpose])],
+    extensions: [
+      purpose === "authority"
+        ? new x509.BasicConstraintsExtension(true, undefined, true)
+        : new x509.ExtendedKeyUsageExtension([purpose]),
+    ],
   });
   const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
   return { cert: certificate.toString("pem"), key: x509.PemConverter.encode(key, "PRIVATE KEY") };
 }
 
+/** Certificates of alice below one and two intermediates, with what a client sends along. */
+async function issuedUnder(authority: { certificate: string; key: string }) {
+  const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+  const pkcs8 = x509.PemConverter.decodeFirst(authority.key);
+  const privateKey = await webcrypto.subtle.importKey("pkcs8", pkcs8, algorithm, true, ["sign"]);
+  const certificate = new x509.X509Certificate(authority.certificate);
+  const keys = { privateKey, publicKey: privateKey };
+  const root: Issued = { certificate, cert: authority.certificate, key: authority.key, keys };
+  const first = await issueAuthority("first", root);
+  const second = await issueAuthority("second", first);
+  const dev: x509.JsonName = [{ O: ["dev"] }, { CN: ["alice"] }];
+  const [one, two] = [await issueClient(first, dev), await issueClient(second, dev)];
+  const sent = (leaf: Issued, ...others: Issued[]): Client => ({
+    cert: [leaf, ...others].map(({ cert }) => cert).join("\n"),
+    key: leaf.key,
+  });
+  const many = await Promise.all(Array.from({ length: 11 }, (_, index) => issueAuthority(`more ${index}`)));
+  return {
+    one: sent(one, first),
+    two: sent(two, second, first, root),
+    shuffled: sent(two, first, root, second),
+    short: sent(two, first),
+    many: sent(one, ...many, first),
+  };
+}
+
 t.test("node hands on what clients present, and ends no handshake over it", async (t) => {
   const { caFile, directory, ...tls } = await files(t);
-  const validity = { notBefore: new Date(Date.now() - 3 * dayMs), notAfter: new Date(Date.now() + dayMs) };
   const trusted = await createAuthority("clients", validity);
   const foreign = await createAuthority("others", validity);
   const forged = await createAuthority("clients", validity);
   const handle: Handler = (exchange) => {
     const { peer } = exchange;
-    const found = peer === undefined ? "nobody" : findChain(peer, [new X509Certificate(trusted.certificate)]);
+    const found =
+      peer === undefined ? "nobody" : findChain(peer, [new X509Certificate(trusted.certificate)], Date.now());
     const late = typeof found !== "string" && found.until < Date.now();
     exchange.send(200, [], typeof found === "string" ? found : late ? "late" : (peer?.leaf.subject ?? ""));
   };
@@ -117,9 +174,13 @@ t.test("node hands on what clients present, and ends no handshake over it", asyn
   });
   t.teardown(() => listener.close());
   const ca = readFileSync(caFile);
-  const clientAuth = "1.3.6.1.5.5.7.3.2";
-  const serverAuth = "1.3.6.1.5.5.7.3.1";
+  const under = { ...(await issuedUnder(trusted)) };
   const cases: [string, Client | undefined, RegExp][] = [
+    ["one through an intermediate", under.one, /CN=alice/],
+    ["one through two, with the root", under.two, /CN=alice/],
+    ["the same in another order", under.shuffled, /CN=alice/],
+    ["the same with one missing", under.short, /unknown authority/],
+    ["one with too many", under.many, /unknown authority/],
     ["a good one", await clientCertificate(trusted, "alice", clientAuth, validity.notAfter), /CN=alice/],
     ["none", undefined, /^nobody$/],
     [
@@ -138,3 +199,120 @@ t.test("node hands on what clients present, and ends no handshake over it", asyn
     }
   }
 });
+
+/** A uws front that verifies clients under the authorities of a file, and says who asks. */
+async function verifying(t: Test, authorities: string) {
+  const { caFile, directory, ...tls } = await files(t);
+  const clientCaFile = join(directory, "clients.crt");
+  writeFileSync(clientCaFile, authorities);
+  const handle: Handler = (exchange) => {
+    const { peer } = exchange;
+    const subject =
+      peer === undefined
+        ? "no certificate"
+        : `${peer.verifiedBy === readFileSync(clientCaFile, "utf8")} ${peer.leaf.subject}`;
+    if (exchange.path === "/stream") exchange.stream(200, []);
+    else exchange.send(200, [], subject.replaceAll("\n", " "));
+  };
+  const listener = await listenUws({ host: "127.0.0.1", port: 0, tls: { ...tls, clientCaFile }, handle });
+  t.teardown(() => listener.close());
+  return { listener, clientCaFile, ca: readFileSync(caFile, "utf8") };
+}
+
+if (loadsUws()) {
+  t.test("uws verifies in the handshake what clients present", async (t) => {
+    const trusted = await createAuthority("clients", validity);
+    const foreign = await createAuthority("others", validity);
+    const forged = await createAuthority("clients", validity);
+    const { listener, ca } = await verifying(t, trusted.certificate);
+    const between = await clientCertificate(trusted, "between", "authority", validity.notAfter);
+    const under = { certificate: between.cert, key: between.key };
+    const deep = await clientCertificate(under, "deep", clientAuth, validity.notAfter);
+    const ended = new Date(Date.now() - dayMs);
+    const refusedAs = /^(ERR_SSL|ECONNRESET|EPIPE)/;
+    const cases: [string, Client | undefined, RegExp][] = [
+      ["a good one", await clientCertificate(trusted, "alice", clientAuth, validity.notAfter), /^true CN=alice/],
+      ["none", undefined, /^no certificate$/],
+      ["of another authority", await clientCertificate(foreign, "mallory", clientAuth, validity.notAfter), refusedAs],
+      ["a forged one", await clientCertificate(forged, "mallory", clientAuth, validity.notAfter), refusedAs],
+      ["one for servers", await clientCertificate(trusted, "server", serverAuth, validity.notAfter), refusedAs],
+      ["one that ended", await clientCertificate(trusted, "late", clientAuth, ended), refusedAs],
+      ["one through another, which is sent", { ...deep, cert: `${deep.cert}\n${between.cert}` }, /^true CN=deep/],
+      ["one through another, which is not", deep, refusedAs],
+    ];
+    for (const [what, client, expected] of cases) {
+      for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
+        const answer = await ask(listener, { ca, minVersion: version, maxVersion: version, ...client });
+        t.match(answer, expected, `${what}, ${version}`);
+      }
+    }
+  });
+
+  t.test("uws ends what clients under replaced authorities have open", async (t) => {
+    const before = await createAuthority("clients", validity);
+    const after = await createAuthority("clients", validity);
+    const { listener, clientCaFile, ca } = await verifying(t, before.certificate);
+    const alice = await clientCertificate(before, "alice", clientAuth, validity.notAfter);
+    const bob = await clientCertificate(after, "bob", clientAuth, validity.notAfter);
+    const target = { port: listener.port, ca };
+    const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    const opened = async (client: Client | undefined, path: string): Promise<Wire> => {
+      const wire = await Wire.open(target, client);
+      t.teardown(() => wire.cut());
+      wire.send(get(path));
+      t.ok(await wire.until((w) => w.received.includes("\r\n\r\n")), path);
+      return wire;
+    };
+    const [idle, watching] = [await opened(alice, "/"), await opened(alice, "/stream")];
+    const others = [await opened(undefined, "/"), await opened(undefined, "/stream")] as const;
+
+    t.equal(listener.reload(), undefined);
+    t.equal(idle.closed || watching.closed, false, "the same authorities end nothing");
+    writeFileSync(clientCaFile, "nothing");
+    t.match(listener.reload(), /holds no certificate/, "a file without any changes nothing");
+    t.match(await ask(listener, { ca, ...alice }), /alice/);
+
+    writeFileSync(clientCaFile, after.certificate);
+    t.equal(listener.reload(), undefined);
+    t.ok(await watching.until((w) => w.closed), "a stream ends");
+    idle.send(get("/again"));
+    t.ok(await idle.until((w) => w.closed), "a connection without one ends");
+    t.equal(idle.received.split("HTTP/1.1 200").length - 1, 1, "without a further answer");
+    t.match(await ask(listener, { ca, ...alice }), /^(ERR_SSL|ECONNRESET|EPIPE)/, "who was known is not");
+    t.match(await ask(listener, { ca, ...bob }), /^true CN=bob/, "who is known now is");
+    others[0].send(get("/again"));
+    t.ok(await others[0].until((w) => w.received.split("HTTP/1.1 200").length === 3), "who showed none goes on");
+    t.notOk(others[1].closed, "and so does their stream");
+  });
+
+  t.test("uws resumes no session under replaced authorities", async (t) => {
+    const before = await createAuthority("clients", validity);
+    const after = await createAuthority("others", validity);
+    const { listener, clientCaFile, ca } = await verifying(t, before.certificate);
+    const alice = await clientCertificate(before, "alice", clientAuth, validity.notAfter);
+    let session: Buffer | undefined;
+    const asked = (): Promise<string> =>
+      new Promise((resolve) => {
+        const options = { host: "127.0.0.1", port: listener.port, servername: "localhost", ca, ...alice };
+        const socket = connect(session === undefined ? options : { ...options, session }, () => {
+          socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        });
+        socket.on("session", (found: Buffer) => {
+          session = found;
+        });
+        socket.on("data", (chunk: Buffer) => {
+          resolve(`${socket.isSessionReused()} ${chunk.toString().split("\r\n\r\n")[1]}`);
+          setTimeout(() => socket.destroy(), 50);
+        });
+        socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+        socket.on("close", () => resolve("closed"));
+      });
+    t.match(await asked(), /^false true CN=alice/);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    t.match(await asked(), /^(true|false) true CN=alice/, "as long as they hold it may be");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    writeFileSync(clientCaFile, after.certificate);
+    t.equal(listener.reload(), undefined);
+    t.match(await asked(), /^(ERR_SSL|ECONNRESET|EPIPE)/);
+  });
+}

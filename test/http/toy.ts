@@ -35,8 +35,8 @@ export class Toy {
         return;
       }
       case "/describe": {
-        const { method, path, query, headers, remote } = exchange;
-        exchange.send(200, json, JSON.stringify({ method, path, query, headers, remote }));
+        const { method, path, query, headers, remote, clipsValues } = exchange;
+        exchange.send(200, json, JSON.stringify({ method, path, query, headers, remote, clipsValues }));
         return;
       }
       case "/late":
@@ -119,14 +119,15 @@ export class Wire {
     });
   }
 
-  static open(target: Target): Promise<Wire> {
+  /** `client`: the certificate it presents. */
+  static open(target: Target, client?: { readonly cert: string; readonly key: string }): Promise<Wire> {
     return new Promise((resolve, reject) => {
       const options = { host: "127.0.0.1", port: target.port, noDelay: true };
       const ready = (): void => resolve(new Wire(socket));
       const socket: Socket =
         target.ca === undefined
           ? connectTcp(options, ready)
-          : connectTls({ ...options, ca: target.ca, servername: "localhost" }, ready);
+          : connectTls({ ...options, ...client, ca: target.ca, servername: "localhost" }, ready);
       socket.once("error", reject);
     });
   }

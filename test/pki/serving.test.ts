@@ -1,13 +1,13 @@
 // The generated certificates: trusted by a client that has the authority, kept, and replaced in time.
 import { X509Certificate } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer } from "node:tls";
 import t, { type Test } from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
-import { keepServing, type ServingFiles, servingNames } from "../../src/pki/serving.ts";
+import { keepServing, renewServing, type ServingFiles, servingNames, TrustFault } from "../../src/pki/serving.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -72,14 +72,61 @@ t.test("keepServing() keeps what holds and replaces what does not", async (t) =>
   t.not(later, first[1], "and the serving certificate is new");
   const [, named] = read(await keepServing(directory, ["localhost", "other"], at(340 * dayMs)));
   t.not(named, later, "a new name needs a new certificate");
-  const files = await keepServing(directory, ["localhost", "other"], at(340 * dayMs));
-  chmodSync(files.keyFile, 0o600);
-  writeFileSync(files.keyFile, "cut sho");
-  t.equal(
-    await handshake(await keepServing(directory, ["localhost"], systemClock), "localhost"),
-    undefined,
-    "a broken key is replaced",
-  );
   const [renewed] = read(await keepServing(directory, ["localhost"], at(3600 * dayMs)));
   t.not(renewed, ca, "an authority near its end is replaced");
 });
+
+t.test("keepServing() replaces nothing of which half is lost or unreadable, and says what mends it", async (t) => {
+  const lost = async (damage: (directory: string) => void, expected: RegExp): Promise<void> => {
+    const directory = scratch(t);
+    const { caFile } = await keepServing(directory, ["localhost"], systemClock);
+    const before = readFileSync(caFile, "utf8");
+    damage(directory);
+    await t.rejects(keepServing(directory, ["localhost"], systemClock), TrustFault);
+    await t.rejects(keepServing(directory, ["localhost"], systemClock), { message: expected });
+    for (const file of ["ca.crt", "ca.crt.next"].map((name) => join(directory, name)))
+      if (statSync(file, { throwIfNoEntry: false })) t.equal(readFileSync(file, "utf8"), before, "nothing changed");
+  };
+  await lost(
+    (d) => rmSync(join(d, "ca.key")),
+    /ca\.key is missing beside .*ca\.crt: restore it, or remove .*ca\.crt too/,
+  );
+  await lost((d) => rmSync(join(d, "ca.crt")), /ca\.crt is missing beside .*ca\.key: restore it/);
+  await lost(
+    (d) => writeFileSync(join(d, "ca.key"), "cut sho"),
+    /ca\.key holds no private key .*every client must then/,
+  );
+  await lost((d) => rmSync(join(d, "serving.key")), /serving\.key is missing beside .*serving\.crt/);
+  await lost((d) => writeFileSync(join(d, "serving.key"), "cut sho"), /serving\.key holds no private key/);
+  await lost((d) => writeFileSync(join(d, "serving.crt"), "cut sho"), /serving\.crt holds no certificate/);
+  await lost(
+    (d) => writeFileSync(join(d, "serving.key"), readFileSync(join(d, "ca.key"))),
+    /the key in .*serving\.key does not belong to the certificate in .*serving\.crt/,
+  );
+});
+
+t.test("keepServing() goes on where a crash cut the replacement of a pair short", async (t) => {
+  const directory = scratch(t);
+  const { certFile, keyFile } = await keepServing(directory, ["localhost"], systemClock);
+  const text = readFileSync(certFile, "utf8");
+  renameSync(certFile, `${certFile}.next`);
+  await keepServing(directory, ["localhost"], systemClock);
+  t.equal(readFileSync(certFile, "utf8"), text, "the key was in its place: so is the certificate");
+  for (const file of [certFile, keyFile]) writeFileSync(`${file}.next`, "of another pair");
+  await keepServing(directory, ["localhost"], systemClock);
+  t.equal(readFileSync(certFile, "utf8"), text, "the key was not: the old pair holds");
+});
+
+t.test(
+  "renewServing() replaces the certificate of a running server before its end, under the same authority",
+  async (t) => {
+    const directory = scratch(t);
+    const files = await keepServing(directory, ["localhost"], systemClock);
+    const authority = readFileSync(files.caFile, "utf8");
+    const late: Clock = { now: () => Date.now() + 340 * dayMs, monotonic: () => 0 };
+    t.equal(await renewServing(directory, ["localhost"], systemClock), false);
+    t.equal(await renewServing(directory, ["localhost"], late), true);
+    t.ok(Date.parse(new X509Certificate(readFileSync(files.certFile)).validTo) > late.now() + 300 * dayMs);
+    t.equal(readFileSync(files.caFile, "utf8"), authority);
+  },
+);
