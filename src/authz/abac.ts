@@ -146,5 +146,7 @@ function isAbout(policy: AbacPolicy, asked: Attributes): boolean {
 }
 
 function isPath(pattern: string, path: string): boolean {
-  return pattern === path || (pattern.endsWith("*") && path.startsWith(pattern.replace(/\*+$/, "")));
+  let end = pattern.length;
+  while (pattern.charAt(end - 1) === "*") end -= 1;
+  return pattern === path || (end < pattern.length && path.startsWith(pattern.slice(0, end)));
 }

@@ -47,7 +47,7 @@ export class Rbac implements Authorizer, Roles {
         seen.add(binding);
         const granted = this.#index.rulesOf(binding.roleRef, home);
         if (granted === undefined) errors.push(this.#noSuchRole(binding.roleRef));
-        else rules.push(...granted);
+        else for (const rule of granted) rules.push(rule);
       }
       return true;
     });

@@ -105,10 +105,15 @@ export class RbacIndex {
     if (binding === undefined) return this.#forget(namespace);
     const scope = this.#scopeOf(namespace);
     const places: Place[] = [];
+    const seen = new Set<string>();
     for (const subject of binding.subjects ?? []) {
       const place = placeOf(scope, subject, namespace);
       if (place === undefined) continue;
       const [list, name] = place;
+      // A subject that is named again gets nothing more, and must not cost more either.
+      const key = `${list === scope.users ? "user" : "group"} ${name}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
       const grants = list.get(name) ?? new Grants();
       grants.add({ binding, subject, namespace });
       list.set(name, grants);

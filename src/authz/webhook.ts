@@ -66,6 +66,8 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     const head = `{"kind":"SubjectAccessReview","apiVersion":${JSON.stringify(this.#apiVersion)}`;
     const body = `${head},"metadata":{"creationTimestamp":null},"spec":${spec},"status":{"allowed":false}}`;
     const answer = await this.#call(body);
+    // No client goes past a webhook by making it wait: what was not asked is not left to the next authorizer.
+    if (answer instanceof CallFailure) return { verdict: "deny", reason: answer.message, overloaded: true };
     const decision = typeof answer === "string" ? answer : this.#decisionOf(answer);
     if (typeof decision === "string") {
       return { verdict: "none", reason: "", error: `the authorization webhook does not decide: ${decision}` };
@@ -74,8 +76,8 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     return decision;
   }
 
-  /** The answer, or why there is none; tries again where that may help. */
-  async #call(body: string): Promise<Answer | string> {
+  /** The answer, or why there is none; tries again where that may help. A failure: too many questions wait. */
+  async #call(body: string): Promise<Answer | CallFailure | string> {
     // Nobody waits longer for an answer than a request lasts.
     const endMs = this.#clock.monotonic() + limits.requestMsMax;
     const answer = await post(this.#client, body, {
@@ -84,7 +86,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
       leftMs: () => endMs - this.#clock.monotonic(),
       mayHelp,
     });
-    if (answer instanceof CallFailure) return answer.message;
+    if (answer instanceof CallFailure) return answer.failure === "busy" ? answer : answer.message;
     return answer.code === 200 || answer.code === 201 ? answer : `it answered ${answer.code}`;
   }
 

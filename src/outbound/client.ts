@@ -35,8 +35,10 @@ export interface Call {
   readonly query?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
-  /** For all of it, connecting and reading included. */
+  /** For all of it, connecting and reading included, from when it is sent: waiting in our own queue does not count. */
   readonly timeoutMs: number;
+  /** Time left for what the call is made for; default: without end. A call ends as "late" when that is over. */
+  readonly leftMs?: (() => number) | undefined;
   /** Default: limits.outboundAnswerBytesMax. */
   readonly answerBytesMax?: number;
 }
@@ -51,9 +53,12 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Why there is no answer. */
+/**
+ * Why there is no answer. No fault of the peer's are "busy", too many calls of ours wait for it, and "late", the time left
+ * for the caller was shorter than the peer's.
+ */
 export class CallFailure {
-  readonly failure: "timeout" | "unreachable" | "too-large" | "closed";
+  readonly failure: "timeout" | "unreachable" | "too-large" | "closed" | "busy" | "late";
   /** In one line; nothing of what the peer sent. */
   readonly message: string;
 
@@ -68,6 +73,10 @@ export class OutboundClient {
   readonly #url: URL;
   readonly #connection: Connection;
   readonly #agent: Agent | PlainAgent;
+  /** Calls that are sent and not over. */
+  #sent = 0;
+  /** Calls that wait for one of those to end, oldest first. */
+  readonly #waiting = new Set<() => void>();
   #closed = false;
 
   /** Throws on an url that is none: whoever takes one from outside checks it with checkUrl() first. */
@@ -76,17 +85,51 @@ export class OutboundClient {
     assert(fault === undefined, `The url of a connection ${fault}`);
     this.#url = new URL(connection.url);
     this.#connection = connection;
-    const pool = {
-      keepAlive: true,
-      maxSockets: limits.outboundSocketsMax,
-      maxFreeSockets: limits.outboundIdleSocketsMax,
-    };
+    // How many there are is up to #sent: the agent would let a call wait while its time runs.
+    const pool = { keepAlive: true, maxFreeSockets: limits.outboundIdleSocketsMax };
     this.#agent = this.#url.protocol === "https:" ? new Agent({ ...pool, ...tlsOf(connection) }) : new PlainAgent(pool);
   }
 
   /** Makes a call. Never rejects. */
   call(call: Call): Promise<Answer | CallFailure> {
-    if (this.#closed) return Promise.resolve(new CallFailure("closed", "the client is closed"));
+    if (this.#closed) return Promise.resolve(closed);
+    if (this.#sent < limits.outboundSocketsMax) return this.#send(call);
+    if (this.#waiting.size >= limits.outboundWaitingMax) return Promise.resolve(busy);
+    return new Promise((resolve) => {
+      const leftMs = call.leftMs?.() ?? Number.POSITIVE_INFINITY;
+      const end = leftMs < limits.outboundWaitMsMax ? late : busy;
+      const go = (): void => {
+        clearTimeout(timer);
+        resolve(this.#send(call));
+      };
+      const timer = setTimeout(
+        () => {
+          this.#waiting.delete(go);
+          resolve(end);
+        },
+        Math.min(leftMs, limits.outboundWaitMsMax),
+      );
+      this.#waiting.add(go);
+    });
+  }
+
+  /** A call is over: the one that waits longest is sent. */
+  #ended(): void {
+    this.#sent -= 1;
+    const [next] = this.#waiting;
+    if (next === undefined || this.#sent >= limits.outboundSocketsMax) return;
+    this.#waiting.delete(next);
+    next();
+  }
+
+  #send(call: Call): Promise<Answer | CallFailure> {
+    const leftMs = call.leftMs?.() ?? Number.POSITIVE_INFINITY;
+    this.#sent += 1;
+    if (leftMs <= 0 || this.#closed) {
+      // It has its turn and does not use it.
+      this.#ended();
+      return Promise.resolve(this.#closed ? closed : late);
+    }
     return new Promise((resolve) => {
       const { hostname, port, pathname, search, protocol } = this.#url;
       const { address, authorization } = this.#connection;
@@ -107,14 +150,18 @@ export class OutboundClient {
         },
       };
       const asked = protocol === "https:" ? request(options) : plainRequest(options);
+      let over = false;
       const done = (outcome: Answer | CallFailure): void => {
+        if (over) return;
+        over = true;
         clearTimeout(timer);
         resolve(outcome);
         // An answer that was read to its end leaves its connection to the next call.
         if (outcome instanceof CallFailure) asked.destroy();
+        this.#ended();
       };
-      const late = new CallFailure("timeout", `no answer within ${call.timeoutMs} ms`);
-      const timer = setTimeout(() => done(late), call.timeoutMs);
+      const ends = leftMs < call.timeoutMs ? late : new CallFailure("timeout", `no answer within ${call.timeoutMs} ms`);
+      const timer = setTimeout(() => done(ends), Math.min(leftMs, call.timeoutMs));
       asked.on("error", (error) => done(new CallFailure("unreachable", reasonOf(error))));
       asked.on("response", (response) => read(response, call.answerBytesMax ?? limits.outboundAnswerBytesMax, done));
       asked.end(body);
@@ -124,9 +171,16 @@ export class OutboundClient {
   /** Closes its connections; calls under way end as unreachable. */
   close(): void {
     this.#closed = true;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const go of waiting) go();
     this.#agent.destroy();
   }
 }
+
+const closed = new CallFailure("closed", "the client is closed");
+const busy = new CallFailure("busy", "too many calls wait for the peer");
+const late = new CallFailure("late", "there is no time left");
 
 function queryOf(search: string, more: string | undefined): string {
   if (more === undefined) return search;

@@ -22,29 +22,38 @@ export interface Terms {
   readonly pause?: ((ms: number) => Promise<void>) | undefined;
 }
 
-/** Posts a body, up to `limits.postTriesMax` times. Resolves with what the last try came to; never rejects. */
+/**
+ * Posts a body, up to `limits.postTriesMax` times. Resolves with what the last try came to, or a failure
+ * "late" where there was no time for another that might have helped; never rejects.
+ */
 export async function post(
   client: Pick<OutboundClient, "call">,
   body: string | Uint8Array,
-  { pauseMs, callMs, leftMs = () => Number.POSITIVE_INFINITY, mayHelp = mayPass, pause = sleep }: Terms,
+  { pauseMs, callMs, leftMs, mayHelp = mayPass, pause = sleep }: Terms,
 ): Promise<Answer | CallFailure> {
-  let outcome: Answer | CallFailure = new CallFailure("timeout", "there is no time left");
   let waitMs = pauseMs;
-  for (let tries = 1; ; tries++) {
-    const timeoutMs = Math.min(callMs(), leftMs());
-    if (timeoutMs <= 0) return outcome;
-    outcome = await client.call({ method: "POST", headers, body, timeoutMs });
-    if (tries >= limits.postTriesMax || !mayHelp(outcome) || waitMs >= leftMs()) return outcome;
+  let why = "there is no time left";
+  for (let tries = 1; leftMs === undefined || leftMs() > 0; tries++) {
+    const timed = leftMs === undefined ? { timeoutMs: callMs() } : { timeoutMs: callMs(), leftMs };
+    const outcome = await client.call({ method: "POST", headers, body, ...timed });
+    if (tries >= limits.postTriesMax || !mayHelp(outcome)) return outcome;
+    why = outcome instanceof CallFailure ? outcome.message : `it answered ${outcome.code}`;
+    if (leftMs !== undefined && waitMs >= leftMs()) break;
     await pause(Math.round(waitMs));
     waitMs *= factor;
   }
+  // The peer might have answered a try there was no time for.
+  return new CallFailure("late", why);
 }
 
 /** Whether what went wrong may be over at the next try: the peer is away, overloaded or broken. */
 export function mayPass(outcome: Answer | CallFailure): boolean {
-  if (outcome instanceof CallFailure) return outcome.failure !== "closed";
+  if (outcome instanceof CallFailure) return !final.has(outcome.failure);
   return outcome.code === 429 || outcome.code >= 500;
 }
+
+/** Another try fails in the same way, or makes it worse. */
+const final: ReadonlySet<CallFailure["failure"]> = new Set(["closed", "busy", "late"]);
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());

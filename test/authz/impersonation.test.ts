@@ -18,7 +18,11 @@ function headersOf(text: string): Header[] {
 }
 
 /** `name uid [groups] {extra}`, the code of a refusal, or `nobody else`; and what was asked. */
-async function told(fields: string, mayNot: (asked: Attributes) => boolean = () => false): Promise<[string, string[]]> {
+async function told(
+  fields: string,
+  mayNot: (asked: Attributes) => boolean = () => false,
+  clipped = false,
+): Promise<[string, string[]]> {
   const asked: string[] = [];
   const authorizer: Authorizer = {
     authorize(attributes) {
@@ -28,7 +32,7 @@ async function told(fields: string, mayNot: (asked: Attributes) => boolean = () 
       return { verdict: mayNot(attributes) ? "none" : "allow", reason: "" };
     },
   };
-  const acting = await createImpersonation(identities.kubernetes, authorizer)(headersOf(fields), admin);
+  const acting = await createImpersonation(identities.kubernetes, authorizer)(headersOf(fields), admin, clipped);
   if (isStatus(acting)) return [String(acting.code), asked];
   if (acting === admin) return ["nobody else", asked];
   const extra = [...acting.extra].map(([key, values]) => `${key}=${values.join("+")}`).join(" ");
@@ -39,6 +43,25 @@ const user = "impersonate-user: tgt";
 const account = "impersonate-user: system:serviceaccount:ns:sa";
 const everybody = "system:authenticated";
 const own = "authentication.k8s.io";
+
+t.test("impersonate() refuses names whose ends a front may have dropped", async (t) => {
+  const read = { [user]: "200", [`${user}; impersonate-extra-a: `]: "200", "x-other: mil\u00e9s": "nobody else" };
+  const whole = { "impersonate-user: \u00e9mile": "200", [`${user}; impersonate-group: a\u00e9b`]: "200", ...read };
+  for (const [fields, expected] of Object.entries(whole)) {
+    const [outcome] = await told(fields);
+    t.equal(/^tgt|^\u00e9mile/.test(outcome) ? "200" : outcome, expected, fields);
+  }
+  const torn = [
+    "impersonate-user: mil\u00e9s",
+    `${user}; impersonate-group: a\u00e9b`,
+    `${user}; impersonate-uid: a\u00e9b`,
+    `${user}; impersonate-extra-a: a\u00e9b`,
+    `${user}; impersonate-extra-a: `,
+  ];
+  for (const fields of torn) t.strictSame(await told(fields, undefined, true), ["400", []], fields);
+  t.match((await told(user, undefined, true))[0], /^tgt/, "ASCII is taken");
+  t.equal((await told("x-other: mil\u00e9s", undefined, true))[0], "nobody else", "other headers are not looked at");
+});
 
 t.test("A10: impersonate() asks for each thing separately and makes the user of the headers", async (t) => {
   const cases: readonly (readonly [string, string, string[]])[] = [

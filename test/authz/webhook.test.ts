@@ -1,10 +1,11 @@
 // The mode Webhook against a real HTTPS peer that answers as each case says.
 import t, { type Test } from "tap";
 import { identities } from "../../src/api/identity.ts";
-import type { Attributes, Decision } from "../../src/authz/authorizer.ts";
+import { type Attributes, type Authorizer, type Decision, inOrder } from "../../src/authz/authorizer.ts";
 import { refusalOf } from "../../src/authz/denial.ts";
 import { WebhookAuthorizer } from "../../src/authz/webhook.ts";
 import type { AuthorizationConfig } from "../../src/config/config.ts";
+import { limits } from "../../src/config/limits.ts";
 import { type Answering, openPeer, sayJson } from "../support/peer.ts";
 
 const user = { name: "ann", uid: "u1", groups: ["devs"], extra: new Map([["scope", ["a", "b"]]]) };
@@ -170,6 +171,27 @@ t.test("a webhook that does not answer decides nothing, and nobody gets in", asy
     await asked.ask(get);
     t.equal(asked.reviews.length, 2, `${name}: a failure is not kept`);
   }
+});
+
+t.test("too many questions for a webhook are refused, and not left to the next authorizer", async (t) => {
+  const answers: (() => void)[] = [];
+  const asked = await open(t, (body, response, request) => {
+    answers.push(() => saying({ allowed: false, denied: true })(body, response, request));
+  });
+  const many = limits.outboundSocketsMax + limits.outboundWaitingMax;
+  const next: Authorizer = { authorize: () => ({ verdict: "allow", reason: "" }) };
+  const both = inOrder([{ authorize: (attributes) => asked.ask(attributes) }, next]);
+  const questions = Array.from({ length: many + 5 }, (_, index) => refusalOf(both, { ...get, name: `n${index}` }));
+  const answering = setInterval(() => {
+    for (const answer of answers.splice(0)) answer();
+  }, 5);
+  t.teardown(() => clearInterval(answering));
+  const refusals = (await Promise.all(questions)).map((refused) => [refused?.code, refused?.reason]);
+  t.equal(refusals.filter(([code]) => code === 403).length, many);
+  t.strictSame(
+    refusals.slice(many),
+    Array.from({ length: 5 }, () => [429, "TooManyRequests"]),
+  );
 });
 
 t.test("a webhook that is busy is asked again", async (t) => {
