@@ -43,6 +43,13 @@ async function requests(t: Test, stand: Stand): Promise<void> {
   );
   const text = Buffer.from(bodyOf(named.received), "latin1").toString();
   t.match(text, '["x-name","jos\u00e9 \ufffd smith"]', "values are read as UTF-8");
+  const outer = await stand.ask(get("/describe", "X-Name: \xc3\xa9mil\xc3\xa9\r\n"), (w) => w.received.endsWith("}"));
+  const { headers, clipsValues } = JSON.parse(Buffer.from(bodyOf(outer.received), "latin1").toString()) as {
+    headers: string[][];
+    clipsValues?: boolean;
+  };
+  const isWhole = headers.some(([, value]) => value === "\u00e9mil\u00e9");
+  t.equal(clipsValues === true, !isWhole, "a front that drops the ends of a value says so");
   const head = get("/describe?a=b%20c&d", "X-Twice: 1\r\nX-Twice:  2 \r\n");
   const wire = await stand.ask(head, (w) => w.received.endsWith("}"));
   const seen = JSON.parse(bodyOf(wire.received)) as {
@@ -64,6 +71,13 @@ async function requests(t: Test, stand: Stand): Promise<void> {
     "duplicates are kept",
   );
   t.equal(seen.remote, "127.0.0.1");
+  const source = "\x0d\x0a\x0d\x0a\0\x0d\x0aQUIT\n\x21\x11\0\x0c\x01\x02\x03\x04\x05\x06\x07\x08\0\x01\0\x02";
+  const relayed = await stand.ask(source + get("/describe"), (w) => w.received.endsWith("}") || w.closed);
+  t.ok(
+    codes(relayed.received)[0] === 400 || /"remote":"127\.0\.0\.1"/.test(relayed.received),
+    "PROXY changes no address",
+  );
+  t.notMatch(relayed.received, /1\.2\.3\.4/);
   const raw = await stand.ask(get("/%2e%2E//a%2Fb/"), ends("/"));
   t.ok(raw.received.endsWith("GET /%2e%2E//a%2Fb/"), "the path is raw");
   const methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -232,11 +246,28 @@ async function connections(t: Test, stand: Stand, front: FrontUnderTest): Promis
   const more = await stand.ask(get("/bye", "Connection: close\r\n") + get("/probe"), () => false);
   t.ok(more.closed, "and closes");
   t.notOk(toy.seen.includes("GET /probe"), "nothing after it is run");
-  const long = `/${"a".repeat(front.name === "node" ? 60_000 : 900)}`;
+  const long = `/${"a".repeat(60_000)}`;
   const url = await stand.ask(get(long), ends(long));
   t.same(codes(url.received), [200], `a request line of ${long.length} bytes`);
-  const many = Array.from({ length: 40 }, (_, i) => `X-Header-${i}: ${"v".repeat(50)}\r\n`).join("");
-  t.same(codes((await stand.ask(get("/h", many), ends("GET /h"))).received), [200], "40 headers");
+  const fields = (count: number): string =>
+    Array.from({ length: count - 1 }, (_, i) => `X-Header-${i}: ${"v".repeat(50)}\r\n`).join("");
+  const many = await stand.ask(get("/h", fields(limits.headerCountMax)), ends("GET /h"));
+  t.same(codes(many.received), [200], `${limits.headerCountMax} header fields`);
+  const max = front.name === "node" ? limits.headerCountNodeMax : limits.headerCountMax;
+  for (const count of front.name === "node" ? [max + 1] : [max + 1, max + 2, max + 3, 3 * max]) {
+    const over = await stand.ask(get("/h", fields(count)), () => false);
+    t.same(codes(over.received), [431], `${count} header fields`);
+  }
+  const odd = await stand.ask(get("/describe", "Impersonate-Extra-a%2fb.c_d: x\r\n!#$&'*+^`|~: y\r\n"), ends("}"));
+  t.match(odd.received, /"impersonate-extra-a%2fb\.c_d","x"/, "names of every legal character");
+  const method = await stand.ask(`PROPFIND /m HTTP/1.1\r\n${host}\r\n`, ends("/m"));
+  t.match(method.received, /PROPFIND \/m$/, "methods beyond the usual");
+  const halves = `GET ${long} HTTP/1.1\r\n${host}\r\n`;
+  const split = await stand.wire();
+  split.send(halves.slice(0, 30_000));
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  split.send(halves.slice(30_000));
+  t.ok(await split.until(ends(long)), "a long request line in two reads");
   const vast = await stand.ask(get("/h", `X-Vast: ${"v".repeat(limits.headBytesMax + 1)}\r\n`), () => false);
   t.same(codes(vast.received), [431], "a head beyond the limit is refused");
 }

@@ -94,20 +94,24 @@ t.test("checkHead() refuses malformed hosts, methods and targets", (t) => {
   t.equal(check(sound, { query: "a#b" }), 400, "a fragment");
   for (const method of ["", "GE T", "G\0T", "GET,"])
     t.equal(check(sound, { method }), 400, `method ${JSON.stringify(method)}`);
+  t.equal(check(sound, { method: "CONNECT" }), 400, "a tunnel");
   t.end();
 });
 
 t.test("checkHead() tells how long the body is and whether the client closes", (t) => {
-  const cases: [Headers, number | undefined, boolean][] = [
+  const cases: [Headers, number | undefined, boolean, boolean?][] = [
     [[], 0, false],
-    [[["content-length", "12"]], 12, false],
-    [[["transfer-encoding", "chunked"]], undefined, false],
+    [[["content-length", "12"]], 12, false, true],
+    [[["content-length", "0"]], 0, false, true],
+    [[["transfer-encoding", "chunked"]], undefined, false, true],
+    [[["upgrade", "websocket"]], 0, true],
     [[["connection", "close"]], 0, true],
     [[["connection", "keep-alive, Close"]], 0, true],
     [[["connection", "closed"]], 0, false],
   ];
-  for (const [headers, length, close] of cases) {
-    t.same(checkHead({ method: "GET", path: "/", query: "", headers: [...sound, ...headers] }), { length, close });
+  for (const [headers, length, close, framed = false] of cases) {
+    const head = { method: "GET", path: "/", query: "", headers: [...sound, ...headers] };
+    t.same(checkHead(head), { length, close, framed });
   }
   t.end();
 });
