@@ -1,4 +1,6 @@
 // Roles and bindings, pod security policies, priority and runtime classes, certificate signing requests.
+
+import type { FieldError } from "../api/fielderror.ts";
 import type { CertificateSigningRequest, CertificateSigningRequestCondition } from "../api/gen/certificates_v1.ts";
 import type { PodSecurityPolicy } from "../api/gen/policy_v1beta1.ts";
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../api/gen/rbac_v1.ts";
@@ -25,16 +27,24 @@ function named<T extends ApiObject>(rules: Rules<T>): Rules<T> {
   return { nameFormat: "path-segment", allowCreateOnUpdate: true, ...rules };
 }
 
+/** Upstream runs the rules of roles and bindings twice on a change, and tells of every fault as often. */
+function twice<T>(rules: (object: T, context: StrategyContext) => FieldError[]) {
+  return (object: T, _old: T, context: StrategyContext): FieldError[] => {
+    const errors = rules(object, context);
+    return [...errors, ...errors];
+  };
+}
+
 /** Roles. */
 export function roleStrategy(resource: Resource): Strategy<Role> {
-  return strategyFor<Role>(resource, named({ validate: validateRole, validateUpdate: validateRole }));
+  return strategyFor<Role>(resource, named({ validate: validateRole, validateUpdate: twice(validateRole) }));
 }
 
 /** Cluster roles. */
 export function clusterRoleStrategy(resource: Resource): Strategy<ClusterRole> {
   return strategyFor<ClusterRole>(
     resource,
-    named({ validate: validateClusterRole, validateUpdate: validateClusterRole }),
+    named({ validate: validateClusterRole, validateUpdate: twice(validateClusterRole) }),
   );
 }
 

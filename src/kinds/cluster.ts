@@ -123,6 +123,7 @@ export function limitRangeStrategy(resource: Resource): Strategy<LimitRange> {
     prepareForCreate(_context, { metadata }) {
       if (!metadata.name && !metadata.generateName) metadata.name = randomUUID();
     },
+    namesItself: true,
     validate: validateLimitRange,
     validateUpdate: validateLimitRangeUpdate,
   });

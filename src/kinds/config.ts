@@ -12,12 +12,17 @@ import {
 
 /** Config maps. */
 export function configMapStrategy(resource: Resource): Strategy<ConfigMap> {
-  return strategyFor<ConfigMap>(resource, { validate: validateConfigMap, validateUpdate: validateConfigMapUpdate });
+  return strategyFor<ConfigMap>(resource, {
+    boundsSize: true,
+    validate: validateConfigMap,
+    validateUpdate: validateConfigMapUpdate,
+  });
 }
 
 /** Secrets: stringData is a way to write data, never stored. */
 export function secretStrategy(resource: Resource): Strategy<Secret> {
   return strategyFor<Secret>(resource, {
+    boundsSize: true,
     canonicalize: mergeStringData,
     prepareForUpdate(_context, secret, old) {
       if (!secret.type) secret.type = old.type;

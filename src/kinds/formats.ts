@@ -15,6 +15,7 @@ const httpHeader = "[-A-Za-z0-9]+";
 const envName = "[-._a-zA-Z][-._a-zA-Z0-9]*";
 const configKey = "[-._a-zA-Z0-9]+";
 const httpPath = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+const httpPathPattern = new RegExp(`^${httpPath}$`);
 
 interface Format {
   readonly whole: RegExp;
@@ -22,6 +23,7 @@ interface Format {
 }
 
 function format(pattern: string, what: string, ...examples: readonly string[]): Format {
+  // eslint-disable-next-line no-restricted-syntax -- formats are made while the module loads
   return { whole: new RegExp(`^${pattern}$`), message: patternMessage(what, pattern, ...examples) };
 }
 
@@ -216,7 +218,7 @@ export function isUserId(value: number | bigint): string[] {
 
 /** Characters of the path of a URL. */
 export function isHttpPath(value: string): string[] {
-  return new RegExp(`^${httpPath}$`).test(value) ? [] : [patternMessage("Invalid path", httpPath)];
+  return httpPathPattern.test(value) ? [] : [patternMessage("Invalid path", httpPath)];
 }
 
 /** A name that can be one segment of a URL's path. */

@@ -44,9 +44,14 @@ export interface Rules<T extends ApiObject> {
   readonly fieldLabels?: readonly (string | readonly [label: string, stored: string])[];
   gracePeriod?(object: T, requested: number | undefined): number | undefined;
   readonly defaultOrphan?: boolean;
+  readonly unnamedPolicyWarning?: string;
   readonly termination?: Termination<T>;
+  readonly boundsSize?: boolean;
   readonly holdsAddresses?: boolean;
   readonly removesToo?: string;
+  readonly settlesLate?: boolean;
+  readonly namesItself?: boolean;
+  readonly carriers?: readonly string[];
 }
 
 type Struct = Record<string, unknown>;
@@ -94,8 +99,9 @@ function statusStrategy<T extends ApiObject>(resource: Resource, rules: Rules<T>
 
 /** The parts of a Strategy that are absent unless the kind has them. */
 function optional<T extends ApiObject>(rules: Rules<T>): Partial<Strategy<T>> {
-  const { canonicalize, subresources, warnings, selectableFields, fieldLabels, gracePeriod, defaultOrphan } = rules;
-  const { termination, holdsAddresses, removesToo } = rules;
+  const { canonicalize, subresources, warnings, selectableFields, fieldLabels, gracePeriod } = rules;
+  const { defaultOrphan, unnamedPolicyWarning } = rules;
+  const { termination, boundsSize, holdsAddresses, removesToo, carriers, namesItself, settlesLate } = rules;
   return {
     ...(canonicalize && { canonicalize }),
     ...(subresources && { subresources }),
@@ -106,9 +112,14 @@ function optional<T extends ApiObject>(rules: Rules<T>): Partial<Strategy<T>> {
     }),
     ...(gracePeriod && { gracePeriod }),
     ...(defaultOrphan === undefined ? {} : { defaultOrphan }),
+    ...(unnamedPolicyWarning === undefined ? {} : { unnamedPolicyWarning }),
     ...(termination && { termination }),
+    ...(boundsSize === undefined ? {} : { boundsSize }),
     ...(holdsAddresses === undefined ? {} : { holdsAddresses }),
     ...(removesToo === undefined ? {} : { removesToo }),
+    ...(namesItself === undefined ? {} : { namesItself }),
+    ...(settlesLate === undefined ? {} : { settlesLate }),
+    ...(carriers && { carriers }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { countUp, differs, fieldOf, keepMeta, strategyFor } from "./generic.ts";
 import { copyServiceAccount, settlePodFields } from "./podfields.ts";
+import { podWarnings } from "./podwarnings.ts";
 import type { Strategy, UpdateStrategy } from "./strategy.ts";
 import { billionths } from "./validation/amounts.ts";
 import {
@@ -20,7 +21,10 @@ export function podStrategy(resource: Resource, identity: Identity): Strategy<Po
   const seccomp = seccompSync(identity);
   return strategyFor<Pod>(resource, {
     returnsDeletedObject: true,
-    canonicalize: (pod) => copyServiceAccount(pod.spec),
+    canonicalize(pod) {
+      copyServiceAccount(pod.spec);
+      syncPodIps(pod);
+    },
     prepareForCreate(context, pod) {
       pod.status = { phase: "Pending", qosClass: qosClass(pod.spec) };
       settlePodFields(context, pod.spec, undefined);
@@ -33,8 +37,8 @@ export function podStrategy(resource: Resource, identity: Identity): Strategy<Po
       // Old node agents corrupt owner references, which would break garbage collection.
       pod.metadata.ownerReferences = old.metadata.ownerReferences;
       pod.metadata.deletionTimestamp = old.metadata.deletionTimestamp;
-      syncPodIps(pod, old);
     },
+    warnings: ({ identity: names }, pod, old) => (old === undefined ? podWarnings(names, "", pod) : []),
     validate: validatePod,
     validateUpdate: validatePodUpdate,
     validateStatus: validatePodStatusUpdate,
@@ -64,14 +68,12 @@ export function podStrategy(resource: Resource, identity: Identity): Strategy<Po
   });
 }
 
-/** The single address and the first of the list are the same thing: whichever a client changed wins. */
-function syncPodIps({ status }: Pod, old: Pod): void {
+/** The single address and the first of the list are the same thing; where they differ the single one counts. */
+function syncPodIps({ status }: Pod): void {
   const first = status.podIPs?.[0]?.ip ?? "";
   const single = status.podIP ?? "";
-  if (single === first) return;
-  const listChanged = first !== (old.status.podIPs?.[0]?.ip ?? "");
-  if (listChanged && single === (old.status.podIP ?? "")) status.podIP = first;
-  else status.podIPs = single === "" ? undefined : [{ ip: single }];
+  if (single === "" && first !== "") status.podIP = first;
+  else if (single !== first) status.podIPs = [{ ip: single }];
 }
 
 /** Pod templates. */
@@ -86,6 +88,10 @@ export function podTemplateStrategy(resource: Resource): Strategy<PodTemplate> {
     prepareForUpdate(context, object, old) {
       settlePodFields(context, object.template.spec, old.template.spec);
       if (differs(template, object, old)) countUp(object, old);
+    },
+    warnings({ identity: names }, { metadata, template: pods }, old) {
+      const isSame = old !== undefined && metadata.generation === old.metadata.generation;
+      return isSame ? [] : podWarnings(names, "template", pods);
     },
     validate: validatePodTemplate,
     validateUpdate: validatePodTemplateUpdate,

@@ -15,7 +15,7 @@ import type { PodDisruptionBudget } from "../api/gen/policy_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { autoscalerConversions } from "./conversions/autoscaling.ts";
+import { autoscalerCarriers, autoscalerConversions } from "./conversions/autoscaling.ts";
 import { runtimeClassFromOld } from "./conversions/others.ts";
 import { strategyFor } from "./generic.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
@@ -67,7 +67,10 @@ export function networkPolicyStrategy(resource: Resource): Strategy<NetworkPolic
   return strategyFor<NetworkPolicy>(resource, {
     counts: ["spec"],
     validate: validateNetworkPolicy,
-    validateUpdate: validateNetworkPolicy,
+    validateUpdate(object) {
+      const errors = validateNetworkPolicy(object);
+      return [...errors, ...errors];
+    },
   });
 }
 
@@ -114,9 +117,13 @@ export function runtimeClassStrategy(resource: Resource): Strategy<ApiObject> {
   });
 }
 
-/** Autoscalers, in every version; rules are those of v2. Metrics of single containers are behind a gate. */
+/**
+ * Autoscalers, in every version; rules are those of v2, and what a version says is what it says by way of v2. Metrics of
+ * single containers are behind a gate.
+ */
 export function autoscalerStrategy(resource: Resource, identity: Identity): Strategy<ApiObject> {
-  const { fromV1, fromV2beta1 } = autoscalerConversions(identity);
+  const { fromV1, toV1, fromV2beta1, toV2beta1 } = autoscalerConversions(identity);
+  const carriers = autoscalerCarriers(identity);
   const hub = (object: ApiObject): HorizontalPodAutoscaler => {
     // A conversion uses up what it is given, and it takes annotations away.
     const { annotations } = object.metadata;
@@ -131,12 +138,24 @@ export function autoscalerStrategy(resource: Resource, identity: Identity): Stra
     for (const metric of metricsOf(object)) metric.containerResource = undefined;
   };
   return strategyFor<ApiObject>(resource, {
+    carriers,
+    canonicalize(object) {
+      if (resource.version === "v1") Object.assign(object, toV1(fromV1(object as V1)));
+      else if (resource.version === "v2beta1") Object.assign(object, toV2beta1(fromV2beta1(object as V2beta1)));
+      else dropAnnotations(object, carriers);
+    },
     prepareForCreate: (context, object) => drop(context, object, undefined),
     prepareForUpdate: (context, object, old) => drop(context, object, old),
-    validate: (object) => validateAutoscaler(hub(object)),
-    validateUpdate: (object) => validateAutoscaler(hub(object)),
+    validate: (object, { gates }) => validateAutoscaler(hub(object), gates.has("HPAScaleToZero")),
+    validateUpdate: (object, old, { gates }) =>
+      validateAutoscaler(hub(object), gates.has("HPAScaleToZero") || hub(old).spec.minReplicas === 0),
     validateStatus: (object) => validateAutoscalerStatus(hub(object)),
   });
+}
+
+function dropAnnotations({ metadata }: ApiObject, keys: readonly string[]): void {
+  for (const key of keys) metadata.annotations?.delete(key);
+  if (metadata.annotations?.size === 0) delete metadata.annotations;
 }
 
 /** Leases: every renewal names the version it renews. */

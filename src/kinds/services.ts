@@ -4,6 +4,7 @@ import type { Endpoints, Service } from "../api/gen/core_v1.ts";
 import type { Endpoint, EndpointSlice } from "../api/gen/discovery_v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
+import { sliceConversions } from "./conversions/others.ts";
 import { cutEndpoints } from "./endpoints.ts";
 import { countUp, differs, fieldOf, strategyFor } from "./generic.ts";
 import type { Strategy } from "./strategy.ts";
@@ -67,11 +68,12 @@ function keepAllocated({ spec }: Service, { spec: old }: Service): void {
     spec.ipFamilyPolicy ??= old.ipFamilyPolicy;
   }
   if (isOutside(spec) && isOutside(old)) {
-    const known = new Map(old.ports?.map((port) => [`${port.protocol} ${port.port}`, port.nodePort]));
+    // A port is known by its name, whatever else of it changed.
+    const known = new Map(old.ports?.map(({ name = "", nodePort }) => [name, nodePort]));
     const used = new Set(spec.ports?.map(({ nodePort }) => nodePort));
     for (const port of spec.ports ?? []) {
-      const before = known.get(`${port.protocol} ${port.port}`);
-      if (!port.nodePort && !used.has(before)) port.nodePort = before;
+      const before = known.get(port.name ?? "");
+      if (!port.nodePort && before && !used.has(before)) port.nodePort = before;
     }
   }
   if (isHealthChecked(spec) && isHealthChecked(old)) spec.healthCheckNodePort ||= old.healthCheckNodePort;
@@ -87,11 +89,11 @@ function dropUnused({ spec }: Service, { spec: old }: Service): void {
     if (same(spec.ipFamilies, old.ipFamilies)) delete spec.ipFamilies;
     if (spec.ipFamilyPolicy === old.ipFamilyPolicy) delete spec.ipFamilyPolicy;
   }
-  if (!hasIp(old) && hasIp(spec) && spec.externalName === old.externalName) delete spec.externalName;
   if (isOutside(old) && !isOutside(spec)) {
-    const unchanged = spec.ports?.every(({ nodePort }, index) => nodePort === old.ports?.[index]?.nodePort);
-    if (unchanged && spec.ports?.length === old.ports?.length)
-      for (const port of spec.ports ?? []) delete port.nodePort;
+    const known = new Set(old.ports?.map(({ nodePort }) => nodePort));
+    // Ports may come and go; a node port the client asks for anew is meant.
+    if (spec.ports?.every(({ nodePort }) => !nodePort || known.has(nodePort)))
+      for (const port of spec.ports) delete port.nodePort;
     if (spec.externalTrafficPolicy === old.externalTrafficPolicy) delete spec.externalTrafficPolicy;
   }
   if (isHealthChecked(old) && !isHealthChecked(spec) && spec.healthCheckNodePort === old.healthCheckNodePort) {
@@ -128,7 +130,12 @@ export function endpointSliceStrategy(resource: Resource, identity: Identity): S
   const content = ["addressType", "endpoints", "ports"].map((name) => fieldOf(resource, name));
   const hostname = identity.spell("kubernetes.io/hostname");
   const dropsTopology = resource.version === "v1";
+  const { fromOld, toOld } = sliceConversions(identity);
   return strategyFor<EndpointSlice>(resource, {
+    canonicalize(slice) {
+      // What the old version says of nodes and zones it says twice.
+      if (!dropsTopology) Object.assign(slice, toOld(fromOld(slice as never)));
+    },
     prepareForCreate({ gates }, slice) {
       slice.metadata.generation = 1;
       for (const endpoint of slice.endpoints ?? []) {

@@ -70,6 +70,7 @@ export function persistentVolumeClaimStrategy(resource: Resource, identity: Iden
       if (old.status.allocatedResources === undefined) status.allocatedResources = undefined;
       if (old.status.resizeStatus === undefined) status.resizeStatus = undefined;
     },
+    settlesLate: true,
     validate: validatePersistentVolumeClaim,
     validateUpdate: validatePersistentVolumeClaimUpdate,
     validateStatus: validatePersistentVolumeClaimStatusUpdate,

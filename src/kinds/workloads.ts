@@ -7,6 +7,7 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { type Rules, strategyFor } from "./generic.ts";
 import { copyServiceAccount, settleTemplateFields } from "./podfields.ts";
+import { podWarnings } from "./podwarnings.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 import {
   validateCronJob,
@@ -44,7 +45,7 @@ interface Workload extends ApiObject {
 /** What all of them share: changes of the spec are counted, switched-off fields of the template dropped. */
 function workload<T extends Workload>(): Pick<
   Rules<T>,
-  "canonicalize" | "counts" | "prepareForCreate" | "prepareForUpdate"
+  "canonicalize" | "counts" | "prepareForCreate" | "prepareForUpdate" | "warnings"
 > {
   return {
     counts: ["spec"],
@@ -57,7 +58,22 @@ function workload<T extends Workload>(): Pick<
     prepareForUpdate(context, object, old) {
       settleTemplateFields(context, object.spec.template, old.spec.template);
     },
+    warnings(context, object, old) {
+      return templateWarnings(context, "spec.template", object, old, object.spec.template);
+    },
   };
+}
+
+/** Warnings about a template when it may have changed: the generation tells. */
+function templateWarnings(
+  { identity }: StrategyContext,
+  path: string,
+  { metadata }: ApiObject,
+  old: ApiObject | undefined,
+  template: PodTemplateSpec | undefined,
+): string[] {
+  const isSame = old !== undefined && metadata.generation === old.metadata.generation;
+  return isSame || template === undefined ? [] : podWarnings(identity, path, template);
 }
 
 /** Deployments: a change of the annotations counts too, for they are copied to the replica sets. */
@@ -108,6 +124,13 @@ export function statefulSetStrategy(resource: Resource): Strategy<StatefulSet> {
   };
   return strategyFor<StatefulSet>(resource, {
     ...shared,
+    canonicalize(object) {
+      shared.canonicalize?.(object);
+      for (const claim of object.spec.volumeClaimTemplates ?? []) {
+        claim.kind = "PersistentVolumeClaim";
+        claim.apiVersion = "v1";
+      }
+    },
     prepareForCreate(context, object) {
       shared.prepareForCreate?.(context, object);
       drop(context, object, undefined);
@@ -129,6 +152,12 @@ export function daemonSetStrategy(resource: Resource): Strategy<DaemonSet> {
   const shared = workload<DaemonSet>();
   return strategyFor<DaemonSet>(resource, {
     ...shared,
+    carriers: [templateGeneration],
+    // Told when the template changed, and no more of the spec than that.
+    warnings({ identity }, object, old) {
+      const isSame = old !== undefined && templateGenerationOf(object) === templateGenerationOf(old);
+      return isSame ? [] : podWarnings(identity, "spec.template", object.spec.template);
+    },
     canonicalize(object) {
       shared.canonicalize?.(object);
       setTemplateGeneration(object, templateGenerationOf(object));
@@ -173,6 +202,11 @@ export function controllerRevisionStrategy(resource: Resource): Strategy<Control
 export function replicationControllerStrategy(resource: Resource): Strategy<ReplicationController> {
   return strategyFor<ReplicationController>(resource, {
     ...workload<ReplicationController>(),
+    // Another path on create, and on update those of the template that goes (so upstream).
+    warnings(context, object, old) {
+      if (old === undefined) return templateWarnings(context, "template", object, old, object.spec.template);
+      return templateWarnings(context, "spec.template", object, old, old.spec.template);
+    },
     validate: validateReplicationController,
     validateUpdate: validateReplicationControllerUpdate,
     validateStatus: validateReplicationControllerStatusUpdate,
@@ -210,11 +244,19 @@ export function jobStrategy(resource: Resource, identity: Identity): Strategy<Jo
     selectableFields: ({ status }) => [["status.successful", String(status.succeeded ?? 0)]],
     fieldLabels: ["status.successful"],
     defaultOrphan: true,
+    unnamedPolicyWarning: orphanedPods,
   });
 }
 
+/** Pods of a job outlive it unless a policy says otherwise. */
+const orphanedPods =
+  "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set " +
+  "propagationPolicy=Orphan to suppress this warning";
+
 function selectByUid({ metadata, spec }: Job): void {
   const labels = (spec.template.metadata.labels ??= new Map());
+  // What has no labels by itself shares its pods' (defaults say so, too).
+  if (!metadata.labels?.size) metadata.labels = labels;
   if (!labels.has("job-name")) labels.set("job-name", metadata.name ?? "");
   if (!labels.has("controller-uid")) labels.set("controller-uid", metadata.uid ?? "");
   spec.selector ??= {};
@@ -247,6 +289,9 @@ function scheduleWarnings(
   identity: Identity,
 ): (context: StrategyContext, object: CronJob, old: CronJob | undefined) => string[] {
   const page = identity.spell("https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/");
-  const text = `CRON_TZ or TZ used in spec.schedule is not officially supported, see ${page} for more details`;
-  return (_context, object, old) => (old !== undefined && object.spec.schedule.includes("TZ") ? [text] : []);
+  const text = `CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see ${page} for more details`;
+  return (context, object, old) => [
+    ...templateWarnings(context, "spec.jobTemplate.spec.template", object, old, object.spec.jobTemplate.spec.template),
+    ...(object.spec.schedule.includes("TZ") ? [text] : []),
+  ];
 }

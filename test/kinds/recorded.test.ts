@@ -47,6 +47,7 @@ function expand(text: string): string {
   return text
     .replaceAll(/\$\{suffix\}/g, "abc123")
     .replaceAll(/\$\{ns\}/g, "g-abc123")
+    .replaceAll(/\$\{host\}/g, "server.example.com")
     .replaceAll(/\$\{(.)\*(\d+)\}/g, (_whole, letter: string, count: string) => letter.repeat(Number(count)));
 }
 
@@ -82,7 +83,7 @@ function faultsOf(resource: Resource, body: ApiObject): readonly string[] | unde
 /** Printed structures and generated endings are not compared. */
 function plain(text: string): string {
   return text
-    .replace(/Invalid value: [^":]*(?:\{.*\}|\(nil\)): /s, "Invalid value: {}: ")
+    .replace(/Invalid value: [^":{]*(?:\{.*\}|\(nil\)): /s, "Invalid value: {}: ")
     .replaceAll(/<ptr>|0xc0+/g, "p")
     .replaceAll(/<rand>|xxxxx/g, "r");
 }

@@ -134,11 +134,11 @@ export function selector(requirements: LabelSelector | undefined, empty: string 
     .join(",");
 }
 
-/** The first three, and how many more there are. */
-export function firstThree(list: readonly string[], empty: string): string {
-  if (list.length === 0) return empty;
+/** The first three, and how many more of `count` there are. */
+export function firstThree(list: readonly string[], empty: string, count = list.length): string {
+  if (count === 0) return empty;
   const shown = list.slice(0, 3).join(",");
-  return list.length > 3 ? `${shown} + ${list.length - 3} more...` : shown;
+  return count > 3 ? `${shown} + ${count - 3} more...` : shown;
 }
 
 /** Names and images of the containers a template makes, shown in wide output. */

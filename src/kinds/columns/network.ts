@@ -67,12 +67,16 @@ export function endpointsColumns(): Columns<Endpoints> {
     columns: [
       nameColumn,
       column("Endpoints", "First addresses that are ready", ({ subsets = [] }) => {
-        const all: string[] = [];
+        const first: string[] = [];
+        let count = 0;
+        // Each port with each address; three of them are shown, so that no more are made.
         for (const { addresses = [], ports = [] } of subsets) {
-          if (ports.length === 0) all.push(...addresses.map(({ ip }) => ip));
-          for (const { port } of ports) all.push(...addresses.map(({ ip }) => hostPort(ip, port)));
+          count += addresses.length * Math.max(1, ports.length);
+          for (const { port } of ports.length === 0 ? [{ port: undefined }] : ports.slice(0, 3)) {
+            for (const { ip } of addresses.slice(0, 3)) first.push(port === undefined ? ip : hostPort(ip, port));
+          }
         }
-        return firstThree(all, subsets.length === 0 ? none : "");
+        return firstThree(first, subsets.length === 0 ? none : "", count);
       }),
       ageColumn,
     ],
@@ -89,11 +93,15 @@ export function endpointSliceColumns(): Columns<EndpointSlice> {
     columns: [
       nameColumn,
       column("AddressType", "Kind of its addresses", ({ addressType }) => addressType),
-      column("Ports", "First ports of the endpoints", ({ ports = [] }) =>
-        firstThree(
-          ports.map(({ port, name }) => (port === undefined ? (name ?? "*") : String(port))),
-          unset,
-        ),
+      column(
+        "Ports",
+        "First ports of the endpoints",
+        ({ ports = [] }) =>
+          // A port with neither a number nor a name leaves nothing to show.
+          firstThree(
+            ports.map(({ port, name }) => (port === undefined ? (name ?? "*") : String(port))),
+            unset,
+          ) || unset,
       ),
       column("Endpoints", "First addresses of the endpoints", ({ endpoints = [] }) =>
         firstThree(

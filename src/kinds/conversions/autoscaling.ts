@@ -31,15 +31,27 @@ const metricMessage = messageOf("autoscaling/v1.MetricSpec");
 const currentMessage = messageOf("autoscaling/v1.MetricStatus");
 const conditionMessage = messageOf("autoscaling/v1.HorizontalPodAutoscalerCondition");
 
-/** The conversions in one identity. The objects given are used up. */
-export function autoscalerConversions(identity: Identity): AutoscalerConversions {
+/** Percent of the requested CPU an autoscaler without metrics aims at. */
+export const cpuPercent = 80;
+
+function keysOf(identity: Identity): Keys {
   const domain = identity.spell("autoscaling.alpha.kubernetes.io/");
-  const keys: Keys = {
+  return {
     metrics: `${domain}metrics`,
     behavior: `${domain}behavior`,
     conditions: `${domain}conditions`,
     current: `${domain}current-metrics`,
   };
+}
+
+/** The annotations in which older versions carry what they have no fields for. */
+export function autoscalerCarriers(identity: Identity): readonly string[] {
+  return Object.values(keysOf(identity)) as string[];
+}
+
+/** The conversions in one identity. The objects given are used up. */
+export function autoscalerConversions(identity: Identity): AutoscalerConversions {
+  const keys = keysOf(identity);
   return {
     fromV1: (object) => fromV1(object, keys),
     toV1: (object) => toV1(object, keys),
@@ -53,10 +65,12 @@ function fromV1(object: v1.HorizontalPodAutoscaler, keys: Keys): v2.HorizontalPo
   const { currentCPUUtilizationPercentage: currentPercent, ...status } = object.status;
   const { metadata } = object;
   const others = readList<v1.MetricSpec>(metadata, keys.metrics, metricMessage)?.map(metricToHub) ?? [];
+  // Told here and not by the defaults of v1, which do not see whether the annotation holds metrics (reference).
+  const averageUtilization = percent ?? (others.length === 0 ? cpuPercent : undefined);
   const cpu: v2.MetricSpec[] =
-    percent === undefined
+    averageUtilization === undefined
       ? []
-      : [{ type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: percent } } }];
+      : [{ type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization } } }];
   const current = readList<v1.MetricStatus>(metadata, keys.current, currentMessage)?.map(statusToHub);
   const currentCpu: v2.MetricStatus[] | undefined =
     currentPercent === undefined
@@ -64,11 +78,10 @@ function fromV1(object: v1.HorizontalPodAutoscaler, keys: Keys): v2.HorizontalPo
       : [{ type: "Resource", resource: { name: "cpu", current: { averageUtilization: currentPercent } } }];
   const conditions = readList<v2.HorizontalPodAutoscalerCondition>(metadata, keys.conditions, conditionMessage);
   const behavior = readBehavior(metadata.annotations?.get(keys.behavior));
-  const metrics = [...others, ...cpu];
   dropKeys(metadata, keys);
   return {
     metadata,
-    spec: { ...spec, metrics: metrics.length > 0 ? metrics : undefined, behavior },
+    spec: { ...spec, metrics: [...others, ...cpu], behavior },
     status: { ...status, currentMetrics: current ?? currentCpu, conditions },
   };
 }
@@ -78,8 +91,11 @@ function toV1(object: v2.HorizontalPodAutoscaler, keys: Keys): v1.HorizontalPodA
   const { currentMetrics, conditions, ...status } = object.status;
   const { metadata } = object;
   dropKeys(metadata, keys);
-  const cpu = metrics?.find((m) => m.type === "Resource" && isCpuShare(m.resource?.name, m.resource?.target));
-  const others = metrics?.filter((metric) => metric !== cpu).map(metricFromHub);
+  const isCpu = (m: v2.MetricSpec): boolean =>
+    m.type === "Resource" && isCpuShare(m.resource?.name, m.resource?.target);
+  // Of several shares of CPU the first is kept (reference).
+  const cpu = metrics?.find(isCpu);
+  const others = metrics?.filter((metric) => !isCpu(metric)).map(metricFromHub);
   const current = currentMetrics?.find(
     (m) => m.type === "Resource" && isCpuShare(m.resource?.name, m.resource?.current),
   );

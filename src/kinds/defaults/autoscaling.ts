@@ -3,10 +3,8 @@ import type { HorizontalPodAutoscaler as V1 } from "../../api/gen/autoscaling_v1
 import type { HPAScalingRules, HorizontalPodAutoscaler as V2 } from "../../api/gen/autoscaling_v2.ts";
 import type { HorizontalPodAutoscaler as V2beta1 } from "../../api/gen/autoscaling_v2beta1.ts";
 import type { HorizontalPodAutoscaler as V2beta2 } from "../../api/gen/autoscaling_v2beta2.ts";
+import { cpuPercent } from "../conversions/autoscaling.ts";
 import { type DefaultRule, rule } from "./rule.ts";
-
-/** Percent of the requested CPU an autoscaler without metrics aims at. */
-const cpuPercent = 80;
 
 /** Rules of every version of HorizontalPodAutoscaler. */
 export const autoscalingDefaults: readonly DefaultRule[] = [

@@ -82,8 +82,7 @@ function serviceDefaults({ spec }: Service): void {
   }
   const outside = spec.type === "NodePort" || spec.type === "LoadBalancer";
   if (outside && !spec.externalTrafficPolicy) spec.externalTrafficPolicy = "Cluster";
-  // An ExternalName service has no endpoints of ours, so it gets no policy for them.
-  if (spec.type !== "ExternalName") spec.internalTrafficPolicy ??= "Cluster";
+  spec.internalTrafficPolicy ??= "Cluster";
   if (spec.type === "LoadBalancer") spec.allocateLoadBalancerNodePorts ??= true;
 }
 

@@ -2,7 +2,7 @@
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "../../api/gen/apps_v1.ts";
 import type { CronJob, Job } from "../../api/gen/batch_v1.ts";
 import type { CronJob as CronJobV1beta1 } from "../../api/gen/batch_v1beta1.ts";
-import { copyMap, type DefaultRule, rule } from "./rule.ts";
+import { type DefaultRule, rule } from "./rule.ts";
 
 const historyCount = 10;
 const progressSeconds = 600;
@@ -50,7 +50,8 @@ export const workloadDefaults: readonly DefaultRule[] = [
     spec.parallelism ??= 1;
     spec.backoffLimit ??= backoffCount;
     const labels = spec.template.metadata.labels;
-    if (labels !== undefined && !metadata.labels?.size) metadata.labels = copyMap(labels);
+    // The same map on purpose: the labels a new job gets for its pods become its own, too.
+    if (labels !== undefined && !metadata.labels?.size) metadata.labels = labels;
     spec.completionMode ??= "NonIndexed";
     spec.suspend ??= false;
   }),

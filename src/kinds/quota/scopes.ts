@@ -61,7 +61,7 @@ function isOfClass(operator: string, values: readonly string[], name: string): b
 function reachesOut(affinity: Affinity | undefined): boolean {
   const terms: PodAffinityTerm[] = [];
   for (const kind of [affinity?.podAffinity, affinity?.podAntiAffinity]) {
-    terms.push(...(kind?.requiredDuringSchedulingIgnoredDuringExecution ?? []));
+    for (const term of kind?.requiredDuringSchedulingIgnoredDuringExecution ?? []) terms.push(term);
     for (const { podAffinityTerm } of kind?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
       terms.push(podAffinityTerm);
     }

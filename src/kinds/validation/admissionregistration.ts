@@ -122,11 +122,14 @@ export function checkClient(out: Errors, path: string, { url, service }: admissi
   else if (service) checkService(out, `${path}.service`, service);
 }
 
-const urlParts = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/s;
+/** Scheme and authority, at the start of a URL. */
+const urlStart = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?/;
 
 function checkUrl(out: Errors, path: string, url: string): void {
   const form = "; desired format: https://host[/path]";
-  const [, scheme = "", authority = "", query = "", fragment = ""] = urlParts.exec(url) ?? [];
+  const [, scheme = "", authority = ""] = urlStart.exec(url) ?? [];
+  const [before = "", fragment] = cut(url, "#");
+  const [, query] = cut(before, "?");
   const user = authority.includes("@") ? authority.slice(0, authority.lastIndexOf("@")) : undefined;
   const host = authority.slice(authority.lastIndexOf("@") + 1);
   if (scheme !== "https") out.push(invalid(path, scheme, `'https' is the only allowed URL scheme${form}`));
@@ -134,6 +137,12 @@ function checkUrl(out: Errors, path: string, url: string): void {
   if (user !== undefined) out.push(invalid(path, user, "user information is not permitted in the URL"));
   if (fragment !== "") out.push(invalid(path, fragment, "fragments are not permitted in the URL"));
   if (query !== "") out.push(invalid(path, query, "query parameters are not permitted in the URL"));
+}
+
+/** What stands before a mark, and after it. */
+function cut(text: string, mark: string): [before: string, after: string] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function checkService(out: Errors, path: string, service: admission.ServiceReference): void {

@@ -8,12 +8,13 @@ import { checkNonNegative, type Errors, eachItem, empty, faults } from "./check.
 const windowSecondsMax = 3600;
 const periodSecondsMax = 1800;
 
-/** Rules of an autoscaler, new or changed. */
-export function validateAutoscaler({ spec }: autoscaling.HorizontalPodAutoscaler): FieldError[] {
+/** Rules of an autoscaler, new or changed. `toZero`: it may scale down to nothing. */
+export function validateAutoscaler({ spec }: autoscaling.HorizontalPodAutoscaler, toZero: boolean): FieldError[] {
   const out: Errors = [];
   const { minReplicas, maxReplicas } = spec;
-  if (minReplicas !== undefined && minReplicas < 1) {
-    out.push(invalid("spec.minReplicas", minReplicas, "must be greater than or equal to 1"));
+  const least = toZero ? 0 : 1;
+  if (minReplicas !== undefined && minReplicas < least) {
+    out.push(invalid("spec.minReplicas", minReplicas, `must be greater than or equal to ${least}`));
   }
   if (maxReplicas < 1) out.push(invalid("spec.maxReplicas", maxReplicas, "must be greater than 0"));
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
@@ -21,6 +22,10 @@ export function validateAutoscaler({ spec }: autoscaling.HorizontalPodAutoscaler
   }
   checkReference(out, "spec.scaleTargetRef", spec.scaleTargetRef);
   eachItem(out, spec.metrics, "spec.metrics", (metric, place) => checkMetric(out, place, metric));
+  if (minReplicas === 0 && !spec.metrics?.some(({ type }) => type === "Object" || type === "External")) {
+    const why = "must specify at least one Object or External metric to support scaling to zero replicas";
+    out.push(forbiddenField("spec.metrics", why));
+  }
   checkRules(out, "spec.behavior.scaleUp", spec.behavior?.scaleUp);
   checkRules(out, "spec.behavior.scaleDown", spec.behavior?.scaleDown);
   return out;
@@ -53,12 +58,13 @@ const sources = [
 function checkMetric(out: Errors, path: string, metric: autoscaling.MetricSpec): void {
   if (metric.type === "") out.push(required(`${path}.type`, "must specify a metric source type"));
   const source = sources.find(([, type]) => type === metric.type);
-  if (source === undefined) {
-    out.push(notSupported(`${path}.type`, metric.type, sources.map(([, type]) => type).sort()));
-  }
+  const unknown = notSupported(`${path}.type`, metric.type, sources.map(([, type]) => type).sort());
+  if (source === undefined) out.push(unknown);
   const present = sources.filter(([member]) => metric[member] !== undefined);
   if (present[0] !== undefined) checkSource(out, path, metric, present[0][0]);
-  if (source !== undefined && metric[source[0]] === undefined) {
+  // Told twice, before and behind the sources (reference).
+  if (source === undefined) out.push(unknown);
+  else if (metric[source[0]] === undefined) {
     const off = " (only allowed when HPAContainerMetrics feature is enabled)";
     const why = `must populate information for the given metric source${source[0] === "containerResource" ? off : ""}`;
     out.push(required(`${path}.${source[0]}`, why));
@@ -98,7 +104,7 @@ function checkSource(
   } else if (member === "pods" && pods) {
     checkIdentifier(out, `${place}.metric`, pods.metric);
     checkTarget(out, `${place}.target`, pods.target);
-    if (pods.target.averageValue === undefined || !isPositiveAmount(pods.target.averageValue)) {
+    if (pods.target.averageValue === undefined) {
       out.push(required(`${place}.target.averageValue`, "must specify a positive target averageValue"));
     }
   } else if (member === "resource" && resource) {

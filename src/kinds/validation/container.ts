@@ -139,7 +139,7 @@ function checkEach(
     if (container.volumeDevices !== undefined) checkDevices(out, `${at}.volumeDevices`, container, volumes);
     checkChoice(out, `${at}.imagePullPolicy`, container.imagePullPolicy, pullPolicies);
     checkResources(out, `${at}.resources`, container.resources, rules.names, rules.keepsIndivisiblePages);
-    checkContainerSecurity(out, `${at}.securityContext`, container.securityContext);
+    checkContainerSecurity(out, `${at}.securityContext`, container.securityContext, rules.gates);
   });
 }
 

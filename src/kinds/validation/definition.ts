@@ -7,6 +7,7 @@ import type { StrategyContext } from "../strategy.ts";
 import { checkClient } from "./admissionregistration.ts";
 import { checkChoice, type Errors, eachItem, empty, isFull } from "./check.ts";
 import { checkRootSchema } from "./definitionschema.ts";
+import { Patterns } from "./pattern.ts";
 
 type Definition = crd.CustomResourceDefinition;
 
@@ -86,12 +87,16 @@ function checkDefinition(out: Errors, object: Definition): void {
 }
 
 function checkVersions(out: Errors, versions: readonly crd.CustomResourceDefinitionVersion[]): void {
+  const patterns = new Patterns();
   eachItem(out, versions, "spec.versions", (version, path) => {
     checkLabel(out, `${path}.name`, version.name);
     checkWarning(out, `${path}.deprecationWarning`, version);
     const schema = version.schema?.openAPIV3Schema;
     if (schema === undefined) out.push(required(`${path}.schema.openAPIV3Schema`, "schemas are required"));
-    else checkRootSchema(out, `${path}.schema.openAPIV3Schema`, schema, version.subresources?.status !== undefined);
+    else {
+      const hasStatus = version.subresources?.status !== undefined;
+      checkRootSchema(out, `${path}.schema.openAPIV3Schema`, schema, hasStatus, patterns);
+    }
     checkScale(out, `${path}.subresources.scale`, version.subresources?.scale);
     eachItem(out, version.additionalPrinterColumns, `${path}.additionalPrinterColumns`, (column, where) => {
       checkColumn(out, where, column);

@@ -4,6 +4,7 @@
 import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type { JSONSchemaProps } from "../../api/gen/apiextensions_v1.ts";
 import { type Errors, empty, isFull } from "./check.ts";
+import type { Patterns } from "./pattern.ts";
 
 type Schema = JSONSchemaProps;
 /** Where a schema stands. */
@@ -24,7 +25,13 @@ const rootFields: ReadonlySet<string> = new Set([
 const unsupported = ["$ref", "id", "additionalItems", "patternProperties", "definitions", "dependencies"] as const;
 
 /** Rules of the schema of a version. */
-export function checkRootSchema(out: Errors, path: string, schema: Schema, hasStatus: boolean): void {
+export function checkRootSchema(
+  out: Errors,
+  path: string,
+  schema: Schema,
+  hasStatus: boolean,
+  patterns: Patterns,
+): void {
   if (hasStatus) {
     const extra = Object.entries(schema).filter(([name, value]) => value !== undefined && !rootFields.has(name));
     if (extra.length > 0) {
@@ -35,7 +42,7 @@ export function checkRootSchema(out: Errors, path: string, schema: Schema, hasSt
   }
   if (schema.nullable === true) out.push(forbiddenField(`${path}.nullable`, "nullable cannot be true at the root"));
   const before = out.length;
-  checkSchema(out, path, schema);
+  checkSchema(out, path, schema, patterns);
   // The rest would speak of what is not understood.
   if (out.length === before) checkStructure(out, path, schema, "root");
 }
@@ -59,15 +66,15 @@ function eachWithin(
 }
 
 /** What any schema may say. */
-function checkSchema(out: Errors, path: string, schema: Schema): void {
+function checkSchema(out: Errors, path: string, schema: Schema, patterns: Patterns): void {
   if (isFull(out)) return;
-  checkKeywords(out, path, schema);
+  checkKeywords(out, path, schema, patterns);
   checkMarks(out, path, schema);
   checkListType(out, path, schema);
-  eachWithin(path, schema, (inner, where) => checkSchema(out, where, inner));
+  eachWithin(path, schema, (inner, where) => checkSchema(out, where, inner, patterns));
 }
 
-function checkKeywords(out: Errors, path: string, schema: Schema): void {
+function checkKeywords(out: Errors, path: string, schema: Schema, patterns: Patterns): void {
   const { type, additionalProperties, properties, items, pattern } = schema;
   if (schema.uniqueItems === true) {
     const why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
@@ -92,28 +99,10 @@ function checkKeywords(out: Errors, path: string, schema: Schema): void {
   if (items?.jSONSchemas !== undefined && items.jSONSchemas.length > 0) {
     out.push(forbiddenField(`${path}.items`, "items must be a schema object and not an array"));
   }
-  const fault = empty(pattern) ? undefined : patternFault(pattern);
+  const fault = empty(pattern) ? undefined : patterns.fault(pattern);
   if (fault !== undefined) {
-    const why = `must be a valid regular expression, but isn't: error parsing regexp: ${fault}`;
+    const why = `must be a valid regular expression, but isn't: ${fault}`;
     out.push(invalid(`${path}.pattern`, pattern, why));
-  }
-}
-
-/** What is wrong with a regular expression of the reference's kind, which looks neither ahead nor behind. */
-function patternFault(pattern: string): string | undefined {
-  const perl = /\(\?<?[=!]|\\[1-9]/.exec(pattern.replace(/\\\\/g, "--"));
-  if (perl !== null) return `invalid or unsupported Perl syntax: \`${perl[0]}\``;
-  try {
-    // Groups and flags are written another way here.
-    new RegExp(
-      pattern
-        .replaceAll("(?P<", "(?<")
-        .replace(/\(\?[imsU]+(-[imsU]+)?\)/g, "")
-        .replace(/\(\?[imsU-]+:/g, "(?:"),
-    );
-    return undefined;
-  } catch {
-    return `\`${pattern}\``;
   }
 }
 

@@ -3,7 +3,7 @@ import { at, duplicate, type FieldError, invalid, notSupported, required, tooMan
 import type * as discovery from "../../api/gen/discovery_v1.ts";
 import type * as old from "../../api/gen/discovery_v1beta1.ts";
 import { isIpv4Text, isIpv6Text } from "../address.ts";
-import { immutableMessage, isDns1123Subdomain } from "../formats.ts";
+import { immutableMessage, isDns1123Label, isDns1123Subdomain } from "../formats.ts";
 import {
   checkLabel1123,
   checkLabels,
@@ -62,11 +62,35 @@ function checkEndpoint(out: Errors, path: string, endpoint: discovery.Endpoint &
 }
 
 function checkAddress(out: Errors, path: string, address: string, type: string): void {
-  if (type === "FQDN") faults(out, path, address, isDns1123Subdomain(address));
+  if (type === "FQDN") checkDomain(out, path, address);
   else if (type === "IPv4" || type === "IPv6") {
-    const messages = type === "IPv4" ? isIpv4Text(address) : isIpv6Text(address);
-    faults(out, path, address, messages);
-    if (messages.length === 0) checkNonSpecialIp(out, path, address);
+    faults(out, path, address, type === "IPv4" ? isIpv4Text(address) : isIpv6Text(address));
+    checkNonSpecialIp(out, path, address);
+  }
+}
+
+/** A full name: at least two labels, with a dot at its end or without. */
+function checkDomain(out: Errors, path: string, address: string): void {
+  if (address === "") {
+    out.push(required(path));
+    return;
+  }
+  const name = address.endsWith(".") ? address.slice(0, -1) : address;
+  const wrong = isDns1123Subdomain(name);
+  if (wrong.length > 0) {
+    out.push(invalid(path, name, wrong.join(",")));
+    return;
+  }
+  const labels = name.split(".");
+  if (labels.length < 2) {
+    out.push(invalid(path, name, "should be a domain with at least two segments separated by dots"));
+    return;
+  }
+  for (const label of labels) {
+    const messages = isDns1123Label(label);
+    if (messages.length === 0) continue;
+    out.push(invalid(path, label, messages.join(",")));
+    return;
   }
 }
 

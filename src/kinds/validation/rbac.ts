@@ -23,7 +23,11 @@ export function validateClusterRole(object: rbac.ClusterRole): FieldError[] {
   const selectors = object.aggregationRule.clusterRoleSelectors ?? [];
   if (selectors.length === 0)
     out.push(required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil"));
-  eachItem(out, selectors, path, (selector, place) => checkLabelSelector(out, place, selector));
+  eachItem(out, selectors, path, (selector, place) => {
+    const before = out.length;
+    checkLabelSelector(out, place, selector);
+    if (out.length > before) out.push(invalid(place, "null", "invalid label selector."));
+  });
   return out;
 }
 
@@ -54,7 +58,8 @@ export function validateRoleBindingUpdate(
   old: rbac.RoleBinding,
   context: StrategyContext,
 ): FieldError[] {
-  return [...validateRoleBinding(object, context), ...validateRoleRef(object.roleRef, old.roleRef)];
+  const errors = validateRoleBinding(object, context);
+  return [...errors, ...errors, ...validateRoleRef(object.roleRef, old.roleRef)];
 }
 
 /** Rules of a new cluster role binding. */
@@ -68,7 +73,8 @@ export function validateClusterRoleBindingUpdate(
   old: rbac.ClusterRoleBinding,
   context: StrategyContext,
 ): FieldError[] {
-  return [...validateClusterRoleBinding(object, context), ...validateRoleRef(object.roleRef, old.roleRef)];
+  const errors = validateClusterRoleBinding(object, context);
+  return [...errors, ...errors, ...validateRoleRef(object.roleRef, old.roleRef)];
 }
 
 function validateRoleRef(ref: rbac.RoleRef, old: rbac.RoleRef): FieldError[] {

@@ -73,7 +73,7 @@ export function validateApiService({ metadata, spec }: APIService): FieldError[]
     out.push(invalid("spec.versionPriority", versionPriority, `must be positive and less than ${versionPriorityMax}`));
   }
   if (service === undefined) {
-    const local = "local APIService may not";
+    const local = "local APIServices may not";
     if (!empty(caBundle))
       out.push(invalid("spec.caBundle", `${Buffer.from(caBundle, "base64").length} bytes`, `${local} have a caBundle`));
     if (insecureSkipTLSVerify) {

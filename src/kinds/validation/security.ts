@@ -9,6 +9,7 @@ import type {
   Sysctl,
   WindowsSecurityContextOptions,
 } from "../../api/gen/core_v1.ts";
+import { forbidsPrivileged } from "../../config/gates.ts";
 import { isUserId } from "../formats.ts";
 import { checkDescendingPath, checkSubdomain, type Errors, eachItem, faults, type Integer, isFull } from "./check.ts";
 import { eachContainer } from "./containers.ts";
@@ -102,8 +103,16 @@ function checkSeccomp(out: Errors, path: string, profile: SeccompProfile | undef
 }
 
 /** Rules of the security context of a container. */
-export function checkContainerSecurity(out: Errors, path: string, security: SecurityContext | undefined): void {
+export function checkContainerSecurity(
+  out: Errors,
+  path: string,
+  security: SecurityContext | undefined,
+  gates: ReadonlySet<string>,
+): void {
   if (security === undefined) return;
+  if (security.privileged === true && gates.has(forbidsPrivileged)) {
+    out.push(forbiddenField(`${path}.privileged`, "disallowed by cluster policy"));
+  }
   checkId(out, `${path}.runAsUser`, security.runAsUser);
   checkId(out, `${path}.runAsGroup`, security.runAsGroup);
   const mount = security.procMount;

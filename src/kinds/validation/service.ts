@@ -35,6 +35,10 @@ const changed = "may not change once set";
 
 /** Rules of a new service. */
 export function validateService(object: Service, context: StrategyContext): FieldError[] {
+  return [...validateSound(object, context), ...faultsOfMix(object, context, false)];
+}
+
+function validateSound(object: Service, context: StrategyContext): FieldError[] {
   const wrongIps = faultsOfIps(object);
   if (wrongIps.length > 0) return wrongIps;
   const out: Errors = [];
@@ -77,7 +81,8 @@ export function validateServiceUpdate(object: Service, old: Service, context: St
   if (isHealthChecked(object) && isHealthChecked(old) && port !== (old.spec.healthCheckNodePort ?? 0)) {
     out.push(forbiddenField("spec.healthCheckNodePort", "field is immutable"));
   }
-  return [...out, ...validateService(object, context)];
+  const allowsMix = isMixed(old.spec.ports ?? []);
+  return [...out, ...validateSound(object, context), ...faultsOfMix(object, context, allowsMix)];
 }
 
 /** Rules of a changed status of a service. */
@@ -142,7 +147,6 @@ function checkPorts(out: Errors, ports: readonly ServicePort[]): void {
 
 /** What ports may not have in common. */
 function checkPortsTogether(out: Errors, { spec }: Service, ports: readonly ServicePort[]): void {
-  if (spec.type === "LoadBalancer") checkOneProtocol(out, ports);
   if (spec.type === "ClusterIP") {
     eachItem(out, ports, "spec.ports", ({ nodePort = 0 }, path) => {
       const why = "may not be used when `type` is 'ClusterIP'";
@@ -157,27 +161,30 @@ function checkPortsTogether(out: Errors, { spec }: Service, ports: readonly Serv
     nodePorts.add(key);
   });
   const seen = new Set<string>();
-  eachItem(out, ports, "spec.ports", ({ port, protocol = "" }, path) => {
+  const takesNodePorts =
+    spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
+  eachItem(out, ports, "spec.ports", ({ port, protocol = "", nodePort = 0 }, path) => {
     const key = `${protocol}/${port}`;
-    if (seen.has(key)) out.push(duplicate(path, new GoText(goPort({ protocol, port, targetPort: 0 }))));
-    seen.add(key);
+    if (!seen.has(key)) {
+      seen.add(key);
+      return;
+    }
+    out.push(duplicate(path, new GoText(goPort({ protocol, port, targetPort: 0 }))));
+    // Upstream has given both the same node port by now.
+    if (takesNodePorts && nodePort === 0) out.push(duplicate(`${path}.nodePort`, nodePort));
   });
 }
 
-/** Load balancers of one address and several protocols are behind a gate that is off. */
-function checkOneProtocol(out: Errors, ports: readonly ServicePort[]): void {
-  const found = new Set<string>();
-  eachItem(out, ports, "spec.ports", ({ protocol = "" }, path) => {
-    if (portProtocols.some((known) => known === protocol)) found.add(protocol);
-    else {
-      const why = "cannot create an external load balancer with non-TCP/UDP/SCTP ports";
-      out.push(invalid(`${path}.protocol`, protocol, why));
-    }
-  });
-  if (found.size > 1) {
-    const shown = new GoText(`[]core.ServicePort{${ports.map(goPort).join(", ")}}`);
-    out.push(invalid("spec.ports", shown, "cannot create an external load balancer with mix protocols"));
-  }
+function isMixed(ports: readonly ServicePort[]): boolean {
+  return ports.some(({ protocol }) => protocol !== ports[0]?.protocol);
+}
+
+/** Load balancers of one address and several protocols are behind a gate; one that is there may stay. */
+function faultsOfMix({ spec }: Service, { gates }: StrategyContext, allowed: boolean): FieldError[] {
+  const ports = spec.ports ?? [];
+  if (spec.type !== "LoadBalancer" || allowed || gates.has("MixedProtocolLBService") || !isMixed(ports)) return [];
+  const shown = new GoText(`[]core.ServicePort{${ports.map(goPort).join(", ")}}`);
+  return [invalid("spec.ports", shown, "may not contain more than 1 protocol when type is 'LoadBalancer'")];
 }
 
 /** A port as the reference prints it; an app protocol would show an address of memory and is left out. */

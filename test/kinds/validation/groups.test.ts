@@ -163,7 +163,7 @@ const scale = (metric: object) => ({
 });
 const metric = "spec.metrics[0]";
 tested("autoscaling", "v2", "horizontalpodautoscalers", [
-  ["an unknown type", scale({ type: "X" }), [`NotSupported ${metric}.type`]],
+  ["an unknown type, told twice", scale({ type: "X" }), [`NotSupported ${metric}.type`, `NotSupported ${metric}.type`]],
   [
     "the wrong member",
     scale({ type: "Pods", external: { metric: { name: "a" }, target: { type: "Value", value: "1" } } }),
@@ -237,6 +237,7 @@ for (const version of ["v1", "v2beta1", "v2beta2"]) {
         "Invalid spec.maxReplicas",
         "Required spec.scaleTargetRef.kind",
         "Required spec.scaleTargetRef.name",
+        "Forbidden spec.metrics",
       ],
     ],
   ]);

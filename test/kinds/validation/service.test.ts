@@ -102,7 +102,7 @@ t.test("validateService() checks ports", (t) => {
         ],
       },
       [
-        `spec.ports: Invalid value: []core.ServicePort{${goPort("a", "TCP", 1)}, ${goPort("b", "UDP", 2)}}: cannot create an external load balancer with mix protocols`,
+        `spec.ports: Invalid value: []core.ServicePort{${goPort("a", "TCP", 1)}, ${goPort("b", "UDP", 2)}}: may not contain more than 1 protocol when type is 'LoadBalancer'`,
       ],
     ],
     [
