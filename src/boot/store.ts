@@ -89,13 +89,13 @@ function open(data: StoreData): Store {
 
 /** Why the store cannot be opened, in one line. */
 function describe(data: StoreData, error: unknown): string {
-  const { dataDir, identity } = data.config;
+  const { dataDir } = data.config;
   if (!(error instanceof StoreError)) return `cannot open the store in ${dataDir}: ${reasonOf(error)}`;
   switch (error.kind) {
     case "locked":
       return `the data directory ${dataDir} is in use by another server`;
     case "identity":
-      return `the data directory ${dataDir} belongs to another identity than ${identity}`;
+      return `data directory ${dataDir} was created with --identity=${error.holds}; start with that flag, or use another --data-dir`;
     default:
       return `cannot open the store in ${dataDir}: ${error.message}`;
   }

@@ -1,14 +1,17 @@
 // The server as its own process: what it prints and leaves behind, how it refuses to start, and how it goes down.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
+import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+
+t.setTimeout(600_000);
 
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 
@@ -44,7 +47,8 @@ t.test("a server without configuration makes what it needs, and a restart keeps 
   const mode = (file: string): number => statSync(join(server.dir, file)).mode & 0o777;
   for (const file of ["kubeconfig", "admin.token", "pki/ca.key", "pki/serving.key"])
     t.equal(mode(file), 0o600, `${file} is private`);
-  t.equal(mode("pki"), 0o700);
+  for (const folder of ["", "pki", "store"]) t.equal(mode(folder), 0o700, folder);
+  for (const file of readdirSync(join(server.dir, "store"))) t.equal(mode(join("store", file)), 0o600, file);
   t.equal((await server.call("GET", "/readyz")).text, "ok");
   t.equal((await server.call("GET", "/readyz", undefined, { authorization: "Bearer wrong" })).code, 401);
   const { token, ca, dir } = server;
@@ -60,7 +64,8 @@ t.test("a server without configuration makes what it needs, and a restart keeps 
   await server.stop("SIGTERM", false);
   const foreign = await run(["--data-dir", dir, "--secure-port=0", "--identity=kubernetes"]);
   t.equal(foreign.code, 1);
-  t.equal(foreign.errors, `orch: the data directory ${dir} belongs to another identity than kubernetes\n`);
+  const mend = "start with that flag, or use another --data-dir";
+  t.equal(foreign.errors, `orch: data directory ${dir} was created with --identity=orch; ${mend}\n`);
 });
 
 t.test("what the operator has to mend is one line and exit code 1", async (t) => {
@@ -86,11 +91,14 @@ t.test("what the operator has to mend is one line and exit code 1", async (t) =>
     [["--tls-cert-file=/none"], /belong together$/],
     [["--client-ca-file=/none"], /^cannot read --client-ca-file \/none: no such file or directory$/],
     [["--client-ca-file", badTokens], /: it holds no certificate$/],
-    [["--client-ca-file=/none", "--front=uws"], /^cannot read|needs --front=node$/],
+    [["--tls-min-version=VersionTLS13", "--front=uws"], /^--tls-min-version needs --front=node$/],
     [["--service-account-key-file", badTokens], /: it holds no RSA or ECDSA key$/],
     [["--service-account-signing-key-file", badTokens], /: it holds no private key that can be read$/],
     [["--authentication-token-webhook-config-file", badTokens], /^--authentication-token-webhook-config-file /],
     [["--tls-sni-cert-key", `${badTokens},${badTokens}`], /holds no certificate: /],
+    [["--audit-policy-file", badTokens], /^--audit-policy-file needs --audit-log-path or --audit-webhook-config-file/],
+    [["--audit-log-path=-"], /^--audit-log-path needs --audit-policy-file/],
+    [["--audit-webhook-config-file", badTokens], /^--audit-webhook-config-file needs --audit-policy-file/],
     [["--data-dir", join(badTokens, "x")], /^cannot make the data directory .*: it is not a directory$/],
   ];
   for (const [args, line] of cases) {
@@ -100,6 +108,41 @@ t.test("what the operator has to mend is one line and exit code 1", async (t) =>
     t.match(ended.errors.slice("orch: ".length).trimEnd(), line);
     t.notMatch(ended.errors, /secret-token/);
   }
+});
+
+t.test("a data directory that is open to others, or half there, is closed or refused", async (t) => {
+  const server = await startServer();
+  t.teardown(() => server.stop("SIGKILL"));
+  const { dir } = server;
+  await server.stop("SIGTERM", false);
+  chmodSync(dir, 0o755);
+  chmodSync(join(dir, "store", "data.mdb"), 0o644);
+  const again = await startServer([], dir);
+  t.teardown(() => again.stop("SIGKILL"));
+  t.equal(statSync(dir).mode & 0o777, 0o700, "one of ours is closed");
+  t.equal(statSync(join(dir, "store", "data.mdb")).mode & 0o777, 0o600);
+  await again.stop("SIGTERM", false);
+  const refused = async (expected: RegExp, path = dir): Promise<void> => {
+    const ended = await run(["--data-dir", path, "--secure-port=0"]);
+    t.equal(ended.code, 1);
+    t.match(ended.errors, /^orch: [^\n]+\n$/, "one line");
+    t.match(ended.errors, expected);
+  };
+  const foreign = join(scratch(t), "shared");
+  mkdirSync(foreign);
+  writeFileSync(join(foreign, "of-others"), "");
+  chmodSync(foreign, 0o755);
+  await refused(/is open to others \(mode 0755\): run chmod 700 .*, or use another --data-dir$/m, foreign);
+  t.equal(statSync(foreign).mode & 0o777, 0o755, "what is not ours is left alone");
+  const key = join(dir, "pki", "service-account.key");
+  const text = readFileSync(key);
+  rmSync(key);
+  await refused(/service-account\.key is missing beside .*service-account\.pub: restore it/);
+  writeFileSync(key, text);
+  rmSync(join(dir, "pki", "ca.key"));
+  await refused(/ca\.key is missing beside .*ca\.crt: restore it/);
+  rmSync(join(dir, "store"), { recursive: true });
+  await refused(/has credentials of an earlier start and no store\/data\.mdb: restore it/);
 });
 
 t.test("--help and --version print and exit with 0", async (t) => {
@@ -238,7 +281,7 @@ function watchToEnd(
 const selected = "/api/v1/namespaces?labelSelector=none";
 
 for (const front of ["uws", "node"]) {
-  if (front === "uws" && Number(process.versions.node.split(".")[0]) > 20) continue;
+  if (front === "uws" && !loadsUws()) continue;
   t.test(`SIGTERM ends a server on the ${front} front in order`, async (t) => {
     const server = await startServer([`--front=${front}`, "--shutdown-delay-duration=700ms"]);
     t.teardown(() => server.stop("SIGKILL"));

@@ -122,10 +122,17 @@ function parse(text: string): unknown {
   }
 }
 
-/** Starts a server and waits until it says it is ready. `dir` reuses a folder, `port` a port. */
-export async function startServer(args: readonly string[] = [], dir?: string, port = 0): Promise<TestServer> {
+/** Starts a server and waits until it says it is ready. `dir` reuses a folder, `port` a port; `filesMax`: of the process. */
+export async function startServer(
+  args: readonly string[] = [],
+  dir?: string,
+  port = 0,
+  filesMax?: number,
+): Promise<TestServer> {
   const home = dir ?? mkdtempSync(join(tmpdir(), "orch-test-"));
-  const child = spawn(process.execPath, [main, `--data-dir=${home}`, `--secure-port=${port}`, quiet, ...args], {
+  const limit = filesMax === undefined ? "" : `ulimit -n ${filesMax}; `;
+  const flags = [`--data-dir=${home}`, `--secure-port=${port}`, quiet, ...args];
+  const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, main, ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";
