@@ -1,8 +1,8 @@
 // Gives services their cluster addresses and node ports: what the client asked for if it is free, else any. The claims
-// are made before the service is committed and undone when it was not; dry-run claims nothing (reference: the service
-// registry's Allocators).
+// are made before the service is committed and undone when it was not; dry-run claims nothing, and shows
+// stand-ins for what it would have claimed (reference: the service registry's Allocators).
 import { randomInt } from "node:crypto";
-import { type FieldError, invalid, invalidObject } from "../api/fielderror.ts";
+import { type FieldError, invalid, invalidObject, tooMany } from "../api/fielderror.ts";
 import type { Service, ServicePort } from "../api/gen/core_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { isStatus, Status } from "../api/status.ts";
@@ -20,6 +20,9 @@ export interface Allocation {
   /** Call once when the write is over: a failed one gives back what it claimed, a made one what it does not use now. */
   settle(committed: boolean): Promise<void>;
 }
+
+/** The first port a dry run shows where a service would get any. */
+const standInPort = 32_769;
 
 type Held = readonly [kind: ClaimKind, what: string];
 
@@ -63,15 +66,24 @@ export function ownerOf({ metadata }: ApiObject): Owner {
 
 /** Every address and port a service has. */
 export function heldBy({ spec }: Service): Held[] {
-  const held: Held[] = [];
+  const held = new Map<string, Held>();
   const add = (kind: ClaimKind, what: string | undefined): void => {
-    if (what !== undefined && !held.some(([k, w]) => k === kind && w === what)) held.push([kind, what]);
+    if (what !== undefined) held.set(heldKey(kind, what), [kind, what]);
   };
   if (spec.type !== "ExternalName") for (const ip of spec.clusterIPs ?? []) add("address", canonicalAddress(ip));
   for (const { nodePort = 0 } of spec.ports ?? []) if (nodePort !== 0) add("port", String(nodePort));
   const health = spec.healthCheckNodePort ?? 0;
   if (health !== 0) add("port", String(health));
-  return held;
+  return [...held.values()];
+}
+
+/** Tells claims apart. */
+function heldKey(kind: ClaimKind, what: string): string {
+  return `${kind} ${what}`;
+}
+
+function keysOf(held: readonly Held[]): Set<string> {
+  return new Set(held.map(([kind, what]) => heldKey(kind, what)));
 }
 
 class Claims implements Allocation {
@@ -80,7 +92,12 @@ class Claims implements Allocation {
   readonly #service: ApiObject & Service;
   readonly #owner: Owner;
   readonly #had: readonly Held[];
-  readonly #made: Held[] = [];
+  readonly #hadKeys: ReadonlySet<string>;
+  readonly #made = new Map<string, Held>();
+  /** The highest port of this write; 0: none yet. */
+  #highestPort = 0;
+  /** Where the next free one of each kind is looked for. */
+  readonly #next = new Map<ClaimKind, number>();
 
   constructor(writers: Writers, request: WriteRequest, service: ApiObject & Service, had: readonly Held[]) {
     this.#writers = writers;
@@ -88,14 +105,15 @@ class Claims implements Allocation {
     this.#service = service;
     this.#owner = ownerOf(service);
     this.#had = had;
+    this.#hadKeys = keysOf(had);
   }
 
   async settle(committed: boolean): Promise<void> {
     if (this.#dryRun) return;
-    const now = committed ? heldBy(this.#service) : [];
+    const now = keysOf(committed ? heldBy(this.#service) : []);
     const over = committed
-      ? this.#had.filter(([k, w]) => !now.some(([kind, what]) => k === kind && w === what))
-      : this.#made;
+      ? this.#had.filter(([kind, what]) => !now.has(heldKey(kind, what)))
+      : [...this.#made.values()];
     for (const [kind, what] of over) await release(this.#writers, kind, what, this.#owner);
   }
 
@@ -136,6 +154,7 @@ class Claims implements Allocation {
 
   async #anyAddress(family: string): Promise<string | Status> {
     const range = rangeOf(this.#writers.ranges, family);
+    if (this.#dryRun && range !== undefined) return addressText(range.network);
     const count = range === undefined ? 0 : addressCount(range);
     const found = await this.#any("address", count, (index) => (range ? addressText(addressAt(range, index)) : ""));
     return found ?? exhausted("a serviceIP");
@@ -147,6 +166,13 @@ class Claims implements Allocation {
     const outside = spec.type === "NodePort" || spec.type === "LoadBalancer";
     const ports = outside ? (spec.ports ?? []) : [];
     const fills = spec.type === "NodePort" || spec.allocateLoadBalancerNodePorts !== false;
+    const requested = requestedPorts(ports);
+    const { first, last } = this.#writers.ranges.ports;
+    const wants = fills ? requested.size : [...requested.values()].filter((port) => port !== undefined).length;
+    // Counted before anything is claimed: what cannot fit is not tried one by one.
+    if (wants > last - first + 1) {
+      return invalidService(this.#service, [tooMany("spec.ports", wants, last - first + 1)]);
+    }
     const byNumber = new Map<number, number>();
     for (const [index, port] of ports.entries()) {
       const path = `spec.ports[${index}].nodePort`;
@@ -158,7 +184,7 @@ class Claims implements Allocation {
       }
       if (wanted === 0) {
         if (!fills) continue;
-        const got = shared ?? (await this.#portFor(path, requestedFor(ports, port.port)));
+        const got = shared ?? (await this.#portFor(path, requested.get(port.port)));
         if (isStatus(got)) return got;
         port.nodePort = got;
       }
@@ -196,21 +222,30 @@ class Claims implements Allocation {
   }
 
   async #anyPort(): Promise<number | Status> {
+    if (this.#dryRun) return this.#standInPort();
     const { first, last } = this.#writers.ranges.ports;
     const found = await this.#any("port", last - first + 1, (index) => String(first + index));
     if (found === undefined) return exhausted("a nodePort");
     return isStatus(found) ? found : Number(found);
   }
 
+  /** What a dry run shows for any port: one that no service gets, and each time another (upstream). */
+  #standInPort(): number {
+    this.#highestPort = this.#highestPort === 0 ? standInPort : this.#highestPort + 1;
+    return this.#highestPort;
+  }
+
   /** Claims the first free one of `count` after a random start; undefined when none was found. */
   async #any(kind: ClaimKind, count: number, nameOf: (index: number) => string): Promise<string | Status | undefined> {
     if (count <= 0) return undefined;
     const view = this.#writers.views.log(claimPrefixes[kind]);
-    const start = randomInt(count);
+    // On from the last one found, so that all of a service's claims together look at each number once.
+    const start = this.#next.get(kind) ?? randomInt(count);
     view.drain();
     for (let step = 0; step < Math.min(count, limits.claimProbesMax); step++) {
       const what = nameOf((start + step) % count);
-      if (view.get("", what) !== 0 || this.#made.some(([k, w]) => k === kind && w === what)) continue;
+      this.#next.set(kind, start + step + 1);
+      if (view.get("", what) !== 0 || this.#made.has(heldKey(kind, what))) continue;
       const got = await this.#claim(kind, what);
       if (got !== taken) return got ?? what;
     }
@@ -219,25 +254,30 @@ class Claims implements Allocation {
 
   /** Whether the service had it before this write: nobody else can. */
   #has(kind: ClaimKind, what: string): boolean {
-    return this.#had.some(([k, w]) => k === kind && w === what);
+    return this.#hadKeys.has(heldKey(kind, what));
   }
 
   async #claim(kind: ClaimKind, what: string): Promise<Status | typeof taken | undefined> {
-    if (this.#made.some(([k, w]) => k === kind && w === what)) return taken;
+    if (this.#made.has(heldKey(kind, what))) return taken;
     const got = await claim(this.#writers, kind, what, this.#owner, this.#dryRun);
     if (got === taken) return taken;
     if (got !== undefined) {
       const again = { retryAfterSeconds: 1 };
       return new Status(503, "ServiceUnavailable", "the store is not available", again, got.message);
     }
-    this.#made.push([kind, what]);
+    this.#made.set(heldKey(kind, what), [kind, what]);
+    if (kind === "port") this.#highestPort = Math.max(this.#highestPort, Number(what));
     return undefined;
   }
 }
 
-/** The node port a client gave to any port of this number. */
-function requestedFor(ports: readonly ServicePort[], number: number): number | undefined {
-  return ports.find(({ port, nodePort = 0 }) => port === number && nodePort !== 0)?.nodePort;
+/** Numbers of ports, each with the node port a client gave to the first port of that number. */
+function requestedPorts(ports: readonly ServicePort[]): Map<number, number | undefined> {
+  const requested = new Map<number, number | undefined>();
+  for (const { port, nodePort = 0 } of ports) {
+    if (requested.get(port) === undefined) requested.set(port, nodePort === 0 ? undefined : nodePort);
+  }
+  return requested;
 }
 
 function exhausted(what: string): Status {

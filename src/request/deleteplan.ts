@@ -126,7 +126,8 @@ function finalizersFor(strategy: Strategy<ApiObject>, meta: ObjectMeta, options:
       : policy === "Foreground"
         ? [...others, foregroundFinalizer]
         : others;
-  const same = wanted.length === present.length && wanted.every((f) => present.includes(f));
+  const known = new Set(present);
+  const same = wanted.length === present.length && wanted.every((f) => known.has(f));
   return same ? present : wanted;
 }
 

@@ -8,7 +8,7 @@ import { statusJson } from "../api/statusjson.ts";
 import { textAt, type Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { readCanonical } from "../codec/canonical.ts";
-import { decode, Fault, parseText, textOf } from "../codec/json.ts";
+import { decode, Fault, parseOwn, textOf } from "../codec/json.ts";
 import { encodeProto } from "../codec/protobuf.ts";
 
 const statusMessage = messageOf("meta/v1.Status");
@@ -20,7 +20,7 @@ export function protoDocument(message: Message, json: Uint8Array): Uint8Array<Ar
   const text = textOf(json);
   const object = text.startsWith(statusHead) ? undefined : readCanonical<ApiObject>(message, text);
   if (object?.kind !== undefined) return encodeProto(message, object);
-  const value = parseText(text);
+  const value = parseOwn(text);
   assert(value instanceof Map, "An answer is not a JSON object");
   const isStatus = value.get("kind") === "Status" && value.get("apiVersion") === "v1";
   return encodeTyped(isStatus ? statusMessage : message, value);
@@ -28,7 +28,7 @@ export function protoDocument(message: Message, json: Uint8Array): Uint8Array<Ar
 
 /** A Status as protobuf. */
 export function protoStatus(status: Status): Uint8Array<ArrayBuffer> {
-  const value = parseText(statusJson(status));
+  const value = parseOwn(statusJson(status));
   assert(!(value instanceof Fault), "Our own Status does not parse");
   return encodeTyped(statusMessage, value);
 }
@@ -38,7 +38,7 @@ export function objectOf(message: Message, json: Uint8Array): ApiObject {
   const text = textOf(json);
   const object = readCanonical<ApiObject>(message, text);
   if (object !== undefined) return object;
-  const value = parseText(text);
+  const value = parseOwn(text);
   assert(!(value instanceof Fault), "Our own JSON does not parse");
   return decoded(message, value);
 }

@@ -1,16 +1,21 @@
 // What a write makes of its body, up to its field managers: read, merged into the current state, defaulted, tracked.
 // All of it is a function of bytes and the scheme, so that it runs on a front or, where it is big, in the pool
 // (offload.ts), with one result.
+import { at, forbiddenField, invalidObject } from "../api/fielderror.ts";
 import type { ApiObject } from "../api/object.ts";
 import { isStatus, type Status } from "../api/status.ts";
+import { encode } from "../codec/json.ts";
+import { limits } from "../config/limits.ts";
 import { applyDefaults } from "../kinds/defaults.ts";
+import type { Strategy } from "../kinds/strategy.ts";
 import { strategyOf } from "../kinds/table.ts";
+import { deepEntry } from "../merge/managedfields.ts";
 import { mergeConfig, readConfig } from "./apply.ts";
 import { readBody } from "./body.ts";
 import { mergePatch, mergeReplacement, readPatch } from "./merge.ts";
 import { dedupOwners, ownerWarning } from "./metadata.ts";
-import { type Tracking, trackManagers } from "./ownership.ts";
-import type { Present } from "./persist.ts";
+import { managedLimits, type Tracking, trackManagers } from "./ownership.ts";
+import { objectTooLarge, type Present } from "./persist.ts";
 import type { MergeRequest, Merging, Sent } from "./writerequest.ts";
 
 /** Makes the new state out of the current one; undefined stands for an object that does not exist. */
@@ -49,6 +54,22 @@ export function readSent(writers: Merging, request: MergeRequest, sent: Sent): R
   }
 }
 
+/**
+ * Whether an object is larger than the store takes, whatever else is wrong with it: to find owners of its fields and to
+ * validate it takes far longer than to measure it. What is small cannot grow that much by defaults, and a kind with a
+ * bound of its own says so in its own words.
+ */
+function outgrowsStore(
+  { resource, sent }: MergeRequest,
+  { boundsSize = false }: Strategy<ApiObject>,
+  object: ApiObject,
+  current: Present | undefined,
+): boolean {
+  if (boundsSize) return false;
+  const bytes = (sent?.bytes.length ?? 0) + (current?.text.length ?? 0);
+  return bytes >= limits.measuredBytesMin && encode(resource.message, object).length > limits.objectBytesMax;
+}
+
 /** The new state with defaults and field managers, as admission gets to see it. */
 export function mergeHere(
   writers: Merging,
@@ -66,9 +87,17 @@ export function mergeHere(
   trace.done("merge");
 
   applyDefaults(resource, object, identity);
-  strategyOf(resource, identity).canonicalize?.(object);
+  const strategy = strategyOf(resource, identity);
+  strategy.canonicalize?.(object);
   trace.done("default");
 
+  if (outgrowsStore(request, strategy, object, current)) return objectTooLarge;
+  const deep = deepEntry(object.metadata.managedFields ?? [], managedLimits);
+  if (deep >= 0) {
+    const field = `${at("metadata.managedFields", deep)}.fieldsV1`;
+    const why = forbiddenField(field, "keys and values that tell items of a list apart must not nest");
+    return invalidObject(resource.group, resource.kind, object.metadata.name ?? "", [why]);
+  }
   // Before admission: what plugins add belongs to nobody (reference).
   if (tracking !== "recorded") trackManagers(writers, request, object, current, old, tracking);
   trace.done("managers");

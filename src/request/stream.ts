@@ -40,10 +40,12 @@ export async function sendChunks(
   try {
     for (let chunk = first; !aborted; chunk = chunks.next()) {
       const ready = stream.write(chunk);
-      if (chunks.done) break;
+      // The last chunk is waited for as well: until it is taken it is this request that holds it.
+      if (chunks.done && ready) break;
       const moved = await (ready ? turn() : writable.wait(stallMs));
       // A reader this slow gets an incomplete answer it can see; with the hold, the slices are gone.
       if (!moved || hold.expired || performance.now() > end) return stream.abort();
+      if (chunks.done) break;
     }
   } catch (error) {
     // A fault of ours: the client must not wait for the rest.

@@ -2,7 +2,7 @@
 // and printed one by one, and a chunk ends when others are to have a turn of the loop; nothing but the chunk is kept.
 import type { Value, ValueMap } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import { parseJson, parseText } from "../codec/json.ts";
+import { parseOwn, textOf } from "../codec/json.ts";
 import { prettyItem, prettyJson } from "../codec/print.ts";
 import { yamlText } from "../codec/yamlprint.ts";
 import { limits } from "../config/limits.ts";
@@ -63,13 +63,13 @@ export class TextList implements Chunks {
   #index = 0;
   #started = false;
 
-  /** `head` is the list in JSON up to its first item. */
-  constructor(input: ReadInput, list: ListAnswer, format: "json" | "yaml", form: FormWriter | undefined, head: string) {
+  /** `none` is the list in JSON without its items. */
+  constructor(input: ReadInput, list: ListAnswer, format: "json" | "yaml", form: FormWriter | undefined, none: string) {
     this.#input = input;
     this.#list = list;
     this.#layout = layouts[format];
     this.#form = form;
-    this.#top = parsed(parseText(`${head}]}`));
+    this.#top = parsed(parseOwn(none));
     this.#name = [...this.#top.keys()].pop() ?? "";
     if (list.items.length > 0) this.#top.delete(this.#name);
   }
@@ -98,8 +98,8 @@ export class TextList implements Chunks {
   #item(index: number): ValueMap {
     const { resource, identity } = this.#input;
     const object = this.#list.view.object(this.#list.items[index] ?? 0);
-    if (this.#form !== undefined) return parsed(parseJson(this.#form.item(object)));
-    const item = parsed(parseJson(represent(resource, identity, object)));
+    if (this.#form !== undefined) return parsed(parseOwn(textOf(this.#form.item(object))));
+    const item = parsed(parseOwn(textOf(represent(resource, identity, object))));
     item.delete("kind");
     item.delete("apiVersion");
     return item;

@@ -87,11 +87,12 @@ class Steps {
     let examined = 0;
     let done = true;
     view.scan(namespace, this.#after, revision, (at, key) => {
+      // Whether what follows matches is for the next page to find out.
+      if (items.length >= limit) {
+        this.#next = this.#last;
+        return false;
+      }
       if (match === undefined || match(view, at)) {
-        if (items.length >= limit) {
-          this.#next = this.#last;
-          return false;
-        }
         items.push(at);
         this.#last = key;
       }

@@ -1,5 +1,6 @@
 // Binding and eviction through the whole request path; answers are those of the reference's transcripts.
 import type { Test } from "tap";
+import { limits } from "../../src/config/limits.ts";
 import type { Answer, InProcess } from "../support/inprocess.ts";
 import { scenario } from "../support/scenario.ts";
 
@@ -98,6 +99,26 @@ scenario("evictPod() spends what the disruption budget allows and no more", asyn
   t.equal(brief(old), "201");
   t.equal((await server.call("GET", `${pods}/free`)).json.metadata.deletionGracePeriodSeconds, 30);
 
+  const refused = (what: string): string => `422 DeleteOptions.meta.k8s.io "" is invalid: ${what}`;
+  const policies = 'supported values: "Foreground", "Background", "Orphan", "nil"';
+  const faulty: [deleteOptions: object, expected: string][] = [
+    [{ dryRun: ["Some"] }, refused('dryRun: Unsupported value: []string{"Some"}: supported values: "All"')],
+    [{ propagationPolicy: "Sideways" }, refused(`propagationPolicy: Unsupported value: "Sideways": ${policies}`)],
+    [
+      { propagationPolicy: "Orphan", orphanDependents: true },
+      refused(
+        'propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
+      ),
+    ],
+    [{ preconditions: { uid: "other" } }, "409"],
+    [{ preconditions: { resourceVersion: "1" } }, "409"],
+  ];
+  for (const [deleteOptions, expected] of faulty) {
+    const told = brief(await evict(server, "a", { deleteOptions }));
+    t.equal(expected === "409" ? told.slice(0, 3) : told, expected, JSON.stringify(deleteOptions));
+  }
+  t.equal((await server.call("GET", `${pods}/a`)).json.metadata.deletionTimestamp, undefined);
+
   const spec = { minAvailable: 2, selector: { matchLabels: { app: "web" } } };
   await server.call("POST", budgets, { metadata: { name: "one" }, spec });
   const unseen = await evict(server, "a");
@@ -115,6 +136,17 @@ scenario("evictPod() spends what the disruption budget allows and no more", asyn
   t.equal(brief(await evict(server, "a", { deleteOptions: { dryRun: ["All"] } })), "201");
   t.equal((await server.call("GET", `${pods}/a`)).code, 200);
   t.equal((await server.call("GET", `${budgets}/one`)).json.status.disruptionsAllowed, 1);
+
+  // The budget was charged when the request's time ended: nothing more is written for it.
+  server.store.before = () => {
+    server.store.before = undefined;
+    server.aheadMs += limits.requestMsMax;
+    return undefined;
+  };
+  const late = await evict(server, "a", now);
+  t.strictSame([late.code, late.json.reason], [504, "Timeout"]);
+  t.equal((await server.call("GET", `${pods}/a`)).json.metadata.deletionTimestamp, undefined);
+  await setStatus(t, server, `${budgets}/one`, allowed);
 
   const both = await Promise.all([evict(server, "a", now), evict(server, "b", now)]);
   t.strictSame(both.map(brief).sort(), ["201", blocked]);

@@ -1,6 +1,7 @@
 import t, { type Test } from "tap";
 import { inOrder, masters } from "../../src/authz/authorizer.ts";
 import { Rbac } from "../../src/authz/rbac.ts";
+import { changeTypes } from "../../src/storage/store.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const rbacGroup = "rbac.authorization.k8s.io";
@@ -51,6 +52,56 @@ t.test("a user without rights reads the reference's 403", async (t) => {
     const { code, json } = await server.call(method, path);
     t.strictSame([code, json.message, json.reason, json.details], [403, message, "Forbidden", details], path);
   }
+});
+
+t.test("an apply and a PUT of what is not there need the right to create it, on every try", async (t) => {
+  const server = await open(t);
+  const rules = [{ verbs: ["patch", "update"], apiGroups: ["*"], resources: ["*"] }];
+  const rbac = `/apis/${rbacGroup}/v1`;
+  await server.call("POST", `${rbac}/clusterroles`, { metadata: { name: "writer" }, rules });
+  const roleRef = { apiGroup: rbacGroup, kind: "ClusterRole", name: "writer" };
+  const subjects = [{ apiGroup: rbacGroup, kind: "User", name: "bob" }];
+  await server.call("POST", `${rbac}/clusterrolebindings`, { metadata: { name: "writer" }, roleRef, subjects });
+  server.user = bob;
+  const { revision } = server.store;
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p" },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  };
+  const lease = { metadata: { name: "l" } };
+  const applies = { "content-type": "application/apply-patch+yaml" };
+  const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+  const cases = [
+    ["PATCH", "/api/v1/namespaces/default/pods/p?fieldManager=m", pod, applies, "pods", ""],
+    ["PUT", `${leases}/l`, lease, {}, "leases", "coordination.k8s.io"],
+  ] as const;
+  for (const [method, path, body, headers, plural, group] of cases) {
+    for (const dryRun of ["", `${path.includes("?") ? "&" : "?"}dryRun=All`]) {
+      const { code, json } = await server.call(method, `${path}${dryRun}`, body, headers);
+      const what = `${plural}${group === "" ? "" : `.${group}`} "${body.metadata.name}" is forbidden`;
+      const why = `User "bob" cannot create resource "${plural}" in API group "${group}" in the namespace "default"`;
+      t.strictSame([code, json.reason, json.message], [403, "Forbidden", `${what}: ${why}`], `${path}${dryRun}`);
+    }
+  }
+  t.equal((await server.call("PUT", "/api/v1/namespaces/default/pods/p", pod)).code, 404, "no PUT creates a pod");
+  t.equal(server.store.revision, revision, "nothing was stored");
+
+  // The object goes between two tries: the second one is a create.
+  const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m" } };
+  const apply = (data: object) => server.call("PATCH", `${maps}/m?fieldManager=m`, { ...map, data }, applies);
+  server.user = { ...bob, groups: ["system:masters"] };
+  t.equal((await apply({ a: "1" })).code, 201);
+  server.user = bob;
+  t.equal((await apply({ a: "2" })).code, 200);
+  server.store.before = (change) => {
+    server.store.before = undefined;
+    server.store.apply({ ...change, type: changeTypes.delete });
+    return undefined;
+  };
+  const late = await apply({ a: "3" });
+  t.strictSame([late.code, late.json.reason], [403, "Forbidden"]);
 });
 
 t.test("an administrator learns what is not there, others do not", async (t) => {

@@ -1,5 +1,8 @@
 import t from "tap";
-import { defaultGates } from "../../src/config/gates.ts";
+import { readConfig } from "../../src/config/config.ts";
+import type { FlagValues } from "../../src/config/flag.ts";
+import { parseFlags } from "../../src/config/flags.ts";
+import { defaultGates, forbidsPrivileged } from "../../src/config/gates.ts";
 import { openInProcess, until } from "../support/inprocess.ts";
 
 /** The gates of the release, changed. */
@@ -61,3 +64,33 @@ t.test(
     t.equal((await server.call("GET", policies)).code, 404);
   },
 );
+
+t.test("privileged containers are refused, in templates too, unless --allow-privileged says otherwise", async (t) => {
+  const container = { name: "c", image: "i", securityContext: { privileged: true } };
+  const spec = { containers: [{ name: "p", image: "i" }], initContainers: [container] };
+  const labels = { app: "a" };
+  const template = { metadata: { labels }, spec: { containers: [container] } };
+  const objects: [string, object, string][] = [
+    ["/api/v1/namespaces/default/pods", { metadata: { name: "a" }, spec }, "spec.initContainers[0]"],
+    [
+      "/apis/apps/v1/namespaces/default/deployments",
+      { metadata: { name: "a" }, spec: { selector: { matchLabels: labels }, template } },
+      "spec.template.spec.containers[0]",
+    ],
+  ];
+  const off = await openInProcess("kubernetes", { gates: gatesWith({ [forbidsPrivileged]: true }) });
+  const on = await openInProcess("kubernetes");
+  t.teardown(() => Promise.all([off.close(), on.close()]));
+  for (const [path, object, at] of objects) {
+    const refused = await off.call("POST", path, object);
+    t.equal(refused.code, 422);
+    t.match(refused.json.message, `${at}.securityContext.privileged: Forbidden: disallowed by cluster policy`);
+    t.equal((await on.call("POST", path, object)).code, 201);
+  }
+  const read = (args: string[]): ReadonlySet<string> => {
+    const config = readConfig(parseFlags(args) as FlagValues);
+    return typeof config === "string" ? new Set() : config.gates;
+  };
+  t.ok(read([]).has(forbidsPrivileged), "refused by default");
+  t.notOk(read(["--allow-privileged"]).has(forbidsPrivileged));
+});

@@ -56,6 +56,8 @@ t.test("planList() follows the document's table", (t) => {
       "resourceVersion=18446744073709551616",
       '400 resourceVersion: Invalid value: "18446744073709551616": strconv.ParseUint: parsing "18446744073709551616": value out of range',
     ],
+    ["limit=", '400 strconv.ParseInt: parsing "": invalid syntax'],
+    ["timeoutSeconds", '400 strconv.ParseInt: parsing "": invalid syntax'],
     ["limit=abc", '400 strconv.ParseInt: parsing "abc": invalid syntax'],
     ["limit=9223372036854775808", '400 strconv.ParseInt: parsing "9223372036854775808": value out of range'],
     [

@@ -16,6 +16,8 @@ import { pinnedName } from "../../src/request/selectors.ts";
 import { type FrontUnderTest, fronts, Stand } from "../http/fronts.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
+t.setTimeout(600_000);
+
 const apiGroup = "rbac.authorization.k8s.io";
 
 /** What storage was asked for. An empty name: a collection. */
@@ -267,6 +269,8 @@ function casesOf(resource: Resource): Case[] {
     { method: "GET", path: base, wanted: at("list", "") },
     { method: "HEAD", path: base, wanted: at("list", "") },
     { method: "GET", path: `${base}?watch=1`, wanted: at("watch", "") },
+    { method: "GET", path: `${base}/x?watch=1`, wanted: at("watch", "x") },
+    { method: "HEAD", path: `${base}/x?watch=1`, wanted: at("watch", "x") },
     { method: "GET", path: `${base}?fieldSelector=metadata.name%3Dx`, wanted: { ...at("list", ""), name: "x" } },
     {
       method: "GET",

@@ -5,6 +5,8 @@ import type { MergeSetup } from "../../src/pool/tasks.ts";
 import { Merges, type MergesOptions } from "../../src/request/offload.ts";
 import { type Answer, type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
+t.setTimeout(300_000);
+
 /** As the servers of tests have it. */
 const clock: Clock = { now: () => Date.UTC(2026, 0, 2, 3, 4, 5), monotonic: () => performance.now() };
 
@@ -138,6 +140,35 @@ t.test("writes merged in the pool answer what writes merged on a front answer (s
   t.same(there.faults, []);
 });
 
+t.test("a job merged in the pool has the labels it has when it is merged on a front", async (t) => {
+  const { server: here } = await open(t);
+  const { server: there } = await open(t, { bytesMin: 0 });
+  const jobs = "/apis/batch/v1/namespaces/default/jobs";
+  const spec = (labels?: object) => ({
+    template: { metadata: { labels }, spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } },
+  });
+  const cases = [
+    { metadata: { name: "shares" }, spec: spec({ a: "b" }) },
+    { metadata: { name: "alike", labels: { a: "b" } }, spec: spec({ a: "b" }) },
+    { metadata: { name: "bare" }, spec: spec() },
+  ];
+  for (const body of cases) {
+    const text = JSON.stringify({ apiVersion: "batch/v1", kind: "Job", ...body });
+    for (const [method, target, type] of [
+      ["POST", jobs, "application/json"],
+      ["PATCH", `${jobs}/${body.metadata.name}-apply?fieldManager=m`, "application/apply-patch+yaml"],
+    ] as const) {
+      const named = method === "POST" ? text : text.replace(/("name":"\w+)/, "$1-apply");
+      const [left, right] = [
+        await send(here, { method, target, body: named, type, agent: "m" }),
+        await send(there, { method, target, body: named, type, agent: "m" }),
+      ];
+      t.equal(left.code, 201, left.text);
+      t.equal(essence(right), essence(left), `${method} ${named}`);
+    }
+  }
+});
+
 function big(items: number, value = ""): string {
   const env = Array.from({ length: items }, (_, index) => ({
     name: `VARIABLE_${index}`,
@@ -172,10 +203,12 @@ t.test("small writes start no thread, big ones are merged in one", async (t) => 
 
 t.test("a merge whose thread ends or hangs ends with its request, and others go on", async (t) => {
   const script = new URL("./merge.worker.js", import.meta.url);
-  const failing = (await open(t, { bytesMin: 0, script })).server;
-  const hanging = (await open(t, { bytesMin: 0, script, msMax: 1_000 })).server;
-  const bad = (server: InProcess, manager: string): Promise<Answer> =>
-    send(server, { ...applied, target: `${base}/big?fieldManager=${manager}`, body: big(1) });
+  const failing = (await open(t, { bytesMin: 0, script, pauseMs: 120_000 })).server;
+  const hanging = (await open(t, { bytesMin: 0, script, msMax: 1_000, pauseMs: 120_000 })).server;
+  const bad = (server: InProcess, manager: string): Promise<Answer> => {
+    server.user = { name: manager, uid: "", groups: [], extra: new Map() };
+    return send(server, { ...applied, target: `${base}/big?fieldManager=${manager}`, body: big(1) });
+  };
   const table: [InProcess, string, number, string][] = [
     [failing, "exit", 500, "Internal error occurred: see the server's log"],
     [failing, "throw", 500, "Internal error occurred: see the server's log"],
@@ -184,10 +217,37 @@ t.test("a merge whose thread ends or hangs ends with its request, and others go 
   for (const [server, manager, code, message] of table) {
     t.match(await bad(server, manager), { code, json: { kind: "Status", message } }, manager);
   }
+  t.match(await bad(failing, "exit"), { code: 429, json: { message: /ended the thread that worked on it/ } });
+  t.match(await bad(hanging, "hang"), { code: 429, json: { details: { retryAfterSeconds: 10 } } });
   const managers = ["hang", "hang", ...Array.from({ length: limits.mergeQueueMax + 3 }, () => "m")];
   const flood = await Promise.all(managers.map((manager) => bad(hanging, manager)));
-  const full = flood.find(({ code }) => code === 429);
+  const full = flood.find(
+    ({ code, json }) => code === 429 && /^too many large writes waiting: user "m"/.test(json.message),
+  );
   t.match(full, { json: { reason: "TooManyRequests", details: { retryAfterSeconds: 1 } } });
   t.equal((await bad(failing, "m")).code, 201);
-  t.ok(await until(async () => (await bad(hanging, "m")).code < 300, 20_000));
+  t.ok(await until(async () => (await bad(hanging, "m")).code < 300, 60_000));
+});
+
+t.test("answers printed in the pool are those a front prints", async (t) => {
+  const [pooled, here] = [await open(t, { bytesMin: 0 }), await open(t)];
+  const path = "/api/v1/namespaces/default/configmaps";
+  const body = { metadata: { name: "m", uid: "u" }, data: { a: "x\ny", b: '"< é' } };
+  const forms = ["application/yaml", "application/json;pretty=1", "application/vnd.kubernetes.protobuf"];
+  for (const { server } of [pooled, here]) await server.call("POST", path, body);
+  for (const accept of forms) {
+    const uids = (answer: Answer): string => answer.bytes.toString("latin1").replace(/[0-9a-f-]{36}/g, "");
+    const [there, local] = await Promise.all(
+      [pooled, here].map(({ server }) => server.call("GET", `${path}/m`, undefined, { accept })),
+    );
+    t.equal(there?.code, 200);
+    t.equal(uids(there as Answer), uids(local as Answer), accept);
+  }
+  t.equal(pooled.merges?.isStarted, true);
+  // What was written is told, also where the pool is no more.
+  await pooled.merges?.close();
+  const headers = { accept: "application/yaml" };
+  t.equal((await pooled.server.call("GET", `${path}/m`, undefined, headers)).code, 500);
+  const gone = await pooled.server.call("DELETE", `${path}/m`, undefined, headers);
+  t.match(gone, { code: 200, text: /status: Success/ });
 });

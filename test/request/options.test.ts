@@ -19,8 +19,8 @@ t.test("readWriteOptions() reads and checks as the reference does", (t) => {
     ["x=1&pretty=true", plain],
     ["dryRun=All", { ...plain, dryRun: true }],
     ["dryRun=All&dryRun=All", { ...plain, dryRun: true }],
-    ["dryRun", refused(`dryRun: Unsupported value: []string{""}: ${all}`)],
-    ["dryRun=", refused(`dryRun: Unsupported value: []string{""}: ${all}`)],
+    ["dryRun", { ...plain, dryRun: true }],
+    ["dryRun=", { ...plain, dryRun: true }],
     ["dryRun=all", refused(`dryRun: Unsupported value: []string{"all"}: ${all}`)],
     ["dryRun=All&dryRun=Other", refused(`dryRun: Unsupported value: []string{"All", "Other"}: ${all}`)],
     ["fieldManager=me", { ...plain, fieldManager: "me" }],
@@ -36,7 +36,10 @@ t.test("readWriteOptions() reads and checks as the reference does", (t) => {
     ],
   ];
   for (const [query, expected] of table) t.strictSame(check(query), expected, query);
-  t.strictSame(check("fieldManager=m&force=maybe", true), { ...plain, fieldManager: "m", force: true });
+  for (const yes of ["force", "force=", "force=true", "force=1", "force=maybe"]) {
+    t.strictSame(check(`fieldManager=m&${yes}`, true), { ...plain, fieldManager: "m", force: true }, yes);
+  }
+  t.strictSame(check("fieldManager=m&force=0&force=1", true), { ...plain, fieldManager: "m" }, "the first counts");
   t.strictSame(check("fieldManager=m&force=false", true), { ...plain, fieldManager: "m" });
   t.equal(check("fieldManager=", true), refused("fieldManager: Required value: is required for apply patch"));
   t.end();
@@ -66,7 +69,11 @@ t.test("readDeleteOptions() takes the body, or the query when there is none", (t
     ],
     ["dryRun=All", undefined, { dryRun: ["All"] }],
     ["dryRun=Some", undefined, refused(`dryRun: Unsupported value: []string{"Some"}: ${all}`)],
-    ["dryRun=Some", '{"propagationPolicy":"Orphan"}', { propagationPolicy: "Orphan" }],
+    ["dryRun=Some", '{"propagationPolicy":"Orphan"}', refused(`dryRun: Unsupported value: []string{"Some"}: ${all}`)],
+    ["dryRun", '{"propagationPolicy":"Orphan"}', { propagationPolicy: "Orphan", dryRun: ["All"] }],
+    ["", '{"dryRun":[""]}', refused(`dryRun: Unsupported value: []string{""}: ${all}`)],
+    ["dryRun=All", '{"propagationPolicy":"Orphan"}', { propagationPolicy: "Orphan", dryRun: ["All"] }],
+    ["propagationPolicy=Foreground", '{"propagationPolicy":"Orphan"}', { propagationPolicy: "Orphan" }],
     ["propagationPolicy=Sideways", undefined, refused(`propagationPolicy: Unsupported value: "Sideways": ${policies}`)],
     [
       "",
