@@ -5,9 +5,11 @@ import { randomInt } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { build, install, root } from "./install.mjs";
+import { testRuntime } from "./runtime.mjs";
 
 install();
 build();
+const runtime = testRuntime();
 const minutes = Number(process.argv[2] ?? 10);
 const end = Date.now() + minutes * 60_000;
 const suites = readdirSync(join(root, "dist", "test", "fuzz")).filter((name) => name.endsWith(".test.js"));
@@ -16,7 +18,7 @@ do {
   for (const suite of suites) {
     const seed = String(randomInt(1, 2 ** 31));
     const file = join("dist", "test", "fuzz", suite);
-    const { status, stdout } = spawnSync(process.execPath, [join(root, file)], {
+    const { status, stdout } = spawnSync(runtime, [join(root, file)], {
       cwd: root,
       env: { ...process.env, TAP_TIMEOUT: "600", ORCH_FUZZ_SEED: seed, ORCH_SEED: seed },
       encoding: "utf8",

@@ -39,12 +39,23 @@ function withValidMetrics(resource: Resource, object: ApiObject): void {
   // Defaults fill it: the reference keeps no empty one either.
   if (!scaler.behavior?.scaleUp && !scaler.behavior?.scaleDown) delete scaler.behavior;
   const drawn = metrics.filter(() => draw.chance(40));
-  if (drawn.length === 0) return withMetrics(object, {}, {});
+  if (drawn.length === 0) drawn.push(draw.pick(metrics));
   const targets = drawn.map(([type, head, [target]]) => `{"type":"${type}",${head},"target":{${target}}}}`);
   const now = drawn.map(([type, head, [, current]]) => `{"type":"${type}",${head},"current":{${current}}}}`);
   const text = `{"spec":{"metrics":[${targets.join(",")}]},"status":{"currentMetrics":[${now.join(",")}]}}`;
   const { spec, status } = objectFrom<{ spec: object; status: object }>(resource.message, text);
   withMetrics(object, spec, status);
+}
+
+/** An autoscaler, as far as its metrics go. */
+type Scaler = ApiObject & { spec: { metrics?: readonly object[] } };
+
+/** At least one metric: without any an autoscaler comes back with the share of CPU that is the default. */
+function withSomeMetric(resource: Resource, object: ApiObject): void {
+  const { spec } = object as Scaler;
+  if ((spec.metrics ?? []).length > 0) return;
+  const { metrics = [] } = objectFrom<Scaler>(resource.message, '{"spec":{"metrics":[{"type":"Pods"}]}}').spec;
+  spec.metrics = metrics;
 }
 
 function withMetrics(object: ApiObject, spec: { metrics?: unknown }, status: { currentMetrics?: unknown }): void {
@@ -59,7 +70,8 @@ function withMetrics(object: ApiObject, spec: { metrics?: unknown }, status: { c
 function fault(resource: Resource, stored: Resource): string | undefined {
   const { kind, apiVersion, message } = resource;
   const object = Object.assign(objectFrom<ApiObject>(message, objects.json(message)), { kind, apiVersion });
-  if (kind === "HorizontalPodAutoscaler" && apiVersion !== "autoscaling/v2beta1") withValidMetrics(resource, object);
+  if (apiVersion === "autoscaling/v2beta1") withSomeMetric(resource, object);
+  else if (kind === "HorizontalPodAutoscaler") withValidMetrics(resource, object);
   const text = encode(message, object);
   const there = convert(object, resource, stored, identity);
   const kept = encode(stored.message, there);

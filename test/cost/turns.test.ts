@@ -1,0 +1,262 @@
+// The longest turn of a front, request by request, with objects near the limits.
+import t from "tap";
+import { Merges } from "../../src/request/offload.ts";
+import { threadCpuMs } from "../support/cost.ts";
+import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
+import { ask, longestTurn, type Sent, storeElsewhere } from "../support/turns.ts";
+
+t.setTimeout(600_000);
+
+type Json = Record<string, unknown>;
+
+/** Bytes of the JSON of an object; with its field managers it stays below the 1.5 MiB the store takes. */
+const mostBytes = 1_400_000;
+
+const core = "/api/v1/namespaces/default";
+
+/** What grows in an object: as many items as fit. */
+function items<T>(bytes: number, make: (index: number) => T): T[] {
+  const each = JSON.stringify(make(1000)).length + 1;
+  return Array.from({ length: Math.floor(bytes / each) }, (_, index) => make(index));
+}
+
+function entries(bytes: number, value: string): Json {
+  return Object.fromEntries(items(bytes, (index) => [`key-${index}`, value]).map(([key, v]) => [key, v]));
+}
+
+const containers = (bytes: number): object[] => [
+  { name: "c", image: "i", env: items(bytes, (index) => ({ name: `VARIABLE_${index}`, value: `value ${index}` })) },
+];
+
+/** A kind with an object of about so many bytes. */
+interface Subject {
+  readonly path: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly make: (bytes: number) => Json;
+  /** Bytes of the object where its managers take as much again. */
+  readonly bytes?: number;
+}
+
+const subjects: Readonly<Record<string, Subject>> = {
+  "a config map of one text": {
+    path: `${core}/configmaps`,
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    bytes: 1_040_000,
+    make: (bytes) => ({ data: { text: 'line "of" text\n'.repeat(bytes / 15) } }),
+  },
+  "a config map of keys": {
+    path: `${core}/configmaps`,
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    bytes: mostBytes * 0.6,
+    make: (bytes) => ({ data: entries(bytes, "some value") }),
+  },
+  "a pod": {
+    path: `${core}/pods`,
+    apiVersion: "v1",
+    kind: "Pod",
+    bytes: mostBytes * 0.4,
+    make: (bytes) => ({ spec: { containers: containers(bytes) } }),
+  },
+};
+
+const accepts = {
+  JSON: "application/json",
+  YAML: "application/yaml",
+  protobuf: "application/vnd.kubernetes.protobuf",
+  Table: "application/json;as=Table;g=meta.k8s.io;v=v1",
+  metadata: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+};
+
+/** A request of a subject, each time another one. */
+type Step = (server: InProcess, subject: Subject, round: number) => Promise<() => Promise<Sent>>;
+
+const json = { "content-type": "application/json" };
+
+function documentOf(
+  { apiVersion, kind, make, bytes = mostBytes }: Subject,
+  name: string,
+  more: Json = {},
+): Record<string, Json> {
+  const made = make(bytes);
+  const metadata = {
+    ...(made["metadata"] as Json | undefined),
+    name,
+    ...more,
+  };
+  return { apiVersion, kind, ...made, metadata } as unknown as Record<string, Json>;
+}
+
+const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+function creates(query: string): Step {
+  return (server, subject, round) => {
+    const body = bytesOf(documentOf(subject, `c${query.length}-${round}`));
+    return Promise.resolve(() => ask(server, "POST", `${subject.path}${query}`, body, json));
+  };
+}
+
+function gets(format: keyof typeof accepts, more: string): Step {
+  return (server, subject) => {
+    const target = `${subject.path}/o1${more}`;
+    return Promise.resolve(() => ask(server, "GET", target, undefined, { accept: accepts[format] }));
+  };
+}
+
+function lists(accept: string): Step {
+  return (server, subject) => Promise.resolve(() => ask(server, "GET", subject.path, undefined, { accept }));
+}
+
+function patches(type: string, query: string, make: (whole: Json, round: number) => unknown): Step {
+  return (server, subject, round) => {
+    const whole = documentOf(subject, "o1", { annotations: { round: `${type}${round}` } }) as Json;
+    delete (whole["metadata"] as Json)["managedFields"];
+    const body = bytesOf(make(whole, round));
+    const target = `${subject.path}/o1${query}`;
+    return Promise.resolve(() => ask(server, "PATCH", target, body, { "content-type": type }));
+  };
+}
+
+function watches(accept: string): Step {
+  return (server, subject, round) => {
+    const body = bytesOf([{ op: "add", path: "/metadata/labels", value: { watched: `${accept.length}-${round}` } }]);
+    const type = { "content-type": "application/json-patch+json" };
+    return Promise.resolve(async () => {
+      const watch = ask(server, "GET", `${subject.path}?watch=1&timeoutSeconds=60`, undefined, { accept });
+      await until(() => server.fanout.watcherCount === 1);
+      await ask(server, "PATCH", `${subject.path}/o1`, body, type);
+      for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+      await server.fanout.closeAll(1000);
+      return watch;
+    });
+  };
+}
+
+const steps: Readonly<Record<string, Step>> = {
+  create: creates(""),
+  "dry run": creates("?dryRun=All"),
+  "strict create": creates("?fieldValidation=Strict"),
+  "create of protobuf": async (server, subject, round) => {
+    const target = `${subject.path}?dryRun=All`;
+    const made = bytesOf(documentOf(subject, `p${round}`));
+    const { chunks } = await ask(server, "POST", target, made, { ...json, accept: accepts.protobuf });
+    return () => ask(server, "POST", target, Buffer.concat(chunks), { "content-type": accepts.protobuf });
+  },
+  "create of YAML": (server, subject, round) => {
+    const body = bytesOf(documentOf(subject, `y${round}`));
+    return Promise.resolve(() =>
+      ask(server, "POST", `${subject.path}?dryRun=All`, body, { "content-type": "application/yaml" }),
+    );
+  },
+  update: (server, subject, round) => {
+    const body = bytesOf(documentOf(subject, "o1", { annotations: { round: `update${round}` } }));
+    return Promise.resolve(() => ask(server, "PUT", `${subject.path}/o1`, body, json));
+  },
+  "JSON patch": patches("application/json-patch+json", "", (_, round) => [
+    { op: "add", path: "/metadata/annotations", value: { round: `json${round}` } },
+  ]),
+  "merge patch": patches("application/merge-patch+json", "", (whole) => whole),
+  "strategic patch": patches("application/strategic-merge-patch+json", "", (whole) => whole),
+  apply: patches("application/apply-patch+yaml", "?fieldManager=m&force=true", (whole) => whole),
+  "get as JSON": gets("JSON", ""),
+  "get as pretty JSON": gets("JSON", "?pretty=true"),
+  "get as YAML": gets("YAML", ""),
+  "get as protobuf": gets("protobuf", ""),
+  "get as Table": gets("Table", ""),
+  "get as metadata": gets("metadata", ""),
+  "list as JSON": lists(accepts.JSON),
+  "list as YAML": lists(accepts.YAML),
+  "list as protobuf": lists(accepts.protobuf),
+  "list as Table": lists(accepts.Table),
+  "list as metadata": lists("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
+  "watch as JSON": watches(accepts.JSON),
+  "watch as protobuf": watches(`${accepts.protobuf};stream=watch`),
+  "watch as Table": watches(accepts.Table),
+  delete: async (server, subject, round) => {
+    const { code } = await ask(server, "POST", subject.path, bytesOf(documentOf(subject, `d${round}`)), json);
+    if (code !== 201) throw new Error(`${code}`);
+    return () => ask(server, "DELETE", `${subject.path}/d${round}`);
+  },
+  deletecollection: async (server, subject, round) => {
+    for (const index of [1, 2, 3]) {
+      const made = documentOf(subject, `l${index}-${round}`, { labels: { gone: "1" } });
+      await ask(server, "POST", subject.path, bytesOf(made), json);
+    }
+    return () => ask(server, "DELETE", `${subject.path}?labelSelector=gone%3D1`);
+  },
+};
+
+/** What the longest turn may take on a machine as fast as the one these bounds were found on, in milliseconds. */
+const turnMsMax = 20;
+
+/** What takes longer now, and how long it may: these bounds only go down. The reasons stand in DECISIONS 61. */
+const known: Readonly<Record<string, number>> = {
+  "list as YAML": 250,
+  "list as protobuf": 40,
+  "list as Table": 30,
+  "watch as JSON": 40,
+  "watch as protobuf": 60,
+  "watch as Table": 60,
+  deletecollection: 50,
+};
+
+/** What a fixed piece of work takes there, in milliseconds. */
+const calibratedMs = 6.5;
+
+const triesMax = 6;
+
+/** How many times slower this machine is at the moment. */
+function slowness(): number {
+  const value = items(400_000, (index) => ({ name: `n${index}`, value: "some text" }));
+  let least = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < 12; index += 1) {
+    const start = threadCpuMs();
+    JSON.parse(JSON.stringify(value));
+    least = Math.min(least, threadCpuMs() - start);
+  }
+  return Math.max(1, least / calibratedMs);
+}
+
+async function open(): Promise<{ server: InProcess; close: () => Promise<void> }> {
+  const first = await openInProcess();
+  const { gates, release } = first.scheme;
+  first.close();
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+  const merges = new Merges({ identity: "kubernetes", runtimeConfig: new Map(), gates, release }, clock);
+  const server = await openInProcess("kubernetes", { merges });
+  storeElsewhere(server);
+  return {
+    server,
+    close: async () => {
+      server.close();
+      await merges.close();
+    },
+  };
+}
+
+for (const [name, subject] of Object.entries(subjects)) {
+  t.test(`no turn of a front is longer than it may be: ${name}`, async (t) => {
+    const { server, close } = await open();
+    t.teardown(close);
+    for (const index of [1, 2, 3]) {
+      const made = await ask(server, "POST", subject.path, bytesOf(documentOf(subject, `o${index}`)), json);
+      t.equal(made.code, 201, Buffer.concat(made.chunks).toString("utf8", 0, 200));
+    }
+    for (const [step, prepare] of Object.entries(steps)) {
+      const bound = known[step] ?? turnMsMax;
+      let least = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < triesMax && least > bound; round += 1) {
+        const run = await prepare(server, subject, round);
+        const ms = await longestTurn(async () => {
+          const { code } = await run();
+          if (code >= 300 && code !== 413) t.fail(`${step}: ${code}`);
+        });
+        least = Math.min(least, ms / slowness());
+      }
+      t.ok(least <= bound, `${step}: ${least.toFixed(1)} ms of ${bound}`);
+    }
+    t.same(server.faults, []);
+  });
+}
