@@ -105,7 +105,7 @@ const goScalars = new Set(["string", "bool", "int32", "int64", "uint32", "uint64
 
 /** Spells a source's Go type as reflection does: `[]Container` of core/v1 is `[]v1.Container`. */
 function reflected(goType: string, goPackage: string): string {
-  const match = /^((?:\*|\[\]|map\[string\])*)(.*)$/.exec(goType);
+  const match = /^((?:\*|\[\]|map\[string\])*)((?!\*).*)$/.exec(goType);
   const [, lead = "", name = ""] = match ?? [];
   const prefix = lead.startsWith("*") ? lead.slice(1) : lead;
   if (goScalars.has(name)) return `${prefix}${name === "byte" ? "uint8" : name}`;

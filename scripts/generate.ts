@@ -175,7 +175,8 @@ function member(world: World, field: ProtoField, type: string): string {
   const bits = flags(field);
   const several = type.includes("|") ? `(${type})` : type;
   if (field.label === "repeated") return `?: ${several}[] | undefined`;
-  if (field.label === "map") return `?: Map<string, ${type}> | undefined`;
+  // Bytes in maps may be null (codec/nullbytes.ts).
+  if (field.label === "map") return `?: Map<string, ${type}${field.type === "bytes" ? " | null" : ""}> | undefined`;
   const of = descriptorType(world, field);
   const always =
     of.message !== undefined

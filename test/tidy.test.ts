@@ -53,7 +53,7 @@ function oversized({ path, text }: Source): string[] {
 
 /** Relative imports of a file, as paths from the root. */
 function importsOf({ path, text }: Source): string[] {
-  const found = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g), ...text.matchAll(/new URL\("(\.[^"]+)"/g)];
+  const found = [...text.matchAll(/(?:from|import)(?:\s|\()*"(\.[^"]+)"/g), ...text.matchAll(/new URL\("(\.[^"]+)"/g)];
   return found.map((match) => relative(root, resolve(root, dirname(path), (match[1] ?? "").replace(/\.js$/, ".ts"))));
 }
 
@@ -81,7 +81,7 @@ const bans = [
 /** Banned calls in a file marked @hot. */
 function banned({ path, text }: Source): string[] {
   if (!/^\/\/.*@hot/m.test(text)) return [];
-  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
   return bans.filter(([, pattern]) => pattern.test(code)).map(([name]) => `${path}: ${name} in a hot file`);
 }
 
@@ -101,6 +101,30 @@ function accessors({ path, text }: Source): string[] {
   };
   visit(file);
   return found;
+}
+
+/** What goes round the authorization of a request, and the only files that may use it. */
+const reserved = [
+  [
+    "a commit to the store",
+    /\bstore\.commit\(/,
+    ["src/request/persist.ts", "src/request/claims.ts", "src/storage/serve.ts"],
+  ],
+  [
+    "the server's own permit",
+    /\bserverPermit\b/,
+    ["permit.ts", "admit.ts", "delete.ts", "eviction.ts", "provision.ts", "../controllers/actor.ts"].map((name) =>
+      join("src/request", name),
+    ),
+  ],
+] as const;
+
+/** Uses of what is reserved in files that may not. */
+function unreserved({ path, text }: Source): string[] {
+  const used = reserved.filter(
+    ([, pattern, files]) => pattern.test(text) && !(files as readonly string[]).includes(path),
+  );
+  return used.map(([what]) => `${path}: ${what}`);
 }
 
 /** Bounds of limits.ts that no other file reads. */
@@ -143,6 +167,7 @@ t.test("the tree keeps its rules", (t) => {
   }
   t.same(sources.flatMap(banned), [], "hot files");
   t.same(sources.flatMap(accessors), [], "no accessors in literals");
+  t.same(sources.flatMap(unreserved), [], "nothing goes round authorization");
   const limits = read("src/config/limits.ts");
   t.same(
     unusedLimits(
@@ -178,6 +203,9 @@ t.test("each check finds what it is for", (t) => {
   t.same(banned({ path: "h.ts", text: "JSON.parse(x);" }), []);
   t.match(accessors({ path: "a.ts", text: "const a = { get b() { return 1; } };" }), [/a.ts:1: an accessor/]);
   t.same(accessors({ path: "a.ts", text: "class A { get b() { return 1; } }" }), []);
+  t.match(unreserved({ path: "src/a.ts", text: "await writers.store.commit({})" }), [/^src\/a.ts: a commit/]);
+  t.match(unreserved({ path: "src/a.ts", text: "permit: serverPermit," }), [/^src\/a.ts: the server's own/]);
+  t.same(unreserved({ path: "src/controllers/actor.ts", text: "permit: serverPermit," }), []);
   const limits = { path: "l.ts", text: "  used: 1,\n  unused: 2,\n" };
   t.same(unusedLimits(limits, [{ path: "b.ts", text: "limits.used" }]), ["unused"]);
   t.same(unknownTests("1. It holds.\n   Test: `a`; `b`.\n", [{ path: "t.ts", text: 't.test("a"' }]), ["b"]);

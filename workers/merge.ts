@@ -1,7 +1,9 @@
-// Entry point of a pool thread that merges: see src/request/offload.ts.
+// Entry point of a pool thread that merges and prints what is big: see src/request/offload.ts.
 import { parentPort, workerData } from "node:worker_threads";
-import type { MergeSetup } from "../src/pool/tasks.ts";
+import type { MergeSetup, PoolTask } from "../src/pool/tasks.ts";
 import { serveTasks } from "../src/pool/thread.ts";
 import { openMerge } from "../src/request/mergetask.ts";
+import { runPrint } from "../src/request/print.ts";
 
-serveTasks(parentPort, openMerge(workerData as MergeSetup));
+const merge = openMerge(workerData as MergeSetup);
+serveTasks(parentPort, (task: PoolTask) => (task.kind === "print" ? runPrint(task) : merge(task)));

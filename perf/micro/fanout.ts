@@ -20,6 +20,10 @@ interface Case {
   readonly wishes: (i: number) => { namespace?: string; labels?: string; fields?: string };
 }
 
+function manyTerms(watcher: number): string {
+  return Array.from({ length: 400 }, (_, term) => `k${term}!=v${watcher}`).join(",");
+}
+
 const prefix = "/registry/pods";
 const namespaces = 50;
 const nodes = 1000;
@@ -34,6 +38,7 @@ const cases: readonly Case[] = [
   { name: "names/1000-groups", watchers: 1000, wishes: (i) => ({ namespace: "ns1", fields: `metadata.name=pod${i}` }) },
   { name: "labels/100-groups", watchers: 1000, wishes: (i) => ({ labels: `app=app${i % 100}` }) },
   { name: "labels/100-unindexed", watchers: 1000, wishes: (i) => ({ labels: `app!=app${i % 100},tier` }) },
+  { name: "labels/400-of-400-terms", watchers: 400, wishes: (i) => ({ labels: manyTerms(i) }) },
   { name: "labels/2-terms", watchers: 1000, wishes: (i) => ({ labels: `app in (app${i % 100},x),tier=t${i % 2}` }) },
 ];
 

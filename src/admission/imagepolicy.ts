@@ -3,7 +3,7 @@
 import type { Pod } from "../api/gen/core_v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
-import type { Status } from "../api/status.ts";
+import { isStatus, Status, timedOut } from "../api/status.ts";
 import { textAt, type Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { Fault, parseJson, writeValue } from "../codec/json.ts";
@@ -77,6 +77,14 @@ export function imagePolicy(environment: Environment): AdmissionPlugin {
   };
 }
 
+/** 429 for a pod whose images cannot be asked about, because too many calls wait. */
+const tooManyCalls = new Status(
+  429,
+  "TooManyRequests",
+  "The server has too many calls of the image policy webhook waiting, please try again later.",
+  { retryAfterSeconds: 1 },
+);
+
 interface Answer {
   readonly allowed: boolean;
   readonly reason: string;
@@ -108,6 +116,7 @@ class ImagePolicy {
     const isFresh = known !== undefined && known.until > now;
     const answer = isFresh ? known.answer : await this.#ask(spec, attributes.deadline);
     const prefix = this.#environment.identity.spell("imagepolicywebhook.image-policy.k8s.io/");
+    if (isStatus(answer)) return answer;
     if (typeof answer === "string") {
       if (!this.#settings.defaultAllow) return forbid(attributes, answer);
       attributes.notes.annotations.set(`${prefix}failed-open`, "true");
@@ -136,8 +145,11 @@ class ImagePolicy {
     ]);
   }
 
-  /** Asks, several times where nobody answers; a text says why there is no answer. */
-  async #ask(spec: Value, deadline: number): Promise<Answer | string> {
+  /**
+   * Asks, several times where there is no answer; a text says why there is no answer. A Status: it is no fault of the
+   * webhook's that there is none, and the write is refused.
+   */
+  async #ask(spec: Value, deadline: number): Promise<Answer | string | Status> {
     const { identity, clock } = this.#environment;
     const apiVersion = `${identity.spell("imagepolicy.k8s.io")}/v1alpha1`;
     const review: Value = new Map<string, Value>([
@@ -148,9 +160,11 @@ class ImagePolicy {
     const leftMs = (): number => deadline - clock.monotonic();
     const answer = await post(this.#client, writeValue(review), {
       pauseMs: this.#settings.retryMs,
-      callMs: leftMs,
+      callMs: () => limits.webhookMsMax,
       leftMs,
     });
+    if (answer instanceof CallFailure && answer.failure === "busy") return tooManyCalls;
+    if (answer instanceof CallFailure && answer.failure === "late") return timedOut;
     const isAnswer = !(answer instanceof CallFailure);
     if (isAnswer && answer.code >= 200 && answer.code < 300) return readAnswer(answer.body, apiVersion);
     const why = isAnswer ? `the server answered ${answer.code}` : answer.message;

@@ -7,7 +7,7 @@ import { statusJson } from "../api/statusjson.ts";
 import { formatMicroTime } from "../api/time.ts";
 import type { User } from "../api/user.ts";
 import type { Decision } from "../authz/authorizer.ts";
-import { encode, Fault, parseText, quote, textOf, writeValue } from "../codec/json.ts";
+import { encode, Fault, parseJson, quote, TooManyValues, textOf, writeValue } from "../codec/json.ts";
 import { parseYaml } from "../codec/yaml.ts";
 import { limits } from "../config/limits.ts";
 import type { Asked, Coverage, Stage } from "./event.ts";
@@ -136,8 +136,9 @@ export class Entry {
   /** A patch that was sent, as JSON or YAML; what is neither is left out, as its request is refused. */
   patched(bytes: Uint8Array): void {
     if (!this.wantsRequest) return;
-    const json = parseText(textOf(bytes));
-    const value = json instanceof Fault ? parseYaml(bytes) : json;
+    const json = parseJson(bytes, limits.bodyValuesMax);
+    if (json instanceof TooManyValues) return;
+    const value = json instanceof Fault ? parseYaml(bytes, undefined, limits.bodyValuesMax) : json;
     if (value instanceof Fault) return;
     this.#request = this.#body(writeValue(value), "requestObject");
   }

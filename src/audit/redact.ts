@@ -1,7 +1,7 @@
 // What must not be written down: tokens in query strings, and tokens in the bodies of requests that are about tokens.
 // Headers are never looked at for events, so nothing of Authorization can get there.
 import type { Value } from "../api/value.ts";
-import { Fault, parseText, writeValue } from "../codec/json.ts";
+import { Fault, parseOwn, writeValue } from "../codec/json.ts";
 
 /** What stands where something was left out. */
 export const redacted = "REDACTED";
@@ -53,7 +53,7 @@ export function tokensIn(group: string, resource: string, subresource: string): 
 
 /** JSON text of an object without what stands at `paths`; undefined when it cannot be read. */
 export function withoutTokens(text: string, paths: readonly string[][]): string | undefined {
-  const value = parseText(text);
+  const value = parseOwn(text);
   if (value instanceof Fault) return undefined;
   for (const path of paths) {
     const last = path.at(-1) ?? "";
@@ -67,7 +67,7 @@ export function withoutTokens(text: string, paths: readonly string[][]): string 
 /** JSON text of an object, list or Table without anybody's managed fields; undefined when it cannot be read. */
 export function withoutManagers(text: string): string | undefined {
   if (!text.includes('"managedFields"')) return text;
-  const value = parseText(text);
+  const value = parseOwn(text);
   if (value instanceof Fault) return undefined;
   strip(value);
   if (value instanceof Map) {

@@ -170,7 +170,7 @@ export class AccountTokenController {
         account: { name: account.metadata.name ?? "", uid: accountUid },
         secretName: name,
       };
-      const token = await signLegacyToken(authn.accounts.signer, identity, claims);
+      const token = await signLegacyToken(authn.accounts.controllerSigner, identity, claims);
       missing.set("token", Buffer.from(token).toString("base64"));
     }
     return this.#actor.update<Kept>({ resource: this.#secrets, namespace, name }, (found) => {

@@ -112,6 +112,16 @@ t.test("while nobody answers the default holds, after several tries", async (t) 
   t.equal((await opened.server.call("POST", pods, pod("a", "i"))).code, 201);
 });
 
+t.test("the end of a request's own time opens nothing", async (t) => {
+  const silent = await open(t, () => undefined, { defaultAllow: true, retryBackoff: 300 });
+  const { revision } = silent.server.store;
+  for (const timeout of ["1ns", "1us", "1ms", "5ms", "100ms"]) {
+    const { code, json } = await silent.server.call("POST", `${pods}?timeout=${timeout}`, pod("a", "i"));
+    t.strictSame([code, json.reason], [504, "Timeout"], timeout);
+  }
+  t.equal(silent.server.store.revision, revision, "nothing was stored");
+});
+
 t.test("readImagePolicy() names what is wrong", async (t) => {
   const read = (imagePolicy: object): unknown => readImagePolicy(JSON.stringify({ imagePolicy }));
   t.match(readImagePolicy(undefined), /it needs a configuration/);

@@ -65,6 +65,31 @@ for (const identity of ["kubernetes", "orch"] as const) {
   });
 }
 
+t.test("the decision about a create that a PUT or an apply turns out to be is noted", async (t) => {
+  const { server, taken } = await open(t, "rules: [{level: Metadata}]");
+  const verbs = new Set(["update", "patch"]);
+  server.authorizer = {
+    authorize: ({ verb }) => ({ verdict: verbs.has(verb) ? "allow" : "none", reason: `${verb} was asked` }),
+  };
+  const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "l" } };
+  const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l?fieldManager=m";
+  const decided = async (method: string, type: string): Promise<unknown[]> => {
+    const { code } = await server.call(method, path, lease, { "content-type": type });
+    const event = (await taken()).find(({ stage }) => stage === "ResponseComplete");
+    const { annotations, responseStatus } = event;
+    const [decision, reason] = ["decision", "reason"].map((key) => annotations[`authorization.k8s.io/${key}`]);
+    return [code, responseStatus.code, decision, reason];
+  };
+  for (const [method, type] of [
+    ["PUT", "application/json"],
+    ["PATCH", "application/apply-patch+yaml"],
+  ] as const) {
+    t.strictSame(await decided(method, type), [403, 403, "forbid", "create was asked"], method);
+  }
+  verbs.add("create");
+  t.strictSame(await decided("PUT", "application/json"), [201, 201, "allow", "create was asked"]);
+});
+
 t.test("an event has the reference's fields in the reference's order", async (t) => {
   const { server, lines } = await open(t, "rules: [{level: Metadata}]");
   const headers = { "audit-id": "id-1", "user-agent": "tests", "x-forwarded-for": "10.0.0.1, nonsense" };

@@ -38,7 +38,7 @@ function readOrder(trace: string): Order {
   const order: Order = { acknowledged: 0, commits: 0, wrong: [] };
   let state: "durable" | "written" | "synced" = "durable";
   for (const line of trace.split("\n")) {
-    const [, call = "", fd = "", rest = ""] = /^\d+ +(\w+)\((\w+)(.*)$/.exec(line) ?? [];
+    const [, call = "", fd = "", rest = ""] = /^\d+ +(\w+)\((\w+)\b(.*)$/.exec(line) ?? [];
     const opened = /data\.mdb".*= (\d+)$/.exec(rest)?.[1];
     if (call === "openat" && opened !== undefined) {
       data.delete(opened);

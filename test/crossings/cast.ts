@@ -124,13 +124,17 @@ function proxied(people: readonly Sender[]): Sender[] {
   ];
 }
 
-/** The connections of a run: every front has those without certificates. */
+/** The connections of a run; a bad certificate, and one of a proxy, are for the node front. */
 export function linesOf(front: string, people: readonly Sender[], papers: Papers): Line[] {
   if (front === "uws") {
     // A request behind one that waits ends the connection there: only who is known at once goes down a pipe.
     const known = people.filter(({ atOnce }) => atOnce === true);
     const pipes = Array.from({ length: 4 }, () => ({ senders: known, depth: 8 }));
-    return [...Array.from({ length: 8 }, () => ({ senders: people, depth: 1 })), ...pipes];
+    const shown = [
+      { senders: behind("carol", undefined, people), depth: 1, certificate: papers.carol },
+      { senders: behind("root", "all", people), depth: 1, certificate: papers.root },
+    ];
+    return [...Array.from({ length: 8 }, () => ({ senders: people, depth: 1 })), ...pipes, ...shown];
   }
   return [
     ...[1, 1, 4, 16, 32].map((depth) => ({ senders: people, depth })),

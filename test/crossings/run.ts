@@ -98,11 +98,11 @@ function flags(directory: string, front: string, papers: Papers): string[] {
     `--audit-log-path=${join(directory, "audit.log")}`,
     "--audit-log-maxsize=64",
     "--audit-log-maxbackup=2",
+    `--client-ca-file=${keep("users.crt", papers.users)}`,
   ];
   if (front === "uws") return common;
   return [
     ...common,
-    `--client-ca-file=${keep("users.crt", papers.users)}`,
     `--requestheader-client-ca-file=${keep("proxies.crt", papers.proxies)}`,
     "--requestheader-username-headers=X-Remote-User",
     "--requestheader-group-headers=X-Remote-Group",

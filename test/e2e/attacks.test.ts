@@ -251,11 +251,10 @@ t.test("A07: what is done is what method and query say", async (t) => {
   await seed(target);
   const own = "/api/v1/namespaces/a/configmaps";
   const head = await target.raw("HEAD", `${own}/x`);
-  t.strictSame([head.code, head.text], [405, ""], "a resource has no HEAD, as on the reference");
+  t.strictSame([head.code, head.text], [200, ""], "HEAD is a GET without a body");
   for (const method of ["OPTIONS", "TRACE", "PROPFIND", "LOCK", "REPORT"]) {
     const { code } = await target.raw(method, `${own}/x`);
-    // The uWS build closes on a method it does not know.
-    t.ok(code === 405 || (code === 0 && method !== "OPTIONS" && method !== "TRACE"), `${method}: ${code}`);
+    t.equal(code, 405, method);
   }
   const watches = ["watch", "watch=", "watch=true", "watch=1", "watch=yes", "watch=TRUE", "watch=2", "watch=0&watch=1"];
   for (const query of watches) {

@@ -1,6 +1,6 @@
-// `npm start` on a host with a newer Node than the uWS build loads on: it serves on the Node 20 of the `node` package,
-// or on the host's own with the node front, and says which. That newer Node comes from the same package; where the
-// registry cannot be reached, a comment says so.
+// `npm start` on hosts with another Node than the pinned one: it serves on theirs where a build of the uws front loads
+// or the node front is asked for, else on the pinned one, and says which. Those come from the package `node`; where
+// the registry cannot be reached, a comment says so.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -78,7 +78,18 @@ t.test("npm start serves on a host with Node 24", { timeout: 240_000 }, async (t
     return;
   }
   const npm = ["npm", "start", "--silent", "--"];
-  await starts(t, bin, npm, [], /^runtime: Node v20\.\d+\.\d+ of the node package, because the uws front .* on v24\./m);
+  // Its own where the C library is new enough for the build, else the pinned one.
+  await starts(t, bin, npm, [], /^runtime: Node v(?:24|22)\.\d+\.\d+, uws front, uWebSockets\.js 20\.\d+\.\d+$/m);
   const plain = [join(bin, "node"), join("scripts", "start.mjs")];
-  await starts(t, bin, plain, ["--front=node"], /^runtime: Node v24\.\d+\.\d+ of this host, node front$/m);
+  await starts(t, bin, plain, ["--front=node"], /^runtime: Node v24\.\d+\.\d+, node front$/m);
+});
+
+t.test("npm start serves on the Node 20 of a host", { timeout: 240_000 }, async (t) => {
+  const bin = hostNode(20);
+  if (bin === undefined) {
+    t.comment("not run: Node 20 could not be had from the registry");
+    return;
+  }
+  const plain = [join(bin, "node"), join("scripts", "start.mjs")];
+  await starts(t, bin, plain, [], /^runtime: Node v20\.\d+\.\d+, uws front, uWebSockets\.js 20\.51\.4$/m);
 });

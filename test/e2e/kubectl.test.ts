@@ -72,7 +72,7 @@ function session(file: string): readonly Step[] {
     ["api-versions", /^apps\/v1$/m],
     ["api-resources", /^deployments +deploy +apps\/v1 +true +Deployment$/m],
     ["api-resources --namespaced=false --verbs=list -o name", /^namespaces$/m],
-    ["get --raw /readyz?verbose", /readyz check passed/],
+    ["get --raw /readyz?verbose", /healthz check passed/],
     ["get --raw /api/v1/namespaces/default", /^\{"kind":"Namespace","apiVersion":"v1"/],
     ["get ns", /^default/m],
     ["get nodes", /^$/],

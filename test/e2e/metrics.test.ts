@@ -82,7 +82,7 @@ function read(
   if (type === undefined) return undefined;
   const lines = text.match(new RegExp(`^${name}(?:_bucket)?(?:\\{[^}]*\\})? `, "gm")) ?? [];
   const labels = lines.map((line) =>
-    [...line.matchAll(/(\w+)="/g)].map(([, label]) => label ?? "").filter((l) => l !== "le"),
+    [...line.matchAll(/\b(\w+)="/g)].map(([, label]) => label ?? "").filter((l) => l !== "le"),
   );
   return { type, labels };
 }

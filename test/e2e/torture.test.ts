@@ -63,7 +63,7 @@ t.test("names of JavaScript's own are names like any other", async (t) => {
   const data = `"data":${members(special)}`;
   const labels = special.filter((key) => /^[a-zA-Z0-9]/.test(key));
   const secret = members(special, () => '"djA="');
-  const qualified = special.map((key) => `example.com/${key.replace(/^[^a-zA-Z0-9]+|[^a-zA-Z0-9]+$/g, "x")}`).sort();
+  const qualified = special.map((key) => `example.com/${key.replace(/^[^a-zA-Z0-9]|[^a-zA-Z0-9]$/g, "x")}`).sort();
   const pod = `{"containers":[{"image":"i","name":"c","resources":{"limits":${members(qualified, () => '"1"')}}}]}`;
   const selector = `"spec":{"nodeSelector":${members(labels, () => '"v"')}}`;
   const pods = "/api/v1/namespaces/default/pods";
@@ -261,7 +261,7 @@ function depths(target: Target, round: number): Cases {
     ["merge patch of depth 1,500,000", 400, () => target.raw("PATCH", one, within(1_500_000, "m"), merge)],
     ["strategic patch of depth 1,500,000", 400, () => target.raw("PATCH", one, within(1_500_000, "m"), strategic)],
     ["JSON patch with a value that deep", 400, () => target.raw("PATCH", one, add, jsonPatch)],
-    ["delete options that deep", 400, () => target.raw("DELETE", one, nest(1_500_000))],
+    ["delete options that deep", 400, () => target.raw("DELETE", one, nest(30_000))],
   ];
 }
 
@@ -274,7 +274,7 @@ function yamls(target: Target): Cases {
     ["YAML of 3 MiB of [", 400, post(fill("["))],
     ["YAML of 3 MiB of - ", 400, post(fill("- "))],
     ["YAML of 3 MiB of {a: ", 400, post(fill("{a: "))],
-    ["YAML of 3 MiB of anchors", 400, post(fill("- &a b\n"))],
+    ["YAML of 3 MiB of anchors", 413, post(fill("- &a b\n"))],
     ["YAML of 3 MiB of comments", 422, post(fill("# c\n"))],
     ["YAML of 3 MiB of documents", 422, post(fill("---\n"))],
     ["an alias bomb", 400, post(bomb)],

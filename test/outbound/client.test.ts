@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import * as x509 from "@peculiar/x509";
 import t from "tap";
+import { limits } from "../../src/config/limits.ts";
 import {
   type Answer,
   CallFailure,
@@ -15,6 +16,7 @@ import {
   OutboundClient,
 } from "../../src/outbound/client.ts";
 import { authority, issue } from "../support/certificates.ts";
+import { until } from "../support/inprocess.ts";
 import { type Answering, openPeer, type Peer, sayJson } from "../support/peer.ts";
 
 const timeoutMs = 5_000;
@@ -101,6 +103,43 @@ t.test("call() ends in time with peers that hang, drip, cut or send too much", a
     t.equal(failureOf(await client.call(call)), failure, name);
     t.ok(performance.now() - started < 5_000, `${name}: in time`);
   }
+});
+
+t.test("call() counts no time against a peer that the call waits for its turn", async (t) => {
+  const answers: (() => void)[] = [];
+  const { client, peer } = await open((_body, response) => void answers.push(() => sayJson(response, {})));
+  const { outboundSocketsMax: atOnce, outboundWaitingMax: waiting } = limits;
+  const calls = Array.from({ length: atOnce + 2 }, () => client.call({ method: "GET", timeoutMs: 60_000 }));
+  await until(() => answers.length === atOnce);
+  // Its own time is shorter than it waits.
+  const patient = client.call({ method: "GET", timeoutMs: 2_000 });
+  let left = 300;
+  const late = client.call({ method: "GET", timeoutMs, leftMs: () => left });
+  t.equal(failureOf(await late), "late");
+  const gone = client.call({ method: "GET", timeoutMs, leftMs: () => left });
+  left = 0;
+  t.equal(failureOf(await client.call({ method: "GET", timeoutMs, leftMs: () => left })), "late");
+  const rest = Array.from({ length: waiting - 4 }, () => client.call({ method: "GET", timeoutMs }));
+  t.equal(failureOf(await client.call({ method: "GET", timeoutMs })), "busy", "more than may wait");
+  t.equal(peer.connections, atOnce);
+  await new Promise((resolve) => setTimeout(resolve, 2_100));
+  const answering = setInterval(() => {
+    for (const answer of answers.splice(0)) answer();
+  }, 5);
+  t.teardown(() => clearInterval(answering));
+  const outcomes = await Promise.all([...calls, patient, ...rest]);
+  t.same([...new Set(outcomes.map(failureOf))], ["answered 200"]);
+  t.equal(failureOf(await gone), "late", "its turn came too late");
+  t.equal(failureOf(await client.call({ method: "GET", timeoutMs })), "answered 200", "every turn was given back");
+  t.ok(peer.connections <= atOnce + 1);
+});
+
+t.test("call() ends calls that wait when its client is closed", async (t) => {
+  const { client } = await open(() => undefined);
+  const calls = Array.from({ length: limits.outboundSocketsMax + 10 }, () => client.call({ method: "GET", timeoutMs }));
+  client.close();
+  const outcomes = (await Promise.all(calls)).map(failureOf);
+  t.equal(outcomes.filter((outcome) => outcome === "closed").length, 10);
 });
 
 t.test("call() trusts only the authorities it was given, for the name it means", async (t) => {

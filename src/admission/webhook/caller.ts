@@ -1,9 +1,11 @@
-// Calling a webhook: finding it by url or service, one client per peer, one review per call, and a time limit that is
-// never beyond the request's own.
+// Calling a webhook: finding it by url or service, one client per peer, one review per call, and a time limit of its own,
+// which begins when it is sent. Where the request's time ends first, or the call is not sent in time, the webhook has
+// not failed: the write is refused.
 import { randomUUID } from "node:crypto";
 import type { WebhookClientConfig } from "../../api/gen/admissionregistration_v1.ts";
 import type { Service } from "../../api/gen/core_v1.ts";
 import type { ApiObject } from "../../api/object.ts";
+import { Status, timedOut } from "../../api/status.ts";
 import { writeValue } from "../../codec/json.ts";
 import { limits } from "../../config/limits.ts";
 import { CallFailure, type Connection, checkUrl, OutboundClient } from "../../outbound/client.ts";
@@ -16,16 +18,28 @@ import { makeReview, type Reviewed, readVerdict, reviewVersion, type Verdict } f
 /** Default of timeoutSeconds. */
 const timeoutSecondsDefault = 10;
 
-/** Why a webhook gave no verdict: its failure policy decides. */
+/** Why a webhook gave no verdict: its failure policy decides, unless there is a refusal. */
 export class HookFailure {
   readonly message: string;
   /** What is counted: what the webhook answered, 503 where that was nothing or no answer, else as a refusal of ours. */
   readonly code: number;
-  constructor(message: string, code: number) {
+  /** The webhook did not fail, it was not asked in time: no policy overlooks that. */
+  readonly refusal: Status | undefined;
+
+  constructor(message: string, code: number, refusal?: Status) {
     this.message = message;
     this.code = code;
+    this.refusal = refusal;
   }
 }
+
+/** 429 for a write whose webhook has too many calls of this server waiting. */
+const tooManyCalls = new Status(
+  429,
+  "TooManyRequests",
+  "The server has too many calls of an admission webhook waiting, please try again later.",
+  { retryAfterSeconds: 1 },
+);
 
 /** Calls webhooks for one plugin. */
 export class HookCaller {
@@ -49,17 +63,21 @@ export class HookCaller {
       return new HookFailure("webhook does not accept known AdmissionReview versions (v1, v1beta1)", 400);
     const connection = this.#connectionOf(clientConfig);
     if (typeof connection === "string") return new HookFailure(connection, 500);
-    const timeoutMs = Math.min(timeoutSeconds * 1000, attributes.deadline - clock.monotonic());
-    if (timeoutMs <= 0) return new HookFailure("request timed out before the webhook was called", 503);
+    const leftMs = (): number => attributes.deadline - clock.monotonic();
+    if (leftMs() <= 0) return new HookFailure("request timed out before the webhook was called", 504, timedOut);
+    const timeoutMs = timeoutSeconds * 1000;
     const uid = randomUUID();
     const answer = await this.#clientOf(connection).call({
       method: "POST",
-      query: `timeout=${Math.max(1, Math.round(timeoutMs / 1000))}s`,
+      query: `timeout=${Math.max(1, Math.round(Math.min(timeoutMs, leftMs()) / 1000))}s`,
       headers: { "Content-Type": "application/json", Accept: "application/json" },
       body: writeValue(makeReview(identity, version, uid, attributes, reviewed)),
       timeoutMs,
+      leftMs,
     });
     if (answer instanceof CallFailure) {
+      if (answer.failure === "busy") return new HookFailure(answer.message, tooManyCalls.code, tooManyCalls);
+      if (answer.failure === "late") return new HookFailure(answer.message, timedOut.code, timedOut);
       const why = answer.failure === "timeout" ? "context deadline exceeded" : answer.message;
       return new HookFailure(`failed to call webhook: Post ${JSON.stringify(connection.url)}: ${why}`, 503);
     }

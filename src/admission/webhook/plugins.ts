@@ -150,7 +150,8 @@ function messageOf({ resource, subresource, object, old }: Attributes): Message 
   return resource.subresources.find(({ name }) => name === subresource)?.message ?? resource.message;
 }
 
-function failed({ hook }: Hook, { message }: HookFailure): Status | undefined {
+function failed({ hook }: Hook, { message, refusal }: HookFailure): Status | undefined {
+  if (refusal !== undefined) return refusal;
   if (hook.failurePolicy === "Ignore") return undefined;
   return fault(`failed calling webhook ${JSON.stringify(hook.name)}: ${message}`);
 }

@@ -2,8 +2,9 @@
 // its time limit, and nothing else is disturbed.
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
+import { limits } from "../../../src/config/limits.ts";
 import { exposition, Registry } from "../../../src/observe/metrics.ts";
-import { type Answer, type InProcess, type InProcessOptions, openInProcess } from "../../support/inprocess.ts";
+import { type Answer, type InProcess, type InProcessOptions, openInProcess, until } from "../../support/inprocess.ts";
 import { type Answering, openPeer, type Peer, sayJson } from "../../support/peer.ts";
 
 const core = "/api/v1/namespaces/default";
@@ -277,6 +278,86 @@ t.test("B10: webhooks that fail: refused or overlooked as their policy says, ins
     t.ok(performance.now() - started < 10_000, `${name}: in time`);
   }
   t.same(server.faults, []);
+});
+
+t.test("F13: the end of a request's own time opens no webhook, whatever its policy", async (t) => {
+  const { server, register, reviews } = await open(t, () => ({ allowed: false }));
+  const pods = rule({ resources: ["*/*"] });
+  await server.call("POST", `${core}/configmaps`, map("old"));
+  await server.call("POST", `${core}/serviceaccounts`, { metadata: { name: "robot" } });
+  const spec = { containers: [{ name: "c", image: "i" }] };
+  await server.call("POST", `${core}/pods`, { metadata: { name: "p" }, spec });
+  await register("Validating", "validates", { failurePolicy: "Ignore" }, [pods]);
+  const apply = { "content-type": "application/apply-patch+yaml" };
+  const merge = { "content-type": "application/merge-patch+json" };
+  const whole = { apiVersion: "v1", kind: "ConfigMap", ...map("new") };
+  const writes: [method: string, path: string, body: unknown, headers?: Record<string, string>][] = [
+    ["POST", `${core}/configmaps`, map("new")],
+    ["POST", `${core}/configmaps?dryRun=All`, map("new")],
+    ["PUT", `${core}/configmaps/old`, map("old", { labels: { a: "b" } })],
+    ["PATCH", `${core}/configmaps/old`, { data: { a: "2" } }, merge],
+    ["PATCH", `${core}/configmaps/new?fieldManager=m`, whole, apply],
+    ["DELETE", `${core}/configmaps/old`, undefined],
+    ["DELETE", `${core}/configmaps`, undefined],
+    ["POST", `${core}/pods/p/eviction`, { metadata: { name: "p" } }],
+    ["POST", `${core}/pods/p/binding`, { metadata: { name: "p" }, target: { kind: "Node", name: "n" } }],
+    ["POST", `${core}/serviceaccounts/robot/token`, { spec: {} }],
+    ["POST", `${core}/pods/p/exec?command=ls`, undefined],
+  ];
+  const check = async (what: string): Promise<void> => {
+    const { revision } = server.store;
+    for (const timeout of ["1ns", "1us", "1ms", "3ms", "5ms"]) {
+      for (const [method, path, body, headers] of writes) {
+        const target = `${path}${path.includes("?") ? "&" : "?"}timeout=${timeout}`;
+        const { code, json } = await server.call(method, target, body, headers);
+        // Where the time was enough, the webhook said no.
+        if (code !== 400) t.strictSame([code, json?.reason], [504, "Timeout"], `${what}: ${method} ${target}`);
+      }
+    }
+    t.equal(server.store.revision, revision, `${what}: nothing was stored`);
+  };
+  await check("validating");
+  await server.call("DELETE", `${registration}/validatingwebhookconfigurations/validates`);
+  await register("Mutating", "mutates", { failurePolicy: "Ignore" }, [pods]);
+  await check("mutating");
+  // Reviews of requests that ran out of time may still be under way.
+  const refused = await server.call("POST", `${core}/configmaps?timeout=30s`, map("last"));
+  const asked = reviews.filter(({ request }) => request.name === "last");
+  t.strictSame([refused.code, asked.length], [400, 1]);
+});
+
+t.test("F13: a webhook that hangs longer than the request may take is not overlooked", async (t) => {
+  const { server, register } = await open(t, () => undefined);
+  await register("Validating", "hangs", { failurePolicy: "Ignore", timeoutSeconds: 30 });
+  const { code, json } = await server.call("POST", `${core}/configmaps?timeout=300ms`, map("new"));
+  t.strictSame([code, json.reason], [504, "Timeout"]);
+  t.match(json.message, /request did not complete within the allotted timeout/);
+  t.equal((await server.call("GET", `${core}/configmaps/new`)).code, 404);
+});
+
+t.test("F14: writes that wait for their turn at a webhook are asked about or refused, never overlooked", async (t) => {
+  const waiting: (() => void)[] = [];
+  const { server, register, reviews } = await open(t, ({ uid }, response) => {
+    const said = { kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", response: { uid, allowed: false } };
+    waiting.push(() => sayJson(response, said));
+    return undefined;
+  });
+  await register("Validating", "slow", { failurePolicy: "Ignore", timeoutSeconds: 5 });
+  const { outboundSocketsMax: atOnce, outboundWaitingMax: more } = limits;
+  const count = atOnce + more + 20;
+  const made = Array.from({ length: count }, (_, index) => server.call("POST", `${core}/configmaps`, map(`m${index}`)));
+  await until(() => waiting.length === atOnce);
+  // Those that wait do so for longer than the webhook's own time.
+  const slowly = setInterval(() => {
+    for (const answer of waiting.splice(0)) answer();
+  }, 1_200);
+  t.teardown(() => clearInterval(slowly));
+  const answers = await Promise.all(made);
+  const [asked, many] = [400, 429].map((code) => answers.filter((answer) => answer.code === code));
+  t.strictSame([asked?.length, many?.length], [atOnce + more, 20]);
+  t.ok(many?.every(({ headers }) => headers.some(([name, value]) => name === "Retry-After" && value === "1")));
+  t.equal(reviews.length, atOnce + more);
+  t.equal((await server.call("GET", `${core}/configmaps`)).json.items.length, 0, "nothing was stored");
 });
 
 t.test("B10: three hundred warnings end as few headers, whatever they hold", async (t) => {
