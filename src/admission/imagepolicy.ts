@@ -5,6 +5,7 @@ import { quote } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import { isStatus, Status, timedOut } from "../api/status.ts";
 import { textAt, type Value } from "../api/value.ts";
+import { ownerOf } from "../authz/owner.ts";
 import { assert } from "../base/assert.ts";
 import { Fault, parseJson, writeValue } from "../codec/json.ts";
 import { limits } from "../config/limits.ts";
@@ -114,7 +115,7 @@ class ImagePolicy {
     const now = this.#environment.clock.monotonic();
     const known = this.#known.get(key);
     const isFresh = known !== undefined && known.until > now;
-    const answer = isFresh ? known.answer : await this.#ask(spec, attributes.deadline);
+    const answer = isFresh ? known.answer : await this.#ask(key, attributes);
     const prefix = this.#environment.identity.spell("imagepolicywebhook.image-policy.k8s.io/");
     if (isStatus(answer)) return answer;
     if (typeof answer === "string") {
@@ -149,19 +150,16 @@ class ImagePolicy {
    * Asks, several times where there is no answer; a text says why there is no answer. A Status: it is no fault of the
    * webhook's that there is none, and the write is refused.
    */
-  async #ask(spec: Value, deadline: number): Promise<Answer | string | Status> {
+  async #ask(spec: string, { deadline, user }: Attributes): Promise<Answer | string | Status> {
     const { identity, clock } = this.#environment;
     const apiVersion = `${identity.spell("imagepolicy.k8s.io")}/v1alpha1`;
-    const review: Value = new Map<string, Value>([
-      ["kind", "ImageReview"],
-      ["apiVersion", apiVersion],
-      ["spec", spec],
-    ]);
+    const review = `{"kind":"ImageReview","apiVersion":"${apiVersion}","spec":${spec}}`;
     const leftMs = (): number => deadline - clock.monotonic();
-    const answer = await post(this.#client, writeValue(review), {
+    const answer = await post(this.#client, review, {
       pauseMs: this.#settings.retryMs,
       callMs: () => limits.webhookMsMax,
       leftMs,
+      owner: ownerOf(identity, user),
     });
     if (answer instanceof CallFailure && answer.failure === "busy") return tooManyCalls;
     if (answer instanceof CallFailure && answer.failure === "late") return timedOut;
@@ -173,7 +171,8 @@ class ImagePolicy {
 
   #remember(key: string, answer: Answer): void {
     const ms = answer.allowed ? this.#settings.allowMs : this.#settings.denyMs;
-    if (ms === 0) return;
+    // What a client can make long is not kept.
+    if (ms === 0 || key.length > limits.webhookKeptCharsMax) return;
     this.#known.delete(key);
     const [oldest] = this.#known.keys();
     if (this.#known.size >= limits.imageAnswersMax && oldest !== undefined) this.#known.delete(oldest);

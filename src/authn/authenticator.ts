@@ -2,6 +2,7 @@
 // several are put in order, and what is added to their answers, is here too (reference: union, group adder, anonymous).
 import type { X509Certificate } from "node:crypto";
 import type { User } from "../api/user.ts";
+import type { Owner } from "../base/shares.ts";
 
 /** Header fields in order, names in lower case. */
 export type Headers = readonly (readonly [name: string, value: string])[];
@@ -23,6 +24,8 @@ export interface Credentials {
   readonly clipsValues?: boolean;
   /** Undefined: none were presented. */
   readonly peer: PeerCertificates | undefined;
+  /** Address they came from, which questions to others are charged to; left out: they are the server's own. */
+  readonly remote?: string;
 }
 
 /** Somebody proved who they are. */
@@ -39,6 +42,8 @@ export interface Accepted {
 /** Credentials that are wrong. The reasons go to a TokenReview and never hold what was presented. */
 export interface Refused {
   readonly reasons: readonly string[];
+  /** Nobody could be asked, for lack of means of ours: the request may be tried again (429). */
+  readonly overloaded?: boolean;
 }
 
 /** What came of credentials; undefined: there are none of this kind. */
@@ -49,9 +54,12 @@ export interface Authenticator {
   authenticate(credentials: Credentials): Outcome | Promise<Outcome>;
 }
 
-/** The same for a bearer token; `audiences` undefined: the server's own, and the answer needs to name none. */
+/**
+ * The same for a bearer token; `audiences` undefined: the server's own, and the answer needs to name none. `owner`: whom
+ * questions to others are charged to; left out: the server itself.
+ */
 export interface TokenAuthenticator {
-  authenticateToken(token: string, audiences: readonly string[] | undefined): Outcome | Promise<Outcome>;
+  authenticateToken(token: string, audiences: readonly string[] | undefined, owner?: Owner): Outcome | Promise<Outcome>;
 }
 
 /** Group of everybody who showed valid credentials. */
@@ -87,29 +95,33 @@ export function firstAccepted<T>(
   list: readonly T[],
   ask: (one: T) => Outcome | Promise<Outcome>,
 ): Outcome | Promise<Outcome> {
-  return askFrom(list, 0, [], ask);
+  return askFrom(list, 0, undefined, ask);
 }
 
 function askFrom<T>(
   list: readonly T[],
   from: number,
-  reasons: readonly string[],
+  before: Refused | undefined,
   ask: (one: T) => Outcome | Promise<Outcome>,
 ): Outcome | Promise<Outcome> {
-  let gathered = reasons;
+  let gathered = before;
   for (let index = from; index < list.length; index++) {
     const outcome = ask(list[index] as T);
     if (outcome instanceof Promise) {
-      const before = gathered;
-      return outcome.then((late) => {
-        if (isAccepted(late)) return late;
-        return askFrom(list, index + 1, late === undefined ? before : [...before, ...late.reasons], ask);
-      });
+      const known = gathered;
+      return outcome.then((late) => (isAccepted(late) ? late : askFrom(list, index + 1, gather(known, late), ask)));
     }
     if (isAccepted(outcome)) return outcome;
-    if (outcome !== undefined) gathered = [...gathered, ...outcome.reasons];
+    gathered = gather(gathered, outcome);
   }
-  return gathered.length === 0 ? undefined : { reasons: gathered };
+  return gathered;
+}
+
+/** Several refusals are one with the reasons of all. */
+function gather(before: Refused | undefined, found: Refused | undefined): Refused | undefined {
+  if (before === undefined || found === undefined) return before ?? found;
+  const reasons = [...before.reasons, ...found.reasons];
+  return before.overloaded === true || found.overloaded === true ? { reasons, overloaded: true } : { reasons };
 }
 
 /** Several authenticators in order. */
@@ -120,8 +132,8 @@ export function union(authenticators: readonly Authenticator[]): Authenticator {
 /** Several token authenticators in order. */
 export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
   return {
-    authenticateToken: (token, audiences) =>
-      firstAccepted(authenticators, (one) => one.authenticateToken(token, audiences)),
+    authenticateToken: (token, audiences, owner) =>
+      firstAccepted(authenticators, (one) => one.authenticateToken(token, audiences, owner)),
   };
 }
 

@@ -1,5 +1,7 @@
 // Where a request carries a bearer token: the Authorization header (RFC 6750 2.1), or for browsers, which cannot set
 // one, a subprotocol of a WebSocket handshake. Neither is ever echoed, logged or handed on.
+import { ownerAt } from "../base/network.ts";
+import type { Owner } from "../base/shares.ts";
 import {
   type Authenticator,
   type Headers,
@@ -17,14 +19,19 @@ const unknownIsInvalid = (outcome: Outcome): Outcome => outcome ?? invalidToken;
 /** Looks at the Authorization header. A token that nobody knows is refused. */
 export function bearerAuthenticator(tokens: TokenAuthenticator): Authenticator {
   return {
-    authenticate: ({ headers }) => {
+    authenticate: ({ headers, remote }) => {
       const authorization = headerValue(headers, "authorization");
       if (authorization === undefined) return undefined;
       const token = bearerToken(authorization);
       if (token === undefined) return undefined;
-      return mapOutcome(tokens.authenticateToken(token, undefined), unknownIsInvalid);
+      return mapOutcome(tokens.authenticateToken(token, undefined, senderOf(remote)), unknownIsInvalid);
     },
   };
+}
+
+/** Whom questions about a token are charged to: whose it is, is what is asked. */
+function senderOf(remote: string | undefined): Owner | undefined {
+  return remote === undefined ? undefined : ownerAt(remote, "ordinary");
 }
 
 /** The token of an Authorization header, when it is a bearer's. */
@@ -44,7 +51,7 @@ function headerValue(headers: Headers, name: string): string | undefined {
  */
 export function protocolAuthenticator(tokens: TokenAuthenticator, prefix: string): Authenticator {
   return {
-    authenticate: ({ headers }) => {
+    authenticate: ({ headers, remote }) => {
       if (!asksWebSocket(headers)) return undefined;
       const protocols = protocolsOf(headers);
       const carriers = protocols.filter((protocol) => protocol.startsWith(prefix));
@@ -55,7 +62,7 @@ export function protocolAuthenticator(tokens: TokenAuthenticator, prefix: string
       if (typeof token !== "string") return token;
       if (protocols.length === 1) return refused("missing additional subprotocol");
       if (token === "") return undefined;
-      return mapOutcome(tokens.authenticateToken(token, undefined), unknownIsInvalid);
+      return mapOutcome(tokens.authenticateToken(token, undefined, senderOf(remote)), unknownIsInvalid);
     },
   };
 }

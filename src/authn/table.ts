@@ -4,6 +4,7 @@ import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Owner } from "../base/shares.ts";
 import type { Objects } from "../cache/objects.ts";
 import type { AuthnConfig, RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
@@ -82,14 +83,17 @@ export interface AccountIssuer {
   readonly keySet: string;
 }
 
+/** Who sends a request; undefined: its credentials are not valid; "overloaded": nobody could be asked about them. */
+export type Sender = User | undefined | "overloaded";
+
 /** Authentication of one front. */
 export interface Authentication {
-  /** The user of a request; undefined: no valid credentials. At once for everybody who is known. */
-  authenticate(credentials: Credentials): User | undefined | Promise<User | undefined>;
+  /** The user of a request. At once for everybody who is known. */
+  authenticate(credentials: Credentials): Sender | Promise<Sender>;
   /** What the audit event of a request by this user, as authenticate() answered it, is to note; undefined: nothing. */
   notes(user: User): ReadonlyMap<string, string> | undefined;
-  /** Whose a token is, for the audiences (empty: the server's own); a refusal says why nobody's. */
-  review(token: string, audiences: readonly string[]): Promise<Exclude<Outcome, undefined>>;
+  /** Whose a token is, for the audiences (empty: the server's own); a refusal says why nobody's. `owner` asks. */
+  review(token: string, audiences: readonly string[], owner?: Owner): Promise<Exclude<Outcome, undefined>>;
   readonly accounts: AccountIssuer;
   /** What other servers need to recognize the same users: data of the config map the reference publishes. */
   published(): ReadonlyMap<string, string>;
@@ -114,11 +118,11 @@ export function createAuthentication(options: AuthnOptions): Authentication {
   const named = withAuthenticatedGroup(union(known));
   const whole = config.anonymous ? withAnonymous(named) : named;
   const noted = new WeakMap<User, Accepted>();
-  const userOf = (outcome: Outcome, begunMs: number): User | undefined => {
+  const userOf = (outcome: Outcome, begunMs: number): Sender => {
     const seconds = (clock.monotonic() - begunMs) / 1000;
     if (!isAccepted(outcome)) {
       events.attempted(outcome === undefined ? "failure" : "error", "", seconds);
-      return undefined;
+      return outcome?.overloaded === true ? "overloaded" : undefined;
     }
     events.attempted("success", outcome.user.name, seconds);
     if (outcome.notes !== undefined) noted.set(outcome.user, outcome);
@@ -213,9 +217,9 @@ function issuerOf({ config, material, identity, serverAddress }: AuthnOptions): 
 
 /** Asks the token authenticators alone; what they have no answer for is an invalid token, first of all (reference). */
 function reviewer(tokens: TokenAuthenticator, own: readonly string[]): Authentication["review"] {
-  return async (token, audiences) => {
+  return async (token, audiences, owner) => {
     const asked = audiences.length > 0 ? audiences : own;
-    const one = withAuthenticatedGroup({ authenticate: () => tokens.authenticateToken(token, asked) });
+    const one = withAuthenticatedGroup({ authenticate: () => tokens.authenticateToken(token, asked, owner) });
     const outcome = await one.authenticate({ headers: [], peer: undefined });
     if (isAccepted(outcome)) return outcome;
     return { reasons: [...invalidToken.reasons, ...(outcome?.reasons ?? [])] };

@@ -26,15 +26,18 @@ export function cacheTokens(
   unknownMs = 0,
 ): TokenAuthenticator {
   const secret = crypto.randomBytes(32).toString("base64");
-  // In the order they were made, which is the order they end in.
+  // In the order they were made, which is the order they end in. Tokens that are not known, which any client can make up,
+  // take no room from those of users.
   const entries = new Map<string, Entry>();
+  const unknown = new Map<string, Entry>();
   const underWay = new Map<string, Promise<Outcome>>();
 
   const keep = (key: string, outcome: Outcome): Outcome => {
     events.fetched(outcome === undefined || isAccepted(outcome));
     if (!isAccepted(outcome) && (outcome !== undefined || unknownMs === 0)) return outcome;
-    if (entries.size >= limits.tokenCacheMax) dropSome(entries, clock.monotonic());
-    entries.set(key, { accepted: outcome, until: clock.monotonic() + (outcome === undefined ? unknownMs : ttlMs) });
+    const kept = outcome === undefined ? unknown : entries;
+    if (kept.size >= limits.tokenCacheMax) dropSome(kept, clock.monotonic());
+    kept.set(key, { accepted: outcome, until: clock.monotonic() + (outcome === undefined ? unknownMs : ttlMs) });
     return outcome;
   };
 
@@ -49,19 +52,20 @@ export function cacheTokens(
   };
 
   return {
-    authenticateToken: (token, audiences) => {
+    authenticateToken: (token, audiences, owner) => {
       const key = keyOf(secret, token, audiences);
-      const entry = entries.get(key);
+      const known = entries.get(key);
+      const entry = known ?? unknown.get(key);
       if (entry !== undefined) {
         if (clock.monotonic() < entry.until && entry.accepted?.holds?.() !== false) {
           events.cached("hit", 0);
           return entry.accepted;
         }
-        entries.delete(key);
+        (known === undefined ? unknown : entries).delete(key);
       }
       const waiting = underWay.get(key);
       if (waiting !== undefined) return timed(waiting, "blocked");
-      const outcome = inner.authenticateToken(token, audiences);
+      const outcome = inner.authenticateToken(token, audiences, owner);
       if (!(outcome instanceof Promise)) {
         events.cached("miss", 0);
         return keep(key, outcome);

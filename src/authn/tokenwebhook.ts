@@ -2,12 +2,18 @@
 // remembered for a while; when it cannot be asked, nobody is let in on its word (reference: webhook token authenticator).
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
+import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { TokenWebhookConfig } from "../config/remoteauthnflags.ts";
 import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { post } from "../outbound/post.ts";
-import { type Outcome, refused, type TokenAuthenticator } from "./authenticator.ts";
+import { type Outcome, type Refused, refused, type TokenAuthenticator } from "./authenticator.ts";
 import { type Claims, claimOf, textClaim } from "./jwt.ts";
+
+/** Of reviews the server asks for itself. */
+const own: Owner = { name: "", level: "masters" };
+
+const tooMany: Refused = { reasons: ["too many token reviews are under way"], overloaded: true };
 
 /** After the first try, milliseconds (reference: 0.5 s). */
 const pauseMs = 500;
@@ -26,15 +32,15 @@ export interface TokenWebhookOptions {
 /** Knows the tokens a service knows. */
 export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator {
   const client = new OutboundClient(options.connection);
-  let underWay = 0;
+  const underWay = new Shares("token reviews", limits.tokenReviewsMax);
   return {
-    authenticateToken: async (token, audiences) => {
-      if (underWay >= limits.tokenReviewsMax) return refused("too many token reviews are under way");
-      underWay += 1;
+    authenticateToken: async (token, audiences, owner = own) => {
+      const leave = underWay.take(owner);
+      if (leave === undefined) return tooMany;
       try {
-        return await ask(options, client, token, audiences ?? options.audiences);
+        return await ask(options, client, owner, token, audiences ?? options.audiences);
       } finally {
-        underWay -= 1;
+        leave();
       }
     },
   };
@@ -43,6 +49,7 @@ export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator 
 async function ask(
   options: TokenWebhookOptions,
   client: OutboundClient,
+  owner: Owner,
   token: string,
   audiences: readonly string[],
 ): Promise<Outcome> {
@@ -59,7 +66,9 @@ async function ask(
     pauseMs,
     callMs: () => limits.tokenReviewMsMax,
     pause,
+    owner,
   });
+  if (answer instanceof CallFailure && answer.failure === "busy") return tooMany;
   if (answer instanceof CallFailure) return refused(`the token webhook failed: ${answer.message}`);
   if (answer.code !== 200 && answer.code !== 201)
     return refused(`the token webhook failed: it answered ${answer.code}`);

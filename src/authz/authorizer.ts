@@ -1,6 +1,7 @@
 // What authorization is asked and what it answers. The attributes are those of the request info, so that what is
 // authorized is what is executed; the write path and admission ask further questions of the same kind.
 import type { User } from "../api/user.ts";
+import type { Owner } from "../base/shares.ts";
 
 /** What somebody wants to do (the document's "attributes examined"). */
 export interface Attributes {
@@ -19,10 +20,12 @@ export interface Attributes {
   readonly name: string;
   /** Decoded path of the request; authorizers look at it where `isResource` is false. */
   readonly path: string;
+  /** Whom questions to others are charged to; left out: the user. */
+  readonly owner?: Owner | undefined;
 }
 
 /** What is to be done, before it is known by whom. */
-export type Question = Omit<Attributes, "user">;
+export type Question = Omit<Attributes, "user" | "owner">;
 
 /** A question with who asks: field by field, because a copy by spread costs more than all of RBAC. */
 export function askedBy(user: User, question: Question): Attributes {

@@ -5,6 +5,7 @@ import type * as v1 from "../api/gen/authorization_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { badRequest, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
+import type { Owner } from "../base/shares.ts";
 import type { Attributes, Authorizer } from "./authorizer.ts";
 import type { RuleResolver } from "./rules.ts";
 
@@ -59,15 +60,16 @@ export function checkNamespace({ metadata }: AccessReview, namespace: string): S
   return badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
 }
 
-/** Fills in the status of a review that is valid; `requester` is who sent it. */
+/** Fills in the status of a review that is valid; `requester` sent it, and `asker` is whom it is charged to. */
 export async function answerReview(
   authorizer: Authorizer,
   review: AccessReview,
   scope: ReviewScope,
   requester: User,
+  asker: Owner,
 ): Promise<void> {
   const user = scope === "self" ? requester : subjectOf(review.spec as v1.SubjectAccessReviewSpec);
-  const { verdict, reason, error } = await authorizer.authorize(attributesOf(user, review.spec));
+  const { verdict, reason, error } = await authorizer.authorize(attributesOf(user, review.spec, asker));
   review.status = {
     allowed: verdict === "allow",
     ...(verdict === "deny" ? { denied: true } : {}),
@@ -80,7 +82,7 @@ function subjectOf({ user = "", uid = "", groups = [], extra = new Map() }: v1.S
   return { name: user, uid, groups, extra };
 }
 
-function attributesOf(user: User, spec: v1.SelfSubjectAccessReviewSpec): Attributes {
+function attributesOf(user: User, spec: v1.SelfSubjectAccessReviewSpec, owner: Owner): Attributes {
   const { resourceAttributes: asked, nonResourceAttributes: page } = spec;
   return {
     user,
@@ -93,6 +95,7 @@ function attributesOf(user: User, spec: v1.SelfSubjectAccessReviewSpec): Attribu
     namespace: asked?.namespace ?? "",
     name: asked?.name ?? "",
     path: page?.path ?? "",
+    owner,
   };
 }
 

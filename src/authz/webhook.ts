@@ -3,11 +3,13 @@
 // the reference's (authorization webhook of the server library).
 import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Owner } from "../base/shares.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { type Answer, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { post } from "../outbound/post.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
+import { ownerOf } from "./owner.ts";
 import type { HeldRules, RuleResolver } from "./rules.ts";
 
 interface Kept {
@@ -26,16 +28,18 @@ function mayHelp(outcome: Answer | CallFailure): boolean {
 /** Asks a webhook. */
 export class WebhookAuthorizer implements Authorizer, RuleResolver {
   readonly #client: OutboundClient;
+  readonly #identity: Identity;
   readonly #config: AuthorizationConfig;
   readonly #apiVersion: string;
   readonly #clock: Clock;
   /** By the spec of the review; the one used last is last. */
   readonly #kept = new Map<string, Kept>();
-  /** Questions under way, so that many requests with one question ask it once. */
+  /** Questions under way, by owner, so that many requests with one question ask it once. */
   readonly #asked = new Map<string, Promise<Decision>>();
 
   constructor(identity: Identity, clock: Clock, config: AuthorizationConfig, connection: Connection) {
     this.#client = new OutboundClient(connection);
+    this.#identity = identity;
     this.#config = config;
     this.#clock = clock;
     this.#apiVersion = `${identity.spell("authorization.k8s.io")}/${config.webhookVersion}`;
@@ -51,10 +55,13 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
         return kept.decision;
       }
     }
-    const asked = this.#asked.get(spec);
+    const { owner = ownerOf(this.#identity, attributes.user) } = attributes;
+    // A question of another owner may have to wait longer, or be refused.
+    const key = `${owner.level} ${JSON.stringify(owner.name)} ${spec}`;
+    const asked = this.#asked.get(key);
     if (asked !== undefined) return asked;
-    const answer = this.#ask(spec, isKept(attributes)).finally(() => this.#asked.delete(spec));
-    this.#asked.set(spec, answer);
+    const answer = this.#ask(spec, owner, isKept(attributes)).finally(() => this.#asked.delete(key));
+    this.#asked.set(key, answer);
     return answer;
   }
 
@@ -62,10 +69,10 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     return { rules: [], errors: ["webhook authorizer does not support user rule resolution"], incomplete: true };
   }
 
-  async #ask(spec: string, keeps: boolean): Promise<Decision> {
+  async #ask(spec: string, owner: Owner, keeps: boolean): Promise<Decision> {
     const head = `{"kind":"SubjectAccessReview","apiVersion":${JSON.stringify(this.#apiVersion)}`;
     const body = `${head},"metadata":{"creationTimestamp":null},"spec":${spec},"status":{"allowed":false}}`;
-    const answer = await this.#call(body);
+    const answer = await this.#call(body, owner);
     // No client goes past a webhook by making it wait: what was not asked is not left to the next authorizer.
     if (answer instanceof CallFailure) return { verdict: "deny", reason: answer.message, overloaded: true };
     const decision = typeof answer === "string" ? answer : this.#decisionOf(answer);
@@ -77,7 +84,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   }
 
   /** The answer, or why there is none; tries again where that may help. A failure: too many questions wait. */
-  async #call(body: string): Promise<Answer | CallFailure | string> {
+  async #call(body: string, owner: Owner): Promise<Answer | CallFailure | string> {
     // Nobody waits longer for an answer than a request lasts.
     const endMs = this.#clock.monotonic() + limits.requestMsMax;
     const answer = await post(this.#client, body, {
@@ -85,6 +92,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
       callMs: () => limits.webhookMsMax,
       leftMs: () => endMs - this.#clock.monotonic(),
       mayHelp,
+      owner,
     });
     if (answer instanceof CallFailure) return answer.failure === "busy" ? answer : answer.message;
     return answer.code === 200 || answer.code === 201 ? answer : `it answered ${answer.code}`;

@@ -4,7 +4,8 @@
 // connection. What is counted by address are the quiet ones, which is enough: a connection that asks is its user's, who
 // is bounded by what its requests hold (request/holdings.ts), and beyond a part of the bound answers end theirs, so that
 // idle connections do not keep others out.
-import { type Owner, Shares } from "../base/shares.ts";
+import { networkOf, ownerAt } from "../base/network.ts";
+import { Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 
 /** The connections of one front. */
@@ -42,7 +43,8 @@ export class Openings {
   /** A connection was accepted. False: it is one too many, and to be closed at once, which is told as any other close. */
   opened(remote: string): boolean {
     this.#open += 1;
-    const owner = ownerAt(remote);
+    // Nothing is kept for the levels above: who is one of them shows with the first request.
+    const owner = ownerAt(remote, "election");
     const leave = this.#open > this.max ? undefined : this.quiet.take(owner);
     if (leave === undefined) {
       this.#refused += 1;
@@ -65,29 +67,9 @@ export class Openings {
    */
   heard(remote: string): void {
     if (this.quiet.used === 0) return;
-    const { name } = ownerAt(remote);
+    const name = networkOf(remote);
     const leaves = this.#leave.get(name);
     leaves?.pop()?.();
     if (leaves?.length === 0) this.#leave.delete(name);
   }
-}
-
-/** Whom a connection is charged to before its user is known. */
-function ownerAt(remote: string): Owner {
-  // Nothing is kept for the levels above: who is one of them shows with the first request.
-  return { name: networkOf(remote), level: "election" };
-}
-
-/** IPv4: the address. IPv6: its first 64 bits, because one machine has all that follow. */
-export function networkOf(remote: string): string {
-  if (!remote.includes(":")) return remote;
-  if (remote.includes(".")) return remote.slice(remote.lastIndexOf(":") + 1);
-  const [head = "", tail] = remote.split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = Array.from({ length: tail === undefined ? 0 : 8 - left.length - right.length }, () => "0");
-  const groups = [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16).toString(16));
-  // A mapped IPv4 address where it is written in groups, as the uws build does.
-  const isMapped = groups.slice(0, 5).every((group) => group === "0") && groups[5] === "ffff";
-  return isMapped ? groups.slice(6).join(":") : groups.slice(0, 4).join(":");
 }

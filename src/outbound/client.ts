@@ -5,6 +5,7 @@ import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } fr
 import { Agent, request } from "node:https";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { assert } from "../base/assert.ts";
+import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 
 /** Who is called, and as whom. */
@@ -41,6 +42,20 @@ export interface Call {
   readonly leftMs?: (() => number) | undefined;
   /** Default: limits.outboundAnswerBytesMax. */
   readonly answerBytesMax?: number;
+  /** The user the call is charged to: connections and places to wait are divided. Default: the server itself. */
+  readonly owner?: Owner | undefined;
+}
+
+/** Calls the server makes for itself. */
+const ownCalls: Owner = { name: "", level: "masters" };
+
+/** A call that waits for a connection. */
+interface Waiter {
+  readonly owner: Owner;
+  /** Sends it; `leave` gives its connection back. */
+  readonly send: (leave: () => void) => void;
+  /** Ends it without having sent it. */
+  readonly end: (why: CallFailure) => void;
 }
 
 /** What the peer said. */
@@ -74,9 +89,11 @@ export class OutboundClient {
   readonly #connection: Connection;
   readonly #agent: Agent | PlainAgent;
   /** Calls that are sent and not over. */
-  #sent = 0;
-  /** Calls that wait for one of those to end, oldest first. */
-  readonly #waiting = new Set<() => void>();
+  readonly #sent = new Shares("calls of a peer", limits.outboundSocketsMax);
+  /** Calls that wait for one of those to end. */
+  readonly #places = new Shares("calls waiting for a peer", limits.outboundWaitingMax);
+  /** Oldest first. */
+  readonly #waiting = new Set<Waiter>();
   #closed = false;
 
   /** Throws on an url that is none: whoever takes one from outside checks it with checkUrl() first. */
@@ -93,42 +110,41 @@ export class OutboundClient {
   /** Makes a call. Never rejects. */
   call(call: Call): Promise<Answer | CallFailure> {
     if (this.#closed) return Promise.resolve(closed);
-    if (this.#sent < limits.outboundSocketsMax) return this.#send(call);
-    if (this.#waiting.size >= limits.outboundWaitingMax) return Promise.resolve(busy);
+    const { owner = ownCalls } = call;
+    const leave = this.#sent.take(owner);
+    if (leave !== undefined) return this.#send(call, leave);
+    const leavePlace = this.#places.take(owner);
+    if (leavePlace === undefined) return Promise.resolve(busy);
     return new Promise((resolve) => {
       const leftMs = call.leftMs?.() ?? Number.POSITIVE_INFINITY;
-      const end = leftMs < limits.outboundWaitMsMax ? late : busy;
-      const go = (): void => {
+      const settle = (outcome: CallFailure | Promise<Answer | CallFailure>): void => {
         clearTimeout(timer);
-        resolve(this.#send(call));
+        leavePlace();
+        this.#waiting.delete(waiter);
+        resolve(outcome);
       };
-      const timer = setTimeout(
-        () => {
-          this.#waiting.delete(go);
-          resolve(end);
-        },
-        Math.min(leftMs, limits.outboundWaitMsMax),
-      );
-      this.#waiting.add(go);
+      const waiter: Waiter = { owner, send: (free) => settle(this.#send(call, free)), end: settle };
+      const ends = leftMs < limits.outboundWaitMsMax ? late : busy;
+      const timer = setTimeout(settle, Math.min(leftMs, limits.outboundWaitMsMax), ends);
+      this.#waiting.add(waiter);
     });
   }
 
-  /** A call is over: the one that waits longest is sent. */
-  #ended(): void {
-    this.#sent -= 1;
-    const [next] = this.#waiting;
-    if (next === undefined || this.#sent >= limits.outboundSocketsMax) return;
-    this.#waiting.delete(next);
-    next();
+  /** A call is over: of those that wait, the oldest whose user has a share of the connections is sent. */
+  #next(): void {
+    for (const waiter of this.#waiting) {
+      if (this.#sent.used >= this.#sent.max) return;
+      const leave = this.#sent.take(waiter.owner);
+      if (leave !== undefined) waiter.send(leave);
+    }
   }
 
-  #send(call: Call): Promise<Answer | CallFailure> {
+  #send(call: Call, leave: () => void): Promise<Answer | CallFailure> {
     const leftMs = call.leftMs?.() ?? Number.POSITIVE_INFINITY;
-    this.#sent += 1;
-    if (leftMs <= 0 || this.#closed) {
+    if (leftMs <= 0) {
       // It has its turn and does not use it.
-      this.#ended();
-      return Promise.resolve(this.#closed ? closed : late);
+      leave();
+      return Promise.resolve(late);
     }
     return new Promise((resolve) => {
       const { hostname, port, pathname, search, protocol } = this.#url;
@@ -158,7 +174,8 @@ export class OutboundClient {
         resolve(outcome);
         // An answer that was read to its end leaves its connection to the next call.
         if (outcome instanceof CallFailure) asked.destroy();
-        this.#ended();
+        leave();
+        this.#next();
       };
       const ends = leftMs < call.timeoutMs ? late : new CallFailure("timeout", `no answer within ${call.timeoutMs} ms`);
       const timer = setTimeout(() => done(ends), Math.min(leftMs, call.timeoutMs));
@@ -171,9 +188,7 @@ export class OutboundClient {
   /** Closes its connections; calls under way end as unreachable. */
   close(): void {
     this.#closed = true;
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    for (const go of waiting) go();
+    for (const waiter of [...this.#waiting]) waiter.end(closed);
     this.#agent.destroy();
   }
 }

@@ -1,5 +1,6 @@
 // Posts of JSON to peers that may be away for a moment: what failed for a reason that may pass is tried again, after a
 // pause that grows by half each time (reference: webhook.WithExponentialBackoff).
+import type { Owner } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import { type Answer, CallFailure, type OutboundClient } from "./client.ts";
 
@@ -18,6 +19,8 @@ export interface Terms {
   leftMs?(): number;
   /** Whether another try may help; default: mayPass(). */
   mayHelp?(outcome: Answer | CallFailure): boolean;
+  /** The user it is charged to; default: the server itself. */
+  readonly owner?: Owner | undefined;
   /** Waits; default: by a timer that keeps no process alive. */
   readonly pause?: ((ms: number) => Promise<void>) | undefined;
 }
@@ -29,13 +32,13 @@ export interface Terms {
 export async function post(
   client: Pick<OutboundClient, "call">,
   body: string | Uint8Array,
-  { pauseMs, callMs, leftMs, mayHelp = mayPass, pause = sleep }: Terms,
+  { pauseMs, callMs, leftMs, mayHelp = mayPass, owner, pause = sleep }: Terms,
 ): Promise<Answer | CallFailure> {
   let waitMs = pauseMs;
   let why = "there is no time left";
   for (let tries = 1; leftMs === undefined || leftMs() > 0; tries++) {
     const timed = leftMs === undefined ? { timeoutMs: callMs() } : { timeoutMs: callMs(), leftMs };
-    const outcome = await client.call({ method: "POST", headers, body, ...timed });
+    const outcome = await client.call({ method: "POST", headers, body, owner, ...timed });
     if (tries >= limits.postTriesMax || !mayHelp(outcome)) return outcome;
     why = outcome instanceof CallFailure ? outcome.message : `it answered ${outcome.code}`;
     if (leftMs !== undefined && waitMs >= leftMs()) break;

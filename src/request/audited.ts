@@ -36,10 +36,16 @@ function follow(entry: Entry, reply: Reply, book: Book): undefined {
   reply.audit = entry;
 }
 
-/** Writes that somebody's credentials were wrong: one event, of the answer that is about to leave. */
-export function auditStranger(auditor: Auditor, { asked }: Route, { exchange }: Reply, book: Book): void {
+/** Writes that somebody's credentials were not accepted: one event, of the answer that is about to leave. */
+export function auditStranger(
+  auditor: Auditor,
+  { asked }: Route,
+  { exchange }: Reply,
+  book: Book,
+  refused: Status,
+): void {
   const entry = auditor.begin({ exchange, id: book.id, startedMs: book.startedMs }, asked, undefined);
-  entry?.ends(401, "", attempted(exchange), "");
+  entry?.ends(refused.code, "", attempted(exchange), "");
   entry?.reached("ResponseStarted");
 }
 

@@ -5,6 +5,7 @@ import type { User } from "../api/user.ts";
 import { askedBy, type Decision, mastersGroup } from "../authz/authorizer.ts";
 import { refusalOf } from "../authz/denial.ts";
 import { createImpersonation, type Impersonate } from "../authz/impersonation.ts";
+import { ownerOf } from "../authz/owner.ts";
 import { SharedStateFailure } from "../base/assert.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
@@ -13,7 +14,7 @@ import { Book } from "./book.ts";
 import type { Call } from "./call.ts";
 import { connect, createGate, isConnect, opensByGet } from "./connect.ts";
 import type { Server } from "./context.ts";
-import { Holdings, ownerOf } from "./holdings.ts";
+import { Holdings } from "./holdings.ts";
 import { type Route, resolve } from "./info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./negotiate.ts";
 import { servePage } from "./pages.ts";
@@ -27,6 +28,11 @@ import { watchResource } from "./watchresource.ts";
 import { writeResource, writersOf } from "./writeresource.ts";
 
 const unauthorized = refuse("Unauthorized", "Unauthorized");
+const tooManyTokens = refuse(
+  "TooManyRequests",
+  "The server has too many questions about tokens waiting, please try again later.",
+  { retryAfterSeconds: 1 },
+);
 
 /** What is made once for all requests of a front. */
 interface Stages {
@@ -92,10 +98,12 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   const requester = found instanceof Promise ? await found : found;
   reply.trace.done("authenticate");
   // Only administrators learn where the time goes.
-  if (requester === undefined || !requester.groups.includes(mastersGroup)) reply.trace = noTrace;
-  if (requester === undefined) {
-    if (server.audit !== undefined) auditStranger(server.audit, route, reply, book);
-    return sendStatus(reply, unauthorized);
+  if (typeof requester !== "object" || !requester.groups.includes(mastersGroup)) reply.trace = noTrace;
+  if (typeof requester !== "object") {
+    const refused = requester === undefined ? unauthorized : tooManyTokens;
+    book.dropped = refused === tooManyTokens;
+    if (server.audit !== undefined) auditStranger(server.audit, route, reply, book, refused);
+    return sendStatus(reply, refused);
   }
   book.user = requester.name;
   const arrival = server.audit && auditArrival(server.audit, server.authn, route, reply, book, requester);

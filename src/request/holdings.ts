@@ -1,10 +1,7 @@
 // What requests hold of a front, each thing with a bound in limits.ts and divided among users (base/shares.ts). A front
 // divides what it has by itself: a user's connections are spread over all fronts, and the parts add up.
-import type { Identity } from "../api/identity.ts";
 import type { Status } from "../api/status.ts";
-import type { User } from "../api/user.ts";
-import { mastersGroup, type Question } from "../authz/authorizer.ts";
-import { type Owner, type ShareLevel, Shares } from "../base/shares.ts";
+import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { RequestKind } from "../observe/requests.ts";
 import { exceeded } from "./exceeded.ts";
@@ -41,37 +38,6 @@ export function createBounds({
     watches,
     unread: new Shares("bytes of answers that are not read", unread),
   };
-}
-
-const probes = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
-const accountPrefix = "system:serviceaccount:";
-const nodesGroup = "system:nodes";
-const components = new Set(["system:kube-scheduler", "system:kube-controller-manager"]);
-const electionVerbs = new Set(["get", "create", "update", "patch"]);
-
-/**
- * The owner that what a request holds is charged to. Service accounts of a namespace are one owner: the namespace's
- * administrators make as many as they like. `asked`: what the request is for, where that counts.
- */
-export function ownerOf(identity: Identity, { name, groups }: User, asked?: Question): Owner {
-  // As upstream's flow schema of probes: a server that is busy is no server that is broken.
-  const isProbe = asked?.isResource === false && probes.test(asked.path);
-  if (isProbe || groups.includes(mastersGroup)) return { name, level: "masters" };
-  const isAccount = name.startsWith(accountPrefix);
-  const isSystem =
-    groups.includes(nodesGroup) ||
-    components.has(name) ||
-    (isAccount && groups.includes(identity.spell("system:serviceaccounts:kube-system")));
-  if (isSystem) return { name, level: asked === undefined ? "system" : levelOf(identity, asked) };
-  if (!isAccount) return { name, level: "ordinary" };
-  const end = name.indexOf(":", accountPrefix.length);
-  return { name: end < 0 ? name : name.slice(0, end), level: "ordinary" };
-}
-
-/** Leader election and the heartbeats of nodes come before what else a component does. */
-function levelOf(identity: Identity, { group, resource, verb }: Question): ShareLevel {
-  const isLease = resource === "leases" && group === identity.spell("coordination.k8s.io");
-  return isLease && electionVerbs.has(verb) ? "election" : "system";
 }
 
 /** What one request holds. All of it is given back at once, however the request ends. */

@@ -4,6 +4,7 @@ import { invalidObject } from "../api/fielderror.ts";
 import type { SelfSubjectRulesReview } from "../api/gen/authorization_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { badRequest, type Status } from "../api/status.ts";
+import { ownerOf } from "../authz/owner.ts";
 import {
   type AccessReview,
   answerReview,
@@ -70,8 +71,8 @@ function accessReview(scope: ReviewScope): Review {
       if (errors.length > 0) return invalidObject(resource.group, "", "", errors);
       return scope === "local" ? checkNamespace(object as AccessReview, namespace) : undefined;
     },
-    async answer({ authorizer }, { user }, object) {
-      await answerReview(authorizer, object as AccessReview, scope, user);
+    async answer({ authorizer, identity }, { user }, object) {
+      await answerReview(authorizer, object as AccessReview, scope, user, ownerOf(identity, user));
       return object;
     },
   };

@@ -5,6 +5,7 @@ import type { TokenReview } from "../api/gen/authentication_v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { badRequest, type Status } from "../api/status.ts";
 import { type Accepted, type Refused, reasonText } from "../authn/authenticator.ts";
+import { ownerOf } from "../authz/owner.ts";
 import { encode } from "../codec/json.ts";
 import { attributesOf } from "./admit.ts";
 import { trackManagers } from "./ownership.ts";
@@ -23,7 +24,9 @@ export async function reviewToken(writers: Writers, request: WriteRequest, body:
   if (token === "") return badRequest("token is required for TokenReview in authentication");
   const vetoed = await validate(writers.admission, attributes);
   if (vetoed !== undefined) return vetoed;
-  review.status = statusOf(await writers.authn.review(token, audiences));
+  review.status = statusOf(
+    await writers.authn.review(token, audiences, ownerOf(writers.scheme.identity, request.user)),
+  );
   return { code: 201, body: encoder.encode(encode(request.resource.message, review)), warnings: [] };
 }
 

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readImagePolicy } from "../../src/admission/imagepolicy.ts";
+import { limits } from "../../src/config/limits.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
 
@@ -77,6 +78,13 @@ t.test("images are asked about with the pod's own annotations for it, once while
     (await server.call("POST", pods, pod("worse", "worse"))).json.message,
     `pods "worse" is forbidden: ${denied}`,
   );
+});
+
+t.test("answers are not kept for what a client made long", async (t) => {
+  const { server, reviews } = await open(t, () => ({ allowed: true }));
+  const long = { "mine.image-policy.k8s.io/ticket": "x".repeat(limits.webhookKeptCharsMax) };
+  for (const name of ["a", "b"]) t.equal((await server.call("POST", pods, pod(name, "good", long))).code, 201);
+  t.equal(reviews.length, 2);
 });
 
 t.test("D06: debugging containers are asked about, whichever way they come", async (t) => {

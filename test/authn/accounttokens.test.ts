@@ -12,7 +12,7 @@ import { keyIdOf, parsePublicKeys } from "../../src/authn/jwt.ts";
 import type { Authentication } from "../../src/authn/table.ts";
 import { readAuthn } from "../../src/config/authnflags.ts";
 import { parseFlags } from "../../src/config/flags.ts";
-import { authnConfig, testAuthentication, testSigningKey } from "../support/authn.ts";
+import { authnConfig, testAuthentication, testSigningKey, whoIs } from "../support/authn.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const issuer = "https://kubernetes.default.svc";
@@ -34,7 +34,7 @@ async function setting(t: Test, events: Partial<AuthnEvents> = {}, ...flags: str
   const authn = testAuthentication(server.scheme, server.writers.views, clock, authnConfig(...flags), [], {}, events);
   const made = await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", account("robot"));
   const who = async (token: string) =>
-    authn.authenticate({ headers: [["authorization", `Bearer ${token}`]], peer: undefined });
+    whoIs(authn, { headers: [["authorization", `Bearer ${token}`]], peer: undefined });
   return { server, authn, uid: made.json.metadata.uid, who };
 }
 

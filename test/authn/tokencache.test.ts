@@ -7,7 +7,10 @@ import { cacheTokens } from "../../src/authn/tokencache.ts";
 import { limits } from "../../src/config/limits.ts";
 import { Registry } from "../../src/observe/metrics.ts";
 
-function setting(answer: (token: string, audiences: readonly string[] | undefined) => Outcome | Promise<Outcome>) {
+function setting(
+  answer: (token: string, audiences: readonly string[] | undefined) => Outcome | Promise<Outcome>,
+  unknownMs = 0,
+) {
   const state = { now: 0, asked: 0 };
   const registry = new Registry();
   const inner: TokenAuthenticator = {
@@ -21,6 +24,7 @@ function setting(answer: (token: string, audiences: readonly string[] | undefine
     { now: () => 0, monotonic: () => state.now },
     countAuthn(registry, identities.orch),
     10_000,
+    unknownMs,
   );
   /** What was counted: label and value. */
   const counted = (name: string): Record<string, number | undefined> => {
@@ -122,6 +126,19 @@ t.test("hits, misses and what was asked for are counted", async (t) => {
   t.same(counted("request_total"), { hit: 2, miss: 6 });
   t.same(counted("fetch_total"), { ok: 3, error: 1 });
   t.same(counted("request_duration_seconds"), { hit: 0, miss: 4.5 }, "in whole milliseconds");
+});
+
+t.test("E11: tokens that are not known take no room from those that are", (t) => {
+  const { state, ask } = setting((token) => (token === "a" ? { user: user("a") } : undefined), 10_000);
+  void ask("a");
+  for (let index = 0; index <= limits.tokenCacheMax; index++) void ask(`t${index}`);
+  const before = state.asked;
+  t.same(ask("a"), { user: user("a") });
+  t.equal(ask(`t${limits.tokenCacheMax}`), undefined);
+  t.equal(state.asked, before, "both are kept");
+  void ask("t0");
+  t.equal(state.asked, before + 1, "of these, too, only so many");
+  t.end();
 });
 
 t.test("E11: it is bounded", (t) => {

@@ -4,7 +4,7 @@ import t, { type Test } from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { isAccepted, type Outcome } from "../../src/authn/authenticator.ts";
 import { webhookTokens } from "../../src/authn/tokenwebhook.ts";
-import { authnConfig, testAuthentication } from "../support/authn.ts";
+import { authnConfig, testAuthentication, whoIs } from "../support/authn.ts";
 import { authority, client } from "../support/certificates.ts";
 import { openInProcess } from "../support/inprocess.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
@@ -125,6 +125,39 @@ t.test("failures are tried again, refusals and redirects are not", async (t) => 
   t.same(state.pauses.slice(0, 4), [500, 750, 1_125, 1_688]);
 });
 
+t.test("reviews of tokens from one address hold up no other, and what is beyond its share is a 429", async (t) => {
+  const users = await authority("callers");
+  const peer = await openPeer(
+    (body, response) => {
+      const review = JSON.parse(body);
+      if (review.spec.token === "good") sayJson(response, { ...review, status: { authenticated: true, user: jane } });
+    },
+    undefined,
+    users.cert,
+  );
+  const { cert: certificate, key } = await client(users, [{ CN: ["server"] }]);
+  const webhook = { url: `${peer.url}/review`, authorities: peer.authority, certificate, key };
+  const server = await openInProcess();
+  t.teardown(() => {
+    peer.close();
+    server.close();
+  });
+  const clock = { now: () => 0, monotonic: () => 0 };
+  const config = authnConfig("--authentication-token-webhook-config-file=x");
+  const authn = testAuthentication(server.scheme, server.writers.views, clock, config, [], { webhook });
+  const from = (remote: string, token: string) =>
+    authn.authenticate({ headers: [["authorization", `Bearer ${token}`]], peer: undefined, remote });
+  const wrong = Array.from({ length: 400 }, (_, index) => from("2001:db8:0:1::7", `wrong${index}`));
+  t.equal(await from("2001:db8:0:1::8", "more"), "overloaded", "the same network");
+  t.match(await from("192.0.2.1", "good"), { name: "jane" });
+  t.match(await authn.review("good", [], { name: "kubelet", level: "system" }), { user: { name: "jane" } });
+  const refused = await Promise.all(wrong.slice(160));
+  t.same([...new Set(refused)], ["overloaded"]);
+  server.authenticate = () => "overloaded";
+  const answer = await server.call("GET", "/api/v1/pods");
+  t.same([answer.code, answer.json.reason, answer.json.details], [429, "TooManyRequests", { retryAfterSeconds: 1 }]);
+});
+
 t.test("answers are remembered for their time, a failure never", async (t) => {
   let status: object = { authenticated: true, user: jane };
   const { state, connection } = await setting(t, (review) => ({ ...review, status }), "v1beta1");
@@ -135,7 +168,7 @@ t.test("answers are remembered for their time, a failure never", async (t) => {
   const { views } = server.writers;
   const authn = testAuthentication(server.scheme, views, clock, config, [], { webhook: connection });
   const who = async (token: string): Promise<string | undefined> =>
-    (await authn.authenticate({ headers: [["authorization", `Bearer ${token}`]], peer: undefined }))?.name;
+    (await whoIs(authn, { headers: [["authorization", `Bearer ${token}`]], peer: undefined }))?.name;
   t.equal(await who("a"), "jane");
   for (const aheadMs of [5_000, 60_000, 119_000]) {
     server.aheadMs = aheadMs;

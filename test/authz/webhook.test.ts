@@ -181,7 +181,10 @@ t.test("too many questions for a webhook are refused, and not left to the next a
   const many = limits.outboundSocketsMax + limits.outboundWaitingMax;
   const next: Authorizer = { authorize: () => ({ verdict: "allow", reason: "" }) };
   const both = inOrder([{ authorize: (attributes) => asked.ask(attributes) }, next]);
-  const questions = Array.from({ length: many + 5 }, (_, index) => refusalOf(both, { ...get, name: `n${index}` }));
+  const owner = { name: "ann", level: "masters" } as const;
+  const questions = Array.from({ length: many + 5 }, (_, index) =>
+    refusalOf(both, { ...get, name: `n${index}`, owner }),
+  );
   const answering = setInterval(() => {
     for (const answer of answers.splice(0)) answer();
   }, 5);
@@ -203,4 +206,30 @@ t.test("a webhook that is busy is asked again", async (t) => {
   });
   t.equal((await asked.ask(get)).verdict, "allow");
   t.equal(tries, 2);
+});
+
+t.test("questions of one user, also about others, hold up nobody else's", async (t) => {
+  const asked = await open(t, (body, response, request) => {
+    const { spec } = JSON.parse(body) as { spec: { user: string; resourceAttributes: { name: string } } };
+    // Whatever mallory asks takes long.
+    if (spec.user === "mallory" || spec.resourceAttributes.name !== "x") return;
+    saying({ allowed: true })(body, response, request);
+  });
+  const mallory = { ...user, name: "mallory" };
+  const questions = Array.from({ length: 400 }, (_, index) => asked.ask({ ...get, user: mallory, name: `n${index}` }));
+  const owner = { name: "mallory", level: "ordinary" } as const;
+  // Reviews of what ann may do, one of them her own question.
+  const reviews = ["y", "x"].map((name) => asked.ask({ ...get, name, owner }));
+  t.strictSame(
+    (await Promise.all(reviews)).map(({ overloaded }) => overloaded),
+    [true, true],
+    "it has more than its share",
+  );
+  const [refused] = await Promise.all([asked.ask({ ...get, owner }), asked.ask(get)]).then((both) =>
+    both.map(({ verdict }) => verdict),
+  );
+  t.equal(refused, "deny");
+  t.equal((await asked.ask(get)).verdict, "allow", "the one whose question it is has its answer");
+  const outcomes = await Promise.all(questions.slice(200));
+  t.ok(outcomes.every(({ overloaded }) => overloaded === true));
 });

@@ -5,7 +5,7 @@ import { X509Certificate } from "node:crypto";
 import t from "tap";
 import { readCertificate } from "../../src/pki/certificate.ts";
 import { findChain } from "../../src/pki/chain.ts";
-import { testAuthentication } from "../support/authn.ts";
+import { testAuthentication, whoIs } from "../support/authn.ts";
 import { authority, client, type Issued } from "../support/certificates.ts";
 import { openInProcess } from "../support/inprocess.ts";
 import { draws, fuzzRun } from "../support/random.ts";
@@ -53,7 +53,7 @@ t.test("a token with a changed character is nobody's", async (t) => {
   await server.call("POST", account, { metadata: { name: "robot" } });
   const token: string = (await server.call("POST", `${account}/robot/token`, {})).json.status.token;
   const who = async (text: string): Promise<string | undefined> =>
-    (await authn.authenticate({ headers: [["authorization", `Bearer ${text}`]], peer: undefined }))?.name;
+    (await whoIs(authn, { headers: [["authorization", `Bearer ${text}`]], peer: undefined }))?.name;
   t.ok(await who(token), "the pattern itself is good");
   const { next, pick } = draws(seed);
   const characters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ,;\u00e9\u0000"];

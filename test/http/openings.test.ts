@@ -1,7 +1,8 @@
 // Connections are bounded: quiet ones by address, all of them per front; a part is kept for those that come.
 import { connect } from "node:net";
 import t, { type Test } from "tap";
-import { networkOf, Openings } from "../../src/http/openings.ts";
+import { networkOf } from "../../src/base/network.ts";
+import { Openings } from "../../src/http/openings.ts";
 import { until } from "../support/inprocess.ts";
 import { fronts, Stand } from "./fronts.ts";
 import { codes, type Wire } from "./toy.ts";

@@ -134,6 +134,31 @@ t.test("call() counts no time against a peer that the call waits for its turn", 
   t.ok(peer.connections <= atOnce + 1);
 });
 
+t.test("call() divides connections, and places to wait for one, among users", async (t) => {
+  const answers: (() => void)[] = [];
+  const { client } = await open((body, response) => {
+    if (body === "quick") sayJson(response, {});
+    else answers.push(() => sayJson(response, {}));
+  });
+  const call = (name: string, body: string): Promise<Answer | CallFailure> =>
+    client.call({ method: "POST", body, timeoutMs: 60_000, owner: { name, level: "ordinary" } });
+  const many = Array.from({ length: 400 }, () => call("mallory", "slow"));
+  // Two thirds of three quarters of the connections, and of the places.
+  const [sent, waiting] = [limits.outboundSocketsMax / 2, limits.outboundWaitingMax / 2];
+  t.ok(await until(() => answers.length === sent), "it has its share");
+  t.equal(failureOf(await call("bob", "quick")), "answered 200", "another user is not held up");
+  for (let count = 0; count < 40; count += 1) many.push(call("bob", "slow"));
+  t.ok(await until(() => answers.length > sent));
+  t.equal(failureOf(await call("carol", "quick")), "answered 200", "nor is the third");
+  const answering = setInterval(() => {
+    for (const answer of answers.splice(0)) answer();
+  }, 5);
+  t.teardown(() => clearInterval(answering));
+  const outcomes = (await Promise.all(many)).map(failureOf);
+  t.equal(outcomes.filter((outcome) => outcome === "busy").length, 400 - sent - waiting, "only beyond its share");
+  t.equal(outcomes.filter((outcome) => outcome === "answered 200").length, sent + waiting + 40);
+});
+
 t.test("call() ends calls that wait when its client is closed", async (t) => {
   const { client } = await open(() => undefined);
   const calls = Array.from({ length: limits.outboundSocketsMax + 10 }, () => client.call({ method: "GET", timeoutMs }));

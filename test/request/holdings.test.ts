@@ -3,7 +3,8 @@ import t, { type Test } from "tap";
 import { identities } from "../../src/api/identity.ts";
 import type { User } from "../../src/api/user.ts";
 import type { Question } from "../../src/authz/authorizer.ts";
-import { createBounds, ownerOf } from "../../src/request/holdings.ts";
+import { ownerOf } from "../../src/authz/owner.ts";
+import { createBounds } from "../../src/request/holdings.ts";
 import { Inflight } from "../../src/request/inflight.ts";
 import type { Exchange } from "../../src/request/transport.ts";
 import { type Answer, type InProcess, type InProcessOptions, openInProcess, until } from "../support/inprocess.ts";
@@ -78,7 +79,8 @@ t.test("ownerOf() tells users, namespaces of service accounts, and components", 
     [user("system:node:n1", "system:nodes"), question, "system:node:n1", "system"],
     [user("system:node:n1", "system:nodes"), lease, "system:node:n1", "election"],
     [user("system:kube-scheduler"), question, "system:kube-scheduler", "system"],
-    [user("system:anonymous"), { ...page, path: "/livez/ping" }, "system:anonymous", "masters"],
+    [user("system:anonymous"), { ...page, path: "/livez" }, "system:anonymous", "masters"],
+    [user("system:anonymous"), { ...page, path: "/livez/ping" }, "system:anonymous", "ordinary"],
     [user("system:anonymous"), { ...page, path: "/livezx" }, "system:anonymous", "ordinary"],
   ];
   const { kubernetes, orch } = identities;

@@ -1,6 +1,8 @@
 // Authentication for tests: defaults of the flags, and a signing key of this process.
 import { generateKeyPairSync } from "node:crypto";
 import type { Scheme } from "../../src/api/scheme.ts";
+import type { User } from "../../src/api/user.ts";
+import type { Credentials } from "../../src/authn/authenticator.ts";
 import { type AuthnEvents, noEvents } from "../../src/authn/events.ts";
 import {
   type Authentication,
@@ -35,6 +37,12 @@ const noFiles = {
   oidcAuthorities: "",
   webhook: undefined,
 };
+
+/** Whom credentials were found to be; undefined: nobody. */
+export async function whoIs(authn: Authentication, credentials: Credentials): Promise<User | undefined> {
+  const sender = await authn.authenticate(credentials);
+  return sender === "overloaded" ? undefined : sender;
+}
 
 /** Authentication over the objects of `views`. */
 export function testAuthentication(

@@ -5,9 +5,11 @@ import { type IdentityName, identities } from "../../src/api/identity.ts";
 import { createScheme, type Scheme, type SchemeOptions } from "../../src/api/scheme.ts";
 import type { User } from "../../src/api/user.ts";
 import type { Auditor } from "../../src/audit/auditor.ts";
+import type { Sender } from "../../src/authn/table.ts";
 import { type Authorizer, alwaysAllow } from "../../src/authz/authorizer.ts";
 import { Rbac } from "../../src/authz/rbac.ts";
 import type { Clock } from "../../src/base/clock.ts";
+import type { Owner } from "../../src/base/shares.ts";
 import { Fanout } from "../../src/cache/fanout.ts";
 import { Objects } from "../../src/cache/objects.ts";
 import { type OpenViews, openViews } from "../../src/cache/views.ts";
@@ -48,7 +50,7 @@ export class MemoryStore implements StoreClient {
   /** Changes made, oldest first. */
   readonly changes: Change[] = [];
   /** Asked before each commit; an answer other than undefined is the outcome. It may commit something else first. */
-  before: ((change: Change) => Outcome | undefined) | undefined;
+  before: ((change: Change, owner?: Owner) => Outcome | undefined | Promise<undefined>) | undefined;
   readonly #writer: LogWriter;
   readonly #keys = new Map<string, { revision: number; createRevision: number; last: number }>();
 
@@ -56,8 +58,9 @@ export class MemoryStore implements StoreClient {
     this.#writer = writer;
   }
 
-  async commit(change: Change): Promise<Outcome> {
-    const refused = this.before?.(change);
+  async commit(change: Change, owner?: Owner): Promise<Outcome> {
+    const asked = this.before?.(change, owner);
+    const refused = asked instanceof Promise ? await asked : asked;
     return refused ?? this.apply(change);
   }
 
@@ -97,6 +100,8 @@ export class InProcess {
   user = administrator;
   /** Credentials are wrong. */
   stranger = false;
+  /** What comes of credentials that are not looked at. */
+  authenticate: () => Sender = () => (this.stranger ? undefined : this.user);
   /** Credentials are looked at: who asks is who they say. */
   checks = false;
   /** Who decides what they may do; everybody may do everything unless a test says otherwise. */
@@ -165,7 +170,7 @@ export class InProcess {
         ...authn,
         authenticate: (credentials) => {
           if (this.checks) return authn.authenticate(credentials);
-          return this.stranger ? undefined : this.user;
+          return this.authenticate();
         },
       },
       authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },

@@ -6,6 +6,7 @@ import type { WebhookClientConfig } from "../../api/gen/admissionregistration_v1
 import type { Service } from "../../api/gen/core_v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { Status, timedOut } from "../../api/status.ts";
+import { ownerOf } from "../../authz/owner.ts";
 import { writeValue } from "../../codec/json.ts";
 import { limits } from "../../config/limits.ts";
 import { CallFailure, type Connection, checkUrl, OutboundClient } from "../../outbound/client.ts";
@@ -74,6 +75,7 @@ export class HookCaller {
       body: writeValue(makeReview(identity, version, uid, attributes, reviewed)),
       timeoutMs,
       leftMs,
+      owner: ownerOf(identity, attributes.user),
     });
     if (answer instanceof CallFailure) {
       if (answer.failure === "busy") return new HookFailure(answer.message, tooManyCalls.code, tooManyCalls);
