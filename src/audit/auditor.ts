@@ -1,7 +1,9 @@
 // Auditing as the request path sees it: asked once per request whether anything is to be written of it.
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
+import { ownerOf } from "../authz/owner.ts";
 import type { Clock } from "../base/clock.ts";
+import { ownerAt } from "../base/network.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import { Entry, type EntryContext, type Incoming } from "./entry.ts";
 import { type Asked, auditVersion } from "./event.ts";
@@ -38,6 +40,7 @@ export function auditFamilies(registry: Registry): AuditFamilies {
 export class Auditor {
   readonly #policy: Policy;
   readonly #outlet: AuditorOptions["outlet"];
+  readonly #identity: Identity;
   readonly #context: EntryContext;
   readonly #families: AuditFamilies;
 
@@ -45,6 +48,7 @@ export class Auditor {
     this.#policy = policy;
     this.#outlet = outlet;
     this.#families = families;
+    this.#identity = identity;
     this.#context = {
       names: {
         apiVersion: identity.spell(auditVersion),
@@ -54,9 +58,9 @@ export class Auditor {
       },
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
-      put: (event) => {
+      put: (event, owner) => {
         families.events.add("");
-        outlet.put(event);
+        outlet.put(event, owner);
       },
     };
   }
@@ -65,14 +69,19 @@ export class Auditor {
   begin(request: Incoming, asked: Asked, user: User | undefined): Entry | undefined {
     const coverage = this.#policy.coverage(asked, user);
     this.#families.levels.add(coverage?.level ?? "None");
-    return coverage && new Entry(this.#context, coverage, request, asked, user);
+    if (coverage === undefined) return undefined;
+    const owner = user === undefined ? ownerAt(request.exchange.remote, "ordinary") : ownerOf(this.#identity, user);
+    return new Entry(this.#context, coverage, request, asked, user, owner);
   }
 
   /** Writes the arrival of a request. Undefined: it may go on at once; false: it must not go on. */
   arrived(entry: Entry): Promise<boolean> | undefined {
-    const room = this.#outlet.room();
-    if (room !== undefined) return room.then((free) => (free ? (this.#arrive(entry) ?? true) : this.#refuse()));
-    return this.#arrive(entry);
+    return this.room(entry)?.then((free) => free && (this.#arrive(entry) ?? true)) ?? this.#arrive(entry);
+  }
+
+  /** Undefined: there is room for the events of a request. Else a wait for some; false: there is none. */
+  room(entry: Entry): Promise<boolean> | undefined {
+    return this.#outlet.room(entry.owner)?.then((free) => free || this.#refuse());
   }
 
   #arrive(entry: Entry): Promise<boolean> | undefined {

@@ -1,6 +1,8 @@
 // The two ways events go to a backend. In turn: whoever sent them hears when they are written, and what arrives in the
-// meantime goes next. In batches: they wait in a bounded buffer, leave when a batch is full or old enough and not too
-// many left before, and what finds the buffer full is dropped and counted.
+// meantime goes next. In batches: they wait in a bounded buffer, which is divided among users, leave when a batch is full
+// or old enough and not too many left before, and what finds its user's share of the buffer full is dropped and counted.
+import { assert } from "../base/assert.ts";
+import { type Owner, Shares } from "../base/shares.ts";
 import type { AuditDelivery } from "../config/auditflags.ts";
 import { limits } from "../config/limits.ts";
 import {
@@ -93,11 +95,19 @@ class Turns implements Delivery {
   }
 }
 
+/** An event in the buffer. */
+interface Buffered {
+  readonly event: string;
+  /** Gives its place back. */
+  readonly leave: () => void;
+}
+
 /** Mode batch. */
 class Batches implements Delivery {
   readonly #options: DeliveryOptions;
-  #buffer: string[] = [];
-  #chars = 0;
+  #buffer: Buffered[] = [];
+  readonly #places: Shares;
+  readonly #chars = new Shares("characters of buffered audit events", limits.auditBufferCharsMax);
   /** When the oldest event of the buffer came. */
   #sinceMs = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -109,24 +119,38 @@ class Batches implements Delivery {
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
+    this.#places = new Shares("buffered audit events", options.config.bufferSize);
     this.#tokens = options.config.throttle?.burst ?? 0;
   }
 
-  take(lines: string): boolean {
-    const { config, losses } = this.#options;
+  take(lines: string, owners: readonly Owner[]): boolean {
+    const { losses } = this.#options;
     let dropped = 0;
-    for (const event of eventsOf(lines)) {
-      if (this.#buffer.length >= config.bufferSize || this.#chars + event.length > limits.auditBufferCharsMax) {
+    for (const [index, event] of eventsOf(lines).entries()) {
+      const leave = this.#place(event, owners[index]);
+      if (leave === undefined) {
         dropped += 1;
         continue;
       }
       if (this.#buffer.length === 0) this.#sinceMs = performance.now();
-      this.#buffer.push(event);
-      this.#chars += event.length;
+      this.#buffer.push({ event, leave });
     }
     if (dropped > 0) losses.lost("buffered", dropped, "audit buffer is full");
     this.#move();
     return true;
+  }
+
+  /** A place for an event; undefined: its owner has as many as it may. */
+  #place({ length }: string, owner: Owner | undefined): (() => void) | undefined {
+    assert(owner !== undefined, "An event has an owner");
+    if (!this.#chars.has(owner, length)) return undefined;
+    const leave = this.#places.take(owner);
+    if (leave === undefined) return undefined;
+    const leaveChars = this.#chars.charge(owner, length);
+    return () => {
+      leave();
+      leaveChars();
+    };
   }
 
   /** Sends what is due, and comes back when more will be. */
@@ -158,11 +182,11 @@ class Batches implements Delivery {
   }
 
   #post(): void {
-    const events = this.#buffer.splice(0, this.#options.config.batchMax);
-    for (const event of events) this.#chars -= event.length;
+    const batch = this.#buffer.splice(0, this.#options.config.batchMax);
+    for (const { leave } of batch) leave();
     this.#sinceMs = performance.now();
     this.#tokens -= 1;
-    const sent = send(this.#options, linesOf(events));
+    const sent = send(this.#options, linesOf(batch.map(({ event }) => event)));
     if (!(sent instanceof Promise)) return;
     const done = sent.then(() => {
       this.#posts.delete(done);

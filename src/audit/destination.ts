@@ -1,4 +1,6 @@
 // Where events end up, and what stands in front of it: cutting events that are too large, and counting what is lost.
+
+import type { Owner } from "../base/shares.ts";
 import { parseOwn, writeValue } from "../codec/json.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 
@@ -18,8 +20,11 @@ export interface Destination {
 
 /** Hands events to a destination. */
 export interface Delivery {
-  /** Takes lines of JSON, every line ended. True or false: dealt with, or not stored; later where that takes a while. */
-  take(lines: string): boolean | Promise<boolean>;
+  /**
+   * Takes lines of JSON, every line ended, and whom each is charged to. True or false: dealt with, or not stored; later
+   * where that takes a while.
+   */
+  take(lines: string, owners: readonly Owner[]): boolean | Promise<boolean>;
   /** Writes what waits. */
   finish(): Promise<void>;
 }

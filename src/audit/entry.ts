@@ -7,6 +7,7 @@ import { statusJson } from "../api/statusjson.ts";
 import { formatMicroTime } from "../api/time.ts";
 import type { User } from "../api/user.ts";
 import type { Decision } from "../authz/authorizer.ts";
+import type { Owner } from "../base/shares.ts";
 import { encode, Fault, parseJson, quote, TooManyValues, textOf, writeValue } from "../codec/json.ts";
 import { parseYaml } from "../codec/yaml.ts";
 import { limits } from "../config/limits.ts";
@@ -41,7 +42,7 @@ export interface EntryContext {
   readonly now: () => number;
   /** Milliseconds on the clock `startedMs` was read from. */
   readonly monotonic: () => number;
-  readonly put: (event: string) => void;
+  readonly put: (event: string, owner: Owner) => void;
 }
 
 /** Names in events. */
@@ -65,6 +66,8 @@ export class Entry {
   /** What admission and others have to say about the request; authorization's word is apart, because it is always there. */
   readonly annotations = new Map<string, string>();
   readonly coverage: Coverage;
+  /** Whom its events are charged to. */
+  readonly owner: Owner;
   /** Whether the bodies of the request, and of the answer, are wanted. */
   readonly wantsRequest: boolean;
   readonly wantsResponse: boolean;
@@ -90,9 +93,11 @@ export class Entry {
     { exchange, id, startedMs }: Incoming,
     asked: Asked,
     user: User | undefined,
+    owner: Owner,
   ) {
     this.#context = context;
     this.coverage = coverage;
+    this.owner = owner;
     this.wantsRequest = coverage.level !== "Metadata" && asked.isResource;
     this.wantsResponse = coverage.level === "RequestResponse" && asked.isResource;
     this.#asked = asked;
@@ -180,7 +185,7 @@ export class Entry {
     // Nothing was answered, because nobody was there any more (the reference's words).
     if (stage !== "RequestReceived" && this.#answer === undefined)
       this.ends(200, "Success", "Connection closed early", "");
-    this.#context.put(this.#text(stage));
+    this.#context.put(this.#text(stage), this.owner);
     return true;
   }
 

@@ -1,8 +1,12 @@
 // What fronts and the thread that writes events tell each other, over one port per front.
 
+import type { Owner } from "../base/shares.ts";
+
 /** A front to the writer: the events of one turn in order, one line of JSON each, every line ended. */
 export interface ToWriter {
   readonly lines: string;
+  /** Whom each event is charged to. */
+  readonly owners: readonly Owner[];
 }
 
 /** The writer to a front, one per message, in order. */

@@ -1,7 +1,9 @@
 // A front's way to the one thread that writes events. Events of a turn travel as one message, in order; what is not
-// written yet is bounded. When the bound is reached, requests wait (a backend blocks) or events are dropped (none does).
+// written yet is bounded, and divided among users. When a user's share is used up, its requests wait (a backend blocks)
+// or its events are dropped (none does).
 import type { MessagePort } from "node:worker_threads";
 import { assert } from "../base/assert.ts";
+import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { FromWriter, ToWriter } from "./messages.ts";
 
@@ -16,10 +18,13 @@ export type Pressure =
 
 /** One message under way. */
 interface Sent {
-  readonly events: number;
-  readonly chars: number;
+  /** Give back what its events hold. */
+  readonly leave: readonly (() => void)[];
   readonly waiting: readonly ((stored: boolean) => void)[];
 }
+
+/** Events of a request: its arrival, and its answer. */
+const eventsEach = 2;
 
 /** The front's end of the port. */
 export class Outlet {
@@ -28,14 +33,17 @@ export class Outlet {
   readonly #dropped: (events: number) => void;
   /** Gathered in this turn. */
   #lines = "";
-  #events = 0;
+  #owners: Owner[] = [];
+  #leave: (() => void)[] = [];
   #waiting: ((stored: boolean) => void)[] = [];
   readonly #sent: Sent[] = [];
   /** Not written yet, those gathered included. */
-  #openEvents = 0;
-  #openChars = 0;
-  /** Requests that wait for room, first come first served. */
-  readonly #queue: ((room: boolean) => void)[] = [];
+  readonly #events = new Shares("audit events that are not written", limits.auditEventsMax);
+  readonly #chars = new Shares("characters of audit events that are not written", limits.auditCharsMax);
+  /** Requests that wait for room. */
+  readonly #places = new Shares("requests waiting for audit events", limits.auditWaitersMax);
+  /** By owner, first come first served. */
+  readonly #queues = new Map<string, { readonly owner: Owner; readonly waiting: Set<(room: boolean) => void> }>();
 
   constructor(port: MessagePort, pressure: Pressure, dropped: (events: number) => void) {
     this.#port = port;
@@ -45,48 +53,50 @@ export class Outlet {
   }
 
   /** Takes an event; it leaves at the end of this turn. */
-  put(event: string): void {
-    if (this.pressure === "drops" && this.#full) return this.#dropped(1);
-    if (this.#events === 0) setImmediate(() => this.flush());
+  put(event: string, owner: Owner): void {
+    if (this.pressure === "drops" && !this.#has(owner, 1, event.length)) return this.#dropped(1);
+    if (this.#owners.length === 0) setImmediate(() => this.flush());
     this.#lines += `${event}\n`;
-    this.#events += 1;
-    this.#openEvents += 1;
-    this.#openChars += event.length;
+    this.#owners.push(owner);
+    // What belongs to requests under way is taken in any case.
+    this.#leave.push(this.#events.charge(owner), this.#chars.charge(owner, event.length));
   }
 
   /** Waits for what put() took before; false: it could not be stored. */
   stored(): Promise<boolean> {
-    assert(this.#events > 0, "There is nothing to wait for");
+    assert(this.#owners.length > 0, "There is nothing to wait for");
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Undefined: there is room. Else a wait for some; false: it took too long, or too many wait. */
-  room(): Promise<boolean> | undefined {
-    if (this.pressure === "drops" || (!this.#full && this.#queue.length === 0)) return undefined;
-    if (this.#queue.length >= limits.auditWaitersMax) return Promise.resolve(false);
+  /** Undefined: there is room for a request's events. Else a wait for some; false: it took too long, or too many wait. */
+  room(owner: Owner): Promise<boolean> | undefined {
+    const key = keyOf(owner);
+    if (this.pressure === "drops" || (this.#has(owner, 1, 1) && !this.#queues.has(key))) return undefined;
+    const leave = this.#places.take(owner);
+    if (leave === undefined) return Promise.resolve(false);
+    const queue = this.#queues.get(key) ?? { owner, waiting: new Set() };
+    this.#queues.set(key, queue);
     return new Promise((resolve) => {
       const settle = (room: boolean): void => {
         clearTimeout(timer);
+        leave();
+        queue.waiting.delete(settle);
+        if (queue.waiting.size === 0) this.#queues.delete(key);
         resolve(room);
       };
-      const timer = setTimeout(() => {
-        const at = this.#queue.indexOf(settle);
-        if (at >= 0) this.#queue.splice(at, 1);
-        resolve(false);
-      }, limits.auditWaitMsMax);
-      this.#queue.push(settle);
+      const timer = setTimeout(settle, limits.auditWaitMsMax, false);
+      queue.waiting.add(settle);
     });
   }
 
   /** Sends what was gathered. */
   flush(): void {
-    if (this.#events === 0) return;
-    const message: ToWriter = { lines: this.#lines };
-    // A line is an event and its end.
-    const chars = this.#lines.length - this.#events;
-    this.#sent.push({ events: this.#events, chars, waiting: this.#waiting });
+    if (this.#owners.length === 0) return;
+    const message: ToWriter = { lines: this.#lines, owners: this.#owners };
+    this.#sent.push({ leave: this.#leave, waiting: this.#waiting });
     this.#lines = "";
-    this.#events = 0;
+    this.#owners = [];
+    this.#leave = [];
     this.#waiting = [];
     this.#port.postMessage(message);
   }
@@ -99,25 +109,41 @@ export class Outlet {
 
   /** Events that are not written yet. */
   get unwritten(): number {
-    return this.#openEvents;
+    return this.#events.used;
   }
 
-  get #full(): boolean {
-    return this.#openEvents >= limits.auditEventsMax || this.#openChars >= limits.auditCharsMax;
+  #has(owner: Owner, events: number, chars: number): boolean {
+    return this.#events.has(owner, events) && this.#chars.has(owner, chars);
   }
 
   /** The oldest message was dealt with. */
   #settle(stored: boolean): void {
     const sent = this.#sent.shift();
     assert(sent !== undefined, "Nothing was sent that could be written");
-    this.#openEvents -= sent.events;
-    this.#openChars -= sent.chars;
+    for (const leave of sent.leave) leave();
     for (const settle of sent.waiting) settle(stored);
-    // As many as may be: each is about to add one event or two.
-    for (let room = limits.auditEventsMax - this.#openEvents; room > 0 && !this.#full; room -= 2) {
-      const next = this.#queue.shift();
-      if (next === undefined) return;
-      next(true);
-    }
+    this.#admit();
   }
+
+  /** Lets those go on that there is room for, each of which is about to add events: until then their places are kept. */
+  #admit(): void {
+    const kept: (() => void)[] = [];
+    for (const { owner, waiting } of [...this.#queues.values()]) {
+      for (const go of [...waiting]) {
+        if (!this.#has(owner, eventsEach, 1)) break;
+        kept.push(this.#events.charge(owner, eventsEach));
+        go(true);
+      }
+    }
+    if (kept.length === 0) return;
+    setImmediate(() => {
+      for (const leave of kept) leave();
+      this.#admit();
+    });
+  }
+}
+
+/** Owners of one name may be of two levels: a node's, with and without its leases. */
+function keyOf({ name, level }: Owner): string {
+  return `${level} ${name}`;
 }

@@ -14,9 +14,9 @@ export class EventWriter {
 
   /** Takes events from a front from now on. */
   connect(port: MessagePort): void {
-    port.on("message", ({ lines }: ToWriter) => {
+    port.on("message", ({ lines, owners }: ToWriter) => {
       const tell = (stored: boolean): void => port.postMessage({ stored } satisfies FromWriter);
-      const done = this.#deliveries.map((delivery) => delivery.take(lines));
+      const done = this.#deliveries.map((delivery) => delivery.take(lines, owners));
       // Each backend answers in order: at once, unless a message before is still waiting there.
       if (done.some((outcome) => outcome instanceof Promise)) {
         void Promise.all(done).then((outcomes) => tell(outcomes.every(Boolean)));

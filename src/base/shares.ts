@@ -70,8 +70,11 @@ export class Shares {
   /** Charges `amount` to an owner. Returns how to give it back, which does so once; undefined: its share is used up. */
   take(owner: Owner, amount = 1): (() => void) | undefined {
     if (this.max === Number.POSITIVE_INFINITY) return nothing;
-    if (!this.has(owner, amount)) return undefined;
-    const { name } = owner;
+    return this.has(owner, amount) ? this.charge(owner, amount) : undefined;
+  }
+
+  /** The same for what cannot be refused any more, also beyond the share: the owner gets nothing further meanwhile. */
+  charge({ name }: Owner, amount = 1): () => void {
     this.#used += amount;
     this.#held.set(name, this.heldBy(name) + amount);
     let given = false;

@@ -36,17 +36,20 @@ function follow(entry: Entry, reply: Reply, book: Book): undefined {
   reply.audit = entry;
 }
 
-/** Writes that somebody's credentials were not accepted: one event, of the answer that is about to leave. */
-export function auditStranger(
+/** Writes that somebody's credentials were not accepted: one event. What is answered: that, or that it cannot be written. */
+export async function auditStranger(
   auditor: Auditor,
   { asked }: Route,
   { exchange }: Reply,
   book: Book,
   refused: Status,
-): void {
+): Promise<Status> {
   const entry = auditor.begin({ exchange, id: book.id, startedMs: book.startedMs }, asked, undefined);
-  entry?.ends(refused.code, "", attempted(exchange), "");
-  entry?.reached("ResponseStarted");
+  if (entry === undefined) return refused;
+  if ((await auditor.room(entry)) === false) return unrecorded;
+  entry.ends(refused.code, "", attempted(exchange), "");
+  entry.reached("ResponseStarted");
+  return refused;
 }
 
 /** The ways somebody tried, none of the values (reference: getAuthMethods). */

@@ -102,8 +102,8 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   if (typeof requester !== "object") {
     const refused = requester === undefined ? unauthorized : tooManyTokens;
     book.dropped = refused === tooManyTokens;
-    if (server.audit !== undefined) auditStranger(server.audit, route, reply, book, refused);
-    return sendStatus(reply, refused);
+    const { audit } = server;
+    return sendStatus(reply, audit === undefined ? refused : await auditStranger(audit, route, reply, book, refused));
   }
   book.user = requester.name;
   const arrival = server.audit && auditArrival(server.audit, server.authn, route, reply, book, requester);

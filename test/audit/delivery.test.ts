@@ -4,14 +4,25 @@ import type { ServerResponse } from "node:http";
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { createDelivery } from "../../src/audit/delivery.ts";
-import type { Destination } from "../../src/audit/destination.ts";
+import type { Delivery, Destination } from "../../src/audit/destination.ts";
 import { eventsOf, linesOf, parts, truncated } from "../../src/audit/destination.ts";
 import { Webhook } from "../../src/audit/webhook.ts";
+import type { Owner } from "../../src/base/shares.ts";
 import type { AuditDelivery } from "../../src/config/auditflags.ts";
 import { until } from "../support/inprocess.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
 
 const annotation = "audit.k8s.io/truncated";
+
+const ours: Owner = { name: "admin", level: "masters" };
+
+/** Has events taken that are one owner's. */
+function take(delivery: Delivery, events: readonly string[], owner = ours): boolean | Promise<boolean> {
+  return delivery.take(
+    linesOf(events),
+    events.map(() => owner),
+  );
+}
 
 /** A backend that keeps what it gets; `slow` calls wait for release(). */
 class Kept implements Destination {
@@ -56,14 +67,14 @@ t.test("batches leave when they are full or old enough", async (t) => {
   const to = new Kept();
   const losses = new Lost();
   const delivery = createDelivery({ to, config: { ...batch, batchWaitMs: 3_600_000 }, losses, annotation });
-  t.equal(delivery.take(linesOf(["1", "2"])), true);
+  t.equal(take(delivery, ["1", "2"]), true);
   t.same(to.batches, [], "not full");
-  t.equal(delivery.take(linesOf(["3", "4"])), true);
+  t.equal(take(delivery, ["3", "4"]), true);
   t.same(to.batches, [["1", "2", "3"]]);
   await delivery.finish();
   t.same(to.batches[1], ["4"], "the rest at the end");
   const aged = createDelivery({ to, config: { ...batch, batchWaitMs: 5 }, losses, annotation });
-  t.equal(aged.take(linesOf(["5"])), true);
+  t.equal(take(aged, ["5"]), true);
   t.ok(await until(() => to.batches.length === 3), "after a while");
   t.same(losses.counts, new Map());
 });
@@ -75,11 +86,31 @@ t.test("what finds the buffer full is dropped and counted", async (t) => {
   const delivery = createDelivery({ to, config: { ...batch, batchMax: 1 }, losses, annotation });
   // Eight are being written, ten wait.
   const events = Array.from({ length: 25 }, (_, index) => String(index));
-  for (const event of events) t.equal(delivery.take(linesOf([event])), true, "nobody waits");
+  for (const event of events) t.equal(take(delivery, [event]), true, "nobody waits");
   t.equal(losses.counts.get("buffered"), 7);
   to.release();
   await delivery.finish();
   t.same(to.batches.flat(), events.slice(0, 18), "in order, the oldest are kept");
+});
+
+t.test("a user whose events fill its share of the buffer loses its own", async (t) => {
+  const to = new Kept();
+  to.slow = true;
+  const losses = new Lost();
+  const delivery = createDelivery({ to, config: { ...batch, bufferSize: 40, batchMax: 1 }, losses, annotation });
+  const [alice, bob] = (["alice", "bob"] as const).map((name): Owner => ({ name, level: "ordinary" }));
+  const many = Array.from({ length: 50 }, (_, index) => `a${index}`);
+  t.equal(take(delivery, many, alice), true);
+  // Eight are being written, and free their places.
+  t.equal(losses.counts.get("buffered"), 50 - 20);
+  t.equal(take(delivery, ["b"], bob), true);
+  t.equal(losses.counts.get("buffered"), 50 - 20, "another user's is kept");
+  to.release();
+  await delivery.finish();
+  t.ok(to.batches.flat().includes("b"));
+  t.equal(take(delivery, many.slice(0, 20), alice), true);
+  t.equal(losses.counts.get("buffered"), 50 - 20, "what left gave its place back");
+  await delivery.finish();
 });
 
 t.test("batches are limited per second", async (t) => {
@@ -88,7 +119,7 @@ t.test("batches are limited per second", async (t) => {
   const config = { ...batch, batchMax: 1, throttle: { perSecond: 50, burst: 2 } };
   const delivery = createDelivery({ to, config, losses, annotation });
   const beganMs = performance.now();
-  t.equal(delivery.take(linesOf(["1", "2", "3", "4", "5"])), true);
+  t.equal(take(delivery, ["1", "2", "3", "4", "5"]), true);
   t.equal(to.batches.length, 2, "a burst");
   t.ok(await until(() => to.batches.length === 5));
   t.ok(performance.now() - beganMs >= 55, "then one in 20 ms");
@@ -100,18 +131,18 @@ t.test("in turn, whoever sent events hears when they are written", async (t) => 
   const losses = new Lost();
   const options = { to, losses, annotation };
   const strict = createDelivery({ ...options, config: { ...batch, mode: "blocking-strict" } });
-  const first = strict.take(linesOf(["1"]));
-  const others = [strict.take(linesOf(["2", "3"])), strict.take(linesOf(["4"]))];
+  const first = take(strict, ["1"]);
+  const others = [take(strict, ["2", "3"]), take(strict, ["4"])];
   t.same(to.batches, [["1"]]);
   to.release();
   t.equal(await first, true);
   t.same(await Promise.all(others), [true, true]);
   t.same(to.batches, [["1"], ["2", "3", "4"]], "what came meanwhile goes together");
   to.fault = "no space";
-  t.equal(await strict.take(linesOf(["5"])), false);
+  t.equal(await take(strict, ["5"]), false);
   t.equal(losses.counts.get("kept"), 1);
   const lenient = createDelivery({ ...options, config: { ...batch, mode: "blocking" } });
-  t.equal(await lenient.take(linesOf(["6"])), true, "only strict mode makes it anybody's failure");
+  t.equal(await take(lenient, ["6"]), true, "only strict mode makes it anybody's failure");
   t.equal(losses.counts.get("kept"), 2);
 });
 
@@ -160,7 +191,7 @@ t.test("a webhook that hangs costs no more than its buffer, and the end does not
   const webhook = new Webhook({ url: peer.url, authorities: peer.authority }, kubernetes, 3_600_000);
   const losses = new Lost();
   const delivery = createDelivery({ to: webhook, config: { ...batch, batchMax: 1 }, losses, annotation });
-  for (let index = 0; index < 1000; index += 1) t.equal(delivery.take(linesOf([`{"n":${index}}`])), true);
+  for (let index = 0; index < 1000; index += 1) t.equal(take(delivery, [`{"n":${index}}`]), true);
   t.equal(losses.counts.get("buffered"), 1000 - 10 - 8, "ten wait, eight are under way");
   t.ok(await until(() => hanging.length === 8));
   webhook.hurry();

@@ -3,12 +3,19 @@ import t, { type Test } from "tap";
 import { Auditor, auditFamilies } from "../../src/audit/auditor.ts";
 import { parsePolicy } from "../../src/audit/policy.ts";
 import { sourcesOf } from "../../src/audit/sources.ts";
+import type { Owner } from "../../src/base/shares.ts";
 import { limits } from "../../src/config/limits.ts";
 import { Registry } from "../../src/observe/metrics.ts";
 import { openInProcess } from "../support/inprocess.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into any event
 type Event = any;
+
+/** Who asked for room last, and what is said next. */
+interface Room {
+  owner: Owner | undefined;
+  next: () => Promise<boolean> | undefined;
+}
 
 /** A server that audits by `rules`; what was written since the last look. */
 async function open(t: Test, rules: string, identity: "kubernetes" | "orch" = "kubernetes") {
@@ -20,10 +27,14 @@ async function open(t: Test, rules: string, identity: "kubernetes" | "orch" = "k
   const text = `apiVersion: ${names.spell("audit.k8s.io/v1")}\nkind: Policy\n${rules}`;
   const policy = parsePolicy(Buffer.from(text), names);
   if (typeof policy === "string") throw new Error(policy);
+  const room: Room = { owner: undefined, next: () => undefined };
   const outlet = {
     pressure: "waits" as const,
     put: (event: string) => void lines.push(event),
-    room: () => undefined,
+    room: (owner: Owner) => {
+      room.owner = owner;
+      return room.next();
+    },
     stored: () => Promise.resolve(true),
   };
   const { clock } = server.server;
@@ -33,7 +44,7 @@ async function open(t: Test, rules: string, identity: "kubernetes" | "orch" = "k
     await new Promise((resolve) => setImmediate(resolve));
     return lines.splice(0).map((line) => JSON.parse(line));
   };
-  return { server, taken, lines, registry };
+  return { server, taken, lines, registry, room };
 }
 
 const maps = "/api/v1/namespaces/default/configmaps";
@@ -321,6 +332,27 @@ t.test("a client's Audit-ID is taken when it is plain", async (t) => {
     t.equal(answered, event.auditID);
     t.equal(answered === id, kept, JSON.stringify(id.slice(0, 20)));
   }
+});
+
+t.test("requests without valid credentials wait for room for their events, and fill no memory", async (t) => {
+  const { server, lines, room } = await open(t, "rules: [{level: Metadata}]");
+  server.stranger = true;
+  let give: (free: boolean) => void = () => undefined;
+  room.next = () => new Promise((resolve) => (give = resolve));
+  const waits = server.call("GET", maps, undefined, {}, { remote: "192.0.2.1" });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.same(lines, []);
+  give(true);
+  t.equal((await waits).code, 401);
+  t.equal(lines.length, 1);
+  t.same(room.owner, { name: "192.0.2.1", level: "ordinary" }, "charged to their address");
+  room.next = () => Promise.resolve(false);
+  t.equal((await server.call("GET", maps)).code, 500);
+  t.equal(lines.length, 1);
+  room.next = () => undefined;
+  server.authenticate = () => "overloaded";
+  t.equal((await server.call("GET", maps)).code, 429);
+  t.match(lines[1], '"code":429');
 });
 
 t.test("a request whose arrival cannot be written does not run", async (t) => {

@@ -31,7 +31,7 @@ t.test("a front hears of each message, in order, whether every backend stored it
   writer.connect(port2);
   const told: boolean[] = [];
   port1.on("message", ({ stored }: FromWriter) => void told.push(stored));
-  for (const index of outcomes.keys()) port1.postMessage({ lines: `${index}\n` } satisfies ToWriter);
+  for (const index of outcomes.keys()) port1.postMessage({ lines: `${index}\n`, owners: [] } satisfies ToWriter);
   t.ok(await until(() => told.length === outcomes.length));
   t.same(told, [true, false, true, false, false]);
   t.same(taken.slice(0, 4), ["00\n", "10\n", "01\n", "11\n"], "every backend gets everything");
