@@ -1,6 +1,7 @@
 // How long a front waits for the store, by the name the reference gives to what it asks of its own.
 import type { Scheme } from "../api/scheme.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Owner } from "../base/shares.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import type { Outcome, StoreClient } from "../storage/client.ts";
 import { type Change, changeTypes } from "../storage/store.ts";
@@ -32,9 +33,9 @@ export class TimedStore implements StoreClient {
     }
   }
 
-  async commit(change: Change): Promise<Outcome> {
+  async commit(change: Change, owner?: Owner): Promise<Outcome> {
     const startMs = this.#clock.monotonic();
-    const outcome = await this.#client.commit(change);
+    const outcome = await this.#client.commit(change, owner);
     const key = `${operations.get(change.type) ?? ""}\0${this.#types.get(change.prefix) ?? ""}`;
     this.#seconds.observe(key, (this.#clock.monotonic() - startMs) / 1000);
     return outcome;

@@ -155,7 +155,7 @@ export const limits = {
   oidcFetchMsMax: 10_000,
   /** Keys taken of a provider. */
   oidcKeysMax: 100,
-  /** Token reviews a front has under way at a webhook; tokens beyond are refused. */
+  /** Token reviews a front has under way at a webhook; 429 beyond the share of an address, or of who asks for reviews. */
   tokenReviewsMax: 1_000,
   /** One of them, each of up to five tries. */
   tokenReviewMsMax: 10_000,
@@ -314,7 +314,7 @@ export const limits = {
   ownServiceLookMs: 10_000,
   /** Bootstrap tokens are looked at again after this at the latest: a day, in milliseconds. */
   tokenLookMsMax: 86_400_000,
-  /** Writes of one namespace that wait for its quotas, per front; 429 beyond. */
+  /** Writes of one namespace that wait for its quotas, per front; 429 beyond a user's share. */
   quotaWaitersMax: 1_000,
   /** How long a namespace's quotas must not have been charged before they are counted anew, in milliseconds. */
   quotaQuietMs: 500,
@@ -349,13 +349,13 @@ export const limits = {
   webhookWarningsMax: 100,
   /** Request or answer in an audit event; larger ones are left out and the event says so. */
   auditObjectBytesMax: 3 * MiB,
-  /** Audit events of one front that are not written yet, and their characters: beyond, requests wait or events are dropped. */
+  /** Audit events of one front that are not written, and their characters: beyond a user's share its requests wait or lose theirs. */
   auditEventsMax: 10_000,
   auditCharsMax: 64 * MiB,
-  /** Requests of one front that wait for that, and how long, in milliseconds: refused beyond. */
+  /** Requests of one front that wait for that, and how long, in milliseconds: refused beyond a user's share, or that time. */
   auditWaitersMax: 10_000,
   auditWaitMsMax: 60_000,
-  /** Characters of audit events that wait in one backend's buffer, whatever its size in events. */
+  /** Characters of audit events that wait in one backend's buffer, whatever its size in events; divided among users. */
   auditBufferCharsMax: 64 * MiB,
   /** Batches of audit events that are being posted at once; the others wait in the buffer. */
   auditPostsMax: 8,
@@ -363,16 +363,16 @@ export const limits = {
   auditPostMsMax: 30_000,
   /** Time for audit events that wait when the server ends, in milliseconds. */
   auditEndMsMax: 5_000,
-  /** Connections to one peer of the server's own calls, and those kept without a call; further calls wait. */
+  /** Connections to one peer of the server's own calls, and those kept without a call; beyond a user's share its calls wait. */
   outboundSocketsMax: 64,
-  /** Calls that wait for one of them, per peer; and how long, in milliseconds: 429 beyond, for requests that need it. */
+  /** Calls that wait for one of them, per peer; and how long, in milliseconds: 429 beyond a user's share, or that time. */
   outboundWaitingMax: 256,
   outboundWaitMsMax: 10_000,
   outboundIdleSocketsMax: 8,
-  /** Changes waiting for the store thread, per front; 429 beyond. */
+  /** Changes waiting for the store thread, per front; 429 beyond a user's share. */
   storeQueueMax: 10_000,
-  /** Their bytes, per front; 429 beyond. */
-  storeQueueBytesMax: 64 * MiB,
+  /** Their bytes, per front; 429 beyond a user's share, which is the half of it where only one writes. */
+  storeQueueBytesMax: 128 * MiB,
   /** Bytes of records the embedded store keeps; only deletes are taken beyond (the reference's store: 2 to 8 GiB). */
   storeBytesMax: 8192 * MiB,
   /** Changes of one transaction; the rest waits for the next one. */
@@ -386,6 +386,10 @@ export const limits = {
 } as const;
 
 assert(limits.objectBytesMax <= limits.bodyBytesMax, "A stored object must fit in a request body");
+assert(
+  limits.collectionDeletesMax * limits.objectBytesMax <= limits.storeQueueBytesMax / 2,
+  "A collection of large objects can be deleted by a user who is alone",
+);
 assert(limits.patchCopyBytesMax <= limits.bodyBytesMax, "A patch must not copy more than a body holds");
 assert(limits.sliceBytesMin <= limits.sliceBytesMax, "The smallest slice must not exceed the largest");
 assert(limits.sliceBytesMax <= limits.catchUpBytesMax, "A pass must be able to serve a watcher that lags");

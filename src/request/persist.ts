@@ -6,6 +6,7 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { badRequest, refuse, Status, timedOut } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
+import { ownerOf } from "../authz/owner.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { nextTurn } from "../base/turn.ts";
@@ -210,7 +211,10 @@ export async function commitObject(
   const expected = current?.revision ?? 0;
   const type = current === undefined ? changeTypes.create : changeTypes.update;
   request.trace.done("encode");
-  const outcome = await writers.store.commit({ prefix, key, expected, type, selection, body, versionAt });
+  const outcome = await writers.store.commit(
+    { prefix, key, expected, type, selection, body, versionAt },
+    request.user && ownerOf(identity, request.user),
+  );
   request.trace.done("commit");
   // The store took a copy.
   if (isBig) await nextTurn();
@@ -241,15 +245,10 @@ export async function commitRemoval(
   const key = keyOf(prefix, namespace, name);
   const selection = Uint8Array.from(current.selection);
   const type = changeTypes.delete;
-  const outcome = await writers.store.commit({
-    prefix,
-    key,
-    expected: revision,
-    type,
-    selection,
-    body: last,
-    versionAt,
-  });
+  const outcome = await writers.store.commit(
+    { prefix, key, expected: revision, type, selection, body: last, versionAt },
+    ownerOf(writers.scheme.identity, request.user),
+  );
   request.trace.done("commit");
   if ("revision" in outcome) return outcome.revision;
   return "refused" in outcome ? storeRefusal(outcome) : changed;

@@ -77,7 +77,13 @@ export type MergeRequest = Pick<
 export type Merging = Pick<StoreAccess, "scheme" | "clock">;
 
 /** What a commit asks of a write. */
-export type CommitRequest = Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace">;
+export type CommitRequest = Pick<
+  WriteRequest,
+  "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace"
+> & {
+  /** Whom the commit is charged to; left out: the server itself. */
+  readonly user?: User;
+};
 
 /** A write that succeeded. */
 export interface Written {

@@ -1,6 +1,8 @@
-// A front's StoreClient over a message port: all changes of a turn go as one message, outcomes come back in order.
+// A front's StoreClient over a message port: all changes of a turn go as one message, outcomes come back in order. The
+// queue is divided among users: deletes of many large objects leave room for another user's write.
 import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
+import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { Outcome, StoreClient } from "./client.ts";
 import { type Change, changeTypes, StoreError } from "./store.ts";
@@ -12,8 +14,12 @@ export interface QueueLimits {
   readonly storeQueueBytesMax: number;
 }
 
+/** Changes the server makes for itself. */
+const ownChanges: Owner = { name: "", level: "masters" };
+
 interface Waiting {
-  readonly bytes: number;
+  /** Gives back what it holds of the queue. */
+  readonly leave: () => void;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: Error) => void;
 }
@@ -21,18 +27,19 @@ interface Waiting {
 /** The front's end of `port`; the other end belongs to serveStore(). */
 export class PortClient implements StoreClient {
   readonly #port: MessagePort;
-  readonly #limits: QueueLimits;
+  readonly #places: Shares;
+  readonly #bytes: Shares;
   readonly #writer = new RequestWriter();
   /** Changes posted or about to be, oldest first from #oldest on. */
   #waiting: Waiting[] = [];
   #oldest = 0;
   readonly #probes: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
-  #bytes = 0;
   #dead = false;
 
   constructor(port: MessagePort, queue: QueueLimits = limits) {
     this.#port = port;
-    this.#limits = queue;
+    this.#places = new Shares("changes waiting for the store", queue.storeQueueMax);
+    this.#bytes = new Shares("bytes of changes waiting for the store", queue.storeQueueBytesMax);
     port.on("message", (reply: Reply) => {
       // The answer to a probe, which names no change; probes are answered in order.
       if (reply.outcomes.length === 0) this.#probes.shift()?.resolve();
@@ -46,25 +53,33 @@ export class PortClient implements StoreClient {
     return this.#waiting.length - this.#oldest;
   }
 
-  commit(change: Change): Promise<Outcome> {
+  commit(change: Change, owner: Owner = ownChanges): Promise<Outcome> {
     assert(
       (change.type === changeTypes.create) === (change.expected === 0),
       `Type ${change.type} expects ${change.expected}`,
     );
     if (this.#dead) return Promise.resolve({ refused: "unavailable", message: "The store is gone" });
-    if (
-      this.queued >= this.#limits.storeQueueMax ||
-      this.#bytes + change.body.length > this.#limits.storeQueueBytesMax
-    ) {
-      return Promise.resolve({
-        refused: "busy",
-        message: `${this.queued} changes of ${this.#bytes} bytes wait for the store`,
-      });
+    const leave = this.#enter(owner, change.body.length + change.selection.length);
+    if (leave === undefined) {
+      const { name } = owner;
+      const held = `${this.#places.heldBy(name)} of ${this.queued} changes, ${this.#bytes.heldBy(name)} of ${this.#bytes.used} bytes`;
+      return Promise.resolve({ refused: "busy", message: `of what waits for the store, the user has ${held}` });
     }
     if (this.#writer.count === 0) setImmediate(() => this.#flush());
-    const bytes = this.#writer.add(change);
-    this.#bytes += bytes;
-    return new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }));
+    this.#writer.add(change);
+    return new Promise((resolve, reject) => this.#waiting.push({ leave, resolve, reject }));
+  }
+
+  /** Takes a place and the bytes; undefined: the owner has no share of one of them. */
+  #enter(owner: Owner, bytes: number): (() => void) | undefined {
+    if (!this.#bytes.has(owner, bytes)) return undefined;
+    const leavePlace = this.#places.take(owner);
+    if (leavePlace === undefined) return undefined;
+    const leaveBytes = this.#bytes.charge(owner, bytes);
+    return () => {
+      leavePlace();
+      leaveBytes();
+    };
   }
 
   /** Asks the store thread for a sign of life: resolves when its loop came round to it, rejects when it is gone. */
@@ -91,7 +106,7 @@ export class PortClient implements StoreClient {
     for (const outcome of outcomes) {
       const waiting = this.#waiting[this.#oldest++];
       assertShared(waiting !== undefined, "Outcome without a change");
-      this.#bytes -= waiting.bytes;
+      waiting.leave();
       waiting.resolve(outcome);
     }
     // Amortised: half of what is kept is still waiting.
@@ -105,10 +120,12 @@ export class PortClient implements StoreClient {
     if (this.#dead) return;
     this.#dead = true;
     const error = new StoreError("unavailable", "The store went away before it answered");
-    for (const waiting of this.#waiting.slice(this.#oldest)) waiting.reject(error);
+    for (const { leave, reject } of this.#waiting.slice(this.#oldest)) {
+      leave();
+      reject(error);
+    }
     for (const probe of this.#probes.splice(0)) probe.reject(error);
     this.#waiting = [];
     this.#oldest = 0;
-    this.#bytes = 0;
   }
 }

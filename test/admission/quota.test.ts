@@ -1,6 +1,7 @@
 // ResourceQuota through the request path: what is charged, what is refused and in which words, and that racing writes
 // never get more than there is.
 import t, { type Test } from "tap";
+import { limits } from "../../src/config/limits.ts";
 import { QuotaController } from "../../src/controllers/quota.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
@@ -37,6 +38,31 @@ function pod(name: string, resources: object = {}, more: object = {}): object {
 function map(name: string): object {
   return { metadata: { name } };
 }
+
+t.test("writes of one user that wait for a quota leave places for others", async (t) => {
+  const server = await open(t);
+  await limit(server, "q", { hard: { "count/configmaps": "5k" } });
+  let go: () => void = () => undefined;
+  const held = new Promise<undefined>((resolve) => (go = () => resolve(undefined)));
+  server.store.before = ({ prefix }) => (prefix.endsWith("resourcequotas") ? held : undefined);
+  const as = (name: string): void => {
+    server.user = { name, uid: "", groups: [], extra: new Map() };
+  };
+  as("mallory");
+  const many = Array.from({ length: limits.quotaWaitersMax }, (_, index) =>
+    server.call("POST", `${core}/configmaps`, map(`m${index}`)),
+  );
+  // Beyond its share a write is refused while the others wait.
+  t.equal((await many.at(-1))?.code, 429);
+  as("bob");
+  const bob = server.call("POST", `${core}/configmaps`, map("b"));
+  await new Promise((resolve) => setImmediate(resolve));
+  server.store.before = undefined;
+  go();
+  t.equal((await bob).code, 201);
+  const codes = (await Promise.all(many)).map(({ code }) => code);
+  t.equal(codes.filter((code) => code === 201).length, limits.quotaWaitersMax / 2);
+});
 
 t.test("a write beyond the quota is refused in the reference's words and leaves nothing", async (t) => {
   const server = await open(t);

@@ -272,3 +272,21 @@ async function abortAt(
   for (let tick = 0; tick < moment; tick += 1) await Promise.resolve();
   leaver.leave();
 }
+
+t.test("commits are charged to the user of their request", async (t) => {
+  const server = await open(t);
+  const owners: unknown[] = [];
+  server.store.before = (_change, owner) => void owners.push(owner);
+  server.user = user("alice");
+  await server.call("POST", configMaps, configMap("a"));
+  await server.call(
+    "PATCH",
+    `${configMaps}/a`,
+    { data: { a: "b" } },
+    { "content-type": "application/merge-patch+json" },
+  );
+  server.user = user("system:serviceaccount:ci:builder", "system:serviceaccounts");
+  await server.call("DELETE", configMaps);
+  const alice = { name: "alice", level: "ordinary" };
+  t.same(owners, [alice, alice, { name: "system:serviceaccount:ci", level: "ordinary" }]);
+});

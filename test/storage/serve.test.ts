@@ -140,6 +140,28 @@ t.test("commit() says busy when its front's queue is full, by count and by bytes
   await loop.stop();
 });
 
+t.test("commit() divides its front's queue among users, by count and by bytes", async (t) => {
+  const { loop, connect } = rig();
+  const client = connect({ storeQueueMax: 40, storeQueueBytesMax: 40_000 });
+  const commit = async (name: string, key: string, padding: number): Promise<string> =>
+    say(await client.commit(change("create", key, 0, "", padding), { name, level: "ordinary" })).split(
+      " ",
+    )[0] as string;
+  const some = (name: string, count: number, padding: number): Promise<string[]> =>
+    Promise.all(Array.from({ length: count }, (_, index) => commit(name, `${name}${padding}${index}`, padding)));
+  const accepted = async (outcomes: Promise<string[]>): Promise<number> =>
+    (await outcomes).filter((outcome) => outcome === "revision").length;
+  const [small, large, other] = [some("alice", 30, 1), some("bob", 2, 5_000), some("carol", 1, 1_000)];
+  t.equal(await accepted(small), 20, "two thirds of three quarters of the places");
+  t.same([await accepted(large), await accepted(other)], [2, 1]);
+  const [huge, last] = [some("alice", 9, 5_000), some("bob", 1, 1_000)];
+  t.equal(await accepted(huge), 4, "and of the bytes");
+  t.equal(await accepted(last), 1);
+  t.equal(await accepted(some("bob", 20, 2)), 20, "all was given back");
+  client.close();
+  await loop.stop();
+});
+
 t.test("a store that goes away rejects what waits and refuses what comes", async (t) => {
   const { port1, port2 } = new MessageChannel();
   const client = new PortClient(port1);

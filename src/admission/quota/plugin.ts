@@ -4,7 +4,9 @@
 import type { ResourceQuota } from "../../api/gen/core_v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { isStatus, refuse, type Status, timedOut } from "../../api/status.ts";
+import { ownerOf } from "../../authz/owner.ts";
 import { assert } from "../../base/assert.ts";
+import { Shares } from "../../base/shares.ts";
 import { limits } from "../../config/limits.ts";
 import { type Amounts, addAll, subtractDownToZero, writeAmounts } from "../../kinds/quota/amounts.ts";
 import { type Evaluator, evaluatorOf } from "../../kinds/quota/usage.ts";
@@ -23,8 +25,14 @@ interface Waiter {
   readonly done: (refusal: Status | undefined) => void;
 }
 
-/** Who waits for a namespace. */
-interface Line {
+/** What waits for a namespace. */
+interface Line extends Round {
+  /** Places of waiters, those under way included. */
+  readonly places: Shares;
+}
+
+/** What is looked at together. */
+interface Round {
   readonly waiters: Waiter[];
   /** Charges of failed writes. */
   readonly refunds: Charges[];
@@ -84,15 +92,17 @@ class ChargeDesk {
   /** What the write was charged, or why it is refused. */
   charge(attributes: Attributes, evaluator: Evaluator): Promise<Charges | Status> {
     const { namespace } = attributes;
-    const line = this.#namespaces.get(namespace);
-    if (line !== undefined && line.waiters.length >= limits.quotaWaitersMax) return Promise.resolve(tooMany);
+    const line = this.#enter(namespace);
+    const leave = line.places.take(ownerOf(this.#environment.identity, attributes.user));
+    if (leave === undefined) return Promise.resolve(tooMany);
     return new Promise((resolve) => {
       const paid = new Map<string, Amounts>();
       const done = (refusal: Status | undefined): void => {
+        leave();
         if (refusal !== undefined && paid.size > 0) this.giveBack(namespace, paid);
         resolve(refusal ?? paid);
       };
-      this.#enter(namespace).waiters.push({ attributes, evaluator, paid, done });
+      line.waiters.push({ attributes, evaluator, paid, done });
     });
   }
 
@@ -104,7 +114,8 @@ class ChargeDesk {
   #enter(namespace: string): Line {
     let line = this.#namespaces.get(namespace);
     if (line === undefined) {
-      line = { waiters: [], refunds: [] };
+      const places = new Shares("writes waiting for quotas", limits.quotaWaitersMax);
+      line = { waiters: [], refunds: [], places };
       this.#namespaces.set(namespace, line);
       // In a microtask: writes of one turn are judged together.
       queueMicrotask(() => void this.#work(namespace));
@@ -125,7 +136,7 @@ class ChargeDesk {
   }
 
   /** One write per quota for everybody who waits; answers who must be looked at again, because a quota had changed. */
-  async #round(namespace: string, waiters: readonly Waiter[], refunds: readonly Charges[]): Promise<Line> {
+  async #round(namespace: string, waiters: readonly Waiter[], refunds: readonly Charges[]): Promise<Round> {
     const { objects, clock } = this.#environment;
     const accounts = accountsOf(objects.table<Quota>("", "v1", "resourcequotas").list(namespace));
     const touched = new Set<Account>();
