@@ -29,6 +29,7 @@ import { Inflight } from "../request/inflight.ts";
 import { Merges } from "../request/offload.ts";
 import type { Handler } from "../request/transport.ts";
 import { registerWatchMetrics } from "../request/watchmetrics.ts";
+import { closeWriters } from "../request/writeresource.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { PortClient } from "../storage/port.ts";
 import { advertisedAddress } from "./advertise.ts";
@@ -83,6 +84,7 @@ class OpenServer implements FrontServer {
   /** What the server starts with exists. A bug on the way ends the thread as an unhandled rejection. */
   readonly started: Promise<void> = Promise.resolve();
   readonly #data: FrontData;
+  readonly #server: Server;
   readonly #views: OpenViews;
   readonly #client: PortClient;
   readonly #fanout: Fanout;
@@ -129,6 +131,7 @@ class OpenServer implements FrontServer {
     this.#merges = new Merges({ identity: data.config.identity, runtimeConfig, gates, release }, systemClock);
     this.#outlet = openOutlet(data, this.#registry);
     const server = this.#open(store);
+    this.#server = server;
     this.#authn = server.authn;
     this.handle = createHandler(server);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
@@ -291,6 +294,7 @@ class OpenServer implements FrontServer {
     this.#outlet?.close();
     this.#fanout.stop();
     void this.#merges.close();
+    closeWriters(this.#server);
     this.#views.close();
     this.#data.storePort.close();
   }

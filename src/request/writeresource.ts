@@ -1,6 +1,6 @@
 // From a changing request to the write path and back to an answer: formats, options and bodies are read here, in the
 // order the reference reads them, and nothing below knows of HTTP.
-import { createAdmission } from "../admission/table.ts";
+import { closeAdmission, createAdmission } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta_v1.ts";
 import { messageOf } from "../api/messages.ts";
 import { isStatus, notFound, type Status, timedOut } from "../api/status.ts";
@@ -64,6 +64,12 @@ export function writersOf(server: Server): Writers {
   }
   const { scheme, views, store, clock, ranges, authn, merges } = server;
   return { scheme, views, store, clock, ranges, authn, merges, ...checks };
+}
+
+/** Lets go of what its plugins hold: connections to webhooks, and calls under way. */
+export function closeWriters(server: Server): void {
+  const admission = made.get(server)?.admission;
+  if (admission !== undefined) closeAdmission(admission);
 }
 
 /** Serves create, update, patch, delete and deletecollection. */

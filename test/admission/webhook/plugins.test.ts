@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
 import { limits } from "../../../src/config/limits.ts";
 import { exposition, Registry } from "../../../src/observe/metrics.ts";
+import { closeWriters } from "../../../src/request/writeresource.ts";
 import { type Answer, type InProcess, type InProcessOptions, openInProcess, until } from "../../support/inprocess.ts";
 import { type Answering, openPeer, type Peer, sayJson } from "../../support/peer.ts";
 
@@ -566,4 +567,21 @@ t.test("a webhook by service is called at its cluster address, under its own nam
   await server.call("DELETE", `${core}/services/hook`);
   const lost = await server.call("POST", `${core}/configmaps`, map("b"));
   t.match(lost.json.message, /failed calling webhook "a.example.com": service "hook" not found/);
+});
+
+t.test("closeWriters() ends connections to webhooks, and calls under way", async (t) => {
+  const sockets = new Set<object>();
+  const { server, register, reviews } = await open(t, (_request, response) => {
+    const { socket } = response;
+    if (socket !== null) sockets.add(socket.once("close", () => sockets.delete(socket)));
+    return reviews.length === 1 ? { allowed: true } : undefined;
+  });
+  await register("Mutating", "one");
+  t.equal((await server.call("POST", `${core}/configmaps`, map("a"))).code, 201);
+  t.equal(sockets.size, 1, "its connection is kept");
+  const waits = server.call("POST", `${core}/configmaps`, map("b"));
+  t.ok(await until(() => reviews.length === 2));
+  closeWriters(server.server);
+  t.ok(await until(() => sockets.size === 0));
+  t.equal((await waits).code, 500);
 });
