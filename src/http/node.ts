@@ -106,7 +106,7 @@ class NodeFront implements Listener {
   readonly #secured = new WeakSet<Socket>();
   readonly #openings: Openings;
   /** Connections that have not sent a request yet, by address and port. */
-  readonly #quiet = new Set<string>();
+  readonly #quiet = new Map<string, () => void>();
   /** Requests under way on each: Node starts pipelined ones all at once. */
   readonly #connections: Connections;
 
@@ -195,18 +195,25 @@ class NodeFront implements Listener {
   #opened(socket: Socket): void {
     const key = keyOf(socket);
     const remote = socket.remoteAddress ?? "";
+    let isQuiet = this.#openings.opened(remote);
+    // Once, whatever comes first: peers that are gone already have no address, and one key.
+    const heard = (): void => {
+      if (isQuiet) this.#openings.heard(remote);
+      isQuiet = false;
+      if (this.#quiet.get(key) === heard) this.#quiet.delete(key);
+    };
     socket.once("close", () => {
-      if (this.#quiet.delete(key)) this.#openings.heard(remote);
+      heard();
       this.#openings.closed();
     });
-    if (this.#openings.opened(remote)) this.#quiet.add(key);
+    if (isQuiet) this.#quiet.set(key, heard);
     else socket.destroy();
     if (this.closing) socket.destroy();
   }
 
   /** A connection sent its first request. */
   #asked(socket: Socket): void {
-    if (this.#quiet.delete(keyOf(socket))) this.#openings.heard(socket.remoteAddress ?? "");
+    this.#quiet.get(keyOf(socket))?.();
   }
 
   /** Answers are to end their connections. */

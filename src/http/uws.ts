@@ -211,8 +211,10 @@ class UwsFront implements Listener {
     // A request that closes or asks for another protocol, and one with a chunked body (whose framing this build reads
     // leniently) is the last one on its connection: whatever follows it is never run. So is one that should have a body
     // and names no length: the header may be hidden behind one without a name, which ends the list for the parser, and
-    // the body would be run.
-    exchange.last = framing.close || framing.length === undefined || (!framing.framed && bodied.has(method));
+    // the body would be run. Where there are many connections each of them is to end, streams included: a client that
+    // goes on with them would have as many without a request as it likes.
+    const isUnsure = framing.length === undefined || (!framing.framed && bodied.has(method));
+    exchange.last = framing.close || isUnsure || this.openings.crowded;
     exchange.receive(framing.length);
     handOn(this.#handle, exchange);
   }

@@ -105,4 +105,28 @@ for (const front of fronts) {
     await stand.close();
     t.ok(await until(() => openings.open === 0 && openings.quiet.used === 0, 20_000), "nothing stays counted");
   });
+
+  t.test(`a connection of a front that has many ends with its answer, however that is sent (${name})`, async (t) => {
+    const openings = new Openings(4);
+    const stand = await Stand.open(front, undefined, undefined, undefined, openings);
+    t.teardown(() => stand.close());
+    for (let count = 1; count <= 3; count += 1) {
+      (await stand.wire()).send(get.replace("/a", "/never"));
+      t.ok(await until(() => stand.toy.seen.length === count, 20_000));
+    }
+    for (const path of ["/big", "/stream"]) {
+      stand.toy.seen.length = 0;
+      const wire = await stand.wire();
+      wire.send(get.replace("/a", path));
+      t.ok(await until(() => stand.toy.seen.length === 1, 20_000));
+      stand.toy.streams[0]?.write(Buffer.from("x"));
+      stand.toy.streams[0]?.end();
+      t.ok(await wire.until((w) => (path === "/big" ? w.bytes > 5_000_000 : w.received.endsWith("0\r\n\r\n"))));
+      t.match(wire.received.slice(0, 1_000), /connection: close/i, path);
+      wire.send(get);
+      t.ok(await wire.until((w) => w.closed), "whatever its client sends");
+      t.same(stand.toy.seen, [`GET ${path}`]);
+      t.ok(await until(() => openings.open === 3, 20_000));
+    }
+  });
 }
