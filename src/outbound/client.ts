@@ -69,8 +69,8 @@ export interface Answer {
 }
 
 /**
- * Why there is no answer. No fault of the peer's are "busy", too many calls of ours wait for it, and "late", the time left
- * for the caller was shorter than the peer's.
+ * Why there is no answer. No fault of the peer's are "busy", too many calls of ours wait for it or there is no descriptor
+ * for a connection, and "late", the time left for the caller was shorter than the peer's.
  */
 export class CallFailure {
   readonly failure: "timeout" | "unreachable" | "too-large" | "closed" | "busy" | "late";
@@ -179,7 +179,7 @@ export class OutboundClient {
       };
       const ends = leftMs < call.timeoutMs ? late : new CallFailure("timeout", `no answer within ${call.timeoutMs} ms`);
       const timer = setTimeout(() => done(ends), Math.min(leftMs, call.timeoutMs));
-      asked.on("error", (error) => done(new CallFailure("unreachable", reasonOf(error))));
+      asked.on("error", (error) => done(isOurs(error) ? short : new CallFailure("unreachable", reasonOf(error))));
       asked.on("response", (response) => read(response, call.answerBytesMax ?? limits.outboundAnswerBytesMax, done));
       asked.end(body);
     });
@@ -196,6 +196,12 @@ export class OutboundClient {
 const closed = new CallFailure("closed", "the client is closed");
 const busy = new CallFailure("busy", "too many calls wait for the peer");
 const late = new CallFailure("late", "there is no time left");
+const short = new CallFailure("busy", "the server has no connection left for it");
+
+/** No descriptor, or no local port: the peer was not asked, and its failure policy has nothing to say. */
+function isOurs({ code }: NodeJS.ErrnoException): boolean {
+  return code === "EMFILE" || code === "ENFILE" || code === "EADDRNOTAVAIL";
+}
 
 function queryOf(search: string, more: string | undefined): string {
   if (more === undefined) return search;

@@ -1,6 +1,7 @@
 // Calls to peers that behave, and to those that do not: each ends in time as a value.
 
 import "reflect-metadata";
+import { spawnSync } from "node:child_process";
 import { createServer as createHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
@@ -157,6 +158,26 @@ t.test("call() divides connections, and places to wait for one, among users", as
   const outcomes = (await Promise.all(many)).map(failureOf);
   t.equal(outcomes.filter((outcome) => outcome === "busy").length, 400 - sent - waiting, "only beyond its share");
   t.equal(outcomes.filter((outcome) => outcome === "answered 200").length, sent + waiting + 40);
+});
+
+t.test("call() is busy where the process has no descriptor left: the peer was not asked", async (t) => {
+  const module = new URL("../../src/outbound/client.js", import.meta.url).href;
+  const script = `
+    import { openSync } from "node:fs";
+    import { OutboundClient } from ${JSON.stringify(module)};
+    const client = new OutboundClient({ url: "http://127.0.0.1:1" });
+    let outcome;
+    // What the start had open may be closed meanwhile.
+    for (let tries = 0; tries < 50 && outcome?.failure !== "busy"; tries += 1) {
+      try {
+        for (;;) openSync("/dev/null");
+      } catch {}
+      outcome = await client.call({ method: "GET", timeoutMs: 5000 });
+    }
+    console.log(outcome.failure, outcome.message);`;
+  const { NODE_OPTIONS: _preloads, ...env } = process.env;
+  const run = 'ulimit -n 64; exec "$0" --input-type=module -e "$1"';
+  t.match(spawnSync("sh", ["-c", run, process.execPath, script], { encoding: "utf8", env }).stdout, /^busy /);
 });
 
 t.test("call() ends calls that wait when its client is closed", async (t) => {
