@@ -1,5 +1,6 @@
 // EventRateLimit: events are nice to have; beyond so many a second, in all, of a namespace, of a user or about one
 // object, they are refused. Buckets are kept per key, the least recently used ones forgotten; each front has its share.
+import { createHash } from "node:crypto";
 import type { Event } from "../api/gen/core_v1.ts";
 import type { Event as NewEvent } from "../api/gen/events_v1.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -17,6 +18,9 @@ interface Limit {
 }
 
 /** What is left of a burst, and when that was. */
+/** Characters of a key from which it is not kept as it is. */
+const longMin = 256;
+
 interface Bucket {
   tokens: number;
   atMs: number;
@@ -57,7 +61,9 @@ class Enforcer {
 
   /** Takes a token for an event; 429 when there is none. */
   take(attributes: Attributes, nowMs: number): Status | undefined {
-    const key = keyOf(this.#limit.type, attributes);
+    const shown = keyOf(this.#limit.type, attributes);
+    // What a client made long is kept by its digest.
+    const key = shown.length > longMin ? createHash("sha256").update(shown).digest("base64") : shown;
     const known = this.#buckets.get(key);
     this.#buckets.delete(key);
     const earned = known === undefined ? 0 : (nowMs - known.atMs) * this.#perMs;
@@ -71,7 +77,7 @@ class Enforcer {
       }
     }
     if (allowed) return undefined;
-    return refuse("TooManyRequests", `Too many requests: limit reached on type ${this.#limit.type} for key ${key}`);
+    return refuse("TooManyRequests", `Too many requests: limit reached on type ${this.#limit.type} for key ${shown}`);
   }
 }
 

@@ -223,6 +223,21 @@ t.test("EventRateLimit refuses events beyond the burst until time has passed", a
   }
 });
 
+t.test("EventRateLimit tells long keys apart, and keeps their digests", async (t) => {
+  const server = await open("EventRateLimit", { limits: [{ type: "SourceAndObject", qps: 1, burst: 1 }] });
+  t.teardown(() => server.close());
+  const create = async (name: string, about: string): Promise<number> => {
+    const involvedObject = { kind: "Pod", namespace: "default", name: about };
+    const body = { metadata: { name }, involvedObject };
+    return (await server.call("POST", "/api/v1/namespaces/default/events", body)).code;
+  };
+  const long = "x".repeat(10_000);
+  t.same(
+    [await create("a", `${long}1`), await create("b", `${long}2`), await create("c", `${long}1`)],
+    [201, 201, 429],
+  );
+});
+
 t.test(
   "OwnerReferencesPermissionEnforcement asks whether owners may be changed, and may be made to wait",
   async (t) => {
