@@ -269,6 +269,10 @@ class UwsExchange implements Exchange {
   /** Monotonic milliseconds: when the build's timer was last started for this body, and when the body must be there. */
   #armedMs = 0;
   #uploadEndMs = 0;
+  /** The body was asked for. */
+  #wanted = false;
+  /** It was not yet, and what came of it is enough for now. */
+  #paused = false;
   #settle: ((body: Body) => void) | undefined;
   /** A HEAD where a GET would get a stream: there is no length to tell. */
   #lengthless = false;
@@ -313,6 +317,7 @@ class UwsExchange implements Exchange {
     if (this.#received <= this.#bytesMax && !this.#answered) this.#pieces.push(new Uint8Array(chunk.slice(0)));
     else this.#pieces.length = 0;
     if (isLast) this.#complete = true;
+    else if (this.#isEarly && this.#received >= limits.earlyBodyBytesMax) this.#pause();
     else this.#rearm();
     const deferred = this.#deferred;
     if (deferred !== undefined && (isLast || this.#received > this.#bytesMax + limits.bodyDiscardBytesMax)) {
@@ -321,6 +326,24 @@ class UwsExchange implements Exchange {
       return;
     }
     this.#tell();
+  }
+
+  get #isEarly(): boolean {
+    return !this.#wanted && !this.#answered;
+  }
+
+  /** Until the body is asked for, which its user is charged for then, the rest of it stays with its sender. */
+  #pause(): void {
+    if (this.#paused || this.#done) return;
+    this.#paused = true;
+    this.#res.pause();
+  }
+
+  /** Reads on: the body is wanted, or is to be thrown away behind an answer. */
+  #resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    if (!this.#done) this.#res.resume();
   }
 
   /**
@@ -364,6 +387,8 @@ class UwsExchange implements Exchange {
     assert(bytesMax <= limits.bodyBytesMax, `A body of ${bytesMax} bytes is above the limit of ${limits.bodyBytesMax}`);
     if (this.aborted) return Promise.resolve("aborted");
     this.#bytesMax = bytesMax;
+    this.#wanted = true;
+    this.#resume();
     return new Promise((resolve) => {
       this.#settle = resolve;
       this.#tell();
@@ -401,6 +426,7 @@ class UwsExchange implements Exchange {
     assert(!this.#answered, "An exchange is answered once");
     this.#answered = true;
     if (this.aborted) return;
+    this.#resume();
     if (asksClose(headers)) this.last = true;
     if (!this.#complete && this.#received > this.#bytesMax) {
       this.last = true;
@@ -551,6 +577,7 @@ class UwsExchange implements Exchange {
     assert(!this.#answered, "An exchange is answered once");
     this.#answered = true;
     if (this.aborted) return goneStream;
+    this.#resume();
     this.headers = [];
     const gone = [...this.#gone];
     this.#finish();

@@ -34,6 +34,12 @@ export class Toy {
         else exchange.send(200, [["Content-Type", "application/octet-stream"]], body);
         return;
       }
+      case "/later": {
+        await new Promise<void>((resolve) => this.#held.push(resolve));
+        const body = await exchange.body(3 * 1024 * 1024);
+        exchange.send(200, json, body instanceof Uint8Array ? String(body.length) : body);
+        return;
+      }
       case "/describe": {
         const { method, path, query, headers, remote, clipsValues } = exchange;
         exchange.send(200, json, JSON.stringify({ method, path, query, headers, remote, clipsValues }));
