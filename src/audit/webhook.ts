@@ -2,13 +2,18 @@
 // later each time; the peer's answers are looked at for their code only.
 import type { Identity } from "../api/identity.ts";
 import { limits } from "../config/limits.ts";
-import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { type Answer, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { mayPass, post } from "../outbound/post.ts";
 import type { Destination } from "./destination.ts";
 import { auditVersion } from "./event.ts";
 
 /** How much longer a wait may be, at random (reference: 0.2). */
 const jitter = 0.2;
+
+/** There was no connection to be had: of calls of its own there are never too many. */
+function isShort(outcome: Answer | CallFailure): boolean {
+  return outcome instanceof CallFailure && outcome.failure === "busy";
+}
 
 /** Posts events to a peer. */
 export class Webhook implements Destination {
@@ -30,7 +35,7 @@ export class Webhook implements Destination {
     const answer = await post(this.#client, body, {
       pauseMs: this.#backoffMs,
       callMs: () => (this.#hurries ? limits.auditEndMsMax : limits.auditPostMsMax),
-      mayHelp: (outcome) => !this.#hurries && mayPass(outcome),
+      mayHelp: (outcome) => !this.#hurries && (mayPass(outcome) || isShort(outcome)),
       pause: (ms) => this.#wait(ms * (1 + Math.random() * jitter)),
     });
     if (answer instanceof CallFailure) return answer.message;

@@ -1,5 +1,6 @@
 // How events reach a backend: in turn or in batches, cut where they are too large, and what becomes of those that a
 // peer which hangs, fails or comes back does not take.
+import { spawnSync } from "node:child_process";
 import type { ServerResponse } from "node:http";
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
@@ -221,4 +222,33 @@ t.test("a webhook that is gone is tried until it is back", async (t) => {
   t.teardown(() => webhook.close());
   t.equal(await webhook.write(linesOf(['{"n":1}'])), undefined);
   t.equal(seen.length, 2);
+});
+
+t.test("a webhook is tried again where the process had no descriptor left", async (t) => {
+  const modules = ["audit/webhook.js", "api/identity.js"].map((file) =>
+    JSON.stringify(new URL(`../../src/${file}`, import.meta.url).href),
+  );
+  // All taken until the first try has failed: nothing listens there, which is what later ones are told.
+  const script = `
+    import { closeSync, openSync } from "node:fs";
+    import { Webhook } from ${modules[0]};
+    import { identities } from ${modules[1]};
+    const webhook = new Webhook({ url: "http://127.0.0.1:1" }, identities.kubernetes, 200);
+    const open = [];
+    const take = () => {
+      try {
+        for (;;) open.push(openSync("/dev/null"));
+      } catch {}
+    };
+    take();
+    const done = webhook.write("{}\\n");
+    const taking = setInterval(take, 1);
+    setTimeout(() => {
+      clearInterval(taking);
+      for (const one of open) closeSync(one);
+    }, 100);
+    console.log(await done);`;
+  const { NODE_OPTIONS: _preloads, ...env } = process.env;
+  const run = 'ulimit -n 64; exec "$0" --input-type=module -e "$1"';
+  t.match(spawnSync("sh", ["-c", run, process.execPath, script], { encoding: "utf8", env }).stdout, /ECONNREFUSED/);
 });
