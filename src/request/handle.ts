@@ -2,11 +2,13 @@
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
+import type { Sender } from "../authn/table.ts";
 import { askedBy, type Decision, mastersGroup } from "../authz/authorizer.ts";
 import { refusalOf } from "../authz/denial.ts";
 import { createImpersonation, type Impersonate } from "../authz/impersonation.ts";
 import { ownerOf } from "../authz/owner.ts";
 import { SharedStateFailure } from "../base/assert.ts";
+import { ownerAt } from "../base/network.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
 import { auditArrival, auditStranger } from "./audited.ts";
@@ -95,7 +97,7 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
 
 async function answer(server: Server, stages: Stages, route: Route, reply: Reply, book: Book): Promise<void> {
   const found = server.authn.authenticate(reply.exchange);
-  const requester = found instanceof Promise ? await found : found;
+  const requester = found instanceof Promise ? await counted(server, reply.exchange, found) : found;
   reply.trace.done("authenticate");
   // Only administrators learn where the time goes.
   if (typeof requester !== "object" || !requester.groups.includes(mastersGroup)) reply.trace = noTrace;
@@ -116,6 +118,17 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   if (user !== requester) book.audit?.impersonates(user);
   book.trace = reply.trace;
   await admit(server, stages.types, route, reply, book, user);
+}
+
+/** Waits for who sends a request, which counts among the arrivals of its address meanwhile. */
+async function counted(server: Server, { remote }: Exchange, found: Promise<Sender>): Promise<Sender> {
+  const leave = server.bounds.arrivals.take(ownerAt(remote, "ordinary"));
+  if (leave === undefined) return "overloaded";
+  try {
+    return await found;
+  } finally {
+    leave();
+  }
 }
 
 /** Authorizes a request and serves it with a seat. What only arrives, and what is refused, takes none. */

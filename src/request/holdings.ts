@@ -10,7 +10,7 @@ import { WatchBounds } from "./watchbounds.ts";
 
 /** What requests of one front share. */
 export interface Bounds {
-  /** Requests that were authenticated and have no seat yet: they are being authorized, or their bodies read. */
+  /** Requests that have no seat yet: their users are being found out, they are being authorized, or their bodies read. */
   readonly arrivals: Shares;
   /** Bytes of request bodies, from when they are read until the request was answered. */
   readonly bodyBytes: Shares;

@@ -290,3 +290,21 @@ t.test("commits are charged to the user of their request", async (t) => {
   const alice = { name: "alice", level: "ordinary" };
   t.same(owners, [alice, alice, { name: "system:serviceaccount:ci", level: "ordinary" }]);
 });
+
+t.test("requests whose users are being found out count as arrivals of their address", async (t) => {
+  const bounds = createBounds({ arrivals: 40 });
+  const server = await open(t, { bounds });
+  const finds: (() => void)[] = [];
+  server.authenticate = () => new Promise((resolve) => finds.push(() => resolve(user("alice"))));
+  const from = (remote: string): Promise<Answer> => server.call("GET", configMaps, undefined, {}, { remote });
+  const many = Array.from({ length: 30 }, () => from("192.0.2.1"));
+  const other = from("2001:db8::1");
+  t.equal((await many.at(-1))?.code, 429, "beyond its share");
+  t.equal(bounds.arrivals.heldBy("192.0.2.1"), 20);
+  finds.at(-1)?.();
+  t.equal((await other).code, 200, "another address is served");
+  for (const find of finds) find();
+  const codes = (await Promise.all(many)).map(({ code }) => code);
+  t.equal(codes.filter((code) => code === 429).length, 10);
+  t.ok(await isFree(server), "nothing is held");
+});

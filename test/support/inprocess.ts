@@ -101,7 +101,7 @@ export class InProcess {
   /** Credentials are wrong. */
   stranger = false;
   /** What comes of credentials that are not looked at. */
-  authenticate: () => Sender = () => (this.stranger ? undefined : this.user);
+  authenticate: () => Sender | Promise<Sender> = () => (this.stranger ? undefined : this.user);
   /** Credentials are looked at: who asks is who they say. */
   checks = false;
   /** Who decides what they may do; everybody may do everything unless a test says otherwise. */
