@@ -38,6 +38,10 @@ function send(options: DeliveryOptions, lines: string): boolean | Promise<boolea
     const fitting = truncated(eventsOf(lines), truncate, annotation, losses);
     return sendParts(options, parts(fitting, truncate.batchBytesMax));
   }
+  // What a peer takes for too large are some users' events, not all of the batch.
+  if (lines.length > limits.auditWriteBytesMax) {
+    return sendParts(options, parts(eventsOf(lines), limits.auditWriteBytesMax));
+  }
   const done = to.write(lines);
   return done instanceof Promise ? done.then((why) => settle(options, lines, why)) : settle(options, lines, done);
 }
@@ -57,8 +61,7 @@ function settle({ to, losses }: DeliveryOptions, lines: string, why: string | un
 /** Modes blocking and blocking-strict. */
 class Turns implements Delivery {
   readonly #options: DeliveryOptions;
-  #lines = "";
-  #waiting: ((stored: boolean) => void)[] = [];
+  #waiting: { readonly lines: string; readonly tell: (stored: boolean) => void }[] = [];
   #running: Promise<void> | undefined;
 
   constructor(options: DeliveryOptions) {
@@ -74,20 +77,30 @@ class Turns implements Delivery {
       this.#running = done.then(() => this.#run());
       return done.then((stored) => stored || lenient);
     }
-    this.#lines += lines;
-    return new Promise((resolve) => this.#waiting.push((stored) => resolve(stored || lenient)));
+    return new Promise((resolve) => this.#waiting.push({ lines, tell: (stored) => resolve(stored || lenient) }));
   }
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const lines = this.#lines;
       const waiting = this.#waiting;
-      this.#lines = "";
       this.#waiting = [];
-      const stored = await send(this.#options, lines);
-      for (const tell of waiting) tell(stored);
+      while (waiting.length > 0) {
+        const together = waiting.splice(0, this.#fitting(waiting));
+        const stored = await send(this.#options, together.map(({ lines }) => lines).join(""));
+        for (const { tell } of together) tell(stored);
+      }
     }
     this.#running = undefined;
+  }
+
+  /** How many of those that wait are written together: one at least. */
+  #fitting(waiting: readonly { readonly lines: string }[]): number {
+    let chars = 0;
+    const first = waiting.findIndex(({ lines }, index) => {
+      chars += lines.length;
+      return index > 0 && chars > limits.auditWriteBytesMax;
+    });
+    return first < 0 ? waiting.length : first;
   }
 
   async finish(): Promise<void> {

@@ -359,6 +359,8 @@ export const limits = {
   auditWaitMsMax: 60_000,
   /** Characters of audit events that wait in one backend's buffer, whatever its size in events; divided among users. */
   auditBufferCharsMax: 64 * MiB,
+  /** Bytes of audit events that are written or posted as one, unless one event has more: a peer may take larger ones for too large. */
+  auditWriteBytesMax: 4 * MiB,
   /** Batches of audit events that are being posted at once; the others wait in the buffer. */
   auditPostsMax: 8,
   /** One post of audit events, in milliseconds (reference: 30 s). */

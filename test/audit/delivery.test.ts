@@ -10,6 +10,7 @@ import { eventsOf, linesOf, parts, truncated } from "../../src/audit/destination
 import { Webhook } from "../../src/audit/webhook.ts";
 import type { Owner } from "../../src/base/shares.ts";
 import type { AuditDelivery } from "../../src/config/auditflags.ts";
+import { limits } from "../../src/config/limits.ts";
 import { until } from "../support/inprocess.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
 
@@ -31,12 +32,13 @@ class Kept implements Destination {
   readonly batches: string[][] = [];
   fault: string | undefined;
   slow = false;
+  refusesLarge = false;
   readonly #held: (() => void)[] = [];
 
   async write(lines: string): Promise<string | undefined> {
     this.batches.push(eventsOf(lines));
     if (this.slow) await new Promise<void>((resolve) => this.#held.push(resolve));
-    return this.fault;
+    return this.refusesLarge && lines.length > limits.auditWriteBytesMax ? "too large" : this.fault;
   }
 
   release(): void {
@@ -145,6 +147,30 @@ t.test("in turn, whoever sent events hears when they are written", async (t) => 
   const lenient = createDelivery({ ...options, config: { ...batch, mode: "blocking" } });
   t.equal(await take(lenient, ["6"]), true, "only strict mode makes it anybody's failure");
   t.equal(losses.counts.get("kept"), 2);
+});
+
+t.test("events that a peer takes for too large lose no others", async (t) => {
+  const large = "x".repeat(limits.auditWriteBytesMax);
+  for (const mode of ["batch", "blocking-strict"] as const) {
+    const to = new Kept();
+    to.refusesLarge = true;
+    const losses = new Lost();
+    const delivery = createDelivery({
+      to,
+      config: { ...batch, mode, batchMax: 5, batchWaitMs: 3_600_000 },
+      losses,
+      annotation,
+    });
+    to.slow = mode !== "batch";
+    const first = take(delivery, ["1"]);
+    const others = ["2", large, "3", "4"].map((event) => take(delivery, [event]));
+    to.release();
+    const stored = mode === "batch" ? [true, true, true, true] : [true, false, true, true];
+    t.same(await Promise.all([first, ...others]), [true, ...stored], mode);
+    await delivery.finish();
+    t.same(to.batches.flat(), ["1", "2", large, "3", "4"], "in order");
+    t.equal(losses.counts.get("kept"), 1);
+  }
 });
 
 t.test("truncated() takes bodies out, and drops what is still too large", (t) => {
