@@ -9,7 +9,7 @@ const MiB = 1024 * KiB;
 export const limits = {
   /** Request bodies (reference: 3 MiB, 413 beyond). */
   bodyBytesMax: 3 * MiB,
-  /** Requests of a front that have no seat yet, being authorized or received: a few KiB each; 429 beyond a user's share. */
+  /** Requests of a front that have no seat yet, being authenticated (by address), authorized or received: a few KiB each; 429 beyond a share. */
   arrivalsMax: 10_000,
   /** Bytes of request bodies of a front, from their first until the answer; 429 beyond a user's share. */
   arrivingBytesMax: 256 * MiB,
