@@ -108,10 +108,14 @@ export function parseOwn(text: string): Value | Fault {
   return reader.fault ?? value;
 }
 
-/** The document if it is JSON of so many values at most and all of its numbers are integers; undefined otherwise. */
-export function parseIntegersOnly(text: string, valuesMax: number): Value | undefined {
+/**
+ * The document if it is JSON and all of its numbers are integers; undefined otherwise, TooManyValues for one that began
+ * as JSON and has more than `valuesMax`.
+ */
+export function parseIntegersOnly(text: string, valuesMax: number): Value | TooManyValues | undefined {
   const reader = new Reader(text, true, valuesMax);
   const value = readDocument(reader);
+  if (reader.fault instanceof TooManyValues) return reader.fault;
   return reader.fault === undefined && !reader.fractions ? value : undefined;
 }
 

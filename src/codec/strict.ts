@@ -20,6 +20,8 @@ interface Expected {
 interface Frame extends Expected {
   readonly isMap: boolean;
   readonly keys: Set<string>;
+  /** Keys with a fault that was told: the next one is the same. */
+  told?: Set<string>;
   readonly path: string;
   /** Items read of a list. */
   count: number;
@@ -43,6 +45,8 @@ class StrictReader {
   readonly #text: string;
   readonly #frames: Frame[] = [];
   readonly #faults = new Set<string>();
+  /** Characters of them: each names its whole path, which may be as long as the document. */
+  #chars = 0;
   #at = 0;
 
   constructor(text: string) {
@@ -78,16 +82,22 @@ class StrictReader {
     const path = frame.path === "" ? key : `${frame.path}.${key}`;
     const slot = frame.plan?.byName.get(key);
     if (frame.plan !== undefined && slot === undefined) {
-      this.#report(`unknown field ${JSON.stringify(path)}`);
+      this.#report("unknown field", frame, key, path);
       return this.#value(opaque, path);
     }
-    if (frame.keys.has(key)) this.#report(`duplicate field ${JSON.stringify(path)}`);
+    if (frame.keys.has(key)) this.#report("duplicate field", frame, key, path);
     frame.keys.add(key);
     this.#value(frame.any ? anything : slot === undefined ? itemOf(frame.items) : fieldOf(slot), path);
   }
 
-  #report(fault: string): void {
-    if (this.#faults.size < limits.strictFaultsMax) this.#faults.add(fault);
+  #report(what: string, frame: Frame, key: string, path: string): void {
+    if (this.#faults.size >= limits.strictFaultsMax || this.#chars >= limits.fieldErrorCharsMax) return;
+    frame.told ??= new Set();
+    if (frame.told.has(key)) return;
+    frame.told.add(key);
+    const fault = `${what} ${JSON.stringify(path)}`;
+    this.#chars += fault.length;
+    this.#faults.add(fault);
   }
 
   /** Reads a value, or opens it when it is a container that is looked into. */

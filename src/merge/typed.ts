@@ -110,7 +110,7 @@ function indexItems(type: ListType, list: readonly Value[], faults: Faults): Rea
     const item = list[index] as Value;
     const element = itemElement(type, item);
     if (element instanceof TypeFault) faults.add(`element ${index}: ${element.message}`);
-    else if (items.has(element)) faults.add(`duplicate entries for key ${elementText(element)}`);
+    else if (items.has(element)) faults.addDuplicate(element);
     else items.set(element, item);
   }
   keep(type, list, items);
@@ -121,11 +121,23 @@ function indexItems(type: ListType, list: readonly Value[], faults: Faults): Rea
 class Faults {
   readonly path: PathElement[] = [];
   readonly #messages: string[] = [];
+  #chars = 0;
+
+  /** One client's mistakes fill a screen, not the memory: each names its whole path, which may be as long as the object. */
+  get #isFull(): boolean {
+    return this.#messages.length >= faultsMax || this.#chars >= limits.fieldErrorCharsMax;
+  }
 
   add(message: string): void {
+    if (this.#isFull) return;
     const where = this.path.map(elementText).join("");
-    // One client's mistakes fill a screen, not the memory.
-    if (this.#messages.length < faultsMax) this.#messages.push(where === "" ? message : `${where}: ${message}`);
+    const whole = where === "" ? message : `${where}: ${message}`;
+    this.#chars += whole.length;
+    this.#messages.push(whole);
+  }
+
+  addDuplicate(element: PathElement): void {
+    if (!this.#isFull) this.add(`duplicate entries for key ${elementText(element)}`);
   }
 
   get result(): TypeFault | undefined {
@@ -183,7 +195,7 @@ function checkItems(type: ListType, list: readonly Value[], faults: Faults): voi
       return;
     }
     if (type.relation !== "atomic") {
-      if (seen.has(element)) faults.add(`duplicate entries for key ${elementText(element)}`);
+      if (seen.has(element)) faults.addDuplicate(element);
       seen.set(element, item);
     }
     faults.path.push(element);

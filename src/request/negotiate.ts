@@ -168,23 +168,46 @@ function formatOf(type: string, types: MediaTypes): Format | undefined {
   return type === "application/yaml" ? "yaml" : undefined;
 }
 
-/** Clauses by falling quality, in the order sent among equals. */
+const noParameters: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Clauses by falling quality, in the order sent among equals. A header may be nothing but separators: what is empty costs
+ * next to nothing.
+ */
 function parseAccept(accept: string): Clause[] {
   const clauses: Clause[] = [];
-  for (const part of accept.split(",")) {
-    const [type = "", ...rest] = part.split(";").map((s) => s.trim());
-    const parameters = new Map<string, string>();
-    let quality = 1;
-    for (const parameter of rest) {
-      const equals = parameter.indexOf("=");
-      const key = (equals < 0 ? parameter : parameter.slice(0, equals)).toLowerCase();
-      const value = equals < 0 ? "" : parameter.slice(equals + 1);
-      if (key === "q") quality = Number(value);
-      else parameters.set(key, value);
-    }
-    if (type !== "" && quality > 0) clauses.push({ type: type.toLowerCase(), parameters, quality });
+  let isRanked = false;
+  for (let start = 0, end = 0; start < accept.length; start = end + 1) {
+    end = accept.indexOf(",", start);
+    if (end < 0) end = accept.length;
+    if (end === start) continue;
+    const part = accept.slice(start, end);
+    const typeEnd = part.indexOf(";");
+    const type = (typeEnd < 0 ? part : part.slice(0, typeEnd)).trim().toLowerCase();
+    if (type === "") continue;
+    const parameters = typeEnd < 0 ? noParameters : parametersOf(part, typeEnd + 1);
+    const sent = parameters.get("q");
+    const quality = sent === undefined ? 1 : Number(sent);
+    if (!(quality > 0)) continue;
+    isRanked ||= quality !== 1;
+    clauses.push({ type, parameters, quality });
   }
-  return clauses.sort((a, b) => b.quality - a.quality);
+  return isRanked ? clauses.sort((a, b) => b.quality - a.quality) : clauses;
+}
+
+/** The parameters of a media range from `from` on. */
+function parametersOf(part: string, from: number): Map<string, string> {
+  const parameters = new Map<string, string>();
+  for (let start = from, end = from; start < part.length; start = end + 1) {
+    end = part.indexOf(";", start);
+    if (end < 0) end = part.length;
+    if (end === start) continue;
+    const parameter = part.slice(start, end).trim();
+    const equals = parameter.indexOf("=");
+    const key = (equals < 0 ? parameter : parameter.slice(0, equals)).toLowerCase();
+    parameters.set(key, equals < 0 ? "" : parameter.slice(equals + 1));
+  }
+  return parameters;
 }
 
 /** The format of a request body; absent means JSON. A 415 Status names what is read. */

@@ -55,6 +55,11 @@ t.test("duplicateFaults() looks into everything", (t) => {
 });
 
 t.test("strictFaults() and duplicateFaults() are bounded in answers and in depth", (t) => {
+  const long = "x".repeat(300_000);
+  const below = `{${'"a":1,"a":1,"b":1,"b":1,'.repeat(50)}"c":1}`;
+  const told = [`duplicate field ${JSON.stringify(`${long}.a`)}`, `duplicate field ${JSON.stringify(`${long}.b`)}`];
+  t.same(duplicateFaults(`{"${long}":${below}}`), told, "each once");
+  t.same(duplicateFaults(`{"${long}":${below.replace("}", ',"c":1}')}}`), told, "no third of this length");
   const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x${index}`, 1]));
   t.equal(strictFaults(messageOf("core/v1.Pod"), JSON.stringify(many)).length, limits.strictFaultsMax);
   const deep = '{"a":['.repeat(limits.depthMax / 2) + "]}".repeat(limits.depthMax / 2);

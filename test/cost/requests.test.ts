@@ -183,9 +183,9 @@ const creates: readonly Shape[] = [
 ];
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
-const definition = (schema: object): Ask => ({
+const definition = (schema: object, query = ""): Ask => ({
   method: "POST",
-  target: definitions,
+  target: `${definitions}${query}`,
   body: {
     metadata: { name: "xs.g.example" },
     spec: {
@@ -226,6 +226,47 @@ const refused: readonly Shape[] = [
           },
         },
       }),
+  ],
+  [
+    "unknown fields below a long name in a schema",
+    (n) =>
+      definition(
+        { properties: { ["x".repeat(n / 2)]: Object.fromEntries(list(n / 2, (i) => [`u${i}`, 1])) } },
+        "&fieldValidation=Strict",
+      ),
+  ],
+  [
+    "a key over and over below a long name in a schema",
+    (n) => {
+      const { body, ...rest } = definition({ properties: { ["x".repeat(n / 2)]: {} } }, "&fieldValidation=Strict");
+      return { ...rest, body: JSON.stringify(body).replace("{}", `{${list(n / 2, () => '"type":""').join(",")}}`) };
+    },
+  ],
+  [
+    "items of one key below a long name, created",
+    (n) => post("pods?dryRun=All", pod([{ name: "x".repeat(n / 2), env: list(n / 2, () => ({ name: "A" })) }])),
+  ],
+  [
+    "items of one key below a long name, applied",
+    (n) =>
+      patch(
+        "pods/a?fieldManager=m",
+        {
+          apiVersion: "v1",
+          kind: "Pod",
+          ...pod([{ name: "x".repeat(n / 2), env: list(n / 2, () => ({ name: "A" })) }]),
+        },
+        apply,
+      ),
+  ],
+  [
+    "items without a key below a long name, applied",
+    (n) =>
+      patch(
+        "pods/a?fieldManager=m",
+        { apiVersion: "v1", kind: "Pod", ...pod([{ name: "x".repeat(n / 2), volumeMounts: list(n / 2, () => ({})) }]) },
+        apply,
+      ),
   ],
   [
     "patterns of a schema",

@@ -2,6 +2,8 @@
 import t from "tap";
 import { parseDuration as parseNanos } from "../../src/api/duration.ts";
 import { canonicalText } from "../../src/api/quantity.ts";
+import { Fault, TooManyValues } from "../../src/codec/fault.ts";
+import { parseJson } from "../../src/codec/json.ts";
 import { parseYaml } from "../../src/codec/yaml.ts";
 import { parseDuration } from "../../src/config/duration.ts";
 import { limits } from "../../src/config/limits.ts";
@@ -82,4 +84,12 @@ t.test("compileCost() is about what RE2 compiles", (t) => {
   t.equal(compileCost("((a{10}){10}){10}"), 1000);
   t.equal(compileCost("\\pL{100}\\p{Greek}{1,2}"), 2040);
   t.end();
+});
+
+t.test("a JSON document of too many values is refused as YAML for what reading it once costs", async (t) => {
+  const max = 100_000;
+  const document = bytes(`[${"{},".repeat(max)}{}]`);
+  const once = await costOf(() => t.type(parseJson(document, max), Fault), 5);
+  const whole = await costOf(() => t.type(parseYaml(document, undefined, max), TooManyValues), 5);
+  t.ok(whole < 2 * once + 5, `${whole.toFixed(1)} ms as YAML, ${once.toFixed(1)} as JSON`);
 });

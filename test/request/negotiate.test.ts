@@ -29,6 +29,10 @@ t.test("negotiateAccept() chooses as the reference does", (t) => {
     ["text/html", "406 406: Not Acceptable"],
     ["application/*", "406 406: Not Acceptable"],
     ["garbage", "406 406: Not Acceptable"],
+    [",,,", "406 406: Not Acceptable"],
+    [", ;q=1,;;, application/yaml ;; q=0.5 ;,", "yaml"],
+    ["application/json;q=0.4,application/yaml;q=0.5", "yaml"],
+    ["application/json;q=x,application/yaml", "yaml"],
     ["application/json;q=0", "406 406: Not Acceptable"],
   ];
   for (const [header, expected] of rows) t.equal(accept(header), expected, String(header));
