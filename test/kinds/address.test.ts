@@ -30,6 +30,11 @@ t.test("parseAddress() reads what the reference reads and nothing else", (t) => 
     "1.2.3.256",
     "1.2.3.4 ",
     "1.2.3.-4",
+    "1.2.3.4.5",
+    "1..2.3",
+    "1.2.3.",
+    ".1.2.3",
+    "1.2.3.1e1",
     ":::",
     "1:2:3:4:5:6:7",
     "1:2:3:4:5:6:7::8",
@@ -52,6 +57,16 @@ t.test("parseCidr() masks the network and counts bits in the family written", (t
   t.equal(cidr.bits, 16);
   for (const text of ["10.0.0.0", "10.0.0.0/33", "::/129", "10.0.0.0/x", "/8", "10.0.0.0/"])
     t.equal(parseCidr(text), undefined, text);
+  for (let bits = 0; bits <= 128; bits += 1) {
+    const { network } = parseCidr(`ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/${bits}`) ?? { network: [] };
+    const text = [...network].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+    t.equal(text, "1".repeat(bits).padEnd(128, "0"));
+  }
+  for (let bits = 0; bits <= 32; bits += 1) {
+    const { network } = parseCidr(`255.255.255.255/${bits}`) ?? { network: [] };
+    const text = [...network.slice(12)].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+    t.equal(text, "1".repeat(bits).padEnd(32, "0"));
+  }
   const inside = parseAddress("10.1.255.1");
   const outside = parseAddress("10.2.0.1");
   const other = parseAddress("::1");
