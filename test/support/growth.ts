@@ -106,8 +106,13 @@ function parts(message: Message, steps: readonly Step[], found: (readonly Step[]
   }
 }
 
-/** The object with `value` at the end of `steps`; what is on the way is made. */
-function place(base: Json, steps: readonly Step[], value: unknown): Json {
+/** Whether a list's items have a name, which tells them apart. */
+function isNamed({ cardinality, message }: Field): boolean {
+  return cardinality === "list" && message?.fields.some(({ json }) => json === "name") === true;
+}
+
+/** The object with `value` at the end of `steps`; what is on the way is made. `via`: what is keyed there is called so. */
+function place(base: Json, steps: readonly Step[], value: unknown, via = ""): Json {
   const object = structuredClone(base);
   let at = object;
   for (const [index, { field }] of steps.entries()) {
@@ -119,8 +124,9 @@ function place(base: Json, steps: readonly Step[], value: unknown): Json {
     } else if (field.cardinality === "list") {
       const list = (at[field.json] ??= [{}]) as Json[];
       at = list[0] ??= {};
+      if (via !== "" && isNamed(field)) at["name"] = via;
     } else if (field.cardinality === "map") {
-      const map = (at[field.json] ??= { k: {} }) as Record<string, Json>;
+      const map = (at[field.json] ??= { [via || "k"]: {} }) as Record<string, Json>;
       at = map[Object.keys(map)[0] ?? "k"] ??= {};
     } else {
       at = (at[field.json] ??= {}) as Json;
@@ -153,17 +159,23 @@ export function drawGrower({ pick, chance }: Draws, { kind, message }: Resource,
     return fill(variant === "same" ? 0 : index);
   };
   const sizeOf = (index: number): number => JSON.stringify(item(index)).length + 1;
-  const make = (count: number): Json => {
+  // What is said of each item may name the whole way to it.
+  const isKeyed = steps.slice(0, -1).some(({ field }) => field.cardinality === "map" || isNamed(field));
+  const isLong = isKeyed && chance(50);
+  const make = (whole: number): Json => {
+    const count = isLong ? whole / 2 : whole;
+    const via = isLong ? "v".repeat(count) : "";
     if (field.cardinality === "map") {
       const items = Math.ceil(count / (sizeOf(0) + 10));
       const entries = Array.from({ length: items }, (_, index) => [`k${index}`, item(index)]);
-      return place(base, steps, Object.fromEntries(entries));
+      return place(base, steps, Object.fromEntries(entries), via);
     }
     return place(
       base,
       steps,
       Array.from({ length: Math.ceil(count / sizeOf(1)) }, (_, index) => item(index)),
+      via,
     );
   };
-  return { name: `${where} of ${variant} items`, make };
+  return { name: `${where} of ${variant} items${isLong ? " below a long name" : ""}`, make };
 }
