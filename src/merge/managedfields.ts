@@ -33,14 +33,12 @@ export interface Writer {
   readonly version: string;
   /** Empty for the object itself. */
   readonly subresource: string;
-  /** Now, as the canonical JSON form of Time; undefined: the entry gets none (the reference's scale drops it). */
-  readonly now: string | undefined;
-  /** What changes stays nobody's where nobody owned it, or becomes nobody's (upstream: a patch of scale, and one to zero). */
-  readonly disowns?: "unowned" | "all" | undefined;
+  /** Now, as the canonical JSON form of Time. */
+  readonly now: string;
 }
 
 /** Managers by identifier, and what is kept of their entries. */
-interface Managed {
+export interface Managed {
   readonly owners: Map<string, Owned>;
   readonly entries: Map<string, ManagedFieldsEntry>;
   readonly times: Map<string, string | undefined>;
@@ -73,7 +71,8 @@ export const unowned: FieldSet = setOf(
   ].map((name) => ["f:metadata", `f:${name}`]),
 );
 
-function empty(): Managed {
+/** Nobody. */
+export function noManagers(): Managed {
   return { owners: new Map(), entries: new Map(), times: new Map(), texts: new Map() };
 }
 
@@ -125,8 +124,12 @@ export function deepEntry(list: readonly ManagedFieldsEntry[], limits: ManagedLi
 }
 
 /** Reads entries; undefined when one of them is malformed. `ours`: the server wrote them. */
-function readEntries(list: readonly ManagedFieldsEntry[], limits: ManagedLimits, ours: boolean): Managed | undefined {
-  const managed = empty();
+export function readEntries(
+  list: readonly ManagedFieldsEntry[],
+  limits: ManagedLimits,
+  ours: boolean,
+): Managed | undefined {
+  const managed = noManagers();
   for (const entry of list) {
     const { operation, apiVersion = "", fieldsType, fieldsV1, time } = entry;
     if ((operation !== "Apply" && operation !== "Update") || apiVersion === "" || fieldsType !== "FieldsV1") {
@@ -154,7 +157,7 @@ function readLiveOrSent(
     const managed = readEntries(sent, limits, false);
     if (managed !== undefined && managed.owners.size > 0) return managed;
   }
-  return readEntries(live ?? [], limits, true) ?? empty();
+  return readEntries(live ?? [], limits, true) ?? noManagers();
 }
 
 /** Whether a body resets ownership: a list with one empty entry does, an empty list does not (the document's rule). */
@@ -189,7 +192,7 @@ export function trackUpdate(
   const asStored = writer.subresource !== "" || sameEntries(live.entries, next.entries);
   if (live.exists && asStored && isUnchanged(difference)) return live.entries as ManagedFieldsEntry[] | undefined;
   const resets = isReset(next.entries, writer.subresource);
-  const managed = resets ? empty() : readLiveOrSent(live.entries, next.entries, writer.subresource, limits);
+  const managed = resets ? noManagers() : readLiveOrSent(live.entries, next.entries, writer.subresource, limits);
   // An object without owners stays so until the first apply (reference); one that is reset has those of this write.
   if (managed.owners.size === 0 && live.exists && !resets) return undefined;
   const updated = update(kind, writer, objects, managed, difference);
@@ -255,10 +258,7 @@ function update(
   const former = managed.owners.get(id);
   const owners = ownUpdate(kind, version, objects, managed.owners, self, difference);
   if (owners instanceof TypeFault) return owners;
-  const changed = owners.get(self)?.set.difference(unowned) ?? emptySet;
-  const isNobodys = (): boolean => ![...managed.owners.values()].some(({ set }) => !set.intersection(changed).isEmpty);
-  const disowns = writer.disowns === "all" || (writer.disowns === "unowned" && isNobodys());
-  const own = disowns ? emptySet : changed;
+  const own = owners.get(self)?.set.difference(unowned) ?? emptySet;
   owners.delete(self);
   const { times, entries } = managed;
   if (!own.isEmpty) {
@@ -314,7 +314,7 @@ function secondsOf(time: string | undefined): number {
 }
 
 /** Entries in the order of the reference: appliers first, then by time, name, version and subresource. */
-function writeEntries({ owners, entries, times, texts }: Managed): ManagedFieldsEntry[] | undefined {
+export function writeEntries({ owners, entries, times, texts }: Managed): ManagedFieldsEntry[] | undefined {
   const list: ManagedFieldsEntry[] = [];
   for (const [id, { version, set }] of owners) {
     const known = entries.get(id) ?? {};

@@ -1,6 +1,6 @@
 // Server-side apply: a configuration becomes part of the object, and its manager the owner of what it names. The texts
 // and the order of checks are the reference's, and so are its codes: what does not fit the kind's type is a 500 there.
-import type { ApiObject } from "../api/object.ts";
+import type { ApiObject, ManagedFieldsEntry } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../api/status.ts";
 import type { Value, ValueMap } from "../api/value.ts";
@@ -8,6 +8,7 @@ import { Fault, writeValue } from "../codec/json.ts";
 import { nullEmptyBytes } from "../codec/nullbytes.ts";
 import { parseYaml } from "../codec/yaml.ts";
 import { limits } from "../config/limits.ts";
+import type { Kind } from "../merge/apply.ts";
 import { asPrinted, type Container, isContainer, valuesOf } from "../merge/document.ts";
 import { type AppliedObject, applyConfig, ConflictFault, withoutManagedFields } from "../merge/managedfields.ts";
 import { typeOfMessage } from "../merge/schema.ts";
@@ -67,31 +68,23 @@ function goKind(value: Value): string {
 export function mergeConfig(
   writers: Merging,
   request: MergeRequest,
-  { shape, config, force, duplicates }: Config,
+  sent: Config,
   current: Present | undefined,
   old: ApiObject | undefined,
 ): ApiObject | Status {
   const { resource, subresource, name, manager } = request;
   if (current === undefined && subresource !== "") return notFound(resource, name);
-  const misfit = checkFit(shape, config);
-  if (misfit !== undefined) return misfit;
   const blank = blankOf(resource);
   const live = current === undefined || old === undefined ? blank : liveDocument(resource, current, old);
-  const writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request) };
   const last = old?.metadata.annotations?.get(writers.scheme.identity.spell(lastAppliedAnnotation));
-  const applied = applyConfig(
-    kindOf(writers.scheme, resource, subresource),
-    managedLimits,
-    writer,
-    { value: live, blank, entries: old?.metadata.managedFields },
-    config,
-    force,
-    manager === "kubectl" && last !== undefined ? managedLimits.parse(last) : undefined,
-  );
-  if (applied instanceof TypeFault) return new Status(500, "", applied.message);
-  if (applied instanceof ConflictFault) return refuseConflict(applied);
-  const twice = request.fields?.takeYaml(duplicates);
-  if (twice !== undefined) return badRequest(twice);
+  const applied = applyTo(writers, request, sent, {
+    kind: kindOf(writers.scheme, resource, subresource),
+    value: live,
+    blank,
+    entries: old?.metadata.managedFields,
+    last: manager === "kubectl" && last !== undefined ? managedLimits.parse(last) : undefined,
+  });
+  if (isStatus(applied)) return applied;
   const object = objectOf(writers, resource, applied, live, current);
   if (isStatus(object)) return object;
   if (untracked.has(subresource)) object.metadata.managedFields = old?.metadata.managedFields;
@@ -103,12 +96,40 @@ export function mergeConfig(
       `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
     );
   }
-  if (manager === "kubectl") updateLastApplied(writers, object, config);
+  if (manager === "kubectl") updateLastApplied(writers, object, sent.config);
   return checkName(request, object) ?? object;
 }
 
+/** What a configuration is applied to. */
+export interface ApplyTarget {
+  readonly kind: Kind;
+  readonly value: Value;
+  /** An object of the kind in which nothing is set. */
+  readonly blank: Value;
+  readonly entries: readonly ManagedFieldsEntry[] | undefined;
+  /** What kubectl applied last without the server, where that counts. */
+  readonly last?: Value | undefined;
+}
+
+/** The target with the configuration applied; a Status where it does not fit, or names what others own. */
+export function applyTo(
+  writers: Merging,
+  { subresource, manager, fields }: MergeRequest,
+  { shape, config, force, duplicates }: Config,
+  { kind, value, blank, entries, last }: ApplyTarget,
+): AppliedObject | Status {
+  const misfit = checkFit(shape, config);
+  if (misfit !== undefined) return misfit;
+  const writer = { manager, version: shape.apiVersion, subresource, now: timeOf(writers) };
+  const applied = applyConfig(kind, managedLimits, writer, { value, blank, entries }, config, force, last);
+  if (applied instanceof TypeFault) return new Status(500, "", applied.message);
+  if (applied instanceof ConflictFault) return refuseConflict(applied);
+  const twice = fields?.takeYaml(duplicates);
+  return twice === undefined ? applied : badRequest(twice);
+}
+
 /** The configuration is of the kind and fits its type. */
-export function checkFit(shape: Resource, config: ValueMap): Status | undefined {
+function checkFit(shape: Resource, config: ValueMap): Status | undefined {
   const kind = config.get("kind");
   if (kind !== shape.kind) {
     const text = `failed to merge config: expected objects of the same type, but got ${shape.kind} and `;

@@ -56,11 +56,8 @@ function printable(text: string): string {
 /** Debugging containers have no owner (upstream), also when they are applied. */
 export const untracked: ReadonlySet<string> = new Set(["ephemeralcontainers"]);
 
-/**
- * How a write is recorded in managedFields: its manager owns what it changes; what it changes and nobody owned stays nobody's; or
- * not at all, because the write has recorded that itself.
- */
-export type Tracking = "owns" | "disowns" | "recorded";
+/** How a write is recorded in managedFields: its manager owns what it changes, or the write has recorded that itself. */
+export type Tracking = "owns" | "recorded";
 
 /** Records in `object`, before it is admitted and prepared, what this write makes its manager own. */
 export function trackManagers(
@@ -69,7 +66,6 @@ export function trackManagers(
   object: ApiObject,
   current: Present | undefined,
   old: ApiObject | undefined,
-  tracking: Exclude<Tracking, "recorded">,
 ): void {
   const { resource, subresource, manager } = request;
   if (untracked.has(subresource)) {
@@ -78,8 +74,7 @@ export function trackManagers(
   }
   const sent = object.metadata.managedFields;
   object.metadata.managedFields = undefined;
-  const disowns = tracking === "disowns" ? (isScaledToZero(object) ? "all" : "unowned") : undefined;
-  const writer: Writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers, request), disowns };
+  const writer: Writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers) };
   const kind = kindOf(writers.scheme, resource, subresource);
   const entries =
     current === undefined || old === undefined
@@ -91,17 +86,12 @@ export function trackManagers(
   if (entries !== undefined) object.metadata.managedFields = entries;
 }
 
-/** A size of zero is left out of a Scale, so that its patch changes nothing anybody could own. */
-function isScaledToZero(object: object): boolean {
-  return (object as { readonly spec?: { readonly replicas?: number } }).spec?.replicas === 0;
-}
-
 type Entries = ManagedFieldsEntry[] | undefined;
 
 /** What the manager of a new object owns. */
 function trackCreate(kind: Kind, writer: Writer, resource: Resource, object: ApiObject, sent: Entries): Entries {
   const { message, apiVersion } = resource;
-  if (sent === undefined && !writer.disowns) {
+  if (sent === undefined) {
     const fields = ownedText(message, zeroOf(message), object, { ignored: kind.ignored(apiVersion), unowned });
     if (fields !== undefined) return entriesOfNew(writer, fields);
   }
@@ -130,8 +120,8 @@ function trackChange(
 }
 
 /** The time of an entry. */
-export function timeOf(writers: Merging, { subresource }: MergeRequest): string | undefined {
-  return subresource === "scale" ? undefined : timeText(writers.clock.now());
+export function timeOf({ clock }: Merging): string {
+  return timeText(clock.now());
 }
 
 /** What is stored, as a document at the version of the request. */

@@ -51,7 +51,7 @@ export async function runReview(
   review: Review,
   object: ApiObject,
 ): Promise<Written | Status> {
-  trackManagers(writers, request, object, undefined, undefined, "owns");
+  trackManagers(writers, request, object, undefined, undefined);
   const attributes = attributesOf(request, "create", object, undefined);
   const refused = (await mutate(writers.admission, attributes)) ?? review.check(server, request, object);
   if (refused !== undefined) return refused;

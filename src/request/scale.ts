@@ -2,19 +2,23 @@
 // the rest, so that generation, rules and conflicts are those of the workload.
 import { invalidObject } from "../api/fielderror.ts";
 import type { Scale } from "../api/gen/autoscaling_v1.ts";
-import type { ApiObject } from "../api/object.ts";
+import type { ApiObject, ManagedFieldsEntry } from "../api/object.ts";
 import type { Resource, Subresource } from "../api/scheme.ts";
-import { isStatus, notFound, type Status } from "../api/status.ts";
-import type { Value, ValueMap } from "../api/value.ts";
+import { badRequest, conflict, isStatus, notFound, type Status } from "../api/status.ts";
+import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import { encode, toValue } from "../codec/json.ts";
+import { encode, Fault, toValue } from "../codec/json.ts";
 import { decodeStored } from "../codec/stored.ts";
 import { applyScale, scaleOf, validateScale } from "../kinds/scale.ts";
-import { type Config, checkFit, mergeConfig } from "./apply.ts";
-import type { Body } from "./body.ts";
-import { mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
-import type { Tracking } from "./ownership.ts";
-import { requestedObject } from "./persist.ts";
+import type { Kind } from "../merge/apply.ts";
+import { trackUpdate } from "../merge/managedfields.ts";
+import { scaleEntries, scaleVersion, workloadEntries } from "../merge/scalefields.ts";
+import { typeOfMessage } from "../merge/schema.ts";
+import { applyTo, type Config } from "./apply.ts";
+import { type Body, decodeAs } from "./body.ts";
+import { checkName, mergeReplacement, type PatchBody, patchDocument } from "./merge.ts";
+import { blankOf, managedLimits, timeOf } from "./ownership.ts";
+import { type Present, requestedObject } from "./persist.ts";
 import { type ReadInput, readObject } from "./read.ts";
 import type { Merge } from "./sent.ts";
 import { type Facade, writeMerged } from "./write.ts";
@@ -47,81 +51,115 @@ export async function readScale(input: ReadInput, name: string, resourceVersion:
 
 /** Replaces the Scale of an object. */
 export function updateScale(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
-  return writeScale(writers, request, (current, old) => mergeReplacement(writers, request, body, current, old));
+  return writeScale(writers, request, (current, old, before) => {
+    const scale = mergeReplacement(writers, request, body, current, old);
+    return isStatus(scale) ? scale : trackScale(writers, request, scale as ApiObject & Scale, before);
+  });
 }
 
 /** Applies a patch to the Scale of an object. */
 export function patchScale(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
-  const { resource, subresource, name } = request;
-  const shape = shapeOf(
-    resource,
-    resource.subresources.find((found) => found.name === subresource),
-  );
-  const merge: Merge = (current, old) => {
-    if (current === undefined || old === undefined) return notFound(resource, name);
-    const document = toValue(shape.message, scaleOf(old));
-    return patchDocument(writers, request, shape, document, patch);
-  };
-  // A patched size that nobody owned stays nobody's (upstream), so that an apply that names it is no conflict.
-  return writeScale(writers, request, merge, "disowns");
+  const shape = scaleShape(request.resource);
+  return writeScale(writers, request, (_current, _old, before) => {
+    const scale = patchDocument(writers, request, shape, before.document, patch);
+    return isStatus(scale) ? scale : trackScale(writers, request, scale as ApiObject & Scale, before);
+  });
 }
 
 /** Applies a configuration of a Scale: the size it names becomes the manager's in the workload. */
-export async function applyScaleConfig(
+export function applyScaleConfig(writers: Writers, request: WriteRequest, config: Config): Promise<Written | Status> {
+  const { shape } = config;
+  return writeScale(writers, request, (_current, _old, { document, entries }) => {
+    const kind = scaleKind(shape);
+    const applied = applyTo(writers, request, config, { kind, value: document, blank: blankOf(shape), entries });
+    if (isStatus(applied)) return applied;
+    const scale = decodeAs(shape, applied.value);
+    if (scale instanceof Fault) return badRequest(`failed to convert new typed object to object: ${scale.message}`);
+    return checkName(request, scale) ?? { scale: scale as ApiObject & Scale, entries: applied.entries };
+  });
+}
+
+/** The Scale of what is stored, and who owns the size in it. */
+interface OldScale {
+  readonly document: Value;
+  readonly entries: ManagedFieldsEntry[] | undefined;
+}
+
+/** The Scale a write asks for, and who owns the size then. */
+interface NewScale {
+  readonly scale: ApiObject & Scale;
+  readonly entries: ManagedFieldsEntry[] | undefined;
+}
+
+type ScaleMerge = (current: Present, old: ApiObject, before: OldScale) => NewScale | Status;
+
+/** What an update of a Scale makes its manager own. */
+function trackScale(
   writers: Writers,
-  request: WriteRequest,
-  { shape, config, force, duplicates }: Config,
-): Promise<Written | Status> {
-  const { resource, name } = request;
-  const part = (key: string): ValueMap => {
-    const value = config.get(key);
-    return value instanceof Map ? value : new Map();
-  };
-  const only = (map: ValueMap, key: string): ValueMap => new Map([...map].filter(([found]) => found === key));
-  const workload: ValueMap = new Map<string, Value>([
-    ["apiVersion", resource.apiVersion],
-    ["kind", resource.kind],
-    ["metadata", only(part("metadata"), "resourceVersion").set("name", part("metadata").get("name") ?? name)],
-    ["spec", only(part("spec"), "replicas")],
-  ]);
-  const misfit = checkFit(shape, config);
-  const done = await writeMerged(
-    writers,
-    request,
-    (current, old) => {
-      if (current === undefined) return notFound(resource, name);
-      return (
-        misfit ?? mergeConfig(writers, request, { shape: resource, config: workload, force, duplicates }, current, old)
-      );
-    },
-    "recorded",
-    facadeOf(writers, name),
-  );
-  return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
+  { resource, subresource, manager }: WriteRequest,
+  scale: ApiObject & Scale,
+  { document, entries }: OldScale,
+): NewScale {
+  const shape = scaleShape(resource);
+  const writer = { manager, version: scaleVersion, subresource, now: timeOf(writers) };
+  const live = { value: () => document, entries, exists: true };
+  const next = { value: () => toValue(shape.message, scale), entries: undefined };
+  return { scale, entries: trackUpdate(scaleKind(shape), managedLimits, writer, live, next) };
 }
 
 /** `merge` makes a Scale; the workload of that size is written, and answered as a Scale. */
-async function writeScale(
-  writers: Writers,
-  request: WriteRequest,
-  merge: Merge,
-  tracking: Tracking = "owns",
-): Promise<Written | Status> {
+async function writeScale(writers: Writers, request: WriteRequest, merge: ScaleMerge): Promise<Written | Status> {
   const { resource, name } = request;
   const { identity } = writers.scheme;
+  const shape = scaleShape(resource);
+  const hasSize = (version: string): boolean => groupOf(version) === resource.group;
   const resize: Merge = (current, old) => {
-    const merged = merge(current, old);
+    if (current === undefined || old === undefined) return notFound(resource, name);
+    const { uid, managedFields } = old.metadata;
+    const entries = scaleEntries(managedFields, managedLimits, hasSize);
+    const merged = merge(current, old, { document: toValue(shape.message, scaleOf(old)), entries });
     if (isStatus(merged)) return merged;
-    if (current === undefined) return notFound(resource, name);
-    const scale = merged as ApiObject & Scale;
+    const { scale } = merged;
     const errors = validateScale(scale, identity);
     if (errors.length > 0) return invalidObject("autoscaling", "Scale", name, errors);
+    const meant = scale.metadata.uid ?? "";
+    if (meant !== "" && meant !== uid) {
+      const why = `Precondition failed: UID in precondition: ${meant}, UID in object meta: ${uid}`;
+      return conflict({ group: resource.group, resource: `${resource.resource}/scale` }, name, why);
+    }
     const workload = requestedObject(writers, resource, current);
     applyScale(workload, scale);
+    const { apiVersion } = resource;
+    workload.metadata.managedFields = workloadEntries(
+      managedFields,
+      merged.entries,
+      managedLimits,
+      hasSize,
+      apiVersion,
+    );
     return workload;
   };
-  const done = await writeMerged(writers, request, resize, tracking, facadeOf(writers, name));
+  const done = await writeMerged(writers, request, resize, "recorded", facadeOf(writers, name));
   return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf("/");
+  return slash < 0 ? "" : apiVersion.slice(0, slash);
+}
+
+function scaleShape(resource: Resource): Resource {
+  return shapeOf(resource, resource.subresources.find(isScale));
+}
+
+/** Scale has one version, and nothing in it is put back by the server. */
+function scaleKind({ message }: Resource): Kind {
+  const type = typeOfMessage(message);
+  return {
+    typeOf: (version) => (version === scaleVersion ? type : undefined),
+    convert: () => undefined,
+    ignored: () => undefined,
+  };
 }
 
 /** Plugins see Scales, the present one and the new one, and never the workload. */

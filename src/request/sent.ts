@@ -99,7 +99,7 @@ export function mergeHere(
     return invalidObject(resource.group, resource.kind, object.metadata.name ?? "", [why]);
   }
   // Before admission: what plugins add belongs to nobody (reference).
-  if (tracking !== "recorded") trackManagers(writers, request, object, current, old, tracking);
+  if (tracking !== "recorded") trackManagers(writers, request, object, current, old);
   trace.done("managers");
   return object;
 }

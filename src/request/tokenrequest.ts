@@ -41,7 +41,7 @@ export async function requestToken(writers: Writers, asked: WriteRequest, body: 
   const { identity } = writers.scheme;
   const { accounts } = writers.authn;
   request.spec.expirationSeconds ??= lifetimeDefault;
-  trackManagers(writers, { ...asked, resource: shape }, request, undefined, undefined, "owns");
+  trackManagers(writers, { ...asked, resource: shape }, request, undefined, undefined);
   const attributes = attributesOf(asked, "create", request, undefined);
   const refused = await mutate(writers.admission, attributes);
   if (refused !== undefined) return refused;

@@ -16,7 +16,7 @@ const encoder = new TextEncoder();
 /** Answers a review; 400 for one without a token. */
 export async function reviewToken(writers: Writers, request: WriteRequest, body: ApiObject): Promise<Written | Status> {
   const review = body as ApiObject & TokenReview;
-  trackManagers(writers, request, review, undefined, undefined, "owns");
+  trackManagers(writers, request, review, undefined, undefined);
   const attributes = attributesOf(request, "create", review, undefined);
   const refused = await mutate(writers.admission, attributes);
   if (refused !== undefined) return refused;

@@ -84,11 +84,73 @@ t.test("updateScale() and patchScale() write the workload as its own path does",
   t.equal(after.metadata.labels, undefined);
   const fields = JSON.stringify(after.metadata.managedFields);
   t.match(fields, "f:template");
-  t.match(fields, '"f:replicas":{}}},"subresource":"scale"', "a patch of scale owns what somebody owned");
+  t.notMatch(fields, "f:replicas", "a size that was left out once is owned by no update of scale any more");
   t.match(brief(await server.call("PUT", `${deployments}/none/scale`, body({}, { name: "none" }))), "404 deployments");
   t.match(brief(await server.call("PATCH", `${deployments}/none/scale`, {}, merge)), "404 deployments.apps");
   t.equal(brief(await server.call("PUT", `${scale}?dryRun=All`, body({ replicas: 7 }))), "200 7");
   t.equal(brief(await server.call("GET", scale)), "200 2");
+});
+
+interface Owner {
+  readonly manager: string;
+  readonly operation: string;
+  readonly subresource?: string;
+  readonly time?: string;
+  readonly fieldsV1: { readonly "f:spec"?: object };
+}
+
+t.test("writes of scale move the size between managers as upstream does", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  const apply = { "content-type": "application/apply-patch+yaml" };
+  const sized = (replicas: number) => JSON.stringify(body({ replicas }));
+  /** Who owns the size, and how many other entries there are. */
+  const owners = async () => {
+    const { metadata } = (await server.call("GET", `${deployments}/one`)).json;
+    const entries = metadata.managedFields as Owner[];
+    const sizes = entries.filter(({ fieldsV1 }) => "f:replicas" in (fieldsV1["f:spec"] ?? {}));
+    const names = sizes.map((e) => [e.manager, e.operation, e.subresource ?? "", e.time === undefined ? "" : "timed"]);
+    return `${names.map((name) => name.join(" ").trim()).join(", ")} + ${entries.length - sizes.length}`;
+  };
+  const table: [want: string, owners: string, method: string, query: string, sent: unknown, type?: object][] = [
+    ["200 5", "a Update scale + 1", "PUT", "fieldManager=a", body({ replicas: 5 })],
+    ["200 5", "a Update scale + 1", "PUT", "fieldManager=b", body({ replicas: 5 })],
+    ["200 6", "b Update scale + 1", "PATCH", "fieldManager=b", { spec: { replicas: 6 } }, merge],
+    [
+      '409 .*conflict with "b" with subresource "scale" using',
+      "b Update scale + 1",
+      "PATCH",
+      "fieldManager=c",
+      sized(7),
+      apply,
+    ],
+    ["200 6", "c Apply scale, b Update scale + 1", "PATCH", "fieldManager=c", sized(6), apply],
+    ["200 8", "c Apply scale + 1", "PATCH", "fieldManager=c&force=true", sized(8), apply],
+    ["200 0", " + 1", "PUT", "fieldManager=a", body({})],
+    ["200 4", " + 1", "PUT", "fieldManager=a", body({ replicas: 4 })],
+    [
+      '409 .*conflict with "before-first-apply" with subresource "scale"',
+      " + 1",
+      "PATCH",
+      "fieldManager=c",
+      sized(3),
+      apply,
+    ],
+    ["200 4", "c Apply scale, before-first-apply Update scale + 1", "PATCH", "fieldManager=c", sized(4), apply],
+  ];
+  await server.call("POST", `${deployments}?fieldManager=m`, deployment("one"));
+  for (const [want, owned, method, query, sent, type = {}] of table) {
+    const answer = await server.call(method, `${scale}?${query}`, sent, type as Record<string, string>);
+    t.match(brief(answer), new RegExp(`^${want}`), `${method} ${query}`);
+    t.equal(await owners(), owned, `${method} ${query}: ${want}`);
+  }
+  // An updater of the object is another one in its Scale: a size that stays splits its entry.
+  await server.call("DELETE", `${deployments}/one`);
+  await server.call("POST", `${deployments}?fieldManager=m`, deployment("one"));
+  t.equal(brief(await server.call("PUT", `${scale}?fieldManager=a`, body({ replicas: 2 }))), "200 2");
+  t.equal(await owners(), "m Update + 1");
+  const wrong = await server.call("PATCH", scale, { metadata: { uid: "other" } }, merge);
+  t.match(brief(wrong), 'Operation cannot be fulfilled on deployments/scale.apps "one": Precondition failed: UID');
 });
 
 t.test("readScale() reads the plain selector of a replication controller", async (t) => {
