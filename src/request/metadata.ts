@@ -202,5 +202,5 @@ export function dedupOwners(meta: ObjectMeta, warning: string, warnings: string[
   }
   if (repeated.length === 0) return;
   meta.ownerReferences = kept;
-  warnings.push(`${warning} [${repeated.join(" ")}]`);
+  warnings.push(`${warning} ${repeated.join(", ")}`);
 }

@@ -13,7 +13,7 @@ import { entriesOfNew, type ManagedLimits, trackUpdate, unowned, type Writer } f
 import { typeOfMessage } from "../merge/schema.ts";
 import { TypeFault } from "../merge/typed.ts";
 import { type Present, storedAs, timeText } from "./persist.ts";
-import { ownedText, typedDifference } from "./trackedtypes.ts";
+import { isDistinctWithin, ownedText, typedDifference } from "./trackedtypes.ts";
 import type { MergeRequest, Merging } from "./writerequest.ts";
 
 /** How managedFields are read. */
@@ -56,8 +56,11 @@ function printable(text: string): string {
 /** Debugging containers have no owner (upstream), also when they are applied. */
 export const untracked: ReadonlySet<string> = new Set(["ephemeralcontainers"]);
 
-/** How a write is recorded in managedFields: its manager owns what it changes, or the write has recorded that itself. */
-export type Tracking = "owns" | "recorded";
+/**
+ * How a write is recorded in managedFields: its manager owns what it changes, by a body (`owns`) or a patch (`patched`), or
+ * the write has recorded that itself.
+ */
+export type Tracking = "owns" | "patched" | "recorded";
 
 /** Records in `object`, before it is admitted and prepared, what this write makes its manager own. */
 export function trackManagers(
@@ -74,6 +77,9 @@ export function trackManagers(
   }
   const sent = object.metadata.managedFields;
   object.metadata.managedFields = undefined;
+  const { message } = resource;
+  // Nothing is tracked where parts of an object cannot be told apart.
+  if (!isDistinctWithin(message, object) || (old !== undefined && !isDistinctWithin(message, old))) return;
   const writer: Writer = { manager, version: resource.apiVersion, subresource, now: timeOf(writers) };
   const kind = kindOf(writers.scheme, resource, subresource);
   const entries =

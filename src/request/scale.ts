@@ -4,7 +4,7 @@ import { invalidObject } from "../api/fielderror.ts";
 import type { Scale } from "../api/gen/autoscaling_v1.ts";
 import type { ApiObject, ManagedFieldsEntry } from "../api/object.ts";
 import type { Resource, Subresource } from "../api/scheme.ts";
-import { badRequest, conflict, isStatus, notFound, type Status } from "../api/status.ts";
+import { badRequest, conflict, type GroupResource, isStatus, notFound, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { encode, Fault, toValue } from "../codec/json.ts";
@@ -45,8 +45,13 @@ export async function readScale(input: ReadInput, name: string, resourceVersion:
   const { resource } = input;
   const found = await readObject(input, name, resourceVersion);
   if (!isStatus(found)) return scaleBytes(resource, found);
-  const { group } = resource;
-  return found.reason === "NotFound" ? notFound({ group, resource: `${resource.resource}/scale` }, name) : found;
+  return found.reason === "NotFound" ? notFound(missingScale(resource), name) : found;
+}
+
+/** What is not there when a Scale is read, in upstream's words: they differ by kind. */
+function missingScale({ group, resource }: Resource): GroupResource {
+  if (resource === "statefulsets") return { group, resource };
+  return { group: resource === "replicationcontrollers" ? "autoscaling" : group, resource: `${resource}/scale` };
 }
 
 /** Replaces the Scale of an object. */

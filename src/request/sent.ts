@@ -49,7 +49,7 @@ export function readSent(writers: Merging, request: MergeRequest, sent: Sent): R
     default: {
       const patch = readPatch(kind, bytes, fields);
       if (isStatus(patch)) return patch;
-      return { merge: (current, old) => mergePatch(writers, request, patch, current, old), tracking: "owns" };
+      return { merge: (current, old) => mergePatch(writers, request, patch, current, old), tracking: "patched" };
     }
   }
 }
@@ -83,7 +83,8 @@ export function mergeHere(
   const { identity } = writers.scheme;
   const object = merge(current, old);
   if (isStatus(object)) return object;
-  dedupOwners(object.metadata, ownerWarning, warnings);
+  // What a patch lists twice stays until plugins have seen it (upstream), and has no owners.
+  if (tracking === "owns") dedupOwners(object.metadata, ownerWarning, warnings);
   trace.done("merge");
 
   applyDefaults(resource, object, identity);

@@ -366,3 +366,73 @@ function areDistinct(tracked: Tracked, type: ListType, list: readonly unknown[])
 
 /** Up to so many texts are compared with one another. */
 const fewItems = 8;
+
+// --- What lies in parts that are owned as a whole -------------------------------------------------------------------
+
+const withHidden = new WeakMap<Message, readonly Tracked[]>();
+const withAny = new WeakMap<Message, readonly Tracked[]>();
+
+/**
+ * Whether items can be told apart in those lists, too, that lie in what is owned as a whole: upstream looks at all of an
+ * object (the addresses of an endpoint slice's endpoint, the finalizers of a claim's template).
+ */
+export function isDistinctWithin(message: Message, object: object): boolean {
+  return isDistinctBelow(message, object as Source, false, 0);
+}
+
+function isDistinctBelow(message: Message, object: Source, isWhole: boolean, depth: number): boolean {
+  // What is deeper is compared by src/merge, which has a bound of its own.
+  if (depth > depthMax) return true;
+  for (const tracked of isWhole ? fieldsWithAny(message) : fieldsWithHidden(message)) {
+    const { slot, list } = tracked;
+    const content = object[slot.json];
+    if (content === undefined) continue;
+    if (isWhole && list !== undefined && !areDistinct(tracked, list, content as readonly unknown[])) return false;
+    const inner = contentOf(slot);
+    if (inner === undefined) continue;
+    const below = isWhole || tracked.message === undefined;
+    const items =
+      slot.cardinality === "one" ? [content] : (content as readonly unknown[] | ReadonlyMap<string, unknown>).values();
+    for (const item of items) if (!isDistinctBelow(inner, item as Source, below, depth + 1)) return false;
+  }
+  return true;
+}
+
+function contentOf(slot: Slot): Message | undefined {
+  return slot.shape === shapes.message ? slot.message : undefined;
+}
+
+function fieldsWithHidden(message: Message): readonly Tracked[] {
+  let fields = withHidden.get(message);
+  if (fields === undefined) {
+    fields = trackedFields(message).filter((tracked) => hasHidden(tracked, new Set()));
+    withHidden.set(message, fields);
+  }
+  return fields;
+}
+
+/** Whether a field holds a part that is owned as a whole and has lists in it of which the items are told apart. */
+function hasHidden({ slot, message }: Tracked, seen: Set<Message>): boolean {
+  const inner = contentOf(slot);
+  if (inner === undefined || seen.has(inner)) return false;
+  if (message === undefined) return fieldsWithAny(inner).length > 0;
+  seen.add(inner);
+  return trackedFields(inner).some((tracked) => hasHidden(tracked, seen));
+}
+
+function fieldsWithAny(message: Message): readonly Tracked[] {
+  let fields = withAny.get(message);
+  if (fields === undefined) {
+    fields = trackedFields(message).filter((tracked) => hasAny(tracked, new Set()));
+    withAny.set(message, fields);
+  }
+  return fields;
+}
+
+function hasAny({ slot, list }: Tracked, seen: Set<Message>): boolean {
+  if (list !== undefined) return true;
+  const inner = contentOf(slot);
+  if (inner === undefined || seen.has(inner)) return false;
+  seen.add(inner);
+  return trackedFields(inner).some((tracked) => hasAny(tracked, seen));
+}

@@ -14,7 +14,7 @@ import { type Config, mergeConfig } from "./apply.ts";
 import type { Body } from "./body.ts";
 import { afterRemoval } from "./delete.ts";
 import { checkName, mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
-import { dedupOwners, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
+import { dedupOwners, kindGroup, ownerWarningAfterAdmission, prepareCreate, prepareUpdate } from "./metadata.ts";
 import type { Tracking } from "./ownership.ts";
 import {
   type Current,
@@ -48,7 +48,8 @@ export function updateObject(writers: Writers, request: WriteRequest, body: Body
 
 /** Applies a patch to an object. */
 export function patchObject(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
-  return writeMerged(writers, request, (current, old) => mergePatch(writers, request, patch, current, old));
+  const merge: Merge = (current, old) => mergePatch(writers, request, patch, current, old);
+  return writeMerged(writers, request, merge, "patched");
 }
 
 /** Applies a configuration to an object, or creates the object from it. */
@@ -197,7 +198,9 @@ function nameTaken(writers: Writers, request: WriteRequest, name: string, genera
   const { resource, namespace } = request;
   const current = readCurrent(writers, resource, namespace, name);
   const old = current === undefined ? undefined : requestedObject(writers, resource, current);
-  const plain = alreadyExists(resource, name);
+  // A name that was made is told of by the kind's group (upstream).
+  const at = generated ? { group: kindGroup(resource), resource: resource.resource } : resource;
+  const plain = alreadyExists(at, name);
   const going = old?.metadata.deletionTimestamp === undefined ? "" : "object is being deleted: ";
   if (!generated) return refuse("AlreadyExists", `${going}${plain.message}`, plain.details);
   const message = `${going}${plain.message}, the server was not able to generate a unique name for the object`;

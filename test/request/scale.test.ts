@@ -42,7 +42,13 @@ t.test("readScale() shows name, count and selector of a workload and nothing els
     spec: { replicas: 2 },
     status: { replicas: 0, selector: "a notin (b,z),app=web" },
   });
-  t.equal(brief(await server.call("GET", `${deployments}/none/scale`)), '404 deployments/scale.apps "none" not found');
+  for (const [path, at] of [
+    [deployments, "deployments/scale.apps"],
+    [deployments.replace("deployments", "statefulsets"), "statefulsets.apps"],
+    ["/api/v1/namespaces/default/replicationcontrollers", "replicationcontrollers/scale.autoscaling"],
+  ]) {
+    t.equal(brief(await server.call("GET", `${path}/none/scale`)), `404 ${at} "none" not found`);
+  }
 });
 
 t.test("updateScale() and patchScale() write the workload as its own path does", async (t) => {

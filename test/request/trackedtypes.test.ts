@@ -9,8 +9,8 @@ import { resetFields } from "../../src/kinds/ownership.ts";
 import { setOf } from "../../src/merge/fieldset.ts";
 import { unowned } from "../../src/merge/managedfields.ts";
 import { typeOfMessage } from "../../src/merge/schema.ts";
-import { compare, type Difference, TypeFault } from "../../src/merge/typed.ts";
-import { ownedText, typedDifference } from "../../src/request/trackedtypes.ts";
+import { checkType, compare, type Difference, TypeFault } from "../../src/merge/typed.ts";
+import { isDistinctWithin, ownedText, typedDifference } from "../../src/request/trackedtypes.ts";
 import { draws } from "../support/random.ts";
 import { wildMaker } from "../support/wild.ts";
 
@@ -110,3 +110,36 @@ t.test("both leave items that cannot be told apart to src/merge", (t) => {
   t.notOk(typedDifference(message, pod(["a", "b"]), pod(["a", "b"])) instanceof TypeFault);
   t.end();
 });
+
+t.test(
+  "isDistinctWithin() finds lists told apart in what is owned as a whole, as a check of the document does",
+  (t) => {
+    let refused = 0;
+    for (const { message, kind } of kinds) {
+      const type = typeOfMessage(message);
+      for (let round = 0; round < rounds; round += 1) {
+        const object = read(message, wild(message));
+        if (object === undefined) continue;
+        const fault = checkType(type, toValue(message, object));
+        const told = typedDifference(message, object, object);
+        if (isDistinctWithin(message, object)) {
+          const isHeard = fault === undefined || told === undefined || told instanceof TypeFault;
+          t.ok(isHeard, `${kind}: ${fault?.message}`);
+        } else {
+          refused += 1;
+          t.not(fault, undefined, `${kind} is refused`);
+        }
+      }
+    }
+    t.ok(refused > 0, "some are refused");
+    const slice = kinds.find(({ kind, version }) => kind === "EndpointSlice" && version === "v1");
+    for (const [addresses, want] of [
+      [["1.2.3.4", "1.2.3.5"], true],
+      [["1.2.3.4", "1.2.3.4"], false],
+    ] as const) {
+      const { message } = slice as (typeof kinds)[number];
+      t.equal(isDistinctWithin(message, read(message, { endpoints: [{ addresses }] }) as ApiObject), want);
+    }
+    t.end();
+  },
+);

@@ -110,6 +110,14 @@ scenario("createObject() makes names from generateName and reports a collision",
   );
   t.equal(taken.json.reason, "AlreadyExists");
   t.equal(taken.json.details.retryAfterSeconds, 1);
+  const backend = { service: { name: "s", port: { number: 80 } } };
+  const both = { metadata: { name: "a", generateName: "g-" }, spec: { defaultBackend: backend } };
+  const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+  t.equal((await server.call("POST", ingresses, both)).code, 201);
+  t.match((await server.call("POST", ingresses, both)).json.message, /^ingresses\.extensions "a" already exists, the/);
+  await server.call("POST", ingresses, { ...both, metadata: { name: "b" } });
+  const plain = await server.call("POST", ingresses, { ...both, metadata: { name: "b" } });
+  t.equal(plain.json.message, 'ingresses.networking.k8s.io "b" already exists');
 });
 
 scenario("createObject() as a dry run stores nothing and answers without a version", async (t, server) => {
@@ -341,7 +349,16 @@ scenario("write() drops owners listed twice and warns", async (t, server) => {
   t.equal(json.metadata.ownerReferences.length, 2);
   const warnings = headers.filter(([name]) => name === "Warning").map(([, text]) => text);
   t.equal(warnings.length, 1);
-  t.match(warnings[0], /^299 - "\.metadata\.ownerReferences contains duplicate entries; .* observed: \[u\]"$/);
+  t.match(warnings[0], /^299 - "\.metadata\.ownerReferences contains duplicate entries; .* observed: u"$/);
+  t.equal(json.metadata.managedFields.length, 1);
+  // A patch is rid of them after admission, and nobody owns anything then.
+  const type = { "content-type": "application/merge-patch+json" };
+  const twice = [owner, owner, { ...owner, uid: "v" }, { ...owner, uid: "v" }];
+  const patched = await server.call("PATCH", `${maps}/a`, { metadata: { ownerReferences: twice }, data: {} }, type);
+  t.equal(patched.json.metadata.ownerReferences.length, 2);
+  t.equal(patched.json.metadata.managedFields, undefined);
+  const told = patched.headers.filter(([name]) => name === "Warning").map(([, text]) => text);
+  t.match(told.join(), /^299 - "[^"]* after mutating admission happens; [^"]* observed: u, v"$/);
 });
 
 scenario("write() speaks the identity's names", speaksOrch, "orch");
