@@ -14,6 +14,8 @@ export interface MetaRules {
   readonly anyFinalizer?: true;
   /** A new object's metadata is looked at only where all else is well. */
   readonly last?: true;
+  /** A new object's name is looked at only where all else is well. */
+  readonly nameLast?: true;
 }
 
 const once: MetaRules = { update: [0, 1] };
@@ -25,7 +27,7 @@ const webhooks: MetaRules = { update: [1, 0], anyFinalizer: true };
 /** By resource; names that stand in two groups have one line. What is not listed has `once`. */
 const table: ReadonlyMap<string, MetaRules> = new Map([
   ["apiservices", { ...both, anyFinalizer: true }],
-  ["certificatesigningrequests", { update: [1, 1], parts: { status: [1, 1], approval: [1, 1] } }],
+  ["certificatesigningrequests", { update: [1, 1], parts: { status: [1, 1], approval: [1, 1] }, nameLast: true }],
   ["clusterrolebindings", { update: [2, 1] }],
   ["clusterroles", { update: [2, 1] }],
   ["configmaps", both],

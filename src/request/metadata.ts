@@ -43,14 +43,16 @@ export function prepareCreate(
   if ((meta.name ?? "") === "" && strategy.namesItself) meta.name = randomUUID();
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
-  const { last = false, anyFinalizer = false } = metaRulesOf(resource);
+  const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource);
   const own = strategy.validate(context, object);
   const format = last ? "path-segment" : strategy.nameFormat;
   const common =
     last && own.length > 0
       ? []
       : validateMeta(meta, resource.namespaced, format, context.identity, last || anyFinalizer);
-  const errors = [...common, ...own];
+  const all = [...common, ...own];
+  const rest = nameLast ? all.filter((error) => !isAboutName(error)) : [];
+  const errors = rest.length > 0 ? rest : all;
   if (errors.length > 0) return invalidObject(kindGroup(resource), resource.kind, meta.name ?? "", errors);
   const version = parseVersion(meta.resourceVersion);
   // 500 upstream. A PUT that creates ignores the version, but reads it.
@@ -60,6 +62,11 @@ export function prepareCreate(
     return badRequest("resourceVersion should not be set on objects to be created");
   }
   return undefined;
+}
+
+/** Whether a name is there and not as it should be. */
+function isAboutName({ field, reason }: FieldError): boolean {
+  return reason === "Invalid" && (field === "metadata.name" || field === "metadata.generateName");
 }
 
 /** Brings a changed object into the state it is stored in and checks it; undefined when all is well. */

@@ -258,6 +258,26 @@ const rows: readonly Row[] = [
     code: 400,
   },
   {
+    why: "a signing request's name is looked at where all else is well",
+    calls: [
+      ["POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests", { metadata: { name: "a%b" }, spec: {} }],
+    ],
+    code: 422,
+    causes: ["spec.request", "spec.signerName", "spec.usages"],
+  },
+  {
+    why: "an endpoint slice with an address that comes twice has no managers",
+    calls: [
+      [
+        "POST",
+        group("discovery.k8s.io/v1", "endpointslices"),
+        { metadata: { name: "es2" }, addressType: "IPv4", endpoints: [{ addresses: ["1.2.3.4", "1.2.3.4"] }] },
+      ],
+    ],
+    code: 201,
+    has: [["metadata.managedFields", undefined]],
+  },
+  {
     why: "a page ends with a token where anything follows, whether it matches or not",
     calls: [
       ["POST", group("coordination.k8s.io/v1", "leases"), { metadata: { name: "l1", labels: { a: "b" } } }],
