@@ -169,14 +169,16 @@ class Edit {
   }
 
   #test(operation: ValueMap): string | undefined {
+    const expected = operation.get("value");
+    // Nothing equals a value that is not there (RFC 6902 asks for one; upstream ends the connection where it reads it).
+    if (expected === undefined) return "Test operation has no value";
     if (operation.get("path") === "") {
-      return sameValue(this.root, operation.get("value") ?? null) ? undefined : "Testing the document failed";
+      return sameValue(this.root, expected) ? undefined : "Testing the document failed";
     }
     const place = this.#place(operation, "path");
     if (typeof place === "string") return place;
     const value = read(place);
     if (typeof value === "string") return value;
-    const expected = operation.get("value") ?? null;
     return sameValue(value.found ?? null, expected) ? undefined : "Testing the value failed";
   }
 

@@ -371,7 +371,13 @@ export function applyConfig(
   kind: Kind,
   limits: ManagedLimits,
   writer: Writer,
-  live: { readonly value: Value; readonly blank: Value; readonly entries: readonly ManagedFieldsEntry[] | undefined },
+  live: {
+    readonly value: Value;
+    readonly blank: Value;
+    readonly entries: readonly ManagedFieldsEntry[] | undefined;
+    /** What messages call the object. */
+    readonly told: () => string;
+  },
   config: Value,
   force: boolean,
   lastApplied: Value | undefined,
@@ -381,8 +387,10 @@ export function applyConfig(
   if (managed.owners.size === 0) {
     const objects = { live: () => live.blank, next: () => live.value };
     const first = update(kind, { ...writer, manager: firstManager }, objects, managed);
-    if (first instanceof TypeFault)
-      return new TypeFault(`failed to create manager for existing fields: ${first.message}`);
+    if (first instanceof TypeFault) {
+      const why = `failed to convert new object (${live.told()}) to smd typed: ${first.message}`;
+      return new TypeFault(`failed to create manager for existing fields: ${why}`);
+    }
     managed = first;
   }
   const { manager, version, subresource, now } = writer;

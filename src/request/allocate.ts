@@ -46,7 +46,8 @@ export async function allocate(
   if (errors.length > 0) return invalidService(service, errors);
   const had = old === undefined ? [] : heldBy(old as ApiObject & Service);
   const work = new Claims(writers, request, service, had);
-  const refused = (await work.takeAddresses()) ?? (await work.takePorts()) ?? (await work.takeHealthPort());
+  const refused =
+    (await work.takeAddresses()) ?? (await work.takePorts(old === undefined)) ?? (await work.takeHealthPort());
   if (refused === undefined) return work;
   await work.settle(false);
   return refused;
@@ -160,28 +161,31 @@ class Claims implements Allocation {
     return found ?? exhausted("a serviceIP");
   }
 
-  /** Ports of one number share a node port: they are one service in several protocols. */
-  async takePorts(): Promise<Status | undefined> {
+  /** Ports of one number in a new service share a node port: they are one in several protocols. Later each gets its own (upstream). */
+  async takePorts(isNew: boolean): Promise<Status | undefined> {
     const { spec } = this.#service;
     const outside = spec.type === "NodePort" || spec.type === "LoadBalancer";
     const ports = outside ? (spec.ports ?? []) : [];
     const fills = spec.type === "NodePort" || spec.allocateLoadBalancerNodePorts !== false;
-    const requested = requestedPorts(ports);
+    const requested = isNew ? requestedPorts(ports) : new Map<number, number | undefined>();
     const { first, last } = this.#writers.ranges.ports;
-    const wants = fills ? requested.size : [...requested.values()].filter((port) => port !== undefined).length;
+    const wants = wantedPorts(ports, requested, fills);
     // Counted before anything is claimed: what cannot fit is not tried one by one.
     if (wants > last - first + 1) {
       return invalidService(this.#service, [tooMany("spec.ports", wants, last - first + 1)]);
     }
     const byNumber = new Map<number, number>();
+    const given = new Set<number>();
     for (const [index, port] of ports.entries()) {
       const path = `spec.ports[${index}].nodePort`;
       const wanted = port.nodePort ?? 0;
-      const shared = byNumber.get(port.port);
-      if (wanted !== 0 && wanted !== shared) {
+      const shared = isNew ? byNumber.get(port.port) : undefined;
+      if (wanted !== 0 && wanted !== shared && !given.has(wanted)) {
         const refused = await this.#port(path, wanted);
         if (refused !== undefined) return refused;
       }
+      // Ports of a changed service may be given one between them.
+      if (!isNew && wanted !== 0) given.add(wanted);
       if (wanted === 0) {
         if (!fills) continue;
         const got = shared ?? (await this.#portFor(path, requested.get(port.port)));
@@ -278,6 +282,13 @@ function requestedPorts(ports: readonly ServicePort[]): Map<number, number | und
     if (requested.get(port) === undefined) requested.set(port, nodePort === 0 ? undefined : nodePort);
   }
   return requested;
+}
+
+/** How many node ports a service takes. */
+function wantedPorts(ports: readonly ServicePort[], shared: ReadonlyMap<number, unknown>, fills: boolean): number {
+  if (shared.size > 0) return fills ? shared.size : [...shared.values()].filter((port) => port !== undefined).length;
+  const given = ports.map(({ nodePort = 0 }) => nodePort).filter((port) => port !== 0);
+  return new Set(given).size + (fills ? ports.length - given.length : 0);
 }
 
 function exhausted(what: string): Status {

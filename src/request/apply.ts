@@ -121,7 +121,8 @@ export function applyTo(
   const misfit = checkFit(shape, config);
   if (misfit !== undefined) return misfit;
   const writer = { manager, version: shape.apiVersion, subresource, now: timeOf(writers) };
-  const applied = applyConfig(kind, managedLimits, writer, { value, blank, entries }, config, force, last);
+  const told = (): string => describe(shape, value);
+  const applied = applyConfig(kind, managedLimits, writer, { value, blank, entries, told }, config, force, last);
   if (applied instanceof TypeFault) return new Status(500, "", applied.message);
   if (applied instanceof ConflictFault) return refuseConflict(applied);
   const twice = fields?.takeYaml(duplicates);
@@ -137,14 +138,17 @@ function checkFit(shape: Resource, config: ValueMap): Status | undefined {
   }
   const misfit = checkType(typeOfMessage(shape.message), config);
   if (misfit === undefined) return undefined;
-  const metadata = config.get("metadata");
+  return new Status(500, "", `failed to create typed patch object (${describe(shape, config)}): ${misfit.message}`);
+}
+
+/** An object as messages about its type name it. */
+function describe({ group, version, apiVersion, kind }: Resource, value: Value): string {
+  const metadata = value instanceof Map ? value.get("metadata") : undefined;
   const meta = (key: string): string => {
-    const value = metadata instanceof Map ? metadata.get(key) : undefined;
-    return typeof value === "string" ? value : "";
+    const found = metadata instanceof Map ? metadata.get(key) : undefined;
+    return typeof found === "string" ? found : "";
   };
-  const version = shape.group === "" ? `/${shape.version}` : shape.apiVersion;
-  const what = `${meta("namespace")}/${meta("name")}; ${version}, Kind=${shape.kind}`;
-  return new Status(500, "", `failed to create typed patch object (${what}): ${misfit.message}`);
+  return `${meta("namespace")}/${meta("name")}; ${group === "" ? `/${version}` : apiVersion}, Kind=${kind}`;
 }
 
 function refuseConflict({ message, causes }: ConflictFault): Status {

@@ -146,7 +146,9 @@ export function patchDocument(
   if (object instanceof Fault) {
     if (!isStrategic) return invalidPatch(writeValue(asPrinted(patched)), object.message);
     // The reference converts the merged document without JSON in between, and prints the patch.
-    return invalidPatch(goText(patch.patch), findMismatch(resource.message, patched.value) ?? object.message);
+    const { message } = object;
+    const told = message.startsWith("illegal base64 data") ? `error decoding from json: ${message}` : message;
+    return invalidPatch(goText(patch.patch), findMismatch(resource.message, patched.value) ?? told);
   }
   const refused = strictRefusal(request, resource, patched, patch);
   if (refused !== undefined) {

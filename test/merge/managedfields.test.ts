@@ -29,6 +29,8 @@ const limits = {
 const blank = value({ metadata: { creationTimestamp: null } });
 
 /** An object and its history of writes. */
+const told = (): string => "x";
+
 class Life {
   value: Value = blank;
   entries: ManagedFieldsEntry[] | undefined;
@@ -52,7 +54,7 @@ class Life {
 
   apply(manager: string, data: unknown, force = false): string {
     const config = value({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" }, ...(data as object) });
-    const live = { value: this.value, blank, entries: this.entries };
+    const live = { value: this.value, blank, entries: this.entries, told };
     const done = applyConfig(kind, limits, this.#writer(manager), live, config, force, undefined);
     if (done instanceof TypeFault || done instanceof ConflictFault) return done.message;
     this.value = done.value;
@@ -193,7 +195,7 @@ t.test("applyConfig() lets kubectl take what its annotation shows it set", (t) =
   const last = value({ apiVersion: "v1", kind: "ConfigMap", data: { x: "1" } });
   const run = (data: unknown): string => {
     const config = value({ apiVersion: "v1", kind: "ConfigMap", data });
-    const done = applyConfig(kind, limits, writer, { value: live, blank, entries }, config, false, last);
+    const done = applyConfig(kind, limits, writer, { value: live, blank, entries, told }, config, false, last);
     return done instanceof TypeFault || done instanceof ConflictFault ? done.message : toJson(done.value);
   };
   t.equal(run({ x: "2" }), '{"metadata":{},"data":{"x":"2","y":"1"},"apiVersion":"v1","kind":"ConfigMap"}');

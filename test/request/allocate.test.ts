@@ -94,6 +94,24 @@ scenario("allocate() knows headless services, external names and shared node por
   const dns = (await make(server, "dns", { type: "NodePort", ports })).json.spec.ports;
   t.equal(dns[0].nodePort, dns[1].nodePort);
   t.not(dns[0].nodePort, dns[2].nodePort);
+  // Ports of a changed service share what they are given, and nothing else.
+  await make(server, "grows");
+  const grow = async (list: object[]) =>
+    (await server.call("PATCH", `${services}/grows`, { spec: { type: "NodePort", ports: list } }, merge)).json.spec;
+  t.equal(new Set((await grow(ports)).ports.map(({ nodePort }: { nodePort: number }) => nodePort)).size, 3);
+  const given = ports.slice(0, 2).map((port) => ({ ...port, nodePort: 30_333 }));
+  t.strictSame(
+    (await grow(given)).ports.map(({ nodePort }: { nodePort: number }) => nodePort),
+    [30_333, 30_333],
+  );
+  const twice = [...ports.slice(0, 1), ...ports];
+  const doubled = { spec: { type: "NodePort", ports: twice.map((port, index) => ({ ...port, name: `n${index}` })) } };
+  await make(server, "bare2");
+  const faults = (await server.call("PATCH", `${services}/bare2`, doubled, merge)).json.details.causes;
+  t.strictSame(
+    faults.map(({ field }: { field: string }) => field),
+    ["spec.ports[1]"],
+  );
   const local = await make(server, "local", { type: "LoadBalancer", externalTrafficPolicy: "Local" });
   t.ok(local.json.spec.healthCheckNodePort >= 30_000);
   const none = { type: "LoadBalancer", allocateLoadBalancerNodePorts: false };

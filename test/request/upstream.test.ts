@@ -2,6 +2,7 @@
 // found. Every row has a server of its own names: rows do not see one another.
 import t from "tap";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
+import { signingRequest } from "../support/signing.ts";
 
 type Call = readonly [method: string, path: string, body?: unknown, type?: string];
 
@@ -58,6 +59,8 @@ const claim = {
 const twice = {
   spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i", env: [{ name: "A" }, { name: "A" }] }] },
 };
+
+const asked = Buffer.from(await signingRequest("CN=dev")).toString("base64");
 
 const rows: readonly Row[] = [
   {
@@ -264,6 +267,57 @@ const rows: readonly Row[] = [
     ],
     code: 422,
     causes: ["spec.request", "spec.signerName", "spec.usages"],
+  },
+  {
+    why: "bytes of a strategic patch that are not base64 are told of with where they were read",
+    calls: [
+      ["POST", core("configmaps"), { metadata: { name: "b64" } }],
+      ["PATCH", `${core("configmaps")}/b64`, { binaryData: { b: " " } }, strategic],
+    ],
+    code: 422,
+    has: [
+      [
+        "message",
+        ' "" is invalid: patch: Invalid value: "map[binaryData:map[b: ]]": error decoding from json: illegal base64 data at input byte 0',
+      ],
+    ],
+  },
+  {
+    why: "an apply to an object without owners whose items cannot be told apart names the object",
+    calls: [
+      ["POST", core("configmaps"), { metadata: { name: "twf", finalizers: ["a.b/f", "a.b/f"] } }],
+      [
+        "PATCH",
+        `${core("configmaps")}/twf?fieldManager=m`,
+        { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "twf" } },
+        apply,
+      ],
+    ],
+    code: 500,
+    has: [
+      [
+        "message",
+        'failed to create manager for existing fields: failed to convert new object (default/twf; /v1, Kind=ConfigMap) to smd typed: .metadata.finalizers: duplicate entries for key [="a.b/f"]',
+      ],
+    ],
+  },
+  {
+    why: "a condition of a signing request without type or status is told of both",
+    calls: [
+      [
+        "POST",
+        "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+        { metadata: { name: "cond" }, spec: { request: asked, signerName: "a.b/c", usages: ["client auth"] } },
+      ],
+      [
+        "PATCH",
+        "/apis/certificates.k8s.io/v1/certificatesigningrequests/cond/approval",
+        { status: { conditions: [{}] } },
+        merge,
+      ],
+    ],
+    code: 422,
+    causes: ["status.conditions[0].status", "status.conditions[0].type"],
   },
   {
     why: "an endpoint slice with an address that comes twice has no managers",

@@ -141,10 +141,7 @@ export function checkSignerName(out: Errors, path: string, signer: string): void
 function checkConditions(out: Errors, conditions: readonly certificates.CertificateSigningRequestCondition[]): void {
   const seen = new Set<string>();
   eachItem(out, conditions, "status.conditions", ({ type, status }, path) => {
-    if (type === "") {
-      out.push(required(`${path}.type`));
-      return;
-    }
+    if (type === "") out.push(required(`${path}.type`));
     const allowed = decisions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
     if (status === "") out.push(required(`${path}.status`));
     else if (!allowed.includes(status)) out.push(notSupported(`${path}.status`, status, allowed));

@@ -12,7 +12,7 @@ import {
   isQualifiedName,
 } from "../formats.ts";
 import { isNegativeAmount } from "./amounts.ts";
-import { checkLabels, checkNonNegative, type Errors, eachItem, empty, faults } from "./check.ts";
+import { checkLabels, type Errors, eachItem, empty, faults } from "./check.ts";
 
 const groupPriorityMax = 20_000;
 const versionPriorityMax = 1000;
@@ -47,7 +47,10 @@ export function validateLease({ spec }: Lease): FieldError[] {
   if (spec.leaseDurationSeconds !== undefined && spec.leaseDurationSeconds <= 0) {
     out.push(invalid("spec.leaseDurationSeconds", spec.leaseDurationSeconds, "must be greater than 0"));
   }
-  checkNonNegative(out, "spec.leaseTransitions", spec.leaseTransitions);
+  // Upstream's words.
+  const { leaseTransitions = 0 } = spec;
+  if (leaseTransitions < 0)
+    out.push(invalid("spec.leaseTransitions", leaseTransitions, "must to greater or equal than 0"));
   return out;
 }
 

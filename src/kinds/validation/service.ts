@@ -35,10 +35,10 @@ const changed = "may not change once set";
 
 /** Rules of a new service. */
 export function validateService(object: Service, context: StrategyContext): FieldError[] {
-  return [...validateSound(object, context), ...faultsOfMix(object, context, false)];
+  return [...validateSound(object, context, true), ...faultsOfMix(object, context, false)];
 }
 
-function validateSound(object: Service, context: StrategyContext): FieldError[] {
+function validateSound(object: Service, context: StrategyContext, isNew: boolean): FieldError[] {
   const wrongIps = faultsOfIps(object);
   if (wrongIps.length > 0) return wrongIps;
   const out: Errors = [];
@@ -56,7 +56,7 @@ function validateSound(object: Service, context: StrategyContext): FieldError[] 
     if (wrong.length === 0) checkNonSpecialIp(out, path, ip);
   });
   checkChoice(out, "spec.type", spec.type, types);
-  checkPortsTogether(out, object, ports);
+  checkPortsTogether(out, object, ports, isNew);
   checkSourceRanges(out, object, namesOf(context.identity).sourceRanges);
   checkBalancer(out, object);
   checkTraffic(out, object);
@@ -82,7 +82,7 @@ export function validateServiceUpdate(object: Service, old: Service, context: St
     out.push(forbiddenField("spec.healthCheckNodePort", "field is immutable"));
   }
   const allowsMix = isMixed(old.spec.ports ?? []);
-  return [...out, ...validateSound(object, context), ...faultsOfMix(object, context, allowsMix)];
+  return [...out, ...validateSound(object, context, false), ...faultsOfMix(object, context, allowsMix)];
 }
 
 /** Rules of a changed status of a service. */
@@ -146,7 +146,7 @@ function checkPorts(out: Errors, ports: readonly ServicePort[]): void {
 }
 
 /** What ports may not have in common. */
-function checkPortsTogether(out: Errors, { spec }: Service, ports: readonly ServicePort[]): void {
+function checkPortsTogether(out: Errors, { spec }: Service, ports: readonly ServicePort[], isNew: boolean): void {
   if (spec.type === "ClusterIP") {
     eachItem(out, ports, "spec.ports", ({ nodePort = 0 }, path) => {
       const why = "may not be used when `type` is 'ClusterIP'";
@@ -170,8 +170,8 @@ function checkPortsTogether(out: Errors, { spec }: Service, ports: readonly Serv
       return;
     }
     out.push(duplicate(path, new GoText(goPort({ protocol, port, targetPort: 0 }))));
-    // Upstream has given both the same node port by now.
-    if (takesNodePorts && nodePort === 0) out.push(duplicate(`${path}.nodePort`, nodePort));
+    // Upstream has given both ports of a new service the same node port by now.
+    if (isNew && takesNodePorts && nodePort === 0) out.push(duplicate(`${path}.nodePort`, nodePort));
   });
 }
 
