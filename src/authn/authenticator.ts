@@ -42,7 +42,7 @@ export interface Accepted {
 /** Credentials that are wrong. The reasons go to a TokenReview and never hold what was presented. */
 export interface Refused {
   readonly reasons: readonly string[];
-  /** Nobody could be asked, for lack of means of ours: the request may be tried again (429). */
+  /** There was no asking, for lack of means of ours: the request may be tried again (429). */
   readonly overloaded?: boolean;
 }
 

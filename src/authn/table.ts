@@ -83,16 +83,16 @@ export interface AccountIssuer {
   readonly keySet: string;
 }
 
-/** Who sends a request; undefined: its credentials are not valid; "overloaded": nobody could be asked about them. */
+/** Who sends a request; undefined: its credentials are not valid; "overloaded": there was no asking about them. */
 export type Sender = User | undefined | "overloaded";
 
 /** Authentication of one front. */
 export interface Authentication {
-  /** The user of a request. At once for everybody who is known. */
+  /** The user of a request. At once for all who are known. */
   authenticate(credentials: Credentials): Sender | Promise<Sender>;
   /** What the audit event of a request by this user, as authenticate() answered it, is to note; undefined: nothing. */
   notes(user: User): ReadonlyMap<string, string> | undefined;
-  /** Whose a token is, for the audiences (empty: the server's own); a refusal says why nobody's. `owner` asks. */
+  /** Whose a token is, for the audiences (empty: the server's own); a refusal says why it is none. `owner` asks. */
   review(token: string, audiences: readonly string[], owner?: Owner): Promise<Exclude<Outcome, undefined>>;
   readonly accounts: AccountIssuer;
   /** What other servers need to recognize the same users: data of the config map the reference publishes. */

@@ -13,7 +13,7 @@ export const limits = {
   arrivalsMax: 10_000,
   /** Bytes of request bodies of a front, from their first until the answer; 429 beyond a user's share. */
   arrivingBytesMax: 256 * MiB,
-  /** Bytes of a body that are read before it is asked for, one read of the uws build (512 KiB) beyond: nobody is charged for them. */
+  /** Bytes of a body that are read before it is asked for, one read of the uws build (512 KiB) beyond: no user is charged for them. */
   earlyBodyBytesMax: 64 * KiB,
   /** Stored objects, as the reference's store limits a request. */
   objectBytesMax: 1.5 * MiB,

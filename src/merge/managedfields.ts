@@ -71,7 +71,7 @@ export const unowned: FieldSet = setOf(
   ].map((name) => ["f:metadata", `f:${name}`]),
 );
 
-/** Nobody. */
+/** No managers. */
 export function noManagers(): Managed {
   return { owners: new Map(), entries: new Map(), times: new Map(), texts: new Map() };
 }

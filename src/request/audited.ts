@@ -36,7 +36,7 @@ function follow(entry: Entry, reply: Reply, book: Book): undefined {
   reply.audit = entry;
 }
 
-/** Writes that somebody's credentials were not accepted: one event. What is answered: that, or that it cannot be written. */
+/** Writes that credentials were not accepted: one event. What is answered: that, or that it cannot be written. */
 export async function auditStranger(
   auditor: Auditor,
   { asked }: Route,
