@@ -28,6 +28,7 @@ import { loadsUws, uwsVersion } from "./http/uwsbuild.ts";
 import { parseRanges } from "./kinds/ranges.ts";
 import { createLog, type Logger } from "./observe/log.ts";
 import { Registry } from "./observe/metrics.ts";
+import { engineOf } from "./storage/table.ts";
 
 const storeScript = new URL("../workers/store.js", import.meta.url);
 const frontScript = new URL("../workers/front.js", import.meta.url);
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
   const auditFiles = checkAuditFiles(asked, identities[asked.identity]);
   // Files of the server are its own: those of the store's library, which asks for no mode, too.
   process.umask(0o077);
-  openDataDir(asked.dataDir);
+  openDataDir(asked.dataDir, engineOf(asked.storageBackend).file);
   const front = chooseFront(asked, log);
   const config = { ...asked, frontWorkers: frontWorkersOf(asked, front, log) };
   const port = await claimPort(config.bindAddress, config.securePort);
@@ -125,7 +126,10 @@ function readCommandLine(args: readonly string[]): Config {
   if (plugins !== undefined) die(plugins);
   const wrong = checkRuntimeConfig({ identity: identities[config.identity], runtimeConfig: config.runtimeConfig });
   if (wrong !== undefined) die(`--runtime-config: ${wrong}`);
-  for (const note of config.notes) process.stderr.write(`${note}\n`);
+  const { note: engineNote } = engineOf(config.storageBackend);
+  for (const note of [...config.notes, ...(engineNote === undefined ? [] : [engineNote])]) {
+    process.stderr.write(`${note}\n`);
+  }
   const settings = readAdmissionFile(config.admission.file, identities[config.identity]);
   const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
   if (typeof ranges === "string") die(ranges);

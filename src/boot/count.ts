@@ -1,6 +1,5 @@
 // Metrics of the threads themselves: the store thread's commits and logs, a front's watchers and loop, the process.
 // Names follow the reference where it measures the same thing (ANCHORS 3.2).
-import { statSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Scheme } from "../api/scheme.ts";
 import type { Fanout } from "../cache/fanout.ts";
@@ -21,8 +20,6 @@ export interface StoreParts {
   readonly writer: LogWriter;
   /** Changes that wait for a transaction. */
   readonly queued: () => number;
-  /** The file the store keeps its data in. */
-  readonly file: string;
   readonly scheme: Scheme;
 }
 
@@ -61,7 +58,7 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
     revision.set("", store.revision);
     floor.set("", store.floor);
     queued.set("", parts.queued());
-    for (const size of sizes) size.set("embedded", sizeOf(parts.file));
+    for (const size of sizes) size.set("embedded", store.sizeBytes);
     const { logs, usedBytes, freeBytes } = writer.stats();
     pool.set("used", usedBytes);
     pool.set("free", freeBytes);
@@ -81,10 +78,6 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
     changes.add("committed", batch.records);
     changes.add("refused", batch.changes - batch.records);
   };
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Counts what one front carries. */

@@ -9,15 +9,18 @@ const othersBits = 0o077;
 /** What a server keeps there: a directory with one of these is a data directory. */
 const own = ["store", "pki", "admin.token"];
 
-/** Makes the directory, or makes sure of one that is there. Throws BootFault. */
-export function openDataDir(path: string): void {
+/**
+ * Makes the directory, or makes sure of one that is there. `storeFile`: what the store keeps its data in, if in a file.
+ * Throws BootFault.
+ */
+export function openDataDir(path: string, storeFile: string | undefined): void {
   mending(`cannot make the data directory ${path}`, () => mkdirSync(path, { recursive: true, mode: 0o700 }));
   const { mode } = mending(`cannot read the data directory ${path}`, () => statSync(path));
   if ((mode & othersBits) !== 0) closeToOthers(path, mode);
   const isStarted = existsSync(join(path, "admin.token"));
-  if (isStarted && !existsSync(join(path, "store", "data.mdb"))) {
+  if (isStarted && storeFile !== undefined && !existsSync(join(path, "store", storeFile))) {
     throw new BootFault(
-      `the data directory ${path} has credentials of an earlier start and no ${join("store", "data.mdb")}: restore it, ` +
+      `the data directory ${path} has credentials of an earlier start and no ${join("store", storeFile)}: restore it, ` +
         `or remove ${join(path, "admin.token")} to begin with an empty store`,
     );
   }

@@ -11,7 +11,7 @@ import { Registry } from "../observe/metrics.ts";
 import { claimPrefixes } from "../request/claims.ts";
 import { type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
-import { engines } from "../storage/table.ts";
+import { engineOf } from "../storage/table.ts";
 import { countStore } from "./count.ts";
 import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
@@ -53,15 +53,14 @@ class StoreLogs {
   readonly registry = new Registry();
 
   constructor(store: Store, { config }: StoreData) {
-    const { dataDir, identity, runtimeConfig, gates, release } = config;
+    const { identity, runtimeConfig, gates, release } = config;
     const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
     this.store = store;
     this.writer = new LogWriter({ prefixes: prefixesOf(scheme) });
     this.writer.load(store);
     this.writer.start();
     const { writer } = this;
-    const file = join(dataDir, "store", "data.mdb");
-    const observe = countStore(this.registry, { store, writer, queued: () => this.loop.queued, file, scheme });
+    const observe = countStore(this.registry, { store, writer, queued: () => this.loop.queued, scheme });
     this.loop = serveStore({ store, publish: (records) => this.writer.accept(records), observe });
   }
 
@@ -78,8 +77,8 @@ function prefixesOf(scheme: Scheme): string[] {
 }
 
 function open(data: StoreData): Store {
-  const { dataDir, identity } = data.config;
-  return engines[0].open({
+  const { dataDir, identity, storageBackend } = data.config;
+  return engineOf(storageBackend).open({
     path: join(dataDir, "store"),
     identity,
     clock: systemClock,

@@ -80,6 +80,8 @@ export interface Config {
   readonly shutdownDelayMs: number;
   readonly livezGraceMs: number;
   readonly dataDir: string;
+  /** Name of an engine (storage/table.ts). */
+  readonly storageBackend: string;
   readonly eventTtlMs: number;
   readonly identity: IdentityName;
   readonly runtimeConfig: ReadonlyMap<string, boolean>;
@@ -178,6 +180,7 @@ export function readConfig(values: FlagValues): Config | string {
     shutdownDelayMs: ms("shutdown-delay-duration"),
     livezGraceMs: ms("livez-grace-period"),
     dataDir: text("data-dir"),
+    storageBackend: text("storage-backend"),
     eventTtlMs: ms("event-ttl"),
     identity: text("identity") as IdentityName,
     serviceAddressRanges: text("service-cluster-ip-range"),

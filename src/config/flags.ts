@@ -144,6 +144,16 @@ export const flags = [
     help: "Directory of the embedded store, certificates and the administrator's configuration.",
   },
   {
+    name: "storage-backend",
+    group: "Storage",
+    type: "string",
+    default: "lmdb",
+    choices: ["lmdb", "memory"],
+    help:
+      "Where objects are kept: lmdb in a file of the data directory, each write on the disk before it is answered; " +
+      "memory, for tests and trials, where nothing survives the process.",
+  },
+  {
     name: "event-ttl",
     group: "Storage",
     type: "duration",

@@ -1,4 +1,5 @@
-// The contract between the server and the durable log. Two engines pass one test suite (test/contract/).
+// The contract between the server and the durable log. Two engines pass one test suite (test/contract/): lmdb/, and
+// memory/, which keeps it for as long as the process lives.
 //
 // A revision is a positive integer that grows by at least one with every committed change and is never handed out
 // twice, not even after a crash. A change is durable before commit() returns it. Keys are `<prefix>/<namespace>/<name>`
@@ -7,6 +8,8 @@
 //   commit ──► log: revision → record (bytes once)      current: key → (mod revision, create revision)
 //   replay(from) yields, in revision order, the newest record at or below the floor of every key still alive then,
 //   and every record above the floor: enough to rebuild both the state and the watch history.
+
+import type { Clock } from "../base/clock.ts";
 
 /** What a change does to its key. */
 export const changeTypes = { create: 1, update: 2, delete: 3 } as const;
@@ -79,8 +82,38 @@ export class StoreError extends Error {
   }
 }
 
+/** How to open a store. */
+export interface OpenOptions {
+  /** Directory, created when missing; nothing else belongs in it. */
+  readonly path: string;
+  /** Name of the identity the objects are spelled in; a store keeps the one it was created with. */
+  readonly identity: string;
+  readonly clock: Clock;
+  /** Bytes of live and remembered records beyond which nothing but deletes is taken; default limits.storeBytesMax. */
+  readonly mapBytesMax?: number;
+  /** Revision a new store begins after; its history has nothing at or below it. Default 0. */
+  readonly firstRevision?: number;
+}
+
+/** An engine, as storage/table.ts lists it. */
+export interface Engine {
+  /** What --storage-backend calls it. */
+  readonly name: string;
+  /**
+   * Opens or creates a store. Throws StoreError "identity" when it belongs to another identity, "locked" when a process
+   * has it open, "corrupt" when it cannot be read.
+   */
+  readonly open: (options: OpenOptions) => Store;
+  /** The file it keeps its data in, below its directory; undefined: none. */
+  readonly file?: string;
+  /** What an operator should hear at the start. */
+  readonly note?: string;
+}
+
 /** A durable log. One thread owns it. */
 export interface Store {
+  /** Bytes of what it keeps its data in. */
+  readonly sizeBytes: number;
   /** Newest committed revision. */
   readonly revision: number;
   /** State and history are exact above this revision; below it is compacted. */

@@ -1,5 +1,24 @@
-// The storage engines. Each passes test/contract/.
+// The storage engines: a new one is a folder and a line here. Each passes test/contract/.
+import { assert } from "../base/assert.ts";
+import { fileName } from "./lmdb/file.ts";
 import { openLmdb } from "./lmdb/store.ts";
+import { openMemory } from "./memory/store.ts";
+import type { Engine } from "./store.ts";
 
-/** Every engine: its name on the command line and how to open it. */
-export const engines = [{ name: "lmdb", open: openLmdb }] as const;
+/** Every engine; the first is the default. */
+export const engines: readonly Engine[] = [
+  { name: "lmdb", open: openLmdb, file: fileName },
+  {
+    name: "memory",
+    // In microseconds, so that no revision is handed out again by the next process: clients remember them.
+    open: (options) => openMemory({ ...options, firstRevision: options.clock.now() * 1000 }),
+    note: "--storage-backend=memory: nothing that is written survives the process",
+  },
+];
+
+/** The engine of a name --storage-backend takes. */
+export function engineOf(name: string): Engine {
+  const engine = engines.find((one) => one.name === name);
+  assert(engine !== undefined, `No storage engine is called ${name}`);
+  return engine;
+}

@@ -68,6 +68,28 @@ t.test("a server without configuration makes what it needs, and a restart keeps 
   t.equal(foreign.errors, `orch: data directory ${dir} was created with --identity=orch; ${mend}\n`);
 });
 
+t.test("a store in memory serves as one on the disk does, and nothing of it is left at the next start", async (t) => {
+  let server = await startServer(["--storage-backend=memory"]);
+  t.teardown(() => server.stop("SIGKILL"));
+  const maps = "/api/v1/namespaces/default/configmaps";
+  const made = await server.call("POST", maps, { metadata: { name: "m" }, data: { a: "1" } });
+  t.equal(made.code, 201);
+  const patch = { "content-type": "application/merge-patch+json" };
+  const patched = await server.call("PATCH", `${maps}/m`, { data: { a: "2" } }, patch);
+  t.match(patched.json, { data: { a: "2" } });
+  const since = made.json?.metadata.resourceVersion;
+  const watched = await server.call("GET", `${maps}?watch=1&timeoutSeconds=1&resourceVersion=${since}`);
+  t.match(watched.text, /"type":"MODIFIED".*"data":\{"a":"2"\}/);
+  t.same(readdirSync(join(server.dir, "store")), ["owner"], "no file but the lock");
+  const { dir } = server;
+  t.equal(await server.stop("SIGTERM", false), 0);
+  server = await startServer(["--storage-backend=memory"], dir);
+  t.equal((await server.call("GET", `${maps}/m`)).code, 404);
+  const again = await server.call("POST", maps, { metadata: { name: "m" } });
+  const [before, after] = [patched, again].map(({ json }) => Number(json?.metadata.resourceVersion));
+  t.ok((after ?? 0) > (before ?? 0), `revisions go on: ${after} after ${before}`);
+});
+
 t.test("what the operator has to mend is one line and exit code 1", async (t) => {
   const directory = scratch(t);
   const blocker = createServer();

@@ -316,6 +316,7 @@ function storeOf(records: readonly Record[], floor: number, revision: number): S
   return {
     revision,
     floor,
+    sizeBytes: 0,
     commit: () => [],
     replay: (take) => records.forEach(take),
     compact: () => true,

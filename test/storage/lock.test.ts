@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { takeLock } from "../../src/storage/lmdb/lock.ts";
+import { takeLock } from "../../src/storage/lock.ts";
 
 const root = mkdtempSync(join(tmpdir(), "orch-lock-"));
 t.teardown(() => rmSync(root, { recursive: true, force: true }));

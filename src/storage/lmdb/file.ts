@@ -36,9 +36,12 @@ const insideBytesMin = 16 * MiB;
 const leastBytes = 3 * MiB;
 const zeros = Buffer.alloc(MiB);
 
+/** Name of the file. */
+export const fileName = "data.mdb";
+
 /** LMDB's file in a store's directory. */
 export function fileOf(path: string): string {
-  return join(path, "data.mdb");
+  return join(path, fileName);
 }
 
 /** The error for a store that is not what was written. */

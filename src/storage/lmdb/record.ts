@@ -29,6 +29,7 @@
 import { createHash } from "node:crypto";
 import { assertShared } from "../../base/assert.ts";
 import { crc32 } from "../../base/crc32.ts";
+import type { Current } from "../check.ts";
 import { type Change, type ChangeType, changeTypes, type Record, StoreError } from "../store.ts";
 
 /** Bytes before the key in a log value. */
@@ -45,13 +46,6 @@ export interface Meta {
   readonly floor: number;
   /** Newest revision at the time of writing; the log's newest record may be newer. */
   readonly revision: number;
-}
-
-/** An entry of `current`. */
-export interface Current {
-  readonly mod: number;
-  /** 0: deleted. */
-  readonly create: number;
 }
 
 function corrupt(what: string): never {

@@ -3,18 +3,21 @@
 // Two options of the library lose acknowledged writes at a power cut and are therefore never used: overlapping sync
 // (the default) shows a commit before it is on disk, and a transaction whose callback returns something may still be
 // open when the next one is acknowledged. Every callback here returns nothing.
-import { chmodSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Database, RootDatabase } from "lmdb";
 import { AssertionFailure, assertShared } from "../../base/assert.ts";
-import type { Clock } from "../../base/clock.ts";
 import { crc32 } from "../../base/crc32.ts";
 import { failpoint } from "../../base/failpoint.ts";
 import { limits } from "../../config/limits.ts";
+import { Ages, type Sample } from "../ages.ts";
+import { type Current, checkChange } from "../check.ts";
+import { takeLock } from "../lock.ts";
 import {
   type Change,
   changeTypes,
   type Mismatch,
+  type OpenOptions,
   type Record,
   type Refusal,
   type Store,
@@ -31,9 +34,7 @@ import {
   type Room,
   writeWitness,
 } from "./file.ts";
-import { takeLock } from "./lock.ts";
 import {
-  type Current,
   decodeCurrent,
   decodeMeta,
   decodeNumberKey,
@@ -50,25 +51,9 @@ import {
   recordBytesMax,
 } from "./record.ts";
 
-/** How to open the embedded engine. */
-export interface LmdbOptions {
-  /** Directory, created when missing; nothing else belongs in it. */
-  readonly path: string;
-  /** Name of the identity the objects are spelled in; a store keeps the one it was created with. */
-  readonly identity: string;
-  readonly clock: Clock;
-  /** Bytes of live and remembered records beyond which nothing but deletes is taken; default limits.storeBytesMax. */
-  readonly mapBytesMax?: number;
-  /** Revision a new store begins after; its history has nothing at or below it. Default 0. */
-  readonly firstRevision?: number;
-}
-
 type Bytes = Database<Buffer, Buffer>;
-type Sample = readonly [timeMs: number, revision: number];
 
 const metaKey = Buffer.from("store");
-/** A time sample per this much time with changes. */
-const sampleMs = 10_000;
 /** Keys fetched at once by a scan; no read transaction lives longer. */
 const scanKeysMax = 1000;
 /** What a change or a compacted record costs besides its own bytes: copies of pages of the trees. */
@@ -84,11 +69,8 @@ function pairSum(key: string, revision: number): number {
   return Math.imul(crc32(Buffer.from(key), revision >>> 0), 0x9e3779b1) ^ (revision | 0);
 }
 
-/**
- * Opens or creates a store. Throws StoreError "identity" when it belongs to another identity, "locked" when a process
- * has it open, "corrupt" when it cannot be read.
- */
-export function openLmdb(options: LmdbOptions): Store {
+/** Opens or creates a store: Engine.open(). */
+export function openLmdb(options: OpenOptions): Store {
   mkdirSync(options.path, { recursive: true, mode: 0o700 });
   const unlock = takeLock(join(options.path, "owner"));
   let root: RootDatabase<Buffer, Buffer> | undefined;
@@ -116,7 +98,6 @@ class LmdbStore implements Store {
   readonly #path: string;
   readonly #identity: string;
   readonly #bytesMax: number;
-  readonly #now: () => number;
   readonly #unlock: () => void;
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #log: Bytes;
@@ -124,7 +105,7 @@ class LmdbStore implements Store {
   readonly #times: Bytes;
   readonly #meta: Bytes;
   readonly #room: DiskRoom;
-  readonly #samples: Sample[] = [];
+  readonly #ages: Ages;
   readonly #key = Buffer.allocUnsafe(8);
   #bytes: number;
   /** Number of the last transaction that wrote. */
@@ -134,7 +115,7 @@ class LmdbStore implements Store {
   /** Set once by a failure nothing is known after: every later call throws it again. */
   #failure: unknown;
 
-  constructor(options: LmdbOptions, root: RootDatabase<Buffer, Buffer>, unlock: () => void) {
+  constructor(options: OpenOptions, root: RootDatabase<Buffer, Buffer>, unlock: () => void) {
     this.#path = options.path;
     this.#identity = options.identity;
     this.#bytesMax = options.mapBytesMax ?? limits.storeBytesMax;
@@ -158,13 +139,16 @@ class LmdbStore implements Store {
     this.floor = meta.floor;
     this.revision = Math.max(meta.revision, this.#newestInLog());
     this.#bytes = bytesOf(this.#log) + bytesOf(this.#current);
-    // Time goes on evenly while the process runs, whatever happens to the wall clock.
-    const skew = options.clock.now() - options.clock.monotonic();
-    this.#now = () => Math.round(options.clock.monotonic() + skew);
     if (known === undefined) this.#write(() => this.#put(this.#meta, metaKey, encodeMeta(meta)));
     checkWitness(options.path, this.revision);
+    const samples: Sample[] = [];
     for (const key of this.#times.getKeys())
-      this.#samples.push([decodeNumberKey(key), decodeTime(key, this.#get(this.#times, key))]);
+      samples.push([decodeNumberKey(key), decodeTime(key, this.#get(this.#times, key))]);
+    this.#ages = new Ages(options.clock, samples);
+  }
+
+  get sizeBytes(): number {
+    return statSync(fileOf(this.#path), { throwIfNoEntry: false })?.size ?? 0;
   }
 
   commit(changes: readonly Change[]): (Record | Mismatch | Refusal)[] {
@@ -176,8 +160,8 @@ class LmdbStore implements Store {
     let revision = this.revision;
     let bytes = this.#bytes;
     let end = 0;
-    const now = this.#now();
-    const sample = this.#sampleDue(now);
+    const now = this.#ages.now();
+    const sample = this.#ages.isDue(now, this.revision);
     if (changes.length === 0 && !sample) return outcomes;
     const room = this.#room.make(arena.length + changes.length * changeBytesMax);
     let taken = 0;
@@ -187,7 +171,7 @@ class LmdbStore implements Store {
         const key = keys[i] as Buffer;
         const currentKey = encodeCurrentKey(key);
         const current = this.#currentOf(currentKey);
-        const refused = this.#check(change, key, current) ?? this.#checkRoom(change, key, bytes, taken, room);
+        const refused = checkChange(change, key, current) ?? this.#checkRoom(change, key, bytes, taken, room);
         if (refused !== undefined) {
           outcomes.push(refused);
           return;
@@ -210,7 +194,8 @@ class LmdbStore implements Store {
       failpoint("inside-transaction");
     });
     failpoint("after-transaction");
-    if (sample) this.#noteSample(now);
+    // Of the newest revision before this batch: that one is at least this old.
+    if (sample) this.#ages.note(now, this.revision);
     this.revision = revision;
     this.#bytes = bytes;
     return outcomes;
@@ -250,13 +235,7 @@ class LmdbStore implements Store {
   }
 
   revisionAged(ageMs: number): number {
-    const timeMs = this.#now() - ageMs;
-    let revision = 0;
-    for (const [time, newest] of this.#samples) {
-      if (time > timeMs) break;
-      revision = newest;
-    }
-    return revision;
+    return this.#ages.revisionAged(ageMs);
   }
 
   compact(revision: number): boolean {
@@ -278,13 +257,13 @@ class LmdbStore implements Store {
       }
       // A short page was the last one: no record is left up to the target.
       if (keys.length < limits.compactRecordsMax) floor = target;
-      this.#dropSamples(floor);
+      for (const time of this.#ages.behind(floor)) this.#delete(this.#times, encodeNumberKey(time));
       this.#put(this.#meta, metaKey, encodeMeta({ ...newMeta(this.#identity), floor, revision: this.revision }));
       failpoint("inside-compaction");
     });
     this.floor = floor;
     this.#bytes = Math.max(0, this.#bytes - freed);
-    while (this.#samples.length > 1 && (this.#samples[1] as Sample)[1] <= floor) this.#samples.shift();
+    this.#ages.drop(floor);
     return floor >= target;
   }
 
@@ -292,28 +271,6 @@ class LmdbStore implements Store {
     writeWitness(this.#path, this.revision);
     await this.#root.close();
     this.#unlock();
-  }
-
-  /** Why a change cannot be made; undefined when it can. */
-  #check(change: Change, key: Buffer, current: Current): Mismatch | Refusal | undefined {
-    assertShared(
-      (change.type === changeTypes.create) === (change.expected === 0),
-      `Type ${change.type} expects ${change.expected}`,
-    );
-    if (!change.key.startsWith(`${change.prefix}/`) || key.toString() !== change.key) {
-      return {
-        refused: "invalid-key",
-        message: `Key ${JSON.stringify(change.key.slice(0, 256))} is not text below ${change.prefix}`,
-      };
-    }
-    const size = key.length + change.body.length;
-    const grows = change.type !== changeTypes.delete;
-    if (grows && size > limits.objectBytesMax) {
-      return { refused: "too-large", message: `Object of ${size} bytes is larger than ${limits.objectBytesMax} bytes` };
-    }
-    const actual = current.create === 0 ? 0 : current.mod;
-    if (change.expected !== actual) return { actual };
-    return undefined;
   }
 
   /** Whether a change is refused because `bytes` are stored or `taken` is written by this transaction already. */
@@ -431,30 +388,11 @@ class LmdbStore implements Store {
     if (entries !== heads || left !== 0) throw damaged(`${heads} keys in the log, ${entries} in the index`);
   }
 
-  #sampleDue(now: number): boolean {
-    const last = this.#samples.at(-1);
-    if (last === undefined) return true;
-    return now < last[0] || (now >= last[0] + sampleMs && this.revision > last[1]);
-  }
-
   /** Notes that the newest revision is at least this old; entries from a clock that was ahead are dropped. */
   #putSample(now: number): void {
-    for (const [time] of this.#samples) if (time > now) this.#delete(this.#times, encodeNumberKey(time));
+    for (const time of this.#ages.aheadOf(now)) this.#delete(this.#times, encodeNumberKey(time));
     const key = encodeNumberKey(now);
     this.#put(this.#times, key, encodeTime(key, this.revision));
-  }
-
-  #noteSample(now: number): void {
-    while (this.#samples.length > 0 && (this.#samples.at(-1) as Sample)[0] >= now) this.#samples.pop();
-    this.#samples.push([now, this.revision]);
-  }
-
-  /** Keeps the newest sample at or below the floor, and all above. */
-  #dropSamples(floor: number): void {
-    this.#samples.forEach(([time], i) => {
-      const next = this.#samples[i + 1];
-      if (next !== undefined && next[1] <= floor) this.#delete(this.#times, encodeNumberKey(time));
-    });
   }
 }
 

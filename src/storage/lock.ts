@@ -1,7 +1,7 @@
-// One process owns a store. LMDB itself would let several in; the shared log in memory would not notice their writes.
+// One process owns a store. The embedded engine itself would let several in; the shared log in memory would not notice their writes.
 // The lock is a file that names its owner so well that a dead owner's file is recognised, whatever became of its id.
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { StoreError } from "../store.ts";
+import { StoreError } from "./store.ts";
 
 /** A process: its id, when it started in ticks since boot, and which boot that was. Undefined: there is none. */
 function describe(pid: number): string | undefined {

@@ -1,0 +1,33 @@
+// What makes a change impossible in every engine alike: its key, its size, and where its key stands.
+import { assertShared } from "../base/assert.ts";
+import { limits } from "../config/limits.ts";
+import { type Change, changeTypes, type Mismatch, type Refusal } from "./store.ts";
+
+/** Where a key stands. */
+export interface Current {
+  readonly mod: number;
+  /** 0: there is no object; `mod` is its delete, or 0. */
+  readonly create: number;
+}
+
+/** Why a change cannot be made where its key stands at `current`; undefined when it can. `key`: the key in UTF-8. */
+export function checkChange(change: Change, key: Buffer, current: Current): Mismatch | Refusal | undefined {
+  assertShared(
+    (change.type === changeTypes.create) === (change.expected === 0),
+    `Type ${change.type} expects ${change.expected}`,
+  );
+  if (!change.key.startsWith(`${change.prefix}/`) || key.toString() !== change.key) {
+    return {
+      refused: "invalid-key",
+      message: `Key ${JSON.stringify(change.key.slice(0, 256))} is not text below ${change.prefix}`,
+    };
+  }
+  const size = key.length + change.body.length;
+  const grows = change.type !== changeTypes.delete;
+  if (grows && size > limits.objectBytesMax) {
+    return { refused: "too-large", message: `Object of ${size} bytes is larger than ${limits.objectBytesMax} bytes` };
+  }
+  const actual = current.create === 0 ? 0 : current.mod;
+  if (change.expected !== actual) return { actual };
+  return undefined;
+}

@@ -1,0 +1,182 @@
+// The engine in memory: the contract without a disk, for tests and trials. What it holds lives as long as the process.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { assertShared } from "../../base/assert.ts";
+import type { Clock } from "../../base/clock.ts";
+import { limits } from "../../config/limits.ts";
+import { Ages, type Sample } from "../ages.ts";
+import { type Current, checkChange } from "../check.ts";
+import { takeLock } from "../lock.ts";
+import {
+  type Change,
+  changeTypes,
+  type Mismatch,
+  type OpenOptions,
+  type Record,
+  type Refusal,
+  type Store,
+  StoreError,
+} from "../store.ts";
+
+/** What a record takes besides its own bytes, roughly. */
+const recordBytesMin = 256;
+
+/** What stays of a store while it is closed. */
+interface Held {
+  readonly identity: string;
+  revision: number;
+  floor: number;
+  bytes: number;
+  /** By revision, in its order. */
+  readonly records: Map<number, Record>;
+  /** By key; deleted ones until their delete is compacted. */
+  readonly current: Map<string, Current>;
+  samples: readonly Sample[];
+}
+
+/** Stores of this process by their directory. */
+const places = new Map<string, Held>();
+
+/**
+ * Opens the store of this process at a directory, or begins it. The directory holds nothing but the lock. Throws
+ * StoreError "identity" when it belongs to another identity, "locked" when a process has it open.
+ */
+export function openMemory(options: OpenOptions): Store {
+  const { path, identity, firstRevision = 0 } = options;
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const unlock = takeLock(join(path, "owner"));
+  const held = places.get(path) ?? newHeld(identity, firstRevision);
+  if (held.identity !== identity) {
+    unlock();
+    const what = `The store at ${path} holds identity ${held.identity}, not ${identity}`;
+    throw Object.assign(new StoreError("identity", what), { holds: held.identity });
+  }
+  places.set(path, held);
+  return new MemoryStore(held, options.mapBytesMax ?? limits.storeBytesMax, options.clock, unlock);
+}
+
+function newHeld(identity: string, revision: number): Held {
+  return { identity, revision, floor: revision, bytes: 0, records: new Map(), current: new Map(), samples: [] };
+}
+
+class MemoryStore implements Store {
+  readonly #held: Held;
+  readonly #bytesMax: number;
+  readonly #ages: Ages;
+  readonly #unlock: () => void;
+
+  constructor(held: Held, bytesMax: number, clock: Clock, unlock: () => void) {
+    this.#held = held;
+    this.#bytesMax = bytesMax;
+    this.#ages = new Ages(clock, held.samples);
+    this.#unlock = unlock;
+  }
+
+  get revision(): number {
+    return this.#held.revision;
+  }
+
+  get floor(): number {
+    return this.#held.floor;
+  }
+
+  get sizeBytes(): number {
+    return this.#held.bytes;
+  }
+
+  commit(changes: readonly Change[]): (Record | Mismatch | Refusal)[] {
+    const now = this.#ages.now();
+    // Of the newest revision before this batch: that one is at least this old.
+    if (this.#ages.isDue(now, this.revision)) this.#ages.note(now, this.revision);
+    return changes.map((change) => this.#make(change));
+  }
+
+  replay(take: (record: Record) => void): void {
+    let last = 0;
+    for (const [revision, record] of this.#held.records) {
+      assertShared(revision > last, `Revision ${revision} after ${last}`);
+      last = revision;
+      take(record);
+    }
+  }
+
+  revisionAged(ageMs: number): number {
+    return this.#ages.revisionAged(ageMs);
+  }
+
+  compact(revision: number): boolean {
+    const held = this.#held;
+    const target = Math.min(revision, held.revision);
+    if (target <= held.floor) return true;
+    const end = Math.min(target, held.floor + limits.compactRecordsMax);
+    for (let at = held.floor + 1; at <= end; at += 1) this.#forget(at);
+    held.floor = end;
+    this.#ages.drop(end);
+    return end === target;
+  }
+
+  close(): Promise<void> {
+    this.#held.samples = this.#ages.samples;
+    this.#unlock();
+    return Promise.resolve();
+  }
+
+  #make(change: Change): Record | Mismatch | Refusal {
+    const held = this.#held;
+    const current = held.current.get(change.key) ?? { mod: 0, create: 0 };
+    const refused = checkChange(change, Buffer.from(change.key), current) ?? this.#checkRoom(change);
+    if (refused !== undefined) return refused;
+    const revision = held.revision + 1;
+    const createRevision = current.create || revision;
+    const record = recordOf(change, { revision, createRevision, previous: current.mod });
+    held.records.set(revision, record);
+    held.current.set(change.key, {
+      mod: revision,
+      create: change.type === changeTypes.delete ? 0 : createRevision,
+    });
+    held.revision = revision;
+    held.bytes += sizeOf(record);
+    return record;
+  }
+
+  #checkRoom(change: Change): Refusal | undefined {
+    if (change.type === changeTypes.delete || this.#held.bytes + sizeOf(change) <= this.#bytesMax) return undefined;
+    return { refused: "full", message: `The store holds ${this.#held.bytes} of at most ${this.#bytesMax} bytes` };
+  }
+
+  /** Compacts the record of a revision: what it followed, and itself when it is a delete. */
+  #forget(revision: number): void {
+    const record = this.#held.records.get(revision);
+    assertShared(record !== undefined, `Revision ${revision} above the floor is gone`);
+    this.#remove(record.previous);
+    if (record.type !== changeTypes.delete) return;
+    if (this.#held.current.get(record.key)?.mod === revision) this.#held.current.delete(record.key);
+    this.#remove(revision);
+  }
+
+  #remove(revision: number): void {
+    const record = this.#held.records.get(revision);
+    if (record === undefined) return;
+    this.#held.records.delete(revision);
+    this.#held.bytes -= sizeOf(record);
+  }
+}
+
+function sizeOf({ key, selection, body }: Pick<Change, "key" | "selection" | "body">): number {
+  return recordBytesMin + key.length + selection.length + body.length;
+}
+
+/** The record of a change: its bytes copied, with the revision's digits in them. */
+function recordOf(change: Change, place: Pick<Record, "revision" | "createRevision" | "previous">): Record {
+  const { type, prefix, key, selection, body, versionAt } = change;
+  assertShared(versionAt > 0 && versionAt < body.length, `Version offset ${versionAt} of ${body.length} bytes`);
+  assertShared(body[versionAt - 1] === 0x22 && body[versionAt] === 0x22, "No quotes around the version digits");
+  const bytes = Buffer.concat([
+    selection,
+    body.subarray(0, versionAt),
+    Buffer.from(String(place.revision), "latin1"),
+    body.subarray(versionAt),
+  ]);
+  const { length } = selection;
+  return { ...place, type, prefix, key, selection: bytes.subarray(0, length), body: bytes.subarray(length), versionAt };
+}
