@@ -3,6 +3,7 @@
 // the reference's (authorization webhook of the server library).
 import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
+import { Recent } from "../base/recent.ts";
 import type { Owner } from "../base/shares.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
@@ -32,8 +33,8 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   readonly #config: AuthorizationConfig;
   readonly #apiVersion: string;
   readonly #clock: Clock;
-  /** By the spec of the review; the one used last is last. */
-  readonly #kept = new Map<string, Kept>();
+  /** By the spec of the review. */
+  readonly #kept = new Recent<string, Kept>(limits.webhookDecisionsMax);
   /** Questions under way, by owner, so that many requests with one question ask it once. */
   readonly #asked = new Map<string, Promise<Decision>>();
 
@@ -48,13 +49,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   authorize(attributes: Attributes): Decision | Promise<Decision> {
     const spec = JSON.stringify(specOf(attributes, this.#config.webhookVersion));
     const kept = this.#kept.get(spec);
-    if (kept !== undefined) {
-      this.#kept.delete(spec);
-      if (this.#clock.monotonic() < kept.endsMs) {
-        this.#kept.set(spec, kept);
-        return kept.decision;
-      }
-    }
+    if (kept !== undefined && this.#clock.monotonic() < kept.endsMs) return kept.decision;
     const { owner = ownerOf(this.#identity, attributes.user) } = attributes;
     // A question of another owner may have to wait longer, or be refused.
     const key = `${owner.level} ${JSON.stringify(owner.name)} ${spec}`;
@@ -122,9 +117,6 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     const ms = decision.verdict === "allow" ? webhookAllowedMs : webhookRefusedMs;
     if (ms <= 0) return;
     this.#kept.set(spec, { decision, endsMs: this.#clock.monotonic() + ms });
-    if (this.#kept.size <= limits.webhookDecisionsMax) return;
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined) this.#kept.delete(oldest);
   }
 }
 

@@ -3,6 +3,7 @@
 // shared. Bounded in texts and characters; what was not asked for longest is forgotten first.
 import { RawJson } from "../api/schema.ts";
 import type { Value, ValueMap } from "../api/value.ts";
+import { Recent } from "../base/recent.ts";
 import { limits } from "../config/limits.ts";
 import { writeValue } from "./write.ts";
 
@@ -12,24 +13,15 @@ interface Remembered {
   value: ValueMap | undefined;
 }
 
-/** By text, asked for longest ago first. */
-const memory = new Map<string, Remembered>();
-let chars = 0;
+/** By text. */
+const memory = new Recent<string, Remembered>(limits.rawRememberedCharsMax, ({ length }) => length);
 
 /** The raw form of values that are remembered: they need not be written. */
 const raws = new WeakMap<ValueMap, RawJson>();
 
 /** What a text stands for if it was read before. */
 export function recall(text: string): ValueMap | undefined {
-  return refreshed(text)?.value;
-}
-
-function refreshed(text: string): Remembered | undefined {
-  const known = memory.get(text);
-  if (known === undefined) return undefined;
-  memory.delete(text);
-  memory.set(text, known);
-  return known;
+  return memory.get(text)?.value;
 }
 
 /** Keeps what a text stands for; only compact text is kept, for it is also how the value is written. */
@@ -43,28 +35,17 @@ export function remember(text: string, value: ValueMap): void {
   const raw = new RawJson(writeValue(value));
   raws.set(value, raw);
   // The text that was handed in may be a part of a whole document, and would keep it.
-  if (raw.text === text) keep({ raw, value });
+  if (raw.text === text) memory.set(raw.text, { raw, value });
 }
 
 /** The one raw JSON of a text, compact as writeValue() has it, which nobody need have read yet. */
 export function sharedRaw(text: string): RawJson {
-  const known = refreshed(text);
+  const known = memory.get(text);
   if (known !== undefined) return known.raw;
   // A copy: see remember().
   const raw = new RawJson(Buffer.from(text).toString());
-  keep({ raw, value: undefined });
+  memory.set(raw.text, { raw, value: undefined });
   return raw;
-}
-
-function keep(remembered: Remembered): void {
-  const { text } = remembered.raw;
-  memory.set(text, remembered);
-  chars += text.length;
-  for (const oldest of memory.keys()) {
-    if (chars <= limits.rawRememberedCharsMax) return;
-    memory.delete(oldest);
-    chars -= oldest.length;
-  }
 }
 
 /** The raw JSON of a value. One that is remembered has one raw form, in whatever object it stands. */
