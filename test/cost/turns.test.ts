@@ -276,6 +276,9 @@ const known: Readonly<Record<string, number>> = {
   deletecollection: 50,
 };
 
+/** The same by kind, for all its steps: each of their many items is checked and owned by itself. */
+const knownKinds: Readonly<Record<string, number>> = { "a role": 30, "a network policy": 30 };
+
 /** What a fixed piece of work takes there, in milliseconds. */
 const calibratedMs = 6.5;
 
@@ -320,7 +323,7 @@ for (const [name, subject] of Object.entries({ ...subjects, ...further })) {
     }
     for (const [step, prepare] of Object.entries(steps)) {
       if (name in further && !furtherSteps.includes(step)) continue;
-      const bound = known[step] ?? turnMsMax;
+      const bound = Math.max(known[step] ?? turnMsMax, knownKinds[name] ?? 0);
       let least = Number.POSITIVE_INFINITY;
       for (let round = 0; round < triesMax && least > bound; round += 1) {
         const run = await prepare(server, subject, round);
