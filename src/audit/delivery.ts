@@ -2,7 +2,7 @@
 // meantime goes next. In batches: they wait in a bounded buffer, which is divided among users, leave when a batch is full
 // or old enough and not too many left before, and what finds its user's share of the buffer full is dropped and counted.
 import { assert } from "../base/assert.ts";
-import { type Owner, Shares } from "../base/shares.ts";
+import { type Owner, Shares, takeBoth } from "../base/shares.ts";
 import type { AuditDelivery } from "../config/auditflags.ts";
 import { limits } from "../config/limits.ts";
 import {
@@ -156,14 +156,7 @@ class Batches implements Delivery {
   /** A place for an event; undefined: its owner has as many as it may. */
   #place({ length }: string, owner: Owner | undefined): (() => void) | undefined {
     assert(owner !== undefined, "An event has an owner");
-    if (!this.#chars.has(owner, length)) return undefined;
-    const leave = this.#places.take(owner);
-    if (leave === undefined) return undefined;
-    const leaveChars = this.#chars.charge(owner, length);
-    return () => {
-      leave();
-      leaveChars();
-    };
+    return takeBoth(this.#places, this.#chars, owner, length);
   }
 
   /** Sends what is due, and comes back when more will be. */

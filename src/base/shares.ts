@@ -88,3 +88,15 @@ export class Shares {
     };
   }
 }
+
+/** A place in `places` and `size` of `sizes` at once, for one thing that waits. As Shares.take(). */
+export function takeBoth(places: Shares, sizes: Shares, owner: Owner, size: number): (() => void) | undefined {
+  if (!sizes.has(owner, size)) return undefined;
+  const leavePlace = places.take(owner);
+  if (leavePlace === undefined) return undefined;
+  const leaveSize = sizes.charge(owner, size);
+  return () => {
+    leavePlace();
+    leaveSize();
+  };
+}

@@ -2,7 +2,7 @@
 // queue is divided among users: deletes of many large objects leave room for another user's write.
 import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
-import { type Owner, Shares } from "../base/shares.ts";
+import { type Owner, Shares, takeBoth } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { Outcome, StoreClient } from "./client.ts";
 import { type Change, changeTypes, StoreError } from "./store.ts";
@@ -59,7 +59,7 @@ export class PortClient implements StoreClient {
       `Type ${change.type} expects ${change.expected}`,
     );
     if (this.#dead) return Promise.resolve({ refused: "unavailable", message: "The store is gone" });
-    const leave = this.#enter(owner, change.body.length + change.selection.length);
+    const leave = takeBoth(this.#places, this.#bytes, owner, change.body.length + change.selection.length);
     if (leave === undefined) {
       const { name } = owner;
       const held = `${this.#places.heldBy(name)} of ${this.queued} changes, ${this.#bytes.heldBy(name)} of ${this.#bytes.used} bytes`;
@@ -68,18 +68,6 @@ export class PortClient implements StoreClient {
     if (this.#writer.count === 0) setImmediate(() => this.#flush());
     this.#writer.add(change);
     return new Promise((resolve, reject) => this.#waiting.push({ leave, resolve, reject }));
-  }
-
-  /** Takes a place and the bytes; undefined: the owner has no share of one of them. */
-  #enter(owner: Owner, bytes: number): (() => void) | undefined {
-    if (!this.#bytes.has(owner, bytes)) return undefined;
-    const leavePlace = this.#places.take(owner);
-    if (leavePlace === undefined) return undefined;
-    const leaveBytes = this.#bytes.charge(owner, bytes);
-    return () => {
-      leavePlace();
-      leaveBytes();
-    };
   }
 
   /** Asks the store thread for a sign of life: resolves when its loop came round to it, rejects when it is gone. */
