@@ -55,6 +55,12 @@ const coarseTicks = 1000 / limits.watchTickMs;
 /** What each pass gets however busy a turn is, in milliseconds; less is not counted. */
 const sliceMsMin = 1;
 
+/** What passes may take of a turn when watchers in step have been behind for so long, in milliseconds. */
+function sliceMsFor(behindMs: number): number {
+  const more = limits.passMsMax - limits.sliceMsMax;
+  return limits.sliceMsMax + (more * Math.min(behindMs, limits.watchBehindMs)) / limits.watchBehindMs;
+}
+
 /** The watches of one front thread. */
 export class Fanout {
   readonly #clock: Clock;
@@ -84,7 +90,7 @@ export class Fanout {
       now: () => this.#clock.monotonic(),
       ended: (watcher) => this.#forget(watcher),
       failed: options.failed ?? (() => undefined),
-      sliceMs: () => Math.max(sliceMsMin, limits.sliceMsMax - this.#spentMs),
+      sliceMs: (behindMs) => Math.max(sliceMsMin, sliceMsFor(behindMs) - this.#spentMs),
       spent: (ms) => this.#spend(ms),
       writesPerLook: options.writesPerLook ?? 16,
     };

@@ -39,8 +39,8 @@ export interface Surroundings {
   readonly ended: (watcher: Watcher) => void;
   /** Events could not be written as watchers want them: a fault of ours, to be logged and counted. */
   readonly failed: (error: unknown) => void;
-  /** Milliseconds a pass may take in this turn of the loop. */
-  readonly sliceMs: () => number;
+  /** Milliseconds a pass may take in this turn of the loop, of a log whose synced watchers have been behind for so long. */
+  readonly sliceMs: (behindMs: number) => number;
   /** Told how many milliseconds a pass took. */
   readonly spent: (ms: number) => void;
   /** Watchers written to, pages of 4 KiB, or four records looked at or groups found, between two looks at the clock. */
@@ -85,6 +85,8 @@ export class LogWatchers {
   #syncedCount = 0;
   /** Bytes of objects the cursor passed: what a lag is measured with. */
   #passedBytes = 0;
+  /** When a pass first left records for the next one, of those that did since one left none. */
+  #behindSince: number | undefined;
   #passing = false;
   #scheduled = false;
 
@@ -173,7 +175,7 @@ export class LogWatchers {
     this.#passing = true;
     const { now, sliceMs, spent } = this.#around;
     const start = now();
-    const until = start + sliceMs();
+    const until = start + sliceMs(this.#behindSince === undefined ? 0 : start - this.#behindSince);
     const resumed = this.#isOpen;
     if (resumed) this.#resume(until);
     if (!this.#isOpen) {
@@ -185,7 +187,10 @@ export class LogWatchers {
       if (!this.#isOpen) this.#catchUp(until);
     }
     this.#passing = false;
-    spent(now() - start);
+    const end = now();
+    if (this.inStep) this.#behindSince = undefined;
+    else this.#behindSince ??= end;
+    spent(end - start);
     this.#schedule();
   }
 

@@ -281,6 +281,9 @@ export const limits = {
   bookmarkMs: 60_000,
   /** Long work of a front gives others a turn of the loop after this. */
   sliceMsMax: 4,
+  /** What the fan-out takes of a turn instead, once it has been behind for watchBehindMs, and part of it before. */
+  passMsMax: 16,
+  watchBehindMs: 100,
   /** Answers below this are not compressed (reference: 128 KiB). */
   gzipBytesMin: 128 * KiB,
   /**

@@ -386,6 +386,30 @@ t.test(
   },
 );
 
+t.test("what a pass takes of a turn grows while watchers in step are behind, and shrinks when they are not", (t) => {
+  const log = new FakeLog();
+  const front = new FakeFront(log, 1);
+  for (let made = 0; made < 400; made += 1) front.watch();
+  front.run();
+  const turn = (): number => {
+    const before = front.time;
+    front.run(1);
+    return front.time - before;
+  };
+  log.put(a);
+  log.news();
+  t.ok(turn() < 10, "at first a turn is short");
+  const turns = Array.from({ length: 20 }, turn);
+  t.ok(Math.max(...turns) > limits.passMsMax - 2, "it grows");
+  t.ok(Math.max(...turns) < 20, "to less than a turn may be");
+  front.run();
+  log.put(a);
+  log.news();
+  t.ok(turn() < 10, "and is short again once all had everything");
+  front.run();
+  t.end();
+});
+
 t.test("one object above the size of a slice goes out whole", (t) => {
   const log = new FakeLog();
   const front = new FakeFront(log);
