@@ -12,7 +12,12 @@ build();
 const asksNode = args.some((a, i) => a === "--front=node" || (a === "--front" && args[i + 1] === "node"));
 const runtime = asksNode ? process.execPath : servingRuntime();
 
-const child = spawn(runtime, [join(root, "dist", "src", "main.js"), ...args], { stdio: "inherit" });
+// Built by now.
+const { allocatorEnvironment } = await import("../dist/src/boot/allocator.js");
+const child = spawn(runtime, [join(root, "dist", "src", "main.js"), ...args], {
+  stdio: "inherit",
+  env: { ...allocatorEnvironment, ...process.env },
+});
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 // Whoever started this may be killed without passing the signal on (npm is): the server does not outlive it.
 const parent = process.ppid;

@@ -11,6 +11,7 @@ import { checkRuntimeConfig } from "./api/scheme.ts";
 import { readAuthorizationFiles } from "./authz/files.ts";
 import { systemClock } from "./base/clock.ts";
 import { readAdmissionFile } from "./boot/admissionfile.ts";
+import { allocatorAdvice } from "./boot/allocator.ts";
 import { type AuditFiles, checkAuditFiles } from "./boot/auditfiles.ts";
 import { beatsMemory } from "./boot/beats.ts";
 import { countProcess } from "./boot/count.ts";
@@ -90,6 +91,8 @@ async function main(): Promise<void> {
   process.stdout.write(`kubeconfig: ${kubeconfig}\n`);
   await untilReady(url, credentials);
   process.stdout.write(`ready: ${url}\n`);
+  const advice = allocatorAdvice(process.env);
+  if (advice !== undefined) log.warn(advice);
 }
 
 /** The thread that writes audit events, when its backends are open; undefined: nothing is audited. */

@@ -8,7 +8,7 @@ import { type FormWriter, partialListMessage, partialMessage } from "./form.ts";
 import { listMessageOf, objectOf } from "./protoanswer.ts";
 import { type ProtoShelf, protoCache } from "./protocache.ts";
 import type { ListAnswer, ReadInput } from "./read.ts";
-import type { Chunks } from "./stream.ts";
+import { type Chunks, sharedScratch } from "./stream.ts";
 
 /** Items that need no encoding between two looks at the clock. */
 const itemsPerLook = 16;
@@ -76,14 +76,16 @@ export class ProtoList implements Chunks {
     return length;
   }
 
-  /** The next chunk; it is good until the one after it is asked for. */
   next(): Uint8Array {
     const { items } = this.#list;
     const first = this.#scratch === undefined;
     const head = first ? this.#head() : nothing;
     const rest = head.length + this.#itemsBytes + listFoot.length;
-    const scratch = this.#scratch ?? new Uint8Array(Math.max(Math.min(limits.listChunkBytes, rest), head.length));
-    this.#scratch = scratch;
+    const isLarge = rest > limits.listChunkBytes && head.length < limits.listChunkBytes;
+    this.#scratch ??= isLarge
+      ? sharedScratch()
+      : new Uint8Array(Math.max(Math.min(limits.listChunkBytes, rest), head.length));
+    const scratch = this.#scratch;
     scratch.set(head);
     let used = head.length;
     const until = performance.now() + limits.sliceMsMax;

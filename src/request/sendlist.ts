@@ -2,7 +2,7 @@
 // does not grow with the answer. No object is parsed unless the client asked for another form.
 import { timedOut } from "../api/status.ts";
 import type { Entry } from "../audit/entry.ts";
-import { copyBytes } from "../base/copy.ts";
+import { copyBytes, copyOf } from "../base/copy.ts";
 import { nextTurn } from "../base/turn.ts";
 import type { Hold } from "../cache/view.ts";
 import { limits } from "../config/limits.ts";
@@ -12,7 +12,7 @@ import { ProtoList } from "./protolist.ts";
 import type { ListAnswer, ReadInput } from "./read.ts";
 import { isStoredVersion, represent, typeMetaBytes } from "./represent.ts";
 import { gzipHeaders, headersOf, type Reply, sendBytes, sendStatus, sendStreamHead, takesGzip } from "./respond.ts";
-import { type Chunks, sendChunks } from "./stream.ts";
+import { type Chunks, sendChunks, sharedScratch } from "./stream.ts";
 import { TextList } from "./textlist.ts";
 
 const foot = "]}\n";
@@ -40,7 +40,7 @@ export async function sendList(
       return sendStreamHead(reply, headersOf(reply, accepted.contentType, gzip ? gzipHeaders : []));
     }
     if (!chunks.done) return await sendChunks(reply, chunks, start, hold, accepted.contentType, gzip);
-    sendBytes(reply, 200, start, accepted);
+    sendBytes(reply, 200, start.buffer === sharedScratch().buffer ? copyOf(start) : start, accepted);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
     hold.release();
@@ -101,7 +101,7 @@ function listOfNone(input: ReadInput, list: ListAnswer, form: FormWriter | undef
   return form?.listOfNone(list.metadata) ?? `${listHead(input, list, form)}${foot}`;
 }
 
-/** Gathers items into one scratch buffer, chunk by chunk; a chunk is valid until the next one is asked for. */
+/** Gathers items into one scratch buffer, chunk by chunk. */
 class Gather implements Chunks {
   /** True after the chunk that ends the list. */
   done = false;
@@ -127,11 +127,15 @@ class Gather implements Chunks {
     this.#foot = Buffer.from(form?.listFoot ?? foot);
     this.#head = Buffer.from(listHead(input, list, form));
     this.#dear = form !== undefined || !isStoredVersion(input.resource);
-    // Small lists (most are) do not pay for a whole chunk.
     const first = list.items[0];
     const guess = first === undefined ? 0 : list.items.length * (list.view.object(first).length + 256);
+    const bytes = this.#head.length + guess + slackBytes + this.#foot.length;
+    // Small lists (most are) go out in one piece of their own. The head of one may need more than a chunk.
     const edges = this.#head.length + this.#foot.length;
-    this.#scratch = new Uint8Array(edges + Math.min(limits.listChunkBytes, guess + slackBytes));
+    const isLarge = bytes > limits.listChunkBytes && edges + slackBytes < limits.listChunkBytes;
+    this.#scratch = isLarge
+      ? sharedScratch()
+      : new Uint8Array(edges + Math.min(limits.listChunkBytes, guess + slackBytes));
   }
 
   /** The next chunk. */

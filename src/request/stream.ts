@@ -5,11 +5,21 @@ import { limits } from "../config/limits.ts";
 import { gzipHeaders, gzipOpening, gzipStream, headersOf, type Reply } from "./respond.ts";
 import type { AnswerStream } from "./transport.ts";
 
-/** The chunks of one answer, in order; each is valid until the next one is asked for. */
+/** The chunks of one answer, in order; each is valid until any answer's next one is asked for. */
 export interface Chunks {
   /** True after the last chunk. */
   readonly done: boolean;
   next(): Uint8Array;
+}
+
+const scratch = new Uint8Array(limits.listChunkBytes);
+
+/**
+ * Where the chunks of all large lists of this thread are put together: fronts take a copy of what the peer does not take
+ * at once, so that of a list nobody reads no more is kept than that. What is not a stream must be copied from here.
+ */
+export function sharedScratch(): Uint8Array {
+  return scratch;
 }
 
 /**

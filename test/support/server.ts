@@ -6,6 +6,7 @@ import { type Agent, Agent as HttpsAgent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { allocatorEnvironment } from "../../src/boot/allocator.ts";
 
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 
@@ -134,6 +135,7 @@ export async function startServer(
   const flags = [`--data-dir=${home}`, `--secure-port=${port}`, quiet, ...args];
   const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, main, ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...allocatorEnvironment, ...process.env },
   });
   let out = "";
   let errors = "";
