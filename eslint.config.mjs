@@ -1,5 +1,6 @@
-// What Biome cannot see yet: four type-aware rules (promises typed by dependencies), and patterns that are not linear.
+// What Biome cannot see yet: four type-aware rules (promises typed by dependencies), the order of imports, and patterns that are not linear.
 import tseslint from "typescript-eslint";
+import { importOrder } from "./eslint.layers.mjs";
 import { linear, noLatePatterns } from "./eslint.linear.mjs";
 
 export default [
@@ -23,6 +24,7 @@ export default [
       "@typescript-eslint/return-await": ["error", "in-try-catch"],
     },
   },
+  importOrder,
   linear,
   noLatePatterns,
 ];

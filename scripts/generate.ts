@@ -51,7 +51,7 @@ const memory = new Map([
 const presentSpecials = new Set(["Quantity", "IntOrString", "Duration"]);
 
 interface Source {
-  /** Where generated text for this package goes: `core_v1`. */
+  /** What other files call it: `core_v1`. */
   readonly module: string;
   /** Prefix of message names: `core/v1`. */
   readonly prefix: string;
@@ -70,7 +70,7 @@ interface World {
 export function generate(protoDir: string): Map<string, string> {
   const world = read(protoDir);
   const files = new Map<string, string>();
-  for (const source of world.sources) files.set(`${source.module}.ts`, interfaces(world, source));
+  for (const source of world.sources) files.set(`${source.prefix}.ts`, interfaces(world, source));
   files.set("messages.ts", descriptors(world));
   files.set("kinds.ts", kinds(world));
   return files;
@@ -160,8 +160,10 @@ function interfaces(world: World, source: Source): string {
     body.push("}", "");
   }
   const head = [banner.trimEnd()];
-  if (raw) head.push('import type { RawJson } from "../schema.ts";');
-  for (const module of [...used].sort()) head.push(`import type * as ${module} from "./${module}.ts";`);
+  const top = source.prefix.includes("/") ? "../" : "./";
+  if (raw) head.push(`import type { RawJson } from "../${top}schema.ts";`);
+  for (const module of [...used].sort())
+    head.push(`import type * as ${module} from "${top}${module.replace("_", "/")}.ts";`);
   if (body.length === 0) head.push("export {};");
   return `${[...head, "", ...body].join("\n").trimEnd()}\n`;
 }

@@ -108,14 +108,19 @@ const reserved = [
   [
     "a commit to the store",
     /\bstore\.commit\(/,
-    ["src/request/persist.ts", "src/request/claims.ts", "src/storage/serve.ts"],
+    ["src/request/commit/persist.ts", "src/request/commit/claims.ts", "src/storage/serve.ts"],
   ],
   [
     "the server's own permit",
     /\bserverPermit\b/,
-    ["permit.ts", "admit.ts", "delete.ts", "eviction.ts", "provision.ts", "../controllers/actor.ts"].map((name) =>
-      join("src/request", name),
-    ),
+    [
+      "src/request/exchange/permit.ts",
+      "src/request/commit/admit.ts",
+      "src/request/delete/delete.ts",
+      "src/request/actions/eviction.ts",
+      "src/request/write/provision.ts",
+      "src/controllers/actor.ts",
+    ],
   ],
 ] as const;
 
@@ -143,6 +148,23 @@ function unknownTests(document: string, tests: readonly Source[]): string[] {
   return named.map((match) => match[1] ?? "").filter((name) => !all.includes(name));
 }
 
+/** Files a document names in code marks, by their path from the root or from src/, or by a part of it, that are not there. */
+function unknownFiles(document: string, paths: readonly string[]): string[] {
+  const named = [...document.matchAll(/`([\w./-]+(?:\.ts|\.mjs|\.md|\/))`/g)].map((match) => match[1] ?? "");
+  const isThere = (name: string): boolean => paths.some((path) => `/${path}`.includes(`/${name}`));
+  return named.filter((name) => !isThere(name));
+}
+
+const folderFilesMax = 35;
+
+/** Folders with more files than one looks through. */
+function crowded(paths: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  const full = [...counts].filter(([, count]) => count > folderFilesMax);
+  return full.map(([folder, count]) => `${folder}: ${count} files, at most ${folderFilesMax}`);
+}
+
 /** What must not stand in any file: addresses of registries, paths of a machine, unfinished work. */
 function stray({ path, text }: Source): string[] {
   const found: string[] = [];
@@ -152,7 +174,14 @@ function stray({ path, text }: Source): string[] {
   return found;
 }
 
-t.test("the tree keeps its rules", (t) => {
+/** The list of the import order, as the linter has it. */
+interface Layers {
+  readonly layers: readonly (readonly string[])[];
+  layerFault(from: string, to: string): string | undefined;
+  unlisted(src: string): string[];
+}
+
+t.test("the tree keeps its rules", async (t) => {
   const paths = projectFiles();
   const code = paths.filter((path) => /^(src|workers|test|perf|scripts)\/.*\.ts$/.test(path)).map(read);
   const own = code.filter(({ path }) => !path.startsWith("src/api/gen/"));
@@ -178,7 +207,21 @@ t.test("the tree keeps its rules", (t) => {
     "limits",
   );
   const tests = code.filter(({ path }) => path.startsWith("test/"));
-  t.same(unknownTests(read("ARCHITECTURE.md").text, tests), [], "ARCHITECTURE.md names tests that exist");
+  const architecture = read("ARCHITECTURE.md").text;
+  t.same(unknownTests(architecture, tests), [], "ARCHITECTURE.md names tests that exist");
+  t.same(unknownFiles(architecture, paths), [], "ARCHITECTURE.md names files that exist");
+  t.same(crowded(paths.filter((path) => /\.(ts|mjs)$/.test(path))), [], "no folder is crowded");
+  const order = (await import(join(root, "eslint.layers.mjs"))) as Layers;
+  t.same(order.unlisted(join(root, "src")), [], "every folder stands in the import order");
+  const between = sources
+    .filter(({ path }) => path.startsWith("src/"))
+    .flatMap((source) => {
+      const from = source.path.replace(/^src\//, "");
+      const inside = importsOf(source).filter((to) => to.startsWith("src/"));
+      const faults = inside.map((to) => order.layerFault(from, to.replace(/^src\//, "")));
+      return faults.filter((fault) => fault !== undefined).map((fault) => `${source.path}: ${fault}`);
+    });
+  t.same(between, [], "imports go one way");
   t.same(
     paths
       .filter((path) => /\.(ts|mjs|md|json)$/.test(path))
@@ -187,10 +230,9 @@ t.test("the tree keeps its rules", (t) => {
     [],
     "nothing stray",
   );
-  t.end();
 });
 
-t.test("each check finds what it is for", (t) => {
+t.test("each check finds what it is for", async (t) => {
   const long = `function f() {\n${"  g();\n".repeat(80)}}\n`;
   t.match(oversized({ path: "a.ts", text: long }), [/f has 82 lines/]);
   t.same(oversized({ path: "a.ts", text: "x();\n".repeat(900) }).length, 1);
@@ -211,5 +253,10 @@ t.test("each check finds what it is for", (t) => {
   t.same(unknownTests("1. It holds.\n   Test: `a`; `b`.\n", [{ path: "t.ts", text: 't.test("a"' }]), ["b"]);
   t.same(stray({ path: "package-lock.json", text: '"resolved": "x"' }).length, 1);
   t.same(stray({ path: "a.md", text: `${"TO"}DO: later` }).length, 1);
-  t.end();
+  t.same(unknownFiles("`a/b.ts`, `b.ts`, `c.ts`, `a/`, `d/`", ["src/a/b.ts"]), ["c.ts", "d/"]);
+  t.same(crowded(Array.from({ length: 36 }, (_, at) => `src/a/${at}.ts`)).length, 1);
+  const { layerFault } = (await import(join(root, "eslint.layers.mjs"))) as Layers;
+  t.match(layerFault("api/time.ts", "request/handle.ts"), /api may not import request/);
+  t.match(layerFault("authn/a.ts", "authz/b.ts"), /authn may not import authz/, "folders of one row");
+  t.equal(layerFault("request/read/read.ts", "api/time.ts"), undefined);
 });

@@ -2,8 +2,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MergeSetup, PoolTask } from "../src/pool/tasks.ts";
 import { serveTasks } from "../src/pool/thread.ts";
-import { openMerge } from "../src/request/mergetask.ts";
-import { runPrint } from "../src/request/print.ts";
+import { runPrint } from "../src/request/answer/print.ts";
+import { openMerge } from "../src/request/write/mergetask.ts";
 
 const merge = openMerge(workerData as MergeSetup);
 serveTasks(parentPort, (task: PoolTask) => (task.kind === "print" ? runPrint(task) : merge(task)));

@@ -5,7 +5,7 @@
 import { Notes } from "../../src/admission/plugin.ts";
 import { createAdmission, mutate, validate } from "../../src/admission/table.ts";
 import type { ApiObject } from "../../src/api/object.ts";
-import { decodeStored } from "../../src/codec/stored.ts";
+import { decodeStored } from "../../src/codec/engine/stored.ts";
 import { applyDefaults } from "../../src/kinds/defaults.ts";
 import { admissionMeter } from "../../src/observe/admission.ts";
 import { Registry } from "../../src/observe/metrics.ts";

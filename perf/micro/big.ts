@@ -4,7 +4,7 @@
 // milliseconds. Needs Linux, which says what a thread has used. Expected: no turn above 20 ms in the pool.
 import { readFileSync } from "node:fs";
 import { systemClock } from "../../src/base/clock.ts";
-import { Merges } from "../../src/request/offload.ts";
+import { Merges } from "../../src/request/write/offload.ts";
 import { type InProcess, openInProcess } from "../../test/support/inprocess.ts";
 
 const sizes = (process.argv[2] ?? "1000,3000,6000").split(",").map(Number);

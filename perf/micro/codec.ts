@@ -2,7 +2,7 @@
 // `codec/<operation>`, with the best and the median of nine runs, and JSON.parse and JSON.stringify as the baseline.
 // Expected: parse and decode together below 150 us, encode below 40 us.
 import { messageOf } from "../../src/api/messages.ts";
-import { decode, encode, encodeForStore, Fault, parseJson } from "../../src/codec/json.ts";
+import { decode, encode, encodeForStore, Fault, parseJson } from "../../src/codec/engine/json.ts";
 import { podText } from "../corpus/pod.ts";
 
 const rounds = Number(process.argv[2] ?? 400);

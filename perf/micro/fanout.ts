@@ -4,13 +4,13 @@
 // Expected: a few ns per delivered event in whole groups; below 1 us per record with hundreds of indexed groups.
 import { MessageChannel } from "node:worker_threads";
 import { parseFieldSelector, parseLabelSelector, type Selector } from "../../src/api/selector.ts";
-import { BookmarkText } from "../../src/cache/bookmark.ts";
-import { Fanout } from "../../src/cache/fanout.ts";
-import { encodeSelection } from "../../src/cache/selection.ts";
-import type { LogView } from "../../src/cache/view.ts";
-import { openViews } from "../../src/cache/views.ts";
-import type { Sink } from "../../src/cache/watcher.ts";
-import { LogWriter } from "../../src/cache/writer.ts";
+import { BookmarkText } from "../../src/cache/fanout/bookmark.ts";
+import { Fanout } from "../../src/cache/fanout/fanout.ts";
+import type { Sink } from "../../src/cache/fanout/watcher.ts";
+import { encodeSelection } from "../../src/cache/shared/selection.ts";
+import type { LogView } from "../../src/cache/view/view.ts";
+import { openViews } from "../../src/cache/view/views.ts";
+import { LogWriter } from "../../src/cache/writer/writer.ts";
 import { changeTypes, type Record } from "../../src/storage/store.ts";
 
 interface Case {

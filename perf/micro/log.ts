@@ -3,10 +3,10 @@
 // least and greatest. CPU time, because this machine is shared.
 import { MessageChannel } from "node:worker_threads";
 import { copyBytes } from "../../src/base/copy.ts";
-import { encodeSelection, hasLabel, selectionPair } from "../../src/cache/selection.ts";
-import type { LogView } from "../../src/cache/view.ts";
-import { type OpenViews, openViews } from "../../src/cache/views.ts";
-import { LogWriter } from "../../src/cache/writer.ts";
+import { encodeSelection, hasLabel, selectionPair } from "../../src/cache/shared/selection.ts";
+import type { LogView } from "../../src/cache/view/view.ts";
+import { type OpenViews, openViews } from "../../src/cache/view/views.ts";
+import { LogWriter } from "../../src/cache/writer/writer.ts";
 import type { ChangeType, Record } from "../../src/storage/store.ts";
 
 const rounds = Number(process.argv[2] ?? 5);

@@ -5,12 +5,12 @@
 import { isStatus, type Status } from "../../src/api/status.ts";
 import { assert } from "../../src/base/assert.ts";
 import { noTrace } from "../../src/observe/trace.ts";
-import { readConfig } from "../../src/request/apply.ts";
-import { readBody } from "../../src/request/body.ts";
-import { readPatch } from "../../src/request/merge.ts";
-import { serverPermit } from "../../src/request/permit.ts";
-import { applyObject, createObject, patchObject, updateObject } from "../../src/request/write.ts";
-import type { WriteRequest, Writers, Written } from "../../src/request/writerequest.ts";
+import { readBody } from "../../src/request/body/body.ts";
+import type { WriteRequest, Writers, Written } from "../../src/request/commit/writerequest.ts";
+import { serverPermit } from "../../src/request/exchange/permit.ts";
+import { readConfig } from "../../src/request/write/apply.ts";
+import { readPatch } from "../../src/request/write/merge.ts";
+import { applyObject, createObject, patchObject, updateObject } from "../../src/request/write/write.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
 import { largePodBody, podAccount } from "../corpus/pod.ts";
 

@@ -1,6 +1,6 @@
 // AlwaysPullImages: every image is pulled with the pod's own credentials, so that nobody starts a private image only
 // because somebody else's pod left it on the node. Ephemeral containers are pods' containers, too.
-import type { Pod, PodSpec } from "../api/gen/core_v1.ts";
+import type { Pod, PodSpec } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { containersOf } from "../kinds/podrefs.ts";
 import { type AdmissionPlugin, type Attributes, forbid, isAbout } from "./plugin.ts";

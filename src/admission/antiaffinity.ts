@@ -1,5 +1,5 @@
 // LimitPodHardAntiAffinityTopology: a pod may keep others off its node, not off a whole zone.
-import type { Pod } from "../api/gen/core_v1.ts";
+import type { Pod } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { type AdmissionPlugin, type Environment, forbid, isAbout } from "./plugin.ts";
 

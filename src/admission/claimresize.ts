@@ -1,6 +1,6 @@
 // PersistentVolumeClaimResize: a claim may ask for more only once it is bound, and only where its class allows that.
-import type { PersistentVolumeClaim } from "../api/gen/core_v1.ts";
-import type { StorageClass } from "../api/gen/storage_v1.ts";
+import type { PersistentVolumeClaim } from "../api/gen/core/v1.ts";
+import type { StorageClass } from "../api/gen/storage/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { compareQuantities, parseQuantity, type Quantity } from "../api/quantity.ts";
 import { type AdmissionPlugin, type Environment, forbid, isAbout } from "./plugin.ts";

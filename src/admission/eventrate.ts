@@ -1,8 +1,8 @@
 // EventRateLimit: events are nice to have; beyond so many a second, in all, of a namespace, of a user or about one
 // object, they are refused. Buckets are kept per key, the least recently used ones forgotten; each front has its share.
 import { createHash } from "node:crypto";
-import type { Event } from "../api/gen/core_v1.ts";
-import type { Event as NewEvent } from "../api/gen/events_v1.ts";
+import type { Event } from "../api/gen/core/v1.ts";
+import type { Event as NewEvent } from "../api/gen/events/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { refuse, type Status } from "../api/status.ts";
 import { limits } from "../config/limits.ts";

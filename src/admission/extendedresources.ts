@@ -1,10 +1,10 @@
 // ExtendedResourceToleration: nodes with special hardware keep others off by a taint of its name; a pod that asks for
 // the hardware tolerates it.
-import type { Pod, Toleration } from "../api/gen/core_v1.ts";
+import type { Pod, Toleration } from "../api/gen/core/v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import { namesOf } from "../kinds/validation/names.ts";
-import { isExtended } from "../kinds/validation/resources.ts";
+import { isExtended } from "../kinds/validation/pod/resources.ts";
 import { type AdmissionPlugin, type Environment, isAbout } from "./plugin.ts";
 
 /** Builds the plugin. */

@@ -1,6 +1,6 @@
 // DenyServiceExternalIPs: services get no further external addresses, through which traffic of others could be drawn
 // to them (CVE-2020-8554). What a service has it keeps, and may let go.
-import type { Service } from "../api/gen/core_v1.ts";
+import type { Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { type AdmissionPlugin, forbid, isAbout } from "./plugin.ts";
 

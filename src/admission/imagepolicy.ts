@@ -1,13 +1,13 @@
 // ImagePolicyWebhook: somebody outside decides whether a pod's images may run. Off unless enabled. Debugging containers
 // are asked about, too, whichever way they come (CVE-2023-2727).
-import type { Pod } from "../api/gen/core_v1.ts";
+import type { Pod } from "../api/gen/core/v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import { isStatus, Status, timedOut } from "../api/status.ts";
 import { textAt, type Value } from "../api/value.ts";
 import { ownerOf } from "../authz/owner.ts";
 import { assert } from "../base/assert.ts";
-import { Fault, parseJson, writeValue } from "../codec/json.ts";
+import { Fault, parseJson, writeValue } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { CallFailure, OutboundClient } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";

@@ -1,8 +1,8 @@
 // DefaultIngressClass: an ingress that names no class gets the one that is marked as the default. Two of them are a
 // mistake the ingress is refused for.
-import type { Ingress, IngressClass } from "../api/gen/networking_v1.ts";
+import type { Ingress, IngressClass } from "../api/gen/networking/v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import { derived } from "../cache/objects.ts";
+import { derived } from "../cache/view/objects.ts";
 import { type AdmissionPlugin, type Environment, forbid, isAbout } from "./plugin.ts";
 
 /** Builds the plugin. */

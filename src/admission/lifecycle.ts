@@ -2,7 +2,7 @@
 // lives in stay. The reference runs this before the kind's own rules, so a wrong name in a missing namespace is a 404.
 import { forbidden, notFound, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import { compileSelector } from "../cache/select.ts";
+import { compileSelector } from "../cache/fanout/select.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid } from "./plugin.ts";
 
 const namespaces = { group: "", resource: "namespaces" };

@@ -8,7 +8,7 @@ import type {
   Pod,
   PodSpec,
   ResourceRequirements,
-} from "../api/gen/core_v1.ts";
+} from "../api/gen/core/v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import {
@@ -21,7 +21,7 @@ import {
   quantityOf,
 } from "../api/quantity.ts";
 import type { Status } from "../api/status.ts";
-import type { ObjectTable } from "../cache/objects.ts";
+import type { ObjectTable } from "../cache/view/objects.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
 type Range = ApiObject & LimitRange;

@@ -1,8 +1,8 @@
 // NodeRestriction: the agent of a node acts for its own node and the pods on it, and for nothing else. Off by default.
 // Every check that reads a node's own word is made on create, on update and on status alike (CVE-2025-4563), and a
 // node may not change who owns it (CVE-2025-5187).
-import type { TokenRequest } from "../api/gen/authentication_v1.ts";
-import type { Node, PersistentVolumeClaim, Pod, Taint } from "../api/gen/core_v1.ts";
+import type { TokenRequest } from "../api/gen/authentication/v1.ts";
+import type { Node, PersistentVolumeClaim, Pod, Taint } from "../api/gen/core/v1.ts";
 import { compareBytes, quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject, OwnerReference } from "../api/object.ts";

@@ -1,6 +1,6 @@
 // PodNodeSelector: the pods of a namespace go to the nodes the namespace is given, by its annotation or by the settings,
 // and the settings may bound what its pods choose themselves.
-import type { Namespace, Pod } from "../api/gen/core_v1.ts";
+import type { Namespace, Pod } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Status } from "../api/status.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";

@@ -1,5 +1,5 @@
 // TaintNodesByCondition: a new node takes no pods before somebody found it ready.
-import type { Node } from "../api/gen/core_v1.ts";
+import type { Node } from "../api/gen/core/v1.ts";
 import type { AdmissionPlugin, Environment } from "./plugin.ts";
 
 /** Builds the plugin. */

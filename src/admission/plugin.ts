@@ -8,7 +8,7 @@ import type { User } from "../api/user.ts";
 import type { Value, ValueMap } from "../api/value.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Objects } from "../cache/objects.ts";
+import type { Objects } from "../cache/view/objects.ts";
 import type { AdmissionConfig } from "../config/config.ts";
 import type { WebhookMeter } from "../observe/admission.ts";
 

@@ -1,10 +1,10 @@
 // Priority: a pod's class becomes its number, the class that is the default where the pod names none. The numbers are
 // the server's: a pod that brings another one is refused. At most one class is the default.
-import type { Pod } from "../api/gen/core_v1.ts";
-import type { PriorityClass } from "../api/gen/scheduling_v1.ts";
+import type { Pod } from "../api/gen/core/v1.ts";
+import type { PriorityClass } from "../api/gen/scheduling/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Status } from "../api/status.ts";
-import { derived, type ObjectTable } from "../cache/objects.ts";
+import { derived, type ObjectTable } from "../cache/view/objects.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
 type Class = ApiObject & PriorityClass;

@@ -1,7 +1,7 @@
 // RuntimeClass: a pod of a class carries what the class costs, and goes where its nodes are. What it says itself about
 // either must agree.
-import type { Pod, PodSpec, Toleration } from "../api/gen/core_v1.ts";
-import type { RuntimeClass } from "../api/gen/node_v1.ts";
+import type { Pod, PodSpec, Toleration } from "../api/gen/core/v1.ts";
+import type { RuntimeClass } from "../api/gen/node/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { compareQuantities, parseQuantity } from "../api/quantity.ts";
 import type { Status } from "../api/status.ts";

@@ -1,5 +1,5 @@
 // SecurityContextDeny: pods choose no user, no groups and no SELinux options.
-import type { Pod } from "../api/gen/core_v1.ts";
+import type { Pod } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { type AdmissionPlugin, forbid, isAbout } from "./plugin.ts";
 

@@ -1,13 +1,13 @@
 // ServiceAccount: every pod runs as an account of its namespace and, unless account or pod say no, finds that account's
 // token mounted in each container. An account may restrict its pods to the secrets it lists; that holds for every way
 // a container can name a secret, ephemeral containers and whole environments included (CVE-2023-2728, CVE-2024-3177).
-import type { Container, EphemeralContainer, Pod, PodSpec, ServiceAccount, Volume } from "../api/gen/core_v1.ts";
+import type { Container, EphemeralContainer, Pod, PodSpec, ServiceAccount, Volume } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { randomSuffix } from "../base/suffix.ts";
-import type { ObjectTable } from "../cache/objects.ts";
-import type { LogView } from "../cache/view.ts";
+import type { ObjectTable } from "../cache/view/objects.ts";
+import type { LogView } from "../cache/view/view.ts";
 import { limits } from "../config/limits.ts";
 import { secretNames } from "../kinds/podrefs.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";

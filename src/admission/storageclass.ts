@@ -1,9 +1,9 @@
 // DefaultStorageClass: a claim that names no class gets the one that is marked as the default. Two of them are a
 // mistake the claim is refused for.
-import type { PersistentVolumeClaim } from "../api/gen/core_v1.ts";
-import type { StorageClass } from "../api/gen/storage_v1.ts";
+import type { PersistentVolumeClaim } from "../api/gen/core/v1.ts";
+import type { StorageClass } from "../api/gen/storage/v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import { derived } from "../cache/objects.ts";
+import { derived } from "../cache/view/objects.ts";
 import { type AdmissionPlugin, type Environment, forbid, isAbout } from "./plugin.ts";
 
 /** Builds the plugin. */

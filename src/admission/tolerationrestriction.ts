@@ -1,6 +1,6 @@
 // PodTolerationRestriction: a namespace says, by annotations or through the settings, what its pods tolerate without
 // saying so, and what they may tolerate at all.
-import type { Namespace, Pod, Toleration } from "../api/gen/core_v1.ts";
+import type { Namespace, Pod, Toleration } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { limits } from "../config/limits.ts";
 import { qosClass } from "../kinds/pods.ts";

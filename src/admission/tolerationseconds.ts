@@ -1,6 +1,6 @@
 // DefaultTolerationSeconds: a pod stays this long on a node that is not ready or cannot be reached, unless it says
 // itself what it makes of that.
-import type { Pod, Toleration } from "../api/gen/core_v1.ts";
+import type { Pod, Toleration } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { type AdmissionPlugin, type Environment, isAbout } from "./plugin.ts";
 

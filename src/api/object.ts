@@ -1,7 +1,7 @@
 // The few shapes every object shares, for code that works on any kind. Kinds' own types are in gen/.
-import type { ObjectMeta } from "./gen/meta_v1.ts";
+import type { ObjectMeta } from "./gen/meta/v1.ts";
 
-export type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./gen/meta_v1.ts";
+export type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./gen/meta/v1.ts";
 
 /** Any object of the API. */
 export interface ApiObject {

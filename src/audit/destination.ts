@@ -1,7 +1,7 @@
 // Where events end up, and what stands in front of it: cutting events that are too large, and counting what is lost.
 
 import type { Owner } from "../base/shares.ts";
-import { parseOwn, writeValue } from "../codec/json.ts";
+import { parseOwn, writeValue } from "../codec/engine/json.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 
 /** A backend's last step. */

@@ -1,7 +1,7 @@
 // The legacy form of an event: one line of text with the most important of it (reference: audit.EventString).
 import { quote } from "../api/gotext.ts";
 import { textAt, textIn, type Value } from "../api/value.ts";
-import { parseText } from "../codec/json.ts";
+import { parseText } from "../codec/engine/json.ts";
 
 /** The line of an event that is there as JSON. */
 export function legacyLine(event: string): string {

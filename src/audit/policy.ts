@@ -4,8 +4,8 @@ import { type FieldError, forbiddenField, invalid, notSupported, required } from
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
-import { Fault } from "../codec/json.ts";
-import { parseYaml } from "../codec/yaml.ts";
+import { Fault } from "../codec/engine/json.ts";
+import { parseYaml } from "../codec/yaml/yaml.ts";
 import { isDns1123Subdomain } from "../kinds/formats.ts";
 import { type Asked, auditVersion, type Coverage, type Level, levels, type Stage, stages } from "./event.ts";
 

@@ -1,7 +1,7 @@
 // What must not be written down: tokens in query strings, and tokens in the bodies of requests that are about tokens.
 // Headers are never looked at for events, so nothing of Authorization can get there.
 import type { Value } from "../api/value.ts";
-import { Fault, parseOwn, writeValue } from "../codec/json.ts";
+import { Fault, parseOwn, writeValue } from "../codec/engine/json.ts";
 
 /** What stands where something was left out. */
 export const redacted = "REDACTED";

@@ -1,11 +1,11 @@
 // Who shows a token of a service account. A signature is verified once and remembered; whether the account, pod or secret
 // a token hangs on is still there is asked of the logs at every request, so that a removal counts at once.
-import type { Secret } from "../api/gen/core_v1.ts";
+import type { Secret } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { User } from "../api/user.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Objects } from "../cache/objects.ts";
+import type { Objects } from "../cache/view/objects.ts";
 import {
   accountGroups,
   accountUserName,

@@ -1,11 +1,11 @@
 // Tokens that new nodes join with: each is a secret in the system namespace (the document's bootstrap token secret), and
 // is good as long as that secret says so. The presented secret is never logged (ATTACKS E09).
-import type { Secret } from "../api/gen/core_v1.ts";
+import type { Secret } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import { parseTime } from "../api/time.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Objects } from "../cache/objects.ts";
+import type { Objects } from "../cache/view/objects.ts";
 import type { Accepted, TokenAuthenticator } from "./authenticator.ts";
 import { sameSecret } from "./secret.ts";
 

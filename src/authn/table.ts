@@ -5,7 +5,7 @@ import type { User } from "../api/user.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Owner } from "../base/shares.ts";
-import type { Objects } from "../cache/objects.ts";
+import type { Objects } from "../cache/view/objects.ts";
 import type { AuthnConfig, RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
 import type { Connection } from "../outbound/client.ts";

@@ -1,10 +1,10 @@
 // The mode ABAC: a file of policies, one JSON object per line, each allowing one kind of question to one sort of user.
 // Format, versions and what an absent field means are the reference's (the abac package); a mistake names its line.
-import type { PolicyRule } from "../api/gen/rbac_v1.ts";
+import type { PolicyRule } from "../api/gen/rbac/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
 import type { Value, ValueMap } from "../api/value.ts";
-import { Fault, parseText } from "../codec/json.ts";
+import { Fault, parseText } from "../codec/engine/json.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 import type { HeldRules, RuleResolver } from "./rules.ts";
 

@@ -2,7 +2,7 @@
 // whose rules its writer holds, unless the verbs `escalate` and `bind` allow more. Checks and texts are the reference's
 // (policy-based storage of the rbac registry).
 import { at, forbiddenField, invalidObject } from "../api/fielderror.ts";
-import type { ClusterRole, PolicyRule, RoleRef } from "../api/gen/rbac_v1.ts";
+import type { ClusterRole, PolicyRule, RoleRef } from "../api/gen/rbac/v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";

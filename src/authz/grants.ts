@@ -1,6 +1,6 @@
 // What the bindings that name one subject grant it, ordered by resource: a decision looks at the rules about the
 // resource asked for and at nothing else, however many bindings there are. @hot
-import type { ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from "../api/gen/rbac_v1.ts";
+import type { ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from "../api/gen/rbac/v1.ts";
 import type { Attributes } from "./authorizer.ts";
 import { ruleAllows } from "./rules.ts";
 

@@ -1,14 +1,14 @@
 // The mode Node: a node agent may read what the pods bound to its node need and nothing else of that kind; for the
 // rest it has the rules of the role `system:node`. Decisions and their texts are the reference's (node authorizer), with
 // one step where the reference walks a graph: from a claim to its volume by the claim's own word.
-import type { PersistentVolume, PersistentVolumeClaim } from "../api/gen/core_v1.ts";
-import type { PolicyRule } from "../api/gen/rbac_v1.ts";
-import type { VolumeAttachment } from "../api/gen/storage_v1.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "../api/gen/core/v1.ts";
+import type { PolicyRule } from "../api/gen/rbac/v1.ts";
+import type { VolumeAttachment } from "../api/gen/storage/v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { User } from "../api/user.ts";
-import type { Objects } from "../cache/objects.ts";
+import type { Objects } from "../cache/view/objects.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 import { NodePods } from "./nodepods.ts";
 import { volumeNeedsSecret } from "./noderefs.ts";

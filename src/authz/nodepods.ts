@@ -1,12 +1,13 @@
 // Which pods run on which node, read from the side-tables of the pods' log, and what the pods of a node that asks refer
 // to. Nothing is followed before the first question, and no pod is decoded but those of nodes that ask.
-import type { Pod } from "../api/gen/core_v1.ts";
+import type { Pod } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
-import { eachChange } from "../cache/changes.ts";
-import type { Objects } from "../cache/objects.ts";
-import { findField, selectionText, valueText } from "../cache/selection.ts";
-import { type Location, type LogView, recordTypes } from "../cache/view.ts";
+import { type Location, recordTypes } from "../cache/shared/record.ts";
+import { findField, selectionText, valueText } from "../cache/shared/selection.ts";
+import { eachChange } from "../cache/view/changes.ts";
+import type { Objects } from "../cache/view/objects.ts";
+import type { LogView } from "../cache/view/view.ts";
 import { type PodRefs, podRefs } from "./noderefs.ts";
 
 interface Entry {

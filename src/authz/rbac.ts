@@ -1,11 +1,11 @@
 // The mode RBAC: roles say what may be done, bindings who may. Decisions, reasons and their texts are the reference's
 // (the RBAC authorizer and its rule resolver).
 
-import type { PolicyRule, RoleRef } from "../api/gen/rbac_v1.ts";
+import type { PolicyRule, RoleRef } from "../api/gen/rbac/v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
-import type { Objects } from "../cache/objects.ts";
+import type { Objects } from "../cache/view/objects.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 import type { Grant } from "./grants.ts";
 import { RbacIndex } from "./rbacindex.ts";

@@ -1,9 +1,9 @@
 // Roles and bindings by whom they are for, kept current by the log: a decision looks at the grants of one user and
 // their groups and at nothing else. @hot: nothing is decoded or put in order unless a role or binding changed.
-import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from "../api/gen/rbac_v1.ts";
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from "../api/gen/rbac/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { User } from "../api/user.ts";
-import type { Objects, ObjectTable } from "../cache/objects.ts";
+import type { Objects, ObjectTable } from "../cache/view/objects.ts";
 import { type Grant, Grants, type RulesOf } from "./grants.ts";
 
 /** The grants of one namespace (empty: cluster-wide), by the name of the user or group. */

@@ -2,7 +2,7 @@
 import type { Identity } from "../api/identity.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Objects } from "../cache/objects.ts";
+import type { Objects } from "../cache/view/objects.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { Abac } from "./abac.ts";
 import { type Authorizer, alwaysAllow, alwaysDeny, inOrder, masters } from "./authorizer.ts";

@@ -5,8 +5,8 @@ import { dirname, resolve } from "node:path";
 import { checkPluginSettings, pluginNames } from "../admission/table.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Value, ValueMap } from "../api/value.ts";
-import { Fault, writeValue } from "../codec/json.ts";
-import { parseYaml } from "../codec/yaml.ts";
+import { Fault, writeValue } from "../codec/engine/json.ts";
+import { parseYaml } from "../codec/yaml/yaml.ts";
 import { BootFault, mending } from "./fault.ts";
 
 const flag = "--admission-control-config-file";

@@ -17,8 +17,8 @@ import { QuotaController } from "../controllers/quota.ts";
 import { bootstrapPolicy } from "../controllers/rbacpolicy.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
 import type { Logger } from "../observe/log.ts";
-import type { Server } from "../request/context.ts";
-import type { Writers } from "../request/writerequest.ts";
+import type { Server } from "../request/call/context.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
 import { writersOf } from "../request/writeresource.ts";
 
 /** Pause before a start that was refused is tried again, in milliseconds. */

@@ -2,11 +2,11 @@
 // Names follow the reference where it measures the same thing (ANCHORS 3.2).
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Scheme } from "../api/scheme.ts";
-import type { Fanout } from "../cache/fanout.ts";
-import type { LogWriter } from "../cache/writer.ts";
+import type { Fanout } from "../cache/fanout/fanout.ts";
+import type { LogWriter } from "../cache/writer/writer.ts";
 import type { Openings } from "../http/openings.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
-import { prefixLabels } from "../request/watchmetrics.ts";
+import { prefixLabels } from "../request/watch/watchmetrics.ts";
 import type { BatchSeen } from "../storage/serve.ts";
 import type { Store } from "../storage/store.ts";
 import { openDescriptors } from "./descriptors.ts";

@@ -6,7 +6,7 @@ import { limits } from "../config/limits.ts";
 import type { Listener, ListenOptions } from "../http/listener.ts";
 import { listenNode } from "../http/node.ts";
 import { listenUws } from "../http/uws.ts";
-import type { Exchange, Headers } from "../request/transport.ts";
+import type { Exchange, Headers } from "../request/exchange/transport.ts";
 import { Beats } from "./beats.ts";
 import { watchHeap } from "./heap.ts";
 import type { FromFront, FrontData, ListenerPlan, ToFront } from "./messages.ts";

@@ -1,8 +1,8 @@
 // Whether what a server starts with is there, step by step: looked up in the logs, because the thread of the controllers
 // makes it and any front is asked. What was there once counts as done.
 import type { Scheme } from "../api/scheme.ts";
-import type { Objects } from "../cache/objects.ts";
-import type { OpenViews } from "../cache/views.ts";
+import type { Objects } from "../cache/view/objects.ts";
+import type { OpenViews } from "../cache/view/views.ts";
 import { authenticationMap } from "../controllers/authentication.ts";
 import { hasPolicy } from "../controllers/rbacpolicy.ts";
 import type { BootStep } from "../observe/health.ts";

@@ -6,7 +6,7 @@ import { quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import { textAt, type Value, type ValueMap } from "../api/value.ts";
 import type { Clock } from "../base/clock.ts";
-import { Fault, parseJson, writeValue } from "../codec/json.ts";
+import { Fault, parseJson, writeValue } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 
 /** What a user's `exec` says. */

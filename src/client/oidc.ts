@@ -2,7 +2,7 @@
 // with the auth-provider `oidc`). What is renewed is kept in memory: the file is not written.
 import { textAt, type Value } from "../api/value.ts";
 import type { Clock } from "../base/clock.ts";
-import { Fault, parseJson } from "../codec/json.ts";
+import { Fault, parseJson } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { type Answer, CallFailure, OutboundClient } from "../outbound/client.ts";
 

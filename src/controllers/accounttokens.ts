@@ -1,19 +1,20 @@
 // Secrets of service accounts: whoever makes one of their type, with the annotation that names an account, finds the
 // account's token in it a moment later. A secret ends with its account; an account that lists a secret forgets it when
 // the secret ends (reference: tokens_controller.go of its service account controllers).
-import type { Secret, ServiceAccount } from "../api/gen/core_v1.ts";
+import type { Secret, ServiceAccount } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { signLegacyToken } from "../authn/accountkeys.ts";
 import { assert } from "../base/assert.ts";
-import { eachChange } from "../cache/changes.ts";
-import { compileSelector, type Match } from "../cache/select.ts";
-import { type Location, type LogView, recordTypes } from "../cache/view.ts";
-import { decodeStored } from "../codec/stored.ts";
+import { compileSelector, type Match } from "../cache/fanout/select.ts";
+import { type Location, recordTypes } from "../cache/shared/record.ts";
+import { eachChange } from "../cache/view/changes.ts";
+import type { LogView } from "../cache/view/view.ts";
+import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import type { Server } from "../request/context.ts";
-import type { Written } from "../request/writerequest.ts";
+import type { Server } from "../request/call/context.ts";
+import type { Written } from "../request/commit/writerequest.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";

@@ -1,22 +1,23 @@
 // How a controller changes objects: through the write path that clients use, defaults, admission, validation and field
 // managers included, under a user and a manager of its own. One Actor per controller; each call is one request with a
 // deadline of its own, and its answer is what a client would read.
-import type { DeleteOptions } from "../api/gen/meta_v1.ts";
+import type { DeleteOptions } from "../api/gen/meta/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { badRequest, notFound, type Status } from "../api/status.ts";
 import { systemUser, type User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
-import type { Location, LogView } from "../cache/view.ts";
-import { Fault } from "../codec/json.ts";
+import type { Location } from "../cache/shared/record.ts";
+import type { LogView } from "../cache/view/view.ts";
+import { Fault } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
-import { Body, decodeAs } from "../request/body.ts";
-import { deleteItems, deleteObject } from "../request/delete.ts";
-import { serverPermit } from "../request/permit.ts";
-import { requestedObject } from "../request/persist.ts";
-import { createObject, patchObject, writeMerged } from "../request/write.ts";
-import type { WriteRequest, Writers, Written } from "../request/writerequest.ts";
+import { Body, decodeAs } from "../request/body/body.ts";
+import { requestedObject } from "../request/commit/persist.ts";
+import type { WriteRequest, Writers, Written } from "../request/commit/writerequest.ts";
+import { deleteItems, deleteObject } from "../request/delete/delete.ts";
+import { serverPermit } from "../request/exchange/permit.ts";
+import { createObject, patchObject, writeMerged } from "../request/write/write.ts";
 
 /** What a call is about. A resource is taken at the version it is given in. */
 export interface Target {

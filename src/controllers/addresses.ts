@@ -1,17 +1,17 @@
 // Keeps claims and services in step: a crash between the two writes of a service's life can leave a claim without its
 // service, and a store from before has services without claims. Looks at the start and every minute, unless nothing
 // changed since a look that found all well.
-import type { Service } from "../api/gen/core_v1.ts";
+import type { Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
-import type { LogView } from "../cache/view.ts";
-import { decodeStored } from "../codec/stored.ts";
+import type { LogView } from "../cache/view/view.ts";
+import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import { heldBy, ownerOf } from "../request/allocate.ts";
-import { type ClaimKind, claim, claimPrefixes, readClaim, release, taken } from "../request/claims.ts";
-import type { Writers } from "../request/writerequest.ts";
+import { heldBy, ownerOf } from "../request/commit/allocate.ts";
+import { type ClaimKind, claim, claimPrefixes, readClaim, release, taken } from "../request/commit/claims.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
 
 /** Told what cannot be put right. */
 export type Report = (message: string, about: object) => void;

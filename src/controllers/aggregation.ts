@@ -1,16 +1,16 @@
 // Fills in the rules of aggregated cluster roles: those of every role its selectors choose, in the order of the
 // selectors and of names, each once (reference: the cluster role aggregation controller). Follows the log of cluster
 // roles; a role that is gathered into one that is gathered itself takes two passes.
-import type { ClusterRole, PolicyRule } from "../api/gen/rbac_v1.ts";
+import type { ClusterRole, PolicyRule } from "../api/gen/rbac/v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
-import type { ObjectTable } from "../cache/objects.ts";
-import type { LogView } from "../cache/view.ts";
+import type { ObjectTable } from "../cache/view/objects.ts";
+import type { LogView } from "../cache/view/view.ts";
 import { limits } from "../config/limits.ts";
 import { selects } from "../kinds/validation/selector.ts";
-import type { Server } from "../request/context.ts";
+import type { Server } from "../request/call/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";

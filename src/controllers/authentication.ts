@@ -1,11 +1,11 @@
 // The config map that tells other servers of the cluster how this one recognizes users: authorities of users and of
 // proxies, and the headers of the latter. Extension servers read it at their start and follow it.
-import type { ConfigMap } from "../api/gen/core_v1.ts";
+import type { ConfigMap } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import type { Writers } from "../request/writerequest.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 /** Name of the config map. */

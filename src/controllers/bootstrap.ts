@@ -4,7 +4,7 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import type { Writers } from "../request/writerequest.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 /** In canonical spelling. */

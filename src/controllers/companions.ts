@@ -7,12 +7,12 @@ import { isStatus } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
-import { eachChange } from "../cache/changes.ts";
-import { compileSelector } from "../cache/select.ts";
-import type { LogView } from "../cache/view.ts";
-import { decodeStored } from "../codec/stored.ts";
+import { compileSelector } from "../cache/fanout/select.ts";
+import { eachChange } from "../cache/view/changes.ts";
+import type { LogView } from "../cache/view/view.ts";
+import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import type { Writers } from "../request/writerequest.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";
 

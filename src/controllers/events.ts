@@ -1,18 +1,19 @@
 // Events are kept for a while only: one that nobody wrote to for the time to live is removed, as the reference's store
 // does with a lease. The log tells of every write; each is a note of when to look again, and a look removes the event
 // if that write was still its last one. One instance per server.
-import type { Event } from "../api/gen/core_v1.ts";
+import type { Event } from "../api/gen/core/v1.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
-import { eachChange } from "../cache/changes.ts";
-import type { Location, LogView } from "../cache/view.ts";
-import { recordTypes } from "../cache/view.ts";
-import { decodeStored } from "../codec/stored.ts";
+import type { Location } from "../cache/shared/record.ts";
+import { recordTypes } from "../cache/shared/record.ts";
+import { eachChange } from "../cache/view/changes.ts";
+import type { LogView } from "../cache/view/view.ts";
+import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import { changed, commitRemoval, type StoredState } from "../request/persist.ts";
-import type { Writers } from "../request/writerequest.ts";
+import { changed, commitRemoval, type StoredState } from "../request/commit/persist.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 /** A write of an event, by key (relative to the prefix) and revision. */

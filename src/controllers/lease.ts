@@ -1,13 +1,13 @@
 // Which of several servers runs the controllers: the one that holds a Lease, renews it in time and gives it back when it
 // ends. Times and rules are those of the reference's leader election; only what is seen to stand still is taken away, so
 // that clocks need not agree.
-import type { Lease as LeaseObject } from "../api/gen/coordination_v1.ts";
+import type { Lease as LeaseObject } from "../api/gen/coordination/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import { formatMicroTime } from "../api/time.ts";
 import type { Value } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
-import type { Writers, Written } from "../request/writerequest.ts";
+import type { Writers, Written } from "../request/commit/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";
 

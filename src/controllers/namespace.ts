@@ -7,12 +7,13 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import { compileSelector } from "../cache/select.ts";
-import type { Location, LogView } from "../cache/view.ts";
-import { decodeStored } from "../codec/stored.ts";
+import { compileSelector } from "../cache/fanout/select.ts";
+import type { Location } from "../cache/shared/record.ts";
+import type { LogView } from "../cache/view/view.ts";
+import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import { readCurrent, storedObject, timeText } from "../request/persist.ts";
-import type { Writers } from "../request/writerequest.ts";
+import { readCurrent, storedObject, timeText } from "../request/commit/persist.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import type { Report } from "./passes.ts";
 

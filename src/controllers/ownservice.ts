@@ -1,16 +1,16 @@
 // The service pods find this server by: `kubernetes` in the namespace `default`, at the first address of the range, and
 // where it leads when the server listens where others can reach it (reference: the API server's bootstrap controller).
-import type { EndpointSubset, Endpoints, Service, ServicePort } from "../api/gen/core_v1.ts";
-import type { EndpointSlice } from "../api/gen/discovery_v1.ts";
+import type { EndpointSubset, Endpoints, Service, ServicePort } from "../api/gen/core/v1.ts";
+import type { EndpointSlice } from "../api/gen/discovery/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
-import { toValue } from "../codec/json.ts";
+import { toValue } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { addressAt, addressText, type ServiceRanges } from "../kinds/ranges.ts";
 import { equal } from "../kinds/validation/equal.ts";
-import type { Writers, Written } from "../request/writerequest.ts";
+import type { Writers, Written } from "../request/commit/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";
 

@@ -1,7 +1,7 @@
 // When a controller works: in passes, one at a time. Whoever asks while one runs gets another one after it, because what
 // they know of may have come too late for the first.
 import type { Status } from "../api/status.ts";
-import type { LogView } from "../cache/view.ts";
+import type { LogView } from "../cache/view/view.ts";
 
 /** Told what went wrong: a refusal, or an error of ours. The controller tries again. */
 export type Report = (message: string, cause: Status | unknown) => void;

@@ -1,17 +1,18 @@
 // Keeps the status of quotas true: acknowledges their limits, and counts a namespace anew after something went that
 // admission cannot see go (deleted objects, pods that ended). Admission charges before it writes, so what was charged a
 // moment ago may not be there to be counted yet: a namespace is counted when its quotas were not charged for a while.
-import type { ResourceQuota } from "../api/gen/core_v1.ts";
+import type { ResourceQuota } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, refuse } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
-import { eachChange } from "../cache/changes.ts";
-import type { ObjectTable } from "../cache/objects.ts";
-import { compileSelector, type Match } from "../cache/select.ts";
-import { type Location, type LogView, recordTypes } from "../cache/view.ts";
-import { decodeStored } from "../codec/stored.ts";
+import { compileSelector, type Match } from "../cache/fanout/select.ts";
+import { type Location, recordTypes } from "../cache/shared/record.ts";
+import { eachChange } from "../cache/view/changes.ts";
+import type { ObjectTable } from "../cache/view/objects.ts";
+import type { LogView } from "../cache/view/view.ts";
+import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import {
   type AmountMap,
@@ -24,7 +25,7 @@ import {
 } from "../kinds/quota/amounts.ts";
 import { isInScopes, scopesOf } from "../kinds/quota/scopes.ts";
 import { type Evaluator, evaluatorOf } from "../kinds/quota/usage.ts";
-import type { Server } from "../request/context.ts";
+import type { Server } from "../request/call/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";

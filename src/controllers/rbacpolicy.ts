@@ -1,19 +1,19 @@
 // Puts the roles and bindings of the start in place: what is missing is made, what lacks rules, subjects or labels of
 // ours gets them, and what somebody marked as theirs (autoupdate `false`) stays as it is. The rules are those of the
 // reference's reconciliation; nothing is ever taken away but a binding of ours to another role.
-import type { AggregationRule, PolicyRule, RoleRef, Subject } from "../api/gen/rbac_v1.ts";
+import type { AggregationRule, PolicyRule, RoleRef, Subject } from "../api/gen/rbac/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { autoupdateKey, type PolicyObject, policyObjects } from "../authz/policy/objects.ts";
 import { TooManyRules, uncovered } from "../authz/rules.ts";
 import { assert } from "../base/assert.ts";
-import type { Objects } from "../cache/objects.ts";
-import { copyObject } from "../codec/copy.ts";
-import { Fault, parseJson } from "../codec/json.ts";
-import { decodeAs } from "../request/body.ts";
-import { writeMerged } from "../request/write.ts";
-import type { Writers } from "../request/writerequest.ts";
+import type { Objects } from "../cache/view/objects.ts";
+import { copyObject } from "../codec/engine/copy.ts";
+import { Fault, parseJson } from "../codec/engine/json.ts";
+import { decodeAs } from "../request/body/body.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
+import { writeMerged } from "../request/write/write.ts";
 import { Actor } from "./actor.ts";
 
 const group = "rbac.authorization.k8s.io";

@@ -1,15 +1,15 @@
 // Removes bootstrap tokens when their time is over. They let nobody in by then; this keeps them from piling up. A time
 // that cannot be read is over (reference: tokencleaner of its controllers, off by default).
-import type { Secret } from "../api/gen/core_v1.ts";
+import type { Secret } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import { compileSelector, type Match } from "../cache/select.ts";
-import type { LogView } from "../cache/view.ts";
-import { decodeStored } from "../codec/stored.ts";
+import { compileSelector, type Match } from "../cache/fanout/select.ts";
+import type { LogView } from "../cache/view/view.ts";
+import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import type { Writers } from "../request/writerequest.ts";
+import type { Writers } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import { Passes, type Report } from "./passes.ts";
 

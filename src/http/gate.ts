@@ -4,7 +4,7 @@
 import { STATUS_CODES } from "node:http";
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
-import type { Headers } from "../request/transport.ts";
+import type { Headers } from "../request/exchange/transport.ts";
 
 /** Why a request head is refused: answered as text/plain with this code, then the connection is closed. */
 export interface HeadFault {

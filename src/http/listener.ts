@@ -1,6 +1,6 @@
 // What a transport offers to the front thread that runs it, and how it hands requests on. Two implementations: uws.ts
 // and node.ts.
-import type { Exchange, Handler } from "../request/transport.ts";
+import type { Exchange, Handler } from "../request/exchange/transport.ts";
 import type { Openings } from "./openings.ts";
 
 /** PEM files of a serving certificate. */

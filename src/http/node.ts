@@ -11,7 +11,7 @@ import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import type { AnswerStream, Exchange, Handler, Headers, Payer } from "../request/transport.ts";
+import type { AnswerStream, Exchange, Handler, Headers, Payer } from "../request/exchange/transport.ts";
 import { Connections, type UnderWay } from "./connections.ts";
 import {
   asksClose,

@@ -4,7 +4,7 @@ import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import type { AnswerStream, Exchange, Handler, Headers, Payer } from "../request/transport.ts";
+import type { AnswerStream, Exchange, Handler, Headers, Payer } from "../request/exchange/transport.ts";
 import { asksClose, bodiless, checkHead, isHeadFault, type Head as RequestHead } from "./gate.ts";
 import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
 import { Openings } from "./openings.ts";

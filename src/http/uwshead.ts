@@ -1,6 +1,6 @@
 // Heads of answers on the uWS build: what they take in its cork buffer, and how one that may not fit is sent in parts.
 import { STATUS_CODES } from "node:http";
-import type { Headers } from "../request/transport.ts";
+import type { Headers } from "../request/exchange/transport.ts";
 import { encodeHeaderValue, type HeadFault, isSent, statusLine } from "./gate.ts";
 import type { HttpResponse } from "./uwsbuild.ts";
 

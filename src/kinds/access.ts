@@ -1,10 +1,10 @@
 // Roles and bindings, pod security policies, priority and runtime classes, certificate signing requests.
 
 import type { FieldError } from "../api/fielderror.ts";
-import type { CertificateSigningRequest, CertificateSigningRequestCondition } from "../api/gen/certificates_v1.ts";
-import type { PodSecurityPolicy } from "../api/gen/policy_v1beta1.ts";
-import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../api/gen/rbac_v1.ts";
-import type { PriorityClass } from "../api/gen/scheduling_v1.ts";
+import type { CertificateSigningRequest, CertificateSigningRequestCondition } from "../api/gen/certificates/v1.ts";
+import type { PodSecurityPolicy } from "../api/gen/policy/v1beta1.ts";
+import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../api/gen/rbac/v1.ts";
+import type { PriorityClass } from "../api/gen/scheduling/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { forbidden } from "../api/status.ts";

@@ -1,6 +1,6 @@
 // Namespaces, nodes, quotas, limits and events.
 import { randomUUID } from "node:crypto";
-import type { Event, LimitRange, Namespace, Node, ResourceQuota } from "../api/gen/core_v1.ts";
+import type { Event, LimitRange, Namespace, Node, ResourceQuota } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { strategyFor } from "./generic.ts";

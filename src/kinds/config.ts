@@ -1,5 +1,5 @@
 // Config maps, secrets and service accounts.
-import type { ConfigMap, Secret, ServiceAccount } from "../api/gen/core_v1.ts";
+import type { ConfigMap, Secret, ServiceAccount } from "../api/gen/core/v1.ts";
 import type { Resource } from "../api/scheme.ts";
 import { strategyFor } from "./generic.ts";
 import type { Strategy } from "./strategy.ts";

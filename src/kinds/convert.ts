@@ -1,6 +1,6 @@
 // Versions of a kind: conversion to and from the version it is stored in, without loss.
 // Most versions differ in name only; those that differ in shape have a pair of functions in conversions/.
-import type { HorizontalPodAutoscaler } from "../api/gen/autoscaling_v2.ts";
+import type { HorizontalPodAutoscaler } from "../api/gen/autoscaling/v2.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";

@@ -1,7 +1,7 @@
 // Endpoints beyond what one object may hold: clients read all of it at every change, so the list is cut to 1,000
 // addresses and says so in an annotation (reference: the endpoints controller, since v1.22). Ready addresses go before
 // others, and each subset keeps its share.
-import type { EndpointAddress, Endpoints } from "../api/gen/core_v1.ts";
+import type { EndpointAddress, Endpoints } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import { limits } from "../config/limits.ts";
 

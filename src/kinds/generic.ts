@@ -5,7 +5,7 @@ import type { ApiObject } from "../api/object.ts";
 import type { Field } from "../api/schema.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
-import { zeroOf } from "../codec/json.ts";
+import { zeroOf } from "../codec/engine/json.ts";
 import type { NameFormat, Strategy, StrategyContext, Termination, UpdateStrategy } from "./strategy.ts";
 import { equal } from "./validation/equal.ts";
 

@@ -1,6 +1,6 @@
 // Fields of pods and pod templates that are not stored as sent: the two names of the service account are made one, and
 // what is switched off at this release is dropped, unless the stored object uses it already (it outlived a downgrade).
-import type { Container, EphemeralContainer, PodSpec, PodTemplateSpec, Probe } from "../api/gen/core_v1.ts";
+import type { Container, EphemeralContainer, PodSpec, PodTemplateSpec, Probe } from "../api/gen/core/v1.ts";
 import type { StrategyContext } from "./strategy.ts";
 
 type AnyContainer = Container | EphemeralContainer;

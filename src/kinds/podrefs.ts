@@ -1,5 +1,5 @@
 // What a pod refers to by name in its namespace: secrets, config maps, claims. Admission asks about them.
-import type { Container, EphemeralContainer, PodSpec, Volume } from "../api/gen/core_v1.ts";
+import type { Container, EphemeralContainer, PodSpec, Volume } from "../api/gen/core/v1.ts";
 
 /** Names of the secrets a pod uses in any way, in the order of the pod, some perhaps twice. */
 export function* secretNames(spec: PodSpec): Generator<string> {

@@ -1,5 +1,5 @@
 // Pods and pod templates: quality of service, seccomp in its two spellings, graceful deletion, ephemeral containers.
-import type { Container, Pod, PodSpec, PodTemplate, SeccompProfile, Volume } from "../api/gen/core_v1.ts";
+import type { Container, Pod, PodSpec, PodTemplate, SeccompProfile, Volume } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { countUp, differs, fieldOf, keepMeta, strategyFor } from "./generic.ts";
@@ -14,7 +14,7 @@ import {
   validatePodTemplate,
   validatePodTemplateUpdate,
   validatePodUpdate,
-} from "./validation/pod.ts";
+} from "./validation/pod/pod.ts";
 
 /** Pods. */
 export function podStrategy(resource: Resource, identity: Identity): Strategy<Pod> {

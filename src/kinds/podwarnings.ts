@@ -1,6 +1,6 @@
 // What a client is warned of in a pod or a template for pods, though it is taken: names that come twice, what is
 // deprecated, amounts of memory that are no whole bytes. The texts and their order are upstream's.
-import type { Container, EphemeralContainer, PodSpec, PodTemplateSpec } from "../api/gen/core_v1.ts";
+import type { Container, EphemeralContainer, PodSpec, PodTemplateSpec } from "../api/gen/core/v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import { limits } from "../config/limits.ts";

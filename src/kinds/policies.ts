@@ -1,17 +1,17 @@
 // Kinds that say how others are treated: ingresses, network policies, disruption budgets, flow control, autoscalers,
 // leases, webhooks, and the extensions of the API itself.
-import type { MutatingWebhookConfiguration } from "../api/gen/admissionregistration_v1.ts";
-import type { CustomResourceDefinition } from "../api/gen/apiextensions_v1.ts";
-import type { APIService } from "../api/gen/apiregistration_v1.ts";
-import type { HorizontalPodAutoscaler as V1 } from "../api/gen/autoscaling_v1.ts";
-import type { HorizontalPodAutoscaler } from "../api/gen/autoscaling_v2.ts";
-import type { HorizontalPodAutoscaler as V2beta1 } from "../api/gen/autoscaling_v2beta1.ts";
-import type { Lease } from "../api/gen/coordination_v1.ts";
-import type { FlowSchema, PriorityLevelConfiguration } from "../api/gen/flowcontrol_v1beta2.ts";
-import type { Ingress, IngressClass, NetworkPolicy } from "../api/gen/networking_v1.ts";
-import type { RuntimeClass } from "../api/gen/node_v1.ts";
-import type { RuntimeClass as OldRuntimeClass } from "../api/gen/node_v1alpha1.ts";
-import type { PodDisruptionBudget } from "../api/gen/policy_v1.ts";
+import type { MutatingWebhookConfiguration } from "../api/gen/admissionregistration/v1.ts";
+import type { CustomResourceDefinition } from "../api/gen/apiextensions/v1.ts";
+import type { APIService } from "../api/gen/apiregistration/v1.ts";
+import type { HorizontalPodAutoscaler as V1 } from "../api/gen/autoscaling/v1.ts";
+import type { HorizontalPodAutoscaler } from "../api/gen/autoscaling/v2.ts";
+import type { HorizontalPodAutoscaler as V2beta1 } from "../api/gen/autoscaling/v2beta1.ts";
+import type { Lease } from "../api/gen/coordination/v1.ts";
+import type { FlowSchema, PriorityLevelConfiguration } from "../api/gen/flowcontrol/v1beta2.ts";
+import type { Ingress, IngressClass, NetworkPolicy } from "../api/gen/networking/v1.ts";
+import type { RuntimeClass } from "../api/gen/node/v1.ts";
+import type { RuntimeClass as OldRuntimeClass } from "../api/gen/node/v1alpha1.ts";
+import type { PodDisruptionBudget } from "../api/gen/policy/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";

@@ -1,8 +1,8 @@
 // Scale, the one shape in which everything with a replica count can be resized: what of a workload it shows, and what
 // of it a workload takes over.
 import { type FieldError, invalid } from "../api/fielderror.ts";
-import type { Scale } from "../api/gen/autoscaling_v1.ts";
-import type { LabelSelector } from "../api/gen/meta_v1.ts";
+import type { Scale } from "../api/gen/autoscaling/v1.ts";
+import type { LabelSelector } from "../api/gen/meta/v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";

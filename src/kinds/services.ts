@@ -1,7 +1,7 @@
 // Services, endpoints and endpoint slices. Cluster addresses and node ports are given out later, when a service is
 // known to be sound (request/allocate.ts); here is what a change of a service keeps and drops of them.
-import type { Endpoints, Service } from "../api/gen/core_v1.ts";
-import type { Endpoint, EndpointSlice } from "../api/gen/discovery_v1.ts";
+import type { Endpoints, Service } from "../api/gen/core/v1.ts";
+import type { Endpoint, EndpointSlice } from "../api/gen/discovery/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { sliceConversions } from "./conversions/others.ts";

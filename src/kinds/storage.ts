@@ -1,7 +1,7 @@
 // Persistent volumes and claims, and the storage group.
-import type { PersistentVolume, PersistentVolumeClaim, TypedLocalObjectReference } from "../api/gen/core_v1.ts";
-import type { CSIDriver, CSINode, StorageClass, VolumeAttachment } from "../api/gen/storage_v1.ts";
-import type { CSIStorageCapacity } from "../api/gen/storage_v1beta1.ts";
+import type { PersistentVolume, PersistentVolumeClaim, TypedLocalObjectReference } from "../api/gen/core/v1.ts";
+import type { CSIDriver, CSINode, StorageClass, VolumeAttachment } from "../api/gen/storage/v1.ts";
+import type { CSIStorageCapacity } from "../api/gen/storage/v1beta1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
 import { countUp, strategyFor } from "./generic.ts";

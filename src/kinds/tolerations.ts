@@ -1,5 +1,5 @@
 // Tolerations as sets: which one covers another, and what two lists of them come to.
-import type { Toleration } from "../api/gen/core_v1.ts";
+import type { Toleration } from "../api/gen/core/v1.ts";
 
 /** Whether `wide` tolerates everything `narrow` does (reference: util/tolerations, isSuperset). */
 export function covers(wide: Toleration, narrow: Toleration): boolean {

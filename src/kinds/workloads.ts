@@ -1,7 +1,7 @@
 // The kinds that run pods: apps, replication controllers, jobs and cron jobs.
-import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "../api/gen/apps_v1.ts";
-import type { CronJob, Job } from "../api/gen/batch_v1.ts";
-import type { PodTemplateSpec, ReplicationController } from "../api/gen/core_v1.ts";
+import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "../api/gen/apps/v1.ts";
+import type { CronJob, Job } from "../api/gen/batch/v1.ts";
+import type { PodTemplateSpec, ReplicationController } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { Value } from "../api/value.ts";
-import { Fault } from "../codec/json.ts";
-import { parseYaml } from "../codec/yaml.ts";
+import { Fault } from "../codec/engine/json.ts";
+import { parseYaml } from "../codec/yaml/yaml.ts";
 import { type Connection, checkUrl } from "./client.ts";
 
 /** What a file says of one context. */

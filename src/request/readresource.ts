@@ -1,20 +1,20 @@
 // From a GET to the log and back: of one object, of a collection, and of what is computed rather than stored.
 import { isStatus, type Status } from "../api/status.ts";
 import { strategyOf } from "../kinds/table.ts";
-import { answerList, answerObject, formInput } from "./answer.ts";
-import { type Call, readInput } from "./call.ts";
-import { componentDocuments, readComponent } from "./computed.ts";
-import type { Server } from "./context.ts";
-import { formRefusal } from "./form.ts";
-import { unknownResource } from "./info.ts";
-import { parseListOptions } from "./listoptions.ts";
-import { isObjectSubresource } from "./metadata.ts";
-import { first } from "./query.ts";
-import { readList, readObject } from "./read.ts";
-import { sendStatus } from "./respond.ts";
-import { isScale, readScale } from "./scale.ts";
-import { selectionOf } from "./selectors.ts";
-import { sendList } from "./sendlist.ts";
+import { isScale, readScale } from "./actions/scale.ts";
+import { componentDocuments, readComponent } from "./answer/computed.ts";
+import { formRefusal } from "./answer/form.ts";
+import { sendStatus } from "./answer/respond.ts";
+import { answerList, answerObject, formInput } from "./answerresource.ts";
+import { type Call, readInput } from "./call/call.ts";
+import type { Server } from "./call/context.ts";
+import { isObjectSubresource } from "./commit/metadata.ts";
+import { sendList } from "./list/sendlist.ts";
+import { readList, readObject } from "./read/read.ts";
+import { unknownResource } from "./route/info.ts";
+import { parseListOptions } from "./route/listoptions.ts";
+import { first } from "./route/query.ts";
+import { selectionOf } from "./route/selectors.ts";
 
 const encoder = new TextEncoder();
 

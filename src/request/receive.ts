@@ -1,16 +1,15 @@
 // Reading a request's body: its bytes are charged to its user before the first is awaited, it has to be there by the
 // request's deadline, and only then does the request take a seat. An upload that drips holds up no other.
+
 import { refuse, type Status, timedOut } from "../api/status.ts";
 import { limits } from "../config/limits.ts";
-import { actionOf } from "./actions.ts";
-import type { Call } from "./call.ts";
-import type { Server } from "./context.ts";
-import type { ResourceInfo } from "./info.ts";
-import { sendStatus } from "./respond.ts";
-import { reviewOf } from "./reviews.ts";
-
-/** Headers of the answer to an upload that came too late: the rest of it is not waited for. */
-export const hangUp = [["Connection", "close"]] as const;
+import { actionOf } from "./actions/actions.ts";
+import { reviewOf } from "./actions/reviews.ts";
+import { sendStatus } from "./answer/respond.ts";
+import type { Call } from "./call/call.ts";
+import type { Server } from "./call/context.ts";
+import { hangUp, within } from "./exchange/within.ts";
+import type { ResourceInfo } from "./route/info.ts";
 
 /**
  * The body, with a seat for the request; a Status of 413 or 429; undefined when the request was answered (429 without a
@@ -48,16 +47,4 @@ function expectedBytes(length: string | undefined, encoding: string | undefined,
   if (length === undefined) return encoding === undefined ? 0 : bytesMax;
   const bytes = Number(length);
   return bytes >= 0 && bytes <= bytesMax ? bytes : bytesMax;
-}
-
-/** Waits for `pending`, at most `ms`. */
-export function within<T>(pending: Promise<T>, ms: number): Promise<T | "late"> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, Math.max(0, Math.ceil(ms)), "late");
-    const settle = (value: T): void => {
-      clearTimeout(timer);
-      resolve(value);
-    };
-    pending.then(settle, reject);
-  });
 }

@@ -1,11 +1,11 @@
 // From a watch request to the fan-out: options, selectors and format as for lists, then watch.ts.
 import { isStatus, refuse, type Status } from "../api/status.ts";
-import { formInput } from "./answer.ts";
-import { type Call, viewOf } from "./call.ts";
-import { parseListOptions } from "./listoptions.ts";
-import { headersOf, sendStatus, sendStreamHead } from "./respond.ts";
-import { selectionOf } from "./selectors.ts";
-import { pinName, planWatch, serveWatch } from "./watch.ts";
+import { headersOf, sendStatus, sendStreamHead } from "./answer/respond.ts";
+import { formInput } from "./answerresource.ts";
+import { type Call, viewOf } from "./call/call.ts";
+import { parseListOptions } from "./route/listoptions.ts";
+import { selectionOf } from "./route/selectors.ts";
+import { pinName, planWatch, serveWatch } from "./watch/watch.ts";
 
 /** Serves a watch; resolves when it has begun, so that an idle watch costs no promise. */
 export async function watchResource(call: Call): Promise<void> {

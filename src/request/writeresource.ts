@@ -1,27 +1,21 @@
 // From a changing request to the write path and back to an answer: formats, options and bodies are read here, in the
 // order the reference reads them, and nothing below knows of HTTP.
 import { closeAdmission, createAdmission } from "../admission/table.ts";
-import type { DeleteOptions } from "../api/gen/meta_v1.ts";
+import type { DeleteOptions } from "../api/gen/meta/v1.ts";
 import { messageOf } from "../api/messages.ts";
 import { isStatus, notFound, type Status, timedOut } from "../api/status.ts";
 import { createGrantCheck } from "../authz/escalation.ts";
 import { nextTurn } from "../base/turn.ts";
 import { strategyOf } from "../kinds/table.ts";
-import { actionOf, readActionBody } from "./actions.ts";
-import { committer } from "./admit.ts";
-import { answerObject, formInput } from "./answer.ts";
-import { readConfig } from "./apply.ts";
-import { type BodyFormat, readBody } from "./body.ts";
-import type { Call } from "./call.ts";
-import type { Server } from "./context.ts";
-import { deleteItems, deleteObject } from "./delete.ts";
-import { fieldReportOf } from "./fieldvalidation.ts";
-import { formRefusal } from "./form.ts";
-import { unknownResource } from "./info.ts";
-import { parseListOptions } from "./listoptions.ts";
-import { negotiatePatch, readPatch } from "./merge.ts";
-import { isObjectSubresource } from "./metadata.ts";
-import { negotiateBody } from "./negotiate.ts";
+import { actionOf, readActionBody } from "./actions/actions.ts";
+import { reviewOf, runReview } from "./actions/reviews.ts";
+import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./actions/scale.ts";
+import { formRefusal } from "./answer/form.ts";
+import { sendStatus } from "./answer/respond.ts";
+import { warningHeaders } from "./answer/warnings.ts";
+import { answerObject, formInput } from "./answerresource.ts";
+import { readBody } from "./body/body.ts";
+import { fieldReportOf } from "./body/fieldvalidation.ts";
 import {
   deleteOptionsDocument,
   type OptionsKind,
@@ -29,20 +23,26 @@ import {
   readWriteOptions,
   type WriteOptions,
   writeOptionsDocument,
-} from "./options.ts";
-import { managerOfAgent } from "./ownership.ts";
-import { readCurrent, storeOf } from "./persist.ts";
-import { creator } from "./provision.ts";
-import { readList } from "./read.ts";
+} from "./body/options.ts";
+import type { Call } from "./call/call.ts";
+import type { Server } from "./call/context.ts";
+import { committer } from "./commit/admit.ts";
+import { isObjectSubresource } from "./commit/metadata.ts";
+import { readCurrent, storeOf } from "./commit/persist.ts";
+import type { Sent, WriteRequest, Writers, Written } from "./commit/writerequest.ts";
+import { deleteItems, deleteObject } from "./delete/delete.ts";
+import { sendList } from "./list/sendlist.ts";
+import { readList } from "./read/read.ts";
 import { receiveBody } from "./receive.ts";
-import { sendStatus } from "./respond.ts";
-import { reviewOf, runReview } from "./reviews.ts";
-import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./scale.ts";
-import { selectionOf } from "./selectors.ts";
-import { sendList } from "./sendlist.ts";
-import { warningHeaders } from "./warnings.ts";
-import { applyObject, createObject, patchObject, updateObject, writeSent } from "./write.ts";
-import type { Sent, WriteRequest, Writers, Written } from "./writerequest.ts";
+import { unknownResource } from "./route/info.ts";
+import { parseListOptions } from "./route/listoptions.ts";
+import { type BodyFormat, negotiateBody } from "./route/negotiate.ts";
+import { selectionOf } from "./route/selectors.ts";
+import { readConfig } from "./write/apply.ts";
+import { negotiatePatch, readPatch } from "./write/merge.ts";
+import { managerOfAgent } from "./write/ownership.ts";
+import { creator } from "./write/provision.ts";
+import { applyObject, createObject, patchObject, updateObject, writeSent } from "./write/write.ts";
 
 const made = new WeakMap<Server, Pick<Writers, "admission" | "checkGrants">>();
 

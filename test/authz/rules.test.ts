@@ -1,5 +1,5 @@
 import t from "tap";
-import type { PolicyRule } from "../../src/api/gen/rbac_v1.ts";
+import type { PolicyRule } from "../../src/api/gen/rbac/v1.ts";
 import type { Attributes } from "../../src/authz/authorizer.ts";
 import { may, visit } from "../../src/authz/policy/line.ts";
 import { ruleAllows, TooManyRules, uncovered } from "../../src/authz/rules.ts";

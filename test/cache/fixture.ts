@@ -1,6 +1,6 @@
 // Records, a seeded source of random numbers and a tiny model of a log, shared by the tests of this folder.
-import { encodeSelection } from "../../src/cache/selection.ts";
-import type { LogView } from "../../src/cache/view.ts";
+import { encodeSelection } from "../../src/cache/shared/selection.ts";
+import type { LogView } from "../../src/cache/view/view.ts";
 import { type ChangeType, changeTypes, type Record } from "../../src/storage/store.ts";
 
 /** Prefix of the logs under test. */

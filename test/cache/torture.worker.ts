@@ -1,9 +1,10 @@
 // One thread of the torture test: the writer, or a reader that checks what it sees against its own run of the same
 // seeded traffic. Posts one result to its parent, or dies of the first difference.
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import type { Hold, Location, LogView } from "../../src/cache/view.ts";
-import { openViews } from "../../src/cache/views.ts";
-import { LogWriter } from "../../src/cache/writer.ts";
+import type { Location } from "../../src/cache/shared/record.ts";
+import type { Hold, LogView } from "../../src/cache/view/view.ts";
+import { openViews } from "../../src/cache/view/views.ts";
+import { LogWriter } from "../../src/cache/writer/writer.ts";
 import { changeTypes, type Record } from "../../src/storage/store.ts";
 import { objectOf, prefix, RecordSource, randomSource, turn } from "./fixture.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { messages } from "../../src/api/messages.ts";
-import { decode, encode, encodeForStore, Fault, parseJson } from "../../src/codec/json.ts";
+import { decode, encode, encodeForStore, Fault, parseJson } from "../../src/codec/engine/json.ts";
 
 const dir = "../shared/fixtures";
 const files = existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".json")) : [];

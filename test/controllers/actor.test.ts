@@ -1,9 +1,9 @@
 import t from "tap";
-import type { ConfigMap } from "../../src/api/gen/core_v1.ts";
+import type { ConfigMap } from "../../src/api/gen/core/v1.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { conflict, isStatus, type Status } from "../../src/api/status.ts";
 import { Actor } from "../../src/controllers/actor.ts";
-import type { Written } from "../../src/request/writerequest.ts";
+import type { Written } from "../../src/request/commit/writerequest.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 import { value } from "../support/values.ts";
 

@@ -1,6 +1,6 @@
 // Passes of a controller: one at a time, another one for whoever asked meanwhile, none after the end.
 import t from "tap";
-import type { LogView } from "../../src/cache/view.ts";
+import type { LogView } from "../../src/cache/view/view.ts";
 import { Passes } from "../../src/controllers/passes.ts";
 import { until } from "../support/inprocess.ts";
 

@@ -2,9 +2,9 @@
 import t from "tap";
 import { parseDuration as parseNanos } from "../../src/api/duration.ts";
 import { canonicalText } from "../../src/api/quantity.ts";
-import { Fault, TooManyValues } from "../../src/codec/fault.ts";
-import { parseJson } from "../../src/codec/json.ts";
-import { parseYaml } from "../../src/codec/yaml.ts";
+import { parseJson } from "../../src/codec/engine/json.ts";
+import { Fault, TooManyValues } from "../../src/codec/json/fault.ts";
+import { parseYaml } from "../../src/codec/yaml/yaml.ts";
 import { parseDuration } from "../../src/config/duration.ts";
 import { limits } from "../../src/config/limits.ts";
 import { compileCost, Patterns } from "../../src/kinds/validation/pattern.ts";

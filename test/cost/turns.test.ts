@@ -1,6 +1,6 @@
 // The longest turn of a front, request by request, with objects near the limits.
 import t from "tap";
-import { Merges } from "../../src/request/offload.ts";
+import { Merges } from "../../src/request/write/offload.ts";
 import { threadCpuMs } from "../support/cost.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 import { ask, longestTurn, type Sent, storeElsewhere } from "../support/turns.ts";

@@ -3,8 +3,8 @@
 import t from "tap";
 import { podText } from "../../perf/corpus/pod.ts";
 import { messageOf } from "../../src/api/messages.ts";
-import { decode, encode, encodeForStore, Fault, parseJson, toValue, writeValue } from "../../src/codec/json.ts";
-import { parseYaml } from "../../src/codec/yaml.ts";
+import { decode, encode, encodeForStore, Fault, parseJson, toValue, writeValue } from "../../src/codec/engine/json.ts";
+import { parseYaml } from "../../src/codec/yaml/yaml.ts";
 import { cpuMs, draws, fuzzRun } from "../support/random.ts";
 
 const { seed, rounds } = fuzzRun(3000);

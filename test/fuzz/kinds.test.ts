@@ -4,7 +4,7 @@ import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
-import { decode, encode, isFault, parseJson } from "../../src/codec/json.ts";
+import { decode, encode, isFault, parseJson } from "../../src/codec/engine/json.ts";
 import { convert } from "../../src/kinds/convert.ts";
 import { applyDefaults } from "../../src/kinds/defaults.ts";
 import { validateMeta, validateMetaUpdate } from "../../src/kinds/meta.ts";

@@ -6,9 +6,9 @@ import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import type { Message } from "../../src/api/schema.ts";
 import { createScheme } from "../../src/api/scheme.ts";
-import { readCanonical, readLean } from "../../src/codec/canonical.ts";
-import { encode, Fault, parseText, toValue } from "../../src/codec/json.ts";
-import { decodeProto, encodeMessage } from "../../src/codec/protobuf.ts";
+import { readCanonical, readLean } from "../../src/codec/engine/canonical.ts";
+import { encode, Fault, parseText, toValue } from "../../src/codec/engine/json.ts";
+import { decodeProto, encodeMessage } from "../../src/codec/proto/protobuf.ts";
 import { ObjectSource, objectFrom } from "../support/objects.ts";
 import { cpuMs, draws, fuzzRun } from "../support/random.ts";
 

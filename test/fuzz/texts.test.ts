@@ -10,7 +10,7 @@ import {
   parseFieldSelector,
   parseLabelSelector,
 } from "../../src/api/selector.ts";
-import { Fault, parseText } from "../../src/codec/json.ts";
+import { Fault, parseText } from "../../src/codec/engine/json.ts";
 import { PatchFault } from "../../src/merge/document.ts";
 import { FieldSet } from "../../src/merge/fieldset.ts";
 import { applyJsonPatch } from "../../src/merge/jsonpatch.ts";

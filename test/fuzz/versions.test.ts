@@ -4,7 +4,7 @@ import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
-import { encode } from "../../src/codec/json.ts";
+import { encode } from "../../src/codec/engine/json.ts";
 import { convert } from "../../src/kinds/convert.ts";
 import { ObjectSource, objectFrom } from "../support/objects.ts";
 import { draws, fuzzRun } from "../support/random.ts";

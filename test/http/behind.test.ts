@@ -1,7 +1,7 @@
 // A peer that asks and does not read loses nothing: what it was sent when it reads at last is whole, byte for byte,
 // and there is an end to what is kept for it.
 import t from "tap";
-import type { Exchange } from "../../src/request/transport.ts";
+import type { Exchange } from "../../src/request/exchange/transport.ts";
 import { until } from "../support/inprocess.ts";
 import { fronts, Stand } from "./fronts.ts";
 import { codes, type Wire } from "./toy.ts";

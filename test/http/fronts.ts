@@ -10,7 +10,7 @@ import { Openings } from "../../src/http/openings.ts";
 import { listenUws } from "../../src/http/uws.ts";
 import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { keepServing, type ServingFiles } from "../../src/pki/serving.ts";
-import type { Handler } from "../../src/request/transport.ts";
+import type { Handler } from "../../src/request/exchange/transport.ts";
 import { type Target, Toy, Wire } from "./toy.ts";
 
 /** A way to serve HTTP. */

@@ -2,7 +2,7 @@
 import t from "tap";
 import { limits } from "../../src/config/limits.ts";
 import { checkHead, encodeHeaderValue, isHeadFault } from "../../src/http/gate.ts";
-import type { Headers } from "../../src/request/transport.ts";
+import type { Headers } from "../../src/request/exchange/transport.ts";
 
 const sound = [["host", "localhost:6443"]] as const;
 

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import t, { type Test } from "tap";
-import type { AnswerStream } from "../../src/request/transport.ts";
+import type { AnswerStream } from "../../src/request/exchange/transport.ts";
 import { until } from "../support/inprocess.ts";
 import { type FrontUnderTest, fronts, Stand } from "./fronts.ts";
 import { codes } from "./toy.ts";

@@ -15,7 +15,7 @@ import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { findChain } from "../../src/pki/chain.ts";
 import { keepServing, type ServingFiles } from "../../src/pki/serving.ts";
 import { createAuthority } from "../../src/pki/x509.ts";
-import type { Handler } from "../../src/request/transport.ts";
+import type { Handler } from "../../src/request/exchange/transport.ts";
 import { type Issued, authority as issueAuthority, client as issueClient } from "../support/certificates.ts";
 import { fronts } from "./fronts.ts";
 import { Wire } from "./toy.ts";

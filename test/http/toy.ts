@@ -1,7 +1,7 @@
 // A toy handler and raw sockets for the suites of test/http: what is sent and seen is bytes, no client library between.
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { AnswerStream, Exchange } from "../../src/request/transport.ts";
+import type { AnswerStream, Exchange } from "../../src/request/exchange/transport.ts";
 
 /** Everything the toy was asked, in order: `METHOD path`. */
 export class Toy {

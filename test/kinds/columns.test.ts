@@ -4,7 +4,7 @@ import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
-import { decode, Fault, parseText, zeroOf } from "../../src/codec/json.ts";
+import { decode, Fault, parseText, zeroOf } from "../../src/codec/engine/json.ts";
 import { elapsed, firstThree, labels, selector } from "../../src/kinds/columns/cells.ts";
 import { type Cell, columnsOf } from "../../src/kinds/columns.ts";
 

@@ -4,7 +4,7 @@ import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
-import { decode, encode, isFault, parseJson } from "../../src/codec/json.ts";
+import { decode, encode, isFault, parseJson } from "../../src/codec/engine/json.ts";
 import { convert } from "../../src/kinds/convert.ts";
 
 const identity = identities.kubernetes;

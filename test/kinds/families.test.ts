@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Service } from "../../src/api/gen/core_v1.ts";
+import type { Service } from "../../src/api/gen/core/v1.ts";
 import { settleFamilies } from "../../src/kinds/families.ts";
 
 const single = ["IPv4"];

@@ -5,7 +5,7 @@ import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
-import { decode, isFault, parseJson } from "../../src/codec/json.ts";
+import { decode, isFault, parseJson } from "../../src/codec/engine/json.ts";
 import { applyDefaults } from "../../src/kinds/defaults.ts";
 import { validateMeta } from "../../src/kinds/meta.ts";
 import { strategyOf } from "../../src/kinds/table.ts";

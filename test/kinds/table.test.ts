@@ -4,7 +4,7 @@ import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
-import { zeroOf } from "../../src/codec/json.ts";
+import { zeroOf } from "../../src/codec/engine/json.ts";
 import { strategyOf } from "../../src/kinds/table.ts";
 import { contextOf } from "../support/context.ts";
 

@@ -4,7 +4,7 @@ import t, { type Test as Tap } from "tap";
 import type { AdmissionPlugin, Attributes } from "../../src/admission/plugin.ts";
 import type { Counted } from "../../src/admission/table.ts";
 import { forbidden, type Status } from "../../src/api/status.ts";
-import { writeValue } from "../../src/codec/json.ts";
+import { writeValue } from "../../src/codec/engine/json.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 import { signingRequest } from "../support/signing.ts";
 

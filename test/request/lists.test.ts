@@ -1,9 +1,9 @@
 // Lists as answers: what leaves, in which form, and what is reported of it.
 import { gunzipSync } from "node:zlib";
 import t from "tap";
-import { Fault, parseText } from "../../src/codec/json.ts";
-import { prettyJson } from "../../src/codec/print.ts";
-import { yamlText } from "../../src/codec/yamlprint.ts";
+import { Fault, parseText } from "../../src/codec/engine/json.ts";
+import { prettyJson } from "../../src/codec/json/print.ts";
+import { yamlText } from "../../src/codec/yaml/yamlprint.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";

@@ -8,11 +8,11 @@ import type { User } from "../../src/api/user.ts";
 import { type Attributes, type Authorizer, inOrder, masters } from "../../src/authz/authorizer.ts";
 import { NodeAuthorizer } from "../../src/authz/node.ts";
 import { Rbac } from "../../src/authz/rbac.ts";
-import type { Fanout, WatchRequest } from "../../src/cache/fanout.ts";
-import type { LogView } from "../../src/cache/view.ts";
-import type { Server } from "../../src/request/context.ts";
+import type { Fanout, WatchRequest } from "../../src/cache/fanout/fanout.ts";
+import type { LogView } from "../../src/cache/view/view.ts";
+import type { Server } from "../../src/request/call/context.ts";
 import { createHandler } from "../../src/request/handle.ts";
-import { pinnedName } from "../../src/request/selectors.ts";
+import { pinnedName } from "../../src/request/route/selectors.ts";
 import { type FrontUnderTest, fronts, Stand } from "../http/fronts.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MergeResult, MergeSetup, MergeTask } from "../../src/pool/tasks.ts";
 import { serveTasks } from "../../src/pool/thread.ts";
-import { openMerge } from "../../src/request/mergetask.ts";
+import { openMerge } from "../../src/request/write/mergetask.ts";
 
 const merge = openMerge(workerData as MergeSetup);
 

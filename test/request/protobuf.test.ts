@@ -2,8 +2,8 @@
 // offered.
 import t, { type Test } from "tap";
 import { messageOf } from "../../src/api/messages.ts";
-import { encode, Fault } from "../../src/codec/json.ts";
-import { decodeProto, encodeProto, openEnvelope } from "../../src/codec/protobuf.ts";
+import { encode, Fault } from "../../src/codec/engine/json.ts";
+import { decodeProto, encodeProto, openEnvelope } from "../../src/codec/proto/protobuf.ts";
 import { type Answer, openInProcess } from "../support/inprocess.ts";
 
 const protobuf = "application/vnd.kubernetes.protobuf";

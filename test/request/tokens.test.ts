@@ -2,8 +2,8 @@
 // reference's, as recorded.
 import t from "tap";
 import { messageOf } from "../../src/api/messages.ts";
-import { decode, Fault, parseText } from "../../src/codec/json.ts";
-import { decodeProto, encodeEnvelope, encodeMessage, openEnvelope } from "../../src/codec/protobuf.ts";
+import { decode, Fault, parseText } from "../../src/codec/engine/json.ts";
+import { decodeProto, encodeEnvelope, encodeMessage, openEnvelope } from "../../src/codec/proto/protobuf.ts";
 import { authnConfig, testAuthentication } from "../support/authn.ts";
 import { openInProcess } from "../support/inprocess.ts";
 

@@ -12,8 +12,8 @@ import {
 } from "../../src/authn/table.ts";
 import type { TokenUser } from "../../src/authn/tokens.ts";
 import type { Clock } from "../../src/base/clock.ts";
-import { Objects } from "../../src/cache/objects.ts";
-import type { Views } from "../../src/cache/view.ts";
+import { Objects } from "../../src/cache/view/objects.ts";
+import type { Views } from "../../src/cache/view/view.ts";
 import { type AuthnConfig, readAuthn } from "../../src/config/authnflags.ts";
 import { isFlagFault, parseFlags } from "../../src/config/flags.ts";
 

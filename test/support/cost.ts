@@ -5,6 +5,8 @@ import { cpuMs } from "./random.ts";
 
 /** CPU of the calling thread so far in milliseconds; of the process where nothing tells. */
 export function threadCpuMs(): number {
+  // What the system tells of a thread is as old as its last tick, unless the process was asked about just before.
+  process.cpuUsage();
   // Since Node 22.19; where it is missing, the system tells.
   const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
   if (threadCpuUsage !== undefined) {
@@ -12,8 +14,6 @@ export function threadCpuMs(): number {
     return (user + system) / 1000;
   }
   try {
-    // What the system tells of a thread is as old as its last tick, unless the process was asked about just before.
-    process.cpuUsage();
     return Number(readFileSync("/proc/thread-self/schedstat", "latin1").split(" ")[0]) / 1e6;
   } catch {
     return cpuMs();

@@ -7,13 +7,13 @@ import {
   type Selector,
 } from "../../src/api/selector.ts";
 import type { Clock } from "../../src/base/clock.ts";
-import { BookmarkText } from "../../src/cache/bookmark.ts";
-import { Fanout } from "../../src/cache/fanout.ts";
-import type { Transform } from "../../src/cache/gather.ts";
-import type { Representation } from "../../src/cache/group.ts";
-import type { LogView } from "../../src/cache/view.ts";
-import type { WatchStart } from "../../src/cache/watcher.ts";
-import type { ListOptions } from "../../src/request/listoptions.ts";
+import { BookmarkText } from "../../src/cache/fanout/bookmark.ts";
+import { Fanout } from "../../src/cache/fanout/fanout.ts";
+import type { Transform } from "../../src/cache/fanout/gather.ts";
+import type { Representation } from "../../src/cache/fanout/group.ts";
+import type { WatchStart } from "../../src/cache/fanout/watcher.ts";
+import type { LogView } from "../../src/cache/view/view.ts";
+import type { ListOptions } from "../../src/request/route/listoptions.ts";
 import { FakeSink } from "./fakesink.ts";
 
 /** What a test's watch asks for. */

@@ -1,8 +1,9 @@
 // A LogView over arrays, for tests of what reads one: same contract as the real one, no threads and no segments
 // (frames lie in one buffer; a run ends where `runRecords` says). Objects are small and carry labels and fields.
 import { assert } from "../../src/base/assert.ts";
-import { encodeSelection, type SelectionSource, selectionSource } from "../../src/cache/selection.ts";
-import { type Hold, type Location, type LogView, recordTypes } from "../../src/cache/view.ts";
+import { type Location, recordTypes } from "../../src/cache/shared/record.ts";
+import { encodeSelection, type SelectionSource, selectionSource } from "../../src/cache/shared/selection.ts";
+import type { Hold, LogView } from "../../src/cache/view/view.ts";
 
 /** What a test writes. */
 export interface FakeObject {

@@ -1,6 +1,6 @@
 // A watcher's sink that keeps what it was sent, can be told to fall behind, and holds the fan-out to its contract.
 import { assert } from "../../src/base/assert.ts";
-import type { Sink } from "../../src/cache/watcher.ts";
+import type { Sink } from "../../src/cache/fanout/watcher.ts";
 
 /** One event as a client reads it. */
 export interface SeenEvent {

@@ -1,7 +1,7 @@
 // Well-formed objects of any kind as JSON, drawn from its schema: every field may be there, values are canonical and some
 // of them at the edge of their types. The same seed gives the same objects.
 import type { Field, Message } from "../../src/api/schema.ts";
-import { decode, Fault, parseText } from "../../src/codec/json.ts";
+import { decode, Fault, parseText } from "../../src/codec/engine/json.ts";
 import type { Draws } from "./random.ts";
 
 const depthMax = 12;

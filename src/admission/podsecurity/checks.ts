@@ -1,6 +1,6 @@
 // The checks of the pod security standards, each with the versions it holds for and the words of the reference. A check
 // answers what is wrong with a pod, or nothing.
-import type { Container, PodSpec, SecurityContext, Volume } from "../../api/gen/core_v1.ts";
+import type { Container, PodSpec, SecurityContext, Volume } from "../../api/gen/core/v1.ts";
 import { compareBytes, quote } from "../../api/gotext.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ObjectMeta } from "../../api/object.ts";

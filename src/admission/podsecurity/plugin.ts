@@ -1,13 +1,13 @@
 // PodSecurity: pods are held to the level their namespace enforces; what it audits and warns of is told. Workloads are
 // only warned about: their pods will be refused. A namespace that becomes stricter is told which of its pods would be.
 import { invalidObject } from "../../api/fielderror.ts";
-import type { Namespace, Pod, PodSpec, PodTemplateSpec } from "../../api/gen/core_v1.ts";
+import type { Namespace, Pod, PodSpec, PodTemplateSpec } from "../../api/gen/core/v1.ts";
 import { compareBytes, quote } from "../../api/gotext.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { notFound, type Status } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
 import { nextTurn } from "../../base/turn.ts";
-import { decodeStored } from "../../codec/stored.ts";
+import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid } from "../plugin.ts";
 import { type Subject, subjectOf } from "./checks.ts";

@@ -1,6 +1,6 @@
 // What a pod security policy fills in where a pod says nothing. Works on a copy of the pod that a policy is tried on.
-import type { Container, Pod, SecurityContext } from "../../api/gen/core_v1.ts";
-import type { IDRange, PodSecurityPolicy } from "../../api/gen/policy_v1beta1.ts";
+import type { Container, Pod, SecurityContext } from "../../api/gen/core/v1.ts";
+import type { IDRange, PodSecurityPolicy } from "../../api/gen/policy/v1beta1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 

@@ -1,14 +1,14 @@
 // PodSecurityPolicy: a pod runs only under a policy that its user or its service account may use (verb `use`). Off unless
 // enabled. The first policy by name that allows the pod as it is wins; else the first that allows it after filling in.
-import type { Pod } from "../../api/gen/core_v1.ts";
-import type { PodSecurityPolicy } from "../../api/gen/policy_v1beta1.ts";
+import type { Pod } from "../../api/gen/core/v1.ts";
+import type { PodSecurityPolicy } from "../../api/gen/policy/v1beta1.ts";
 import { compareBytes } from "../../api/gotext.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Status } from "../../api/status.ts";
 import type { User } from "../../api/user.ts";
 import { assert } from "../../base/assert.ts";
-import { copyObject } from "../../codec/copy.ts";
-import { toValue } from "../../codec/json.ts";
+import { copyObject } from "../../codec/engine/copy.ts";
+import { toValue } from "../../codec/engine/json.ts";
 import { sameValue } from "../../merge/document.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "../plugin.ts";
 import { fillIn } from "./defaults.ts";

@@ -1,7 +1,7 @@
 // What a pod security policy forbids: every field of a pod at fault, in the reference's words.
 import { at, type FieldError, forbiddenField, invalid, required } from "../../api/fielderror.ts";
-import type { Container, EphemeralContainer, Pod, SecurityContext, Volume } from "../../api/gen/core_v1.ts";
-import type { IDRange, PodSecurityPolicy } from "../../api/gen/policy_v1beta1.ts";
+import type { Container, EphemeralContainer, Pod, SecurityContext, Volume } from "../../api/gen/core/v1.ts";
+import type { IDRange, PodSecurityPolicy } from "../../api/gen/policy/v1beta1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { safeSysctls, volumeSource } from "../../kinds/pods.ts";

@@ -1,7 +1,7 @@
 // ResourceQuota: what a write uses is charged to the quotas of its namespace before the write is committed, by a write
 // of their status that holds only while nobody else charged them. Writes that wait for the same namespace are judged
 // together, in order, and charged with one write per quota. A write that fails gives back what it was charged.
-import type { ResourceQuota } from "../../api/gen/core_v1.ts";
+import type { ResourceQuota } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { isStatus, refuse, type Status, timedOut } from "../../api/status.ts";
 import { ownerOf } from "../../authz/owner.ts";

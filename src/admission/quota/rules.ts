@@ -1,6 +1,6 @@
 // Whether a write fits the quotas of its namespace: which of them it concerns, what it would use of them, and the
 // refusals of the reference. Pure; plugin.ts does the charging.
-import type { Pod, ResourceQuota } from "../../api/gen/core_v1.ts";
+import type { Pod, ResourceQuota } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Status } from "../../api/status.ts";
 import {

@@ -2,12 +2,12 @@
 // which begins when it is sent. Where the request's time ends first, or the call is not sent in time, the webhook has
 // not failed: the write is refused.
 import { randomUUID } from "node:crypto";
-import type { WebhookClientConfig } from "../../api/gen/admissionregistration_v1.ts";
-import type { Service } from "../../api/gen/core_v1.ts";
+import type { WebhookClientConfig } from "../../api/gen/admissionregistration/v1.ts";
+import type { Service } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { Status, timedOut } from "../../api/status.ts";
 import { ownerOf } from "../../authz/owner.ts";
-import { writeValue } from "../../codec/json.ts";
+import { writeValue } from "../../codec/engine/json.ts";
 import { limits } from "../../config/limits.ts";
 import { CallFailure, type Connection, checkUrl, OutboundClient } from "../../outbound/client.ts";
 import type { Logins } from "../../outbound/connection.ts";

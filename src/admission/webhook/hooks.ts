@@ -7,12 +7,12 @@ import type {
   RuleWithOperations,
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
-} from "../../api/gen/admissionregistration_v1.ts";
-import type { LabelSelector } from "../../api/gen/meta_v1.ts";
+} from "../../api/gen/admissionregistration/v1.ts";
+import type { LabelSelector } from "../../api/gen/meta/v1.ts";
 import { compareBytes } from "../../api/gotext.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
-import type { ObjectTable } from "../../cache/objects.ts";
+import type { ObjectTable } from "../../cache/view/objects.ts";
 import { selects } from "../../kinds/validation/selector.ts";
 import type { Attributes } from "../plugin.ts";
 

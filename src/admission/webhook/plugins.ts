@@ -4,15 +4,15 @@ import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
   ValidatingWebhookConfiguration,
-} from "../../api/gen/admissionregistration_v1.ts";
-import type { Namespace } from "../../api/gen/core_v1.ts";
+} from "../../api/gen/admissionregistration/v1.ts";
+import type { Namespace } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, internalError, isStatus, notFound, Status } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
-import type { ObjectTable } from "../../cache/objects.ts";
-import { decode, Fault } from "../../codec/json.ts";
+import type { ObjectTable } from "../../cache/view/objects.ts";
+import { decode, Fault } from "../../codec/engine/json.ts";
 import { limits } from "../../config/limits.ts";
 import { convert } from "../../kinds/convert.ts";
 import { applyDefaults } from "../../kinds/defaults.ts";

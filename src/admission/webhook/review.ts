@@ -7,7 +7,7 @@ import type { Message } from "../../api/schema.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { type Reason, Status } from "../../api/status.ts";
 import { textAt, textIn, type Value, type ValueMap } from "../../api/value.ts";
-import { Fault, parseJson, toValue } from "../../codec/json.ts";
+import { Fault, parseJson, toValue } from "../../codec/engine/json.ts";
 import type { Attributes } from "../plugin.ts";
 
 /** Versions of AdmissionReview this server speaks. */

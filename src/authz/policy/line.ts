@@ -1,6 +1,6 @@
 // How the policy of the start is written down: one line per role, its rules as lists of words. Everything is in
 // canonical spelling and is spelled in the identity once, when the lines are made objects of.
-import type { PolicyRule, Subject } from "../../api/gen/rbac_v1.ts";
+import type { PolicyRule, Subject } from "../../api/gen/rbac/v1.ts";
 
 /** Names of the roles that others are gathered into. */
 export type Gathered = "admin" | "edit" | "view";

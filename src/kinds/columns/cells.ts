@@ -1,11 +1,11 @@
 // What columns of a Table are made of, and how the values most of them show are written. Which cell shows what is a
 // fact of the protocol; the descriptions are ours.
-import type { PodTemplateSpec } from "../../api/gen/core_v1.ts";
-import type { LabelSelector } from "../../api/gen/meta_v1.ts";
+import type { PodTemplateSpec } from "../../api/gen/core/v1.ts";
+import type { LabelSelector } from "../../api/gen/meta/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { parseTime } from "../../api/time.ts";
-import { compareBytes, sortedKeys } from "../../codec/write.ts";
+import { compareBytes, sortedKeys } from "../../codec/json/write.ts";
 
 /** What stands in a cell, as it is written to JSON. */
 export type Cell = string | number | bigint | boolean | null;

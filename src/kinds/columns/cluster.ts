@@ -1,15 +1,15 @@
 // How kinds of the cluster's own running are shown: access, storage, extension, flow control and the rest.
-import type { ValidatingWebhookConfiguration } from "../../api/gen/admissionregistration_v1.ts";
-import type { APIService } from "../../api/gen/apiregistration_v1.ts";
-import type { StorageVersion } from "../../api/gen/apiserverinternal_v1alpha1.ts";
-import type { CertificateSigningRequest } from "../../api/gen/certificates_v1.ts";
-import type { Lease } from "../../api/gen/coordination_v1.ts";
-import type { FlowSchema, PriorityLevelConfiguration } from "../../api/gen/flowcontrol_v1beta1.ts";
-import type { RuntimeClass } from "../../api/gen/node_v1.ts";
-import type { PodSecurityPolicy } from "../../api/gen/policy_v1beta1.ts";
-import type { RoleBinding } from "../../api/gen/rbac_v1.ts";
-import type { PriorityClass } from "../../api/gen/scheduling_v1.ts";
-import type { CSIDriver, CSINode, StorageClass, VolumeAttachment } from "../../api/gen/storage_v1.ts";
+import type { ValidatingWebhookConfiguration } from "../../api/gen/admissionregistration/v1.ts";
+import type { APIService } from "../../api/gen/apiregistration/v1.ts";
+import type { StorageVersion } from "../../api/gen/apiserverinternal/v1alpha1.ts";
+import type { CertificateSigningRequest } from "../../api/gen/certificates/v1.ts";
+import type { Lease } from "../../api/gen/coordination/v1.ts";
+import type { FlowSchema, PriorityLevelConfiguration } from "../../api/gen/flowcontrol/v1beta1.ts";
+import type { RuntimeClass } from "../../api/gen/node/v1.ts";
+import type { PodSecurityPolicy } from "../../api/gen/policy/v1beta1.ts";
+import type { RoleBinding } from "../../api/gen/rbac/v1.ts";
+import type { PriorityClass } from "../../api/gen/scheduling/v1.ts";
+import type { CSIDriver, CSINode, StorageClass, VolumeAttachment } from "../../api/gen/storage/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { ageColumn, type Columns, column, elapsed, firstThree, nameColumn, none, unset } from "./cells.ts";
 

@@ -10,10 +10,10 @@ import type {
   ResourceQuota,
   Secret,
   ServiceAccount,
-} from "../../api/gen/core_v1.ts";
+} from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
-import { compareBytes, sortedKeys } from "../../codec/write.ts";
+import { compareBytes, sortedKeys } from "../../codec/json/write.ts";
 import { ageColumn, type Columns, column, nameColumn, none, since, unknown, unset } from "./cells.ts";
 
 const wide = { wide: true } as const;

@@ -1,8 +1,8 @@
 // How services, endpoints, ingresses and network policies are shown.
-import type { Endpoints, LoadBalancerStatus, Service, ServicePort } from "../../api/gen/core_v1.ts";
-import type { EndpointSlice } from "../../api/gen/discovery_v1beta1.ts";
-import type { Ingress, IngressClass, NetworkPolicy } from "../../api/gen/networking_v1.ts";
-import { compareBytes } from "../../codec/write.ts";
+import type { Endpoints, LoadBalancerStatus, Service, ServicePort } from "../../api/gen/core/v1.ts";
+import type { EndpointSlice } from "../../api/gen/discovery/v1beta1.ts";
+import type { Ingress, IngressClass, NetworkPolicy } from "../../api/gen/networking/v1.ts";
+import { compareBytes } from "../../codec/json/write.ts";
 import {
   ageColumn,
   type Columns,

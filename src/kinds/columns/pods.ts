@@ -1,5 +1,5 @@
 // How pods and their templates are shown: the state of a pod is the first thing that keeps it from running.
-import type { ContainerState, ContainerStatus, Pod, PodTemplate } from "../../api/gen/core_v1.ts";
+import type { ContainerState, ContainerStatus, Pod, PodTemplate } from "../../api/gen/core/v1.ts";
 import { parseTime } from "../../api/time.ts";
 import {
   ageColumn,

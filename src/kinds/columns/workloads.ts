@@ -1,21 +1,21 @@
 // How what makes pods is shown: apps, batch, autoscaling, disruption budgets.
-import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "../../api/gen/apps_v1.ts";
-import type { HorizontalPodAutoscaler as AutoscalerV1 } from "../../api/gen/autoscaling_v1.ts";
+import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "../../api/gen/apps/v1.ts";
+import type { HorizontalPodAutoscaler as AutoscalerV1 } from "../../api/gen/autoscaling/v1.ts";
 import type {
   HorizontalPodAutoscaler,
   MetricSpec,
   MetricStatus,
   MetricTarget,
   MetricValueStatus,
-} from "../../api/gen/autoscaling_v2.ts";
-import type { CronJob, Job } from "../../api/gen/batch_v1.ts";
-import type { PodTemplateSpec, ReplicationController } from "../../api/gen/core_v1.ts";
-import type { PodDisruptionBudget } from "../../api/gen/policy_v1beta1.ts";
+} from "../../api/gen/autoscaling/v2.ts";
+import type { CronJob, Job } from "../../api/gen/batch/v1.ts";
+import type { PodTemplateSpec, ReplicationController } from "../../api/gen/core/v1.ts";
+import type { PodDisruptionBudget } from "../../api/gen/policy/v1beta1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { parseTime } from "../../api/time.ts";
-import { copyObject } from "../../codec/copy.ts";
+import { copyObject } from "../../codec/engine/copy.ts";
 import { autoscalerConversions } from "../conversions/autoscaling.ts";
 import {
   ageColumn,

@@ -1,14 +1,14 @@
 // HorizontalPodAutoscaler in its four versions. v2 is the hub (v2beta2 has the same shape); v1, which is stored, and
 // v2beta1 carry what they have no fields for in annotations, as the reference writes them.
-import type * as v1 from "../../api/gen/autoscaling_v1.ts";
-import type * as v2 from "../../api/gen/autoscaling_v2.ts";
-import type * as v2beta1 from "../../api/gen/autoscaling_v2beta1.ts";
+import type * as v1 from "../../api/gen/autoscaling/v1.ts";
+import type * as v2 from "../../api/gen/autoscaling/v2.ts";
+import type * as v2beta1 from "../../api/gen/autoscaling/v2beta1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { ObjectMeta } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import { textIn, type Value } from "../../api/value.ts";
-import { decode, encode, isFault, parseText } from "../../codec/json.ts";
+import { decode, encode, isFault, parseText } from "../../codec/engine/json.ts";
 
 /** Conversions between v2 and the versions that differ in shape. */
 export interface AutoscalerConversions {

@@ -1,12 +1,12 @@
 // Conversions of the kinds that changed a field or two between versions. The objects given are used up.
-import type { Event as CoreEvent } from "../../api/gen/core_v1.ts";
-import type * as slices from "../../api/gen/discovery_v1.ts";
-import type * as oldSlices from "../../api/gen/discovery_v1beta1.ts";
-import type { Event } from "../../api/gen/events_v1.ts";
-import type { LabelSelector } from "../../api/gen/meta_v1.ts";
-import type { RuntimeClass } from "../../api/gen/node_v1.ts";
-import type { RuntimeClass as OldRuntimeClass } from "../../api/gen/node_v1alpha1.ts";
-import type { PodDisruptionBudget } from "../../api/gen/policy_v1.ts";
+import type { Event as CoreEvent } from "../../api/gen/core/v1.ts";
+import type * as slices from "../../api/gen/discovery/v1.ts";
+import type * as oldSlices from "../../api/gen/discovery/v1beta1.ts";
+import type { Event } from "../../api/gen/events/v1.ts";
+import type { LabelSelector } from "../../api/gen/meta/v1.ts";
+import type { RuntimeClass } from "../../api/gen/node/v1.ts";
+import type { RuntimeClass as OldRuntimeClass } from "../../api/gen/node/v1alpha1.ts";
+import type { PodDisruptionBudget } from "../../api/gen/policy/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 
 /** Event of events.k8s.io from the core one. */

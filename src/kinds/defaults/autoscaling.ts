@@ -1,8 +1,8 @@
 // Defaults of the autoscaling group.
-import type { HorizontalPodAutoscaler as V1 } from "../../api/gen/autoscaling_v1.ts";
-import type { HPAScalingRules, HorizontalPodAutoscaler as V2 } from "../../api/gen/autoscaling_v2.ts";
-import type { HorizontalPodAutoscaler as V2beta1 } from "../../api/gen/autoscaling_v2beta1.ts";
-import type { HorizontalPodAutoscaler as V2beta2 } from "../../api/gen/autoscaling_v2beta2.ts";
+import type { HorizontalPodAutoscaler as V1 } from "../../api/gen/autoscaling/v1.ts";
+import type { HPAScalingRules, HorizontalPodAutoscaler as V2 } from "../../api/gen/autoscaling/v2.ts";
+import type { HorizontalPodAutoscaler as V2beta1 } from "../../api/gen/autoscaling/v2beta1.ts";
+import type { HorizontalPodAutoscaler as V2beta2 } from "../../api/gen/autoscaling/v2beta2.ts";
 import { cpuPercent } from "../conversions/autoscaling.ts";
 import { type DefaultRule, rule } from "./rule.ts";
 

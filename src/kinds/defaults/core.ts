@@ -12,7 +12,7 @@ import type {
   ReplicationController,
   Secret,
   Service,
-} from "../../api/gen/core_v1.ts";
+} from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { copyMap, type DefaultRule, rule } from "./rule.ts";
 

@@ -4,25 +4,25 @@ import type {
   MutatingWebhook,
   Rule,
   ValidatingWebhook,
-} from "../../api/gen/admissionregistration_v1.ts";
+} from "../../api/gen/admissionregistration/v1.ts";
 import type {
   ServiceReference as ConversionService,
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
-} from "../../api/gen/apiextensions_v1.ts";
-import type { ServiceReference as AggregatedService } from "../../api/gen/apiregistration_v1.ts";
-import type { TokenRequestSpec } from "../../api/gen/authentication_v1.ts";
-import type { EndpointPort } from "../../api/gen/discovery_v1.ts";
+} from "../../api/gen/apiextensions/v1.ts";
+import type { ServiceReference as AggregatedService } from "../../api/gen/apiregistration/v1.ts";
+import type { TokenRequestSpec } from "../../api/gen/authentication/v1.ts";
+import type { EndpointPort } from "../../api/gen/discovery/v1.ts";
 import type {
   FlowSchemaSpec,
   LimitedPriorityLevelConfiguration,
   QueuingConfiguration,
-} from "../../api/gen/flowcontrol_v1beta2.ts";
-import type { IngressClass, NetworkPolicy, NetworkPolicyPort } from "../../api/gen/networking_v1.ts";
-import type { PodSecurityPolicySpec } from "../../api/gen/policy_v1beta1.ts";
-import type { ClusterRoleBinding, RoleBinding, Subject } from "../../api/gen/rbac_v1.ts";
-import type { PriorityClass } from "../../api/gen/scheduling_v1.ts";
-import type { CSIDriver, StorageClass } from "../../api/gen/storage_v1.ts";
+} from "../../api/gen/flowcontrol/v1beta2.ts";
+import type { IngressClass, NetworkPolicy, NetworkPolicyPort } from "../../api/gen/networking/v1.ts";
+import type { PodSecurityPolicySpec } from "../../api/gen/policy/v1beta1.ts";
+import type { ClusterRoleBinding, RoleBinding, Subject } from "../../api/gen/rbac/v1.ts";
+import type { PriorityClass } from "../../api/gen/scheduling/v1.ts";
+import type { CSIDriver, StorageClass } from "../../api/gen/storage/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { type DefaultRule, rule } from "./rule.ts";
 

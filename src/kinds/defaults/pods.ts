@@ -21,7 +21,7 @@ import type {
   SecretVolumeSource,
   ServiceAccountTokenProjection,
   Volume,
-} from "../../api/gen/core_v1.ts";
+} from "../../api/gen/core/v1.ts";
 import { imagePullPolicy } from "../image.ts";
 import { type DefaultRule, rule } from "./rule.ts";
 

@@ -1,7 +1,7 @@
 // Defaults of the apps and batch groups.
-import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "../../api/gen/apps_v1.ts";
-import type { CronJob, Job } from "../../api/gen/batch_v1.ts";
-import type { CronJob as CronJobV1beta1 } from "../../api/gen/batch_v1beta1.ts";
+import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "../../api/gen/apps/v1.ts";
+import type { CronJob, Job } from "../../api/gen/batch/v1.ts";
+import type { CronJob as CronJobV1beta1 } from "../../api/gen/batch/v1beta1.ts";
 import { type DefaultRule, rule } from "./rule.ts";
 
 const historyCount = 10;

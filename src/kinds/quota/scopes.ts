@@ -1,5 +1,5 @@
 // Which pods a quota is about: its scopes, plain or with a selector. A quota with scopes is about pods only.
-import type { Affinity, Pod, PodAffinityTerm, ResourceQuotaSpec } from "../../api/gen/core_v1.ts";
+import type { Affinity, Pod, PodAffinityTerm, ResourceQuotaSpec } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { qosClass } from "../pods.ts";
 import type { Evaluator } from "./usage.ts";

@@ -1,11 +1,11 @@
 // What an object uses of a quota, kind by kind (reference: the quota evaluators). Pods use compute resources as long as
 // they run, services addresses outside, claims storage, and everything else its own count.
-import type { PersistentVolumeClaim, Pod, PodSpec, Service } from "../../api/gen/core_v1.ts";
+import type { PersistentVolumeClaim, Pod, PodSpec, Service } from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { namesOf } from "../validation/names.ts";
-import { isExtended, isHugePages, type ResourceList } from "../validation/resources.ts";
+import { isExtended, isHugePages, type ResourceList } from "../validation/pod/resources.ts";
 import { type AmountMap, type Amounts, addAll, countOf, raiseAll, readAmounts } from "./amounts.ts";
 
 /** How one resource is counted. */

@@ -1,6 +1,6 @@
 // Webhook configurations, mutating and validating.
 import { duplicate, type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type * as admission from "../../api/gen/admissionregistration_v1.ts";
+import type * as admission from "../../api/gen/admissionregistration/v1.ts";
 import { isDns1035Label, isDns1123Subdomain, isPortNumber } from "../formats.ts";
 import { type Errors, eachItem, empty, faults, isFull } from "./check.ts";
 import { checkFullyQualified } from "./domains.ts";

@@ -1,6 +1,6 @@
 // HorizontalPodAutoscaler, in the shape of v2: other versions are converted first.
 import { type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type * as autoscaling from "../../api/gen/autoscaling_v2.ts";
+import type * as autoscaling from "../../api/gen/autoscaling/v2.ts";
 import { isPathSegment } from "../formats.ts";
 import { isPositiveAmount } from "./amounts.ts";
 import { checkNonNegative, type Errors, eachItem, empty, faults } from "./check.ts";

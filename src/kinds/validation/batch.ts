@@ -1,7 +1,7 @@
 // Job and CronJob: work that ends.
 import { duplicate, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type { CronJob, CronJobSpec, Job, JobSpec, JobStatus } from "../../api/gen/batch_v1.ts";
-import type { Affinity, PodTemplateSpec } from "../../api/gen/core_v1.ts";
+import type { CronJob, CronJobSpec, Job, JobSpec, JobStatus } from "../../api/gen/batch/v1.ts";
+import type { Affinity, PodTemplateSpec } from "../../api/gen/core/v1.ts";
 import { immutableMessage, isDns1123Label } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { checkChoice, checkNonNegative, type Errors, eachItem, empty } from "./check.ts";
@@ -9,10 +9,10 @@ import { scheduleFault } from "./cron.ts";
 import { checkImmutable, checkImmutableScalar, equal } from "./equal.ts";
 import { goLabelSelector, goStringMap } from "./gostruct.ts";
 import { namesOf } from "./names.ts";
+import { type PodRules, podRules } from "./pod/rules.ts";
+import { checkTemplate } from "./pod/template.ts";
 import { rulesOfTemplate } from "./replicas.ts";
-import { type PodRules, podRules } from "./rules.ts";
 import { checkLabelSelector, selects } from "./selector.ts";
-import { checkTemplate } from "./template.ts";
 
 const modes = ["NonIndexed", "Indexed"];
 const restartPolicies = ["OnFailure", "Never"];

@@ -8,7 +8,7 @@ import {
   required,
   tooLong,
 } from "../../api/fielderror.ts";
-import type * as certificates from "../../api/gen/certificates_v1.ts";
+import type * as certificates from "../../api/gen/certificates/v1.ts";
 import { GoText, quote } from "../../api/gotext.ts";
 import { faultOfSigningRequest } from "../../pki/csr.ts";
 import { nextPemBlock } from "../../pki/pem.ts";

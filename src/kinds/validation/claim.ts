@@ -1,6 +1,6 @@
 // The spec of a claim on a persistent volume, in a PersistentVolumeClaim and in an ephemeral volume of a pod.
 import { forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from "../../api/gen/core_v1.ts";
+import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from "../../api/gen/core/v1.ts";
 import { GoText } from "../../api/gotext.ts";
 import { isPositiveAmount } from "./amounts.ts";
 import { checkSubdomain, type Errors, empty, isFull } from "./check.ts";

@@ -1,7 +1,7 @@
 // ConfigMap and Secret: keys, sizes, what a type of secret must hold, and what `immutable` freezes.
 import { type FieldError, forbiddenField, invalid, required, tooLong } from "../../api/fielderror.ts";
-import type { ConfigMap, Secret } from "../../api/gen/core_v1.ts";
-import { Fault, parseJson } from "../../codec/json.ts";
+import type { ConfigMap, Secret } from "../../api/gen/core/v1.ts";
+import { Fault, parseJson } from "../../codec/engine/json.ts";
 import { bytesOf, isConfigMapKey } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { addAll, type Errors, empty, faults, isFull } from "./check.ts";

@@ -1,7 +1,7 @@
 // Definitions of custom resources: names, versions, subresources, columns and conversion. The schemas of versions have
 // rules of their own, in definitionschema.ts.
 import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type * as crd from "../../api/gen/apiextensions_v1.ts";
+import type * as crd from "../../api/gen/apiextensions/v1.ts";
 import { isDns1035Label, isDns1123Subdomain } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { checkClient } from "./admissionregistration.ts";

@@ -2,7 +2,7 @@
 // all fields stand in the tree of properties and items, and nested value rules only narrow what stands there.
 // Defaults are not checked against their schema here: that takes the validator of custom resources.
 import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type { JSONSchemaProps } from "../../api/gen/apiextensions_v1.ts";
+import type { JSONSchemaProps } from "../../api/gen/apiextensions/v1.ts";
 import { type Errors, empty, isFull } from "./check.ts";
 import type { Patterns } from "./pattern.ts";
 

@@ -1,7 +1,7 @@
 // Endpoint slices, in the shapes of both versions.
 import { at, duplicate, type FieldError, invalid, notSupported, required, tooMany } from "../../api/fielderror.ts";
-import type * as discovery from "../../api/gen/discovery_v1.ts";
-import type * as old from "../../api/gen/discovery_v1beta1.ts";
+import type * as discovery from "../../api/gen/discovery/v1.ts";
+import type * as old from "../../api/gen/discovery/v1beta1.ts";
 import { isIpv4Text, isIpv6Text } from "../address.ts";
 import { immutableMessage, isDns1123Label, isDns1123Subdomain } from "../formats.ts";
 import {

@@ -1,6 +1,6 @@
 // Endpoints: addresses and ports of a service, and the addresses no service may have.
 import { type FieldError, invalid, required } from "../../api/fielderror.ts";
-import type { EndpointAddress, EndpointPort, Endpoints } from "../../api/gen/core_v1.ts";
+import type { EndpointAddress, EndpointPort, Endpoints } from "../../api/gen/core/v1.ts";
 import {
   type Address,
   isIp,

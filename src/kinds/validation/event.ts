@@ -1,7 +1,7 @@
 // Event in core/v1 and events.k8s.io: the namespace it belongs to, and what the newer form with an event time asks for.
 import { type FieldError, invalid, required } from "../../api/fielderror.ts";
-import type * as core from "../../api/gen/core_v1.ts";
-import type * as events from "../../api/gen/events_v1.ts";
+import type * as core from "../../api/gen/core/v1.ts";
+import type * as events from "../../api/gen/events/v1.ts";
 import { isDns1123Subdomain, isQualifiedName } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { type Errors, empty, faults } from "./check.ts";

@@ -1,6 +1,6 @@
 // Flow schemas and priority levels.
 import { type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type * as flowcontrol from "../../api/gen/flowcontrol_v1beta2.ts";
+import type * as flowcontrol from "../../api/gen/flowcontrol/v1beta2.ts";
 import { isDns1123Label } from "../formats.ts";
 import { checkSubdomain, type Errors, eachItem, empty, faults } from "./check.ts";
 

@@ -1,6 +1,6 @@
 // Namespace: its finalizers, and the phase that belongs to a deletion timestamp.
 import { type FieldError, invalid } from "../../api/fielderror.ts";
-import type { Namespace } from "../../api/gen/core_v1.ts";
+import type { Namespace } from "../../api/gen/core/v1.ts";
 import { isQualifiedName } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { type Errors, eachItem, faults, isFull } from "./check.ts";

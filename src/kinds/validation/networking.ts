@@ -1,7 +1,7 @@
 // Ingresses, ingress classes and network policies.
 import { at, type FieldError, forbiddenField, invalid, notSupported, required, tooLong } from "../../api/fielderror.ts";
-import type { LoadBalancerStatus, TypedLocalObjectReference } from "../../api/gen/core_v1.ts";
-import type * as networking from "../../api/gen/networking_v1.ts";
+import type { LoadBalancerStatus, TypedLocalObjectReference } from "../../api/gen/core/v1.ts";
+import type * as networking from "../../api/gen/networking/v1.ts";
 import { GoText } from "../../api/gotext.ts";
 import { contains, parseAddress, parseCidr } from "../address.ts";
 import {

@@ -1,6 +1,6 @@
 // Node: taints, pod ranges, the resources it reports, and what may be set once.
 import { duplicate, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, Taint } from "../../api/gen/core_v1.ts";
+import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, Taint } from "../../api/gen/core/v1.ts";
 import { GoText, quote } from "../../api/gotext.ts";
 import { parseCidr } from "../address.ts";
 import { isConfigMapKey, isDns1123Label, isDns1123Subdomain, isLabelValue } from "../formats.ts";
@@ -8,7 +8,7 @@ import type { StrategyContext } from "../strategy.ts";
 import { addAll, checkQualifiedName, type Errors, eachItem, empty, faults, isFull } from "./check.ts";
 import { goStringList } from "./gostruct.ts";
 import { type Names, namesOf } from "./names.ts";
-import { checkResourceAmount } from "./resources.ts";
+import { checkResourceAmount } from "./pod/resources.ts";
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 

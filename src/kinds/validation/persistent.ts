@@ -1,18 +1,17 @@
 // PersistentVolume and PersistentVolumeClaim: one source, an amount of storage, and a spec that hardly changes.
 import { type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type * as core from "../../api/gen/core_v1.ts";
+import type * as core from "../../api/gen/core/v1.ts";
 import { GoText } from "../../api/gotext.ts";
 import { isDns1123Label } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
-import { checkNodeSelector } from "./affinity.ts";
 import { compareAmounts, goQuantity, isPositiveAmount } from "./amounts.ts";
 import { addAll, checkLabel1123, checkSubdomain, type Errors, empty, faults, isFull } from "./check.ts";
 import { checkAccessModes, checkClaimSpec, hasSingleMode, notPositive, volumeModes } from "./claim.ts";
 import { changeText, checkImmutable, checkImmutableScalar, equal } from "./equal.ts";
-
 import { type Names, namesOf } from "./names.ts";
-import { checkBasicAmount } from "./resources.ts";
-import * as source from "./sources.ts";
+import { checkNodeSelector } from "./pod/affinity.ts";
+import { checkBasicAmount } from "./pod/resources.ts";
+import * as source from "./pod/sources.ts";
 
 const reclaimPolicies = ["Delete", "Recycle", "Retain"];
 

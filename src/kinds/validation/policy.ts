@@ -1,7 +1,7 @@
 // Disruption budgets and pod security policies.
 import { type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type { PodDisruptionBudget } from "../../api/gen/policy_v1.ts";
-import type * as psp from "../../api/gen/policy_v1beta1.ts";
+import type { PodDisruptionBudget } from "../../api/gen/policy/v1.ts";
+import type * as psp from "../../api/gen/policy/v1beta1.ts";
 import { isPercent, nonNegativeMessage } from "../formats.ts";
 import { checkNonNegative, type Errors, eachItem, faults } from "./check.ts";
 import { checkLabelSelector } from "./selector.ts";

@@ -1,6 +1,6 @@
 // ResourceQuota and LimitRange: which resources they name, which scopes fit them, and how bounds relate.
 import { duplicate, type FieldError, forbiddenField, invalid, quoteBad, required } from "../../api/fielderror.ts";
-import type { LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec } from "../../api/gen/core_v1.ts";
+import type { LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec } from "../../api/gen/core/v1.ts";
 import { GoText } from "../../api/gotext.ts";
 import { immutableMessage, isQualifiedName } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
@@ -16,7 +16,7 @@ import {
   isQuotaResource,
   mayOvercommit,
   type ResourceList,
-} from "./resources.ts";
+} from "./pod/resources.ts";
 
 const exclusiveScopes = [
   ["BestEffort", "NotBestEffort"],

@@ -1,6 +1,6 @@
 // Roles and bindings.
 import { type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type * as rbac from "../../api/gen/rbac_v1.ts";
+import type * as rbac from "../../api/gen/rbac/v1.ts";
 import { GoText, quote } from "../../api/gotext.ts";
 import { isDns1123Subdomain, isPathSegment } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";

@@ -1,8 +1,8 @@
 // Runtime classes, leases and registrations of API groups.
 import { at, duplicate, type FieldError, invalid, required } from "../../api/fielderror.ts";
-import type { APIService } from "../../api/gen/apiregistration_v1.ts";
-import type { Lease } from "../../api/gen/coordination_v1.ts";
-import type { RuntimeClass } from "../../api/gen/node_v1.ts";
+import type { APIService } from "../../api/gen/apiregistration/v1.ts";
+import type { Lease } from "../../api/gen/coordination/v1.ts";
+import type { RuntimeClass } from "../../api/gen/node/v1.ts";
 import {
   immutableMessage,
   isDns1035Label,

@@ -1,18 +1,18 @@
 // What the rules of workloads share: a selector that matches the template of the pods, amounts that may be a percentage,
 // and counts of a status that fit together.
 import { invalid, required } from "../../api/fielderror.ts";
-import type * as apps from "../../api/gen/apps_v1.ts";
-import type * as core from "../../api/gen/core_v1.ts";
-import type { LabelSelector, ObjectMeta } from "../../api/gen/meta_v1.ts";
+import type * as apps from "../../api/gen/apps/v1.ts";
+import type * as core from "../../api/gen/core/v1.ts";
+import type { LabelSelector, ObjectMeta } from "../../api/gen/meta/v1.ts";
 import { isPercent, nonNegativeMessage } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { checkNonNegative, type Errors, faults, type Integer } from "./check.ts";
 import { checkImmutable } from "./equal.ts";
 import { goIntOrString, goLabelSelector, goStringMap } from "./gostruct.ts";
-import { checkKeptRunning } from "./podspec.ts";
-import { type PodRules, podRules } from "./rules.ts";
+import { checkKeptRunning } from "./pod/podspec.ts";
+import { type PodRules, podRules } from "./pod/rules.ts";
+import { checkSharedDisks, checkTemplate } from "./pod/template.ts";
 import { checkLabelSelector, isEmptySelector, selects } from "./selector.ts";
-import { checkSharedDisks, checkTemplate } from "./template.ts";
 
 /** A number, or a percentage. */
 export type IntOrString = number | string;

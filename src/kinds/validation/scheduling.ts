@@ -1,6 +1,6 @@
 // Priority classes.
 import { type FieldError, forbiddenField, invalid, notSupported } from "../../api/fielderror.ts";
-import type { PriorityClass } from "../../api/gen/scheduling_v1.ts";
+import type { PriorityClass } from "../../api/gen/scheduling/v1.ts";
 import { immutableMessage } from "../formats.ts";
 import type { Errors } from "./check.ts";
 

@@ -1,6 +1,6 @@
 // Label selectors inside objects: their rules, and matching them against the labels of a template.
 import { forbiddenField, invalid, required } from "../../api/fielderror.ts";
-import type * as meta from "../../api/gen/meta_v1.ts";
+import type * as meta from "../../api/gen/meta/v1.ts";
 import { isLabelValue, isQualifiedName } from "../formats.ts";
 import { checkLabels, checkQualifiedName, type Errors, eachItem } from "./check.ts";
 

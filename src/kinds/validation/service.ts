@@ -1,6 +1,6 @@
 // Service: ports, addresses and families of the cluster, traffic policies, and what may not change once given out.
 import { duplicate, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type { Service, ServicePort, SessionAffinityConfig } from "../../api/gen/core_v1.ts";
+import type { Service, ServicePort, SessionAffinityConfig } from "../../api/gen/core/v1.ts";
 import { GoText, quote } from "../../api/gotext.ts";
 import { isIp, isIpv4, parseAddress, parseCidr } from "../address.ts";
 import { isDns1123Subdomain, isPortNumber } from "../formats.ts";

@@ -8,8 +8,8 @@ import {
   required,
   tooLong,
 } from "../../api/fielderror.ts";
-import type * as storage from "../../api/gen/storage_v1.ts";
-import type { CSIStorageCapacity } from "../../api/gen/storage_v1beta1.ts";
+import type * as storage from "../../api/gen/storage/v1.ts";
+import type { CSIStorageCapacity } from "../../api/gen/storage/v1beta1.ts";
 import { bytesOf, immutableMessage, isDns1123Subdomain, isQualifiedName } from "../formats.ts";
 import { isNegativeAmount } from "./amounts.ts";
 import { checkNonNegative, checkSubdomain, type Errors, eachItem, empty, faults, isFull } from "./check.ts";

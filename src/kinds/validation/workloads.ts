@@ -1,14 +1,16 @@
 // Workloads of apps/v1, and ReplicationController: replicas of a template of pods, kept by a controller.
 // Where the reference checks a changed object both as a new one and as a changed one, its faults are there twice.
 import { type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
-import type * as apps from "../../api/gen/apps_v1.ts";
-import type * as core from "../../api/gen/core_v1.ts";
+import type * as apps from "../../api/gen/apps/v1.ts";
+import type * as core from "../../api/gen/core/v1.ts";
 import { immutableMessage } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { addAll, checkAnnotations, checkLabels, checkNonNegative, type Errors, empty } from "./check.ts";
 import { checkImmutable } from "./equal.ts";
 import { goIntOrString, goLabelSelector, goRaw, goStringMap } from "./gostruct.ts";
-import { checkKeptRunning } from "./podspec.ts";
+import { checkKeptRunning } from "./pod/podspec.ts";
+import { type PodRules, podRules } from "./pod/rules.ts";
+import { checkPodAnnotations, checkSharedDisks, checkTemplate } from "./pod/template.ts";
 import {
   amountOf,
   checkAtMostAll,
@@ -23,9 +25,7 @@ import {
   mismatch,
   rulesOfTemplate,
 } from "./replicas.ts";
-import { type PodRules, podRules } from "./rules.ts";
 import { checkLabelSelector, isEmptySelector, selects } from "./selector.ts";
-import { checkPodAnnotations, checkSharedDisks, checkTemplate } from "./template.ts";
 
 const statefulSetFrozen =
   "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', " +

@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import type { CronJob, Job } from "../../../src/api/gen/batch_v1.ts";
+import type { CronJob, Job } from "../../../src/api/gen/batch/v1.ts";
 import {
   validateCronJob,
   validateCronJobStatusUpdate,

@@ -2,10 +2,10 @@
 // the object, and no answer that outgrows it. Sizes here are those of requests of about 3 MiB.
 import t, { type Test } from "tap";
 import { invalidObject } from "../../../src/api/fielderror.ts";
-import type { Node, Pod, ResourceQuota } from "../../../src/api/gen/core_v1.ts";
+import type { Node, Pod, ResourceQuota } from "../../../src/api/gen/core/v1.ts";
 import { limits } from "../../../src/config/limits.ts";
 import { validateNode } from "../../../src/kinds/validation/node.ts";
-import { validatePod, validatePodUpdate } from "../../../src/kinds/validation/pod.ts";
+import { validatePod, validatePodUpdate } from "../../../src/kinds/validation/pod/pod.ts";
 import { validateResourceQuota } from "../../../src/kinds/validation/quota.ts";
 import { container, context, type Json, make, podSpec } from "./build.ts";
 

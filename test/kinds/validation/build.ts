@@ -7,7 +7,7 @@ import type { ApiObject } from "../../../src/api/object.ts";
 import type { Resource } from "../../../src/api/scheme.ts";
 import { createScheme } from "../../../src/api/scheme.ts";
 import { assert } from "../../../src/base/assert.ts";
-import { decode, Fault, parseJson } from "../../../src/codec/json.ts";
+import { decode, Fault, parseJson } from "../../../src/codec/engine/json.ts";
 import { applyDefaults } from "../../../src/kinds/defaults.ts";
 import {
   isConfigMapKey,

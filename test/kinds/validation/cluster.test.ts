@@ -1,7 +1,7 @@
 // Namespaces, nodes, endpoints and events.
 import t from "tap";
-import type { Endpoints, Event, Namespace, Node } from "../../../src/api/gen/core_v1.ts";
-import type * as events from "../../../src/api/gen/events_v1.ts";
+import type { Endpoints, Event, Namespace, Node } from "../../../src/api/gen/core/v1.ts";
+import type * as events from "../../../src/api/gen/events/v1.ts";
 import { validateEndpoints, validateEndpointsUpdate } from "../../../src/kinds/validation/endpoints.ts";
 import { validateEvent, validateEventUpdate } from "../../../src/kinds/validation/event.ts";
 import {

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { ConfigMap, Secret } from "../../../src/api/gen/core_v1.ts";
+import type { ConfigMap, Secret } from "../../../src/api/gen/core/v1.ts";
 import { identities } from "../../../src/api/identity.ts";
 import {
   validateConfigMap,

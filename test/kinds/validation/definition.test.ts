@@ -1,5 +1,5 @@
 import t from "tap";
-import type { CustomResourceDefinition } from "../../../src/api/gen/apiextensions_v1.ts";
+import type { CustomResourceDefinition } from "../../../src/api/gen/apiextensions/v1.ts";
 import {
   validateDefinition,
   validateDefinitionStatusUpdate,

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { PersistentVolume, PersistentVolumeClaim } from "../../../src/api/gen/core_v1.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "../../../src/api/gen/core/v1.ts";
 import {
   validatePersistentVolume,
   validatePersistentVolumeClaim,

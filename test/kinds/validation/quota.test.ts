@@ -1,5 +1,5 @@
 import t from "tap";
-import type { LimitRange, ResourceQuota } from "../../../src/api/gen/core_v1.ts";
+import type { LimitRange, ResourceQuota } from "../../../src/api/gen/core/v1.ts";
 import {
   validateLimitRange,
   validateLimitRangeUpdate,

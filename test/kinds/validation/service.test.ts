@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import type { Service } from "../../../src/api/gen/core_v1.ts";
+import type { Service } from "../../../src/api/gen/core/v1.ts";
 import {
   validateService,
   validateServiceStatusUpdate,

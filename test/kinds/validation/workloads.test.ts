@@ -6,8 +6,8 @@ import type {
   Deployment,
   ReplicaSet,
   StatefulSet,
-} from "../../../src/api/gen/apps_v1.ts";
-import type { ReplicationController } from "../../../src/api/gen/core_v1.ts";
+} from "../../../src/api/gen/apps/v1.ts";
+import type { ReplicationController } from "../../../src/api/gen/core/v1.ts";
 import {
   validateControllerRevision,
   validateControllerRevisionUpdate,

@@ -1,0 +1,155 @@
+// Written by scripts/gen from proto/: do not edit.
+import type * as core_v1 from "../core/v1.ts";
+import type * as meta_v1 from "../meta/v1.ts";
+
+/** storage/v1beta1.CSIDriver. */
+export interface CSIDriver {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ObjectMeta;
+  spec: CSIDriverSpec;
+}
+
+/** storage/v1beta1.CSIDriverList. */
+export interface CSIDriverList {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ListMeta;
+  items?: CSIDriver[] | undefined;
+}
+
+/** storage/v1beta1.CSIDriverSpec. */
+export interface CSIDriverSpec {
+  attachRequired?: boolean | undefined;
+  podInfoOnMount?: boolean | undefined;
+  volumeLifecycleModes?: string[] | undefined;
+  storageCapacity?: boolean | undefined;
+  fsGroupPolicy?: string | undefined;
+  tokenRequests?: TokenRequest[] | undefined;
+  requiresRepublish?: boolean | undefined;
+}
+
+/** storage/v1beta1.CSINode. */
+export interface CSINode {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ObjectMeta;
+  spec: CSINodeSpec;
+}
+
+/** storage/v1beta1.CSINodeDriver. */
+export interface CSINodeDriver {
+  name: string;
+  nodeID: string;
+  topologyKeys?: string[] | undefined;
+  allocatable?: VolumeNodeResources | undefined;
+}
+
+/** storage/v1beta1.CSINodeList. */
+export interface CSINodeList {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ListMeta;
+  items?: CSINode[] | undefined;
+}
+
+/** storage/v1beta1.CSINodeSpec. */
+export interface CSINodeSpec {
+  drivers?: CSINodeDriver[] | undefined;
+}
+
+/** storage/v1beta1.CSIStorageCapacity. */
+export interface CSIStorageCapacity {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ObjectMeta;
+  nodeTopology?: meta_v1.LabelSelector | undefined;
+  storageClassName: string;
+  capacity?: string | undefined;
+  maximumVolumeSize?: string | undefined;
+}
+
+/** storage/v1beta1.CSIStorageCapacityList. */
+export interface CSIStorageCapacityList {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ListMeta;
+  items?: CSIStorageCapacity[] | undefined;
+}
+
+/** storage/v1beta1.StorageClass. */
+export interface StorageClass {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ObjectMeta;
+  provisioner: string;
+  parameters?: Map<string, string> | undefined;
+  reclaimPolicy?: string | undefined;
+  mountOptions?: string[] | undefined;
+  allowVolumeExpansion?: boolean | undefined;
+  volumeBindingMode?: string | undefined;
+  allowedTopologies?: core_v1.TopologySelectorTerm[] | undefined;
+}
+
+/** storage/v1beta1.StorageClassList. */
+export interface StorageClassList {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ListMeta;
+  items?: StorageClass[] | undefined;
+}
+
+/** storage/v1beta1.TokenRequest. */
+export interface TokenRequest {
+  audience: string;
+  expirationSeconds?: number | bigint | undefined;
+}
+
+/** storage/v1beta1.VolumeAttachment. */
+export interface VolumeAttachment {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ObjectMeta;
+  spec: VolumeAttachmentSpec;
+  status: VolumeAttachmentStatus;
+}
+
+/** storage/v1beta1.VolumeAttachmentList. */
+export interface VolumeAttachmentList {
+  kind?: string | undefined;
+  apiVersion?: string | undefined;
+  metadata: meta_v1.ListMeta;
+  items?: VolumeAttachment[] | undefined;
+}
+
+/** storage/v1beta1.VolumeAttachmentSource. */
+export interface VolumeAttachmentSource {
+  persistentVolumeName?: string | undefined;
+  inlineVolumeSpec?: core_v1.PersistentVolumeSpec | undefined;
+}
+
+/** storage/v1beta1.VolumeAttachmentSpec. */
+export interface VolumeAttachmentSpec {
+  attacher: string;
+  source: VolumeAttachmentSource;
+  nodeName: string;
+}
+
+/** storage/v1beta1.VolumeAttachmentStatus. */
+export interface VolumeAttachmentStatus {
+  attached: boolean;
+  attachmentMetadata?: Map<string, string> | undefined;
+  attachError?: VolumeError | undefined;
+  detachError?: VolumeError | undefined;
+}
+
+/** storage/v1beta1.VolumeError. */
+export interface VolumeError {
+  time?: string | undefined;
+  message?: string | undefined;
+}
+
+/** storage/v1beta1.VolumeNodeResources. */
+export interface VolumeNodeResources {
+  count?: number | undefined;
+}

@@ -1,0 +1,651 @@
+// The watchers of one log on one front thread: the pass that carries new records to everybody in step, and the steps
+// of those who are not.
+// @hot
+//
+//   log     ───────────────┬──────────────────┬───────────►
+//                 lagging  │           cursor │       head
+//                          └ own position     └ shared by all synced watchers of all groups
+//
+// A pass moves the cursor over at most limits.passRecordsMax records and writes at most one slice to each synced
+// watcher; then those who lag get a slice each, up to the cursor, where they join. What is left waits for the next
+// turn of the loop. There is no timer: while a pass runs, the next batch gathers by itself.
+//
+// A pass gives way when its time is over, also between two watchers: groups that were not written to yet keep their
+// events, held in the log, and the next turn goes on with them before the cursor moves again. Meanwhile watchers may
+// leave, but none joins a group: it would miss those events, or get them twice.
+
+import type { Selector } from "../../api/selector.ts";
+import { internalError } from "../../api/status.ts";
+import { assertShared, SharedStateFailure } from "../../base/assert.ts";
+import { copyOf } from "../../base/copy.ts";
+import { limits } from "../../config/limits.ts";
+import { recordTypes } from "../shared/record.ts";
+import type { Hold, LogView } from "../view/view.ts";
+import { errorEvent, expiredEvent } from "./bookmark.ts";
+import { countEvent, emptyCounts, type WatchCounts } from "./counts.ts";
+import { eventForms, type Gather } from "./gather.ts";
+import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
+import { gatherInitial } from "./initial.ts";
+import { type Watcher, watcherStates } from "./watcher.ts";
+
+/** What the watchers of a log need from the front they live on. */
+export interface Surroundings {
+  /** Scratch of the thread: used within one call. */
+  readonly gather: Gather;
+  /** Runs `work` in a later turn of the loop. */
+  readonly defer: (work: () => void) => void;
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
+  /** A watcher is no more. */
+  readonly ended: (watcher: Watcher) => void;
+  /** Events could not be written as watchers want them: a fault of ours, to be logged and counted. */
+  readonly failed: (error: unknown) => void;
+  /** Milliseconds a pass may take in this turn of the loop, of a log whose synced watchers have been behind for so long. */
+  readonly sliceMs: (behindMs: number) => number;
+  /** Told how many milliseconds a pass took. */
+  readonly spent: (ms: number) => void;
+  /** Watchers written to, pages of 4 KiB, or four records looked at or groups found, between two looks at the clock. */
+  readonly writesPerLook: number;
+}
+
+const nothing = new Uint8Array(0);
+
+/** The watchers of one log. */
+export class LogWatchers {
+  readonly view: LogView;
+  readonly #counts = emptyCounts();
+  /** Keys are `namespace/name`: a name alone is not one object. */
+  readonly #namespaced: boolean;
+  readonly #around: Surroundings;
+  readonly #groups = new Map<string, Group>();
+  readonly #filtered = new GroupIndex();
+  /** Groups that get slices of the log. */
+  readonly #whole = new Set<Group>();
+  /** Watchers with something to do: initial states and laggards that are not blocked. */
+  readonly #runnable = new Set<Watcher>();
+  readonly #blocked = new Set<Watcher>();
+  readonly #waiting = new Set<Watcher>();
+  readonly #found: Group[] = [];
+  readonly #touched: Group[] = [];
+  /** Groups the pass under way writes to; it is open while some are left from #at on. */
+  readonly #writes: Group[] = [];
+  #at = 0;
+  /** What whole groups are written. */
+  #slice: Uint8Array = nothing;
+  /** What the group at #at is written, when it was begun in an earlier turn. */
+  #begun: Uint8Array | undefined;
+  /** Writes until the next look at the clock. */
+  #left = 0;
+  /** Keeps the events of an open pass. */
+  #hold: Hold | undefined;
+  readonly #stopNews: () => void;
+  /** Position all synced watchers are at. */
+  #cursor: number;
+  /** The view held everything up to here when it was last drained. */
+  #revision: number;
+  #syncedCount = 0;
+  /** Bytes of objects the cursor passed: what a lag is measured with. */
+  #passedBytes = 0;
+  /** When a pass first left records for the next one, of those that did since one left none. */
+  #behindSince: number | undefined;
+  #passing = false;
+  #scheduled = false;
+
+  constructor(view: LogView, namespaced: boolean, around: Surroundings) {
+    this.view = view;
+    this.#namespaced = namespaced;
+    this.#around = around;
+    this.#revision = view.drain();
+    this.#cursor = view.head;
+    this.#stopNews = view.onNews(() => this.pass());
+  }
+
+  /** What was done so far. */
+  get counts(): WatchCounts {
+    this.#counts.behind = this.#runnable.size + this.#blocked.size;
+    return this.#counts;
+  }
+
+  /** Nobody watches this log any more; the object must not be used afterwards. */
+  close(): void {
+    this.#stopNews();
+    this.#closePass();
+  }
+
+  /** The group for these wishes, made when it is not there. */
+  group(namespace: string, selector: Selector, representation: Representation): Group {
+    const key = groupKey(namespace, selector, representation);
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    const group = new Group(key, namespace, selector, representation);
+    this.#groups.set(key, group);
+    if (group.whole) this.#whole.add(group);
+    else this.#filtered.add(group);
+    this.#counts.groups += 1;
+    return group;
+  }
+
+  /** Starts a watcher with the state now; its first slice is written before this returns. */
+  startWithState(watcher: Watcher): void {
+    this.#admit(watcher);
+    watcher.revision = watcher.startRevision = this.view.drain();
+    watcher.position = this.view.head;
+    watcher.state = watcherStates.initial;
+    this.#runnable.add(watcher);
+    this.#step(watcher);
+    this.#schedule();
+  }
+
+  /** Starts a watcher with the changes above `revision`; an unknown past ends it at once with 410. */
+  startAfter(watcher: Watcher, revision: number): void {
+    this.#admit(watcher);
+    const reached = this.view.drain();
+    watcher.revision = watcher.startRevision = revision;
+    if (revision > reached) {
+      watcher.state = watcherStates.waiting;
+      this.#waiting.add(watcher);
+      return;
+    }
+    const position = revision === reached ? this.view.head : this.view.positionAfter(revision);
+    if (position === undefined) this.#expire(watcher);
+    else this.#follow(watcher, position);
+  }
+
+  /** Starts a watcher with the changes from now on. */
+  startNow(watcher: Watcher): void {
+    this.startAfter(watcher, this.view.drain());
+  }
+
+  #admit(watcher: Watcher): void {
+    watcher.group.members += 1;
+    this.#counts.watchers += 1;
+    watcher.sink.onDrain(() => this.#drained(watcher));
+  }
+
+  #follow(watcher: Watcher, position: number): void {
+    watcher.state = watcherStates.lagging;
+    watcher.position = position;
+    this.#runnable.add(watcher);
+    this.#step(watcher);
+    this.#schedule();
+  }
+
+  /** Carries what is new to everybody it concerns; see the file's head. */
+  pass(): void {
+    if (this.#passing) return;
+    this.#passing = true;
+    const { now, sliceMs, spent } = this.#around;
+    const start = now();
+    const until = start + sliceMs(this.#behindSince === undefined ? 0 : start - this.#behindSince);
+    const resumed = this.#isOpen;
+    if (resumed) this.#resume(until);
+    if (!this.#isOpen) {
+      // Those who lag have their turn before the cursor moves on, however busy the log is.
+      if (resumed) this.#catchUp(until);
+      this.#revision = this.view.drain();
+      this.#wakeWaiting();
+      this.#advance(until);
+      if (!this.#isOpen) this.#catchUp(until);
+    }
+    this.#passing = false;
+    const end = now();
+    if (this.inStep) this.#behindSince = undefined;
+    else this.#behindSince ??= end;
+    spent(end - start);
+    this.#schedule();
+  }
+
+  /** True when every synced watcher has everything this view holds. */
+  get inStep(): boolean {
+    return this.#cursor === this.view.head && !this.#isOpen;
+  }
+
+  /** The cursor has moved, and some synced watchers were not written to yet. */
+  get #isOpen(): boolean {
+    return this.#at < this.#writes.length;
+  }
+
+  /** Writes a bookmark to a synced watcher, when there is news in it. True when it needs no further try. */
+  bookmark(watcher: Watcher): boolean {
+    if (watcher.state !== watcherStates.synced || !this.inStep) return false;
+    if (this.#revision <= watcher.startRevision) return true;
+    this.#send(watcher, watcher.group.representation.bookmark.at(this.#revision));
+    this.#counts.bookmarks += 1;
+    return true;
+  }
+
+  /** Ends a watcher: `gone` when the client already went, else with the end of the answer. */
+  end(watcher: Watcher, gone: boolean): void {
+    if (watcher.state === watcherStates.ended) return;
+    this.#remove(watcher);
+    if (!gone) watcher.sink.end();
+  }
+
+  /** Cuts off who takes nothing or lags too far, and ends those whose place in the log is gone. */
+  sweep(): void {
+    const now = this.#around.now();
+    for (const watcher of this.#blocked) {
+      const lag = this.#passedBytes - watcher.blockedBytes;
+      if (now - watcher.blockedAt <= limits.watchStallMsMax && lag <= limits.watchLagBytesMax) continue;
+      // Its connection takes no more bytes, not even the ERROR: the client sees the answer cut and resumes.
+      this.#counts.terminated += 1;
+      this.#remove(watcher);
+      watcher.sink.abort();
+    }
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#passing) return;
+    if (this.inStep && this.#runnable.size === 0) return;
+    this.#scheduled = true;
+    this.#around.defer(() => {
+      this.#scheduled = false;
+      this.pass();
+    });
+  }
+
+  #wakeWaiting(): void {
+    for (const watcher of this.#waiting) {
+      if (this.#revision <= watcher.startRevision) continue;
+      this.#waiting.delete(watcher);
+      const position = this.view.positionAfter(watcher.startRevision);
+      if (position === undefined) {
+        this.#expire(watcher);
+        continue;
+      }
+      watcher.state = watcherStates.lagging;
+      watcher.position = position;
+      this.#runnable.add(watcher);
+    }
+  }
+
+  // Synced watchers.
+
+  #advance(until: number): void {
+    const head = this.view.head;
+    if (this.#cursor >= head) return;
+    if (this.#syncedCount === 0) {
+      if (this.#blocked.size > 0) this.#measure(this.#cursor, head, 0);
+      this.#cursor = head;
+      return;
+    }
+    const sliceBytes = Math.min(
+      limits.sliceBytesMax,
+      Math.max(limits.sliceBytesMin, Math.floor(limits.passBytesMax / this.#syncedCount)),
+    );
+    let end = Math.min(head, this.#cursor + limits.passRecordsMax);
+    let slice: Uint8Array | undefined;
+    const wholeWatchers = this.#wholeWatchers();
+    if (wholeWatchers > 0) {
+      const run = this.view.run(this.#cursor, end, sliceBytes);
+      if (run === undefined) return this.#expireSynced();
+      end = run.next;
+      slice = run.bytes;
+    }
+    const reached = this.#collect(end, sliceBytes, slice !== undefined, until);
+    if (reached < 0) return this.#expireSynced();
+    // Time was over before the end of the slice: the records are the same for all.
+    if (slice !== undefined && reached < end) slice = this.view.run(this.#cursor, reached, sliceBytes)?.bytes;
+    this.#measure(this.#cursor, reached, slice === undefined ? 0 : wholeWatchers);
+    this.#cursor = reached;
+    if (slice !== undefined) {
+      this.#slice = slice;
+      for (const group of this.#whole) this.#writes.push(group);
+    }
+    for (const group of this.#touched) this.#writes.push(group);
+    this.#touched.length = 0;
+    this.#write(until);
+  }
+
+  /** Synced watchers that get slices of the log. */
+  #wholeWatchers(): number {
+    let count = 0;
+    for (const group of this.#whole) count += group.synced.length;
+    return count;
+  }
+
+  /** Counts the events between two positions as delivered to so many watchers. */
+  #measure(from: number, end: number, watchers: number): void {
+    for (let position = from; position < end; position += 1) {
+      const at = this.view.at(position);
+      if (at === 0 || this.view.typeOf(at) === recordTypes.move) continue;
+      const bytes = this.view.object(at).length;
+      this.#passedBytes += bytes;
+      countEvent(this.#counts, bytes, watchers);
+    }
+  }
+
+  /**
+   * Notes for each filtered group which of the records from the cursor on it gets. Stops before `end` when a group has
+   * a slice full, unless `exact`, and when time is over. Returns the position after the last record looked at, -1 when
+   * one was recycled.
+   */
+  #collect(end: number, sliceBytes: number, exact: boolean, until: number): number {
+    const { view } = this;
+    const recordsPerLook = 4 * this.#around.writesPerLook;
+    let left = recordsPerLook;
+    const touched = this.#touched;
+    touched.length = 0;
+    if (this.#groups.size === this.#whole.size) return end;
+    for (let position = this.#cursor; position < end; position += 1) {
+      const at = view.at(position);
+      if (at === 0) {
+        for (const group of touched) group.clearPending();
+        return -1;
+      }
+      if (view.typeOf(at) === recordTypes.move) continue;
+      const count = this.#filtered.find(view, at, position, this.#found);
+      let full = false;
+      for (let index = 0; index < count; index += 1) {
+        const group = this.#found[index];
+        if (group === undefined || group.synced.length === 0) continue;
+        const form = group.formOf(view, at);
+        if (form === eventForms.none) continue;
+        if (form === eventForms.unknown) {
+          this.#expireGroup(group);
+          continue;
+        }
+        if (group.pendingCount === 0) touched.push(group);
+        const bytes = view.object(at).length;
+        group.addPending(at, form, bytes);
+        countEvent(this.#counts, bytes, group.synced.length);
+        if (group.pendingBytes >= sliceBytes) full = true;
+      }
+      if (full && !exact) return position + 1;
+      left -= 1 + count;
+      if (left > 0) continue;
+      if (this.#around.now() >= until) return position + 1;
+      left = recordsPerLook;
+    }
+    return end;
+  }
+
+  /** Goes on with what an earlier turn left. */
+  #resume(until: number): void {
+    if (this.#hold?.expired === true) this.#expireSynced();
+    else this.#write(until);
+  }
+
+  /** Writes to the groups of the pass, from where it is; it stays open when time is over before. */
+  #write(until: number): void {
+    const { gather } = this.#around;
+    // Another form of an object costs a hundred times its copy: several groups share one.
+    if (this.#writes.length > 1) gather.share();
+    this.#left = this.#around.writesPerLook;
+    for (; this.#isOpen; this.#at += 1) {
+      const group = this.#writes[this.#at] as Group;
+      if (group.synced.length === 0) continue;
+      const bytes = this.#begun ?? this.#bytesOf(group);
+      this.#begun = undefined;
+      if (bytes === undefined) {
+        for (const watcher of [...group.synced]) this.#fail(watcher);
+        continue;
+      }
+      if (this.#writeAll(group, bytes, until)) continue;
+      // What was gathered lies in the scratch of the thread.
+      this.#begun = group.whole ? bytes : copyOf(bytes);
+      break;
+    }
+    gather.unshare();
+    if (this.#isOpen) this.#hold ??= this.view.hold();
+    else this.#closePass();
+  }
+
+  /**
+   * What each synced watcher of a group gets in this pass; good until something else is gathered. Undefined: one of the
+   * records cannot be written as its watchers want it.
+   */
+  #bytesOf(group: Group): Uint8Array | undefined {
+    if (group.whole) return this.#slice;
+    const { gather } = this.#around;
+    gather.reset();
+    try {
+      for (let index = 0; index < group.pendingCount; index += 1) {
+        const at = group.pendingAt[index] ?? 0;
+        gather.addEvent(this.view, at, group.pendingForm[index] ?? 0, group.representation);
+      }
+      return gather.bytes();
+    } catch (error) {
+      this.#around.failed(endIfShared(error));
+      return undefined;
+    } finally {
+      group.clearPending();
+    }
+  }
+
+  /** Every group was written to, or is not going to be. */
+  #closePass(): void {
+    for (const group of this.#writes) {
+      group.clearPending();
+      if (group.writing) group.endWriting();
+    }
+    this.#writes.length = 0;
+    this.#at = 0;
+    this.#begun = undefined;
+    this.#slice = nothing;
+    this.#hold?.release();
+    this.#hold = undefined;
+  }
+
+  /**
+   * The one write of a pass to each synced watcher of a group. Those who say false leave with the cursor as position.
+   * False: time was over before the last watcher, where another call goes on.
+   */
+  #writeAll(group: Group, bytes: Uint8Array, until: number): boolean {
+    const { synced } = group;
+    const cost = 1 + (bytes.length >> 12);
+    group.writing = true;
+    for (; group.next < synced.length; group.next += 1) {
+      const watcher = synced[group.next] as Watcher;
+      if (watcher.state !== watcherStates.synced) continue;
+      if (this.#left <= 0) {
+        if (this.#around.now() >= until) return false;
+        this.#left = this.#around.writesPerLook;
+      }
+      this.#left -= cost;
+      this.#counts.bytes += bytes.length;
+      const ready = watcher.sink.write(bytes);
+      if ((watcher.state as number) !== watcherStates.synced) continue;
+      if (ready) group.keep(watcher);
+      else {
+        this.#syncedCount -= 1;
+        watcher.slot = -1;
+        this.#lag(watcher);
+      }
+    }
+    group.endWriting();
+    return true;
+  }
+
+  #lag(watcher: Watcher): void {
+    watcher.state = watcherStates.lagging;
+    watcher.position = this.#cursor;
+    watcher.revision = this.#revisionBefore(this.#cursor, watcher.revision);
+    this.#block(watcher);
+  }
+
+  #block(watcher: Watcher): void {
+    watcher.blocked = true;
+    watcher.blockedAt = this.#around.now();
+    watcher.blockedBytes = this.#passedBytes;
+    this.#runnable.delete(watcher);
+    this.#blocked.add(watcher);
+  }
+
+  #revisionBefore(position: number, fallback: number): number {
+    const at = position > 0 ? this.view.at(position - 1) : 0;
+    return at === 0 ? fallback : Math.max(fallback, this.view.revisionOf(at));
+  }
+
+  #expireSynced(): void {
+    this.#closePass();
+    for (const group of this.#groups.values()) {
+      group.clearPending();
+      this.#expireGroup(group);
+    }
+    this.#touched.length = 0;
+    this.#cursor = this.view.head;
+  }
+
+  #expireGroup(group: Group): void {
+    for (const watcher of [...group.synced]) this.#expire(watcher);
+  }
+
+  // Watchers with a cursor of their own.
+
+  #drained(watcher: Watcher): void {
+    if (!watcher.blocked) return;
+    watcher.blocked = false;
+    this.#blocked.delete(watcher);
+    this.#runnable.add(watcher);
+    if (!this.#passing) this.#step(watcher);
+    this.#schedule();
+  }
+
+  #catchUp(until: number): void {
+    if (this.#runnable.size === 0) return;
+    const bytesBefore = this.#counts.bytes;
+    let turns = this.#runnable.size;
+    for (const watcher of this.#runnable) {
+      // Who had its turn goes to the back of the queue, where this pass does not come.
+      if (turns-- === 0 || this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
+      this.#step(watcher);
+      if (this.#runnable.delete(watcher)) this.#runnable.add(watcher);
+      if (this.#around.now() >= until) return;
+    }
+  }
+
+  /** One slice for one watcher that is not blocked. */
+  #step(watcher: Watcher): void {
+    try {
+      if (watcher.state === watcherStates.initial) this.#stepInitial(watcher);
+      else if (watcher.position < this.#cursor) {
+        if (watcher.group.whole) this.#stepWhole(watcher);
+        else this.#stepFiltered(watcher);
+      }
+    } catch (error) {
+      this.#around.failed(endIfShared(error));
+      this.#fail(watcher);
+    }
+    if (this.#isOpen) return;
+    if (watcher.state === watcherStates.lagging && !watcher.blocked && watcher.position === this.#cursor) {
+      this.#runnable.delete(watcher);
+      watcher.state = watcherStates.synced;
+      this.#syncedCount += 1;
+      watcher.group.join(watcher);
+    }
+  }
+
+  #stepWhole(watcher: Watcher): void {
+    const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
+    const run = this.view.run(watcher.position, end, limits.sliceBytesMax);
+    if (run === undefined) return this.#expire(watcher);
+    for (let position = watcher.position; position < run.next; position += 1) {
+      const at = this.view.at(position);
+      if (at === 0 || this.view.typeOf(at) === recordTypes.move) continue;
+      countEvent(this.#counts, this.view.object(at).length, 1);
+    }
+    watcher.position = run.next;
+    if (run.bytes !== undefined) this.#send(watcher, run.bytes);
+  }
+
+  #stepFiltered(watcher: Watcher): void {
+    const { view } = this;
+    const { group } = watcher;
+    const { gather } = this.#around;
+    const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
+    gather.reset();
+    let position = watcher.position;
+    for (; position < end && gather.length < limits.sliceBytesMax; position += 1) {
+      const at = view.at(position);
+      if (at === 0) return this.#expire(watcher);
+      const form = group.formOf(view, at);
+      if (form === eventForms.unknown) return this.#expire(watcher);
+      if (form === eventForms.none) continue;
+      gather.addEvent(view, at, form, group.representation);
+      countEvent(this.#counts, view.object(at).length, 1);
+    }
+    watcher.position = position;
+    if (gather.length > 0) this.#send(watcher, gather.bytes());
+  }
+
+  #stepInitial(watcher: Watcher): void {
+    const { view } = this;
+    const { gather } = this.#around;
+    // Nothing new since the start: the state now is the state then.
+    const revision = view.head === watcher.position ? 0 : watcher.startRevision;
+    if (revision !== 0 && revision < view.floor) return this.#expire(watcher);
+    gather.reset();
+    const done = gatherInitial(view, gather, watcher, revision, this.#namespaced);
+    this.#counts.initEvents += gather.count;
+    if (done) {
+      if (watcher.initialEnd !== undefined) gather.addBytes(watcher.initialEnd.at(watcher.startRevision));
+      watcher.state = watcherStates.lagging;
+    }
+    if (gather.length > 0) this.#send(watcher, gather.bytes());
+  }
+
+  #send(watcher: Watcher, bytes: Uint8Array): void {
+    assertShared(!watcher.blocked, "A write to a watcher whose peer is behind");
+    this.#counts.bytes += bytes.length;
+    const ready = watcher.sink.write(bytes);
+    if (ready || watcher.state === watcherStates.ended) return;
+    if (watcher.state === watcherStates.synced) {
+      this.#syncedCount -= 1;
+      watcher.group.leave(watcher);
+      this.#lag(watcher);
+    } else {
+      watcher.revision = this.#revisionBefore(watcher.position, watcher.revision);
+      this.#block(watcher);
+    }
+  }
+
+  /** Ends a watcher with 410: the log does not hold what it has to get next. */
+  #expire(watcher: Watcher): void {
+    if (watcher.state === watcherStates.ended) return;
+    this.#counts.expired += 1;
+    const position = watcher.state === watcherStates.synced ? this.#cursor : watcher.position;
+    const revision = this.#revisionBefore(position, watcher.revision);
+    this.#endWith(watcher, expiredEvent(revision, this.view.floor, watcher.group.representation.framing));
+  }
+
+  /** Ends a watcher with 500: what it has to get next cannot be written as it wants it. Others hear nothing of it. */
+  #fail(watcher: Watcher): void {
+    if (watcher.state === watcherStates.ended) return;
+    this.#endWith(watcher, errorEvent(internalError("a watch"), watcher.group.representation.framing));
+  }
+
+  #endWith(watcher: Watcher, event: Uint8Array): void {
+    this.#remove(watcher);
+    this.#counts.bytes += event.length;
+    watcher.sink.write(event);
+    watcher.sink.end();
+  }
+
+  #remove(watcher: Watcher): void {
+    const { group } = watcher;
+    if (watcher.state === watcherStates.synced) {
+      this.#syncedCount -= 1;
+      group.leave(watcher);
+    }
+    watcher.state = watcherStates.ended;
+    watcher.blocked = false;
+    this.#runnable.delete(watcher);
+    this.#blocked.delete(watcher);
+    this.#waiting.delete(watcher);
+    this.#counts.watchers -= 1;
+    group.members -= 1;
+    if (group.members === 0) {
+      this.#groups.delete(group.key);
+      if (!this.#whole.delete(group)) this.#filtered.remove(group);
+      this.#counts.groups -= 1;
+    }
+    this.#around.ended(watcher);
+  }
+}
+
+/** What is broken of the log itself ends the thread; all else is a fault of the events of some watchers. */
+function endIfShared(error: unknown): unknown {
+  if (error instanceof SharedStateFailure) throw error;
+  return error;
+}

@@ -1,0 +1,210 @@
+// Objects of a kind, decoded, for the parts of the server that ask the same few again and again: roles and bindings,
+// quotas, classes, webhook configurations, service accounts. A table follows its log on demand and decodes what is
+// asked for once per change. Nobody changes an object of a table.
+import type { ApiObject } from "../../api/object.ts";
+import type { Resource, Scheme } from "../../api/scheme.ts";
+import { decodeStored } from "../../codec/engine/stored.ts";
+import { recordTypes } from "../shared/record.ts";
+import { eachChange } from "./changes.ts";
+import type { LogView, Views } from "./view.ts";
+
+/** Told of a key whose object came, changed or went. */
+export type ObjectNews = (namespace: string, name: string) => void;
+
+/** All objects of one kind as they are now, at the version they are stored in. */
+export class ObjectTable<T extends ApiObject> {
+  /** Undefined: the kind is not served, and there are none. */
+  readonly #view: LogView | undefined;
+  readonly #stored: Resource | undefined;
+  /** By namespace and name; undefined: not asked for since it changed. */
+  readonly #objects = new Map<string, Map<string, T | undefined>>();
+  readonly #listeners: ObjectNews[] = [];
+  #position: number | undefined;
+  #version = 0;
+
+  constructor(view: LogView | undefined, stored: Resource | undefined) {
+    this.#view = view;
+    this.#stored = stored;
+  }
+
+  /**
+   * Takes in every change acknowledged to anybody before the call. The number it returns grows whenever something
+   * changed: what is derived from the table is good as long as it stays.
+   */
+  refresh(): number {
+    const view = this.#view;
+    if (view === undefined) return this.#version;
+    view.drain();
+    const { head } = view;
+    if (this.#position === head) return this.#version;
+    if (this.#position === undefined || !this.#follow(view, this.#position)) this.#rebuild(view);
+    this.#position = head;
+    this.#version += 1;
+    return this.#version;
+  }
+
+  /** One object; undefined when there is none. */
+  get(namespace: string, name: string): T | undefined {
+    this.refresh();
+    return this.#read(namespace, name);
+  }
+
+  /** The names in one namespace (empty: of a cluster-scoped kind), in no order. */
+  names(namespace: string): readonly string[] {
+    this.refresh();
+    return [...(this.#objects.get(namespace)?.keys() ?? [])];
+  }
+
+  /** The objects of one namespace (empty: of a cluster-scoped kind), in no order. */
+  list(namespace: string): T[] {
+    this.refresh();
+    return this.#readAll(namespace);
+  }
+
+  /** The objects of all namespaces, in no order. */
+  all(): T[] {
+    this.refresh();
+    return [...this.#objects.keys()].flatMap((namespace) => this.#readAll(namespace));
+  }
+
+  /**
+   * Calls `news` from within refresh() for every key that changed. Objects are to be asked for after refresh(), not
+   * in the call.
+   */
+  onChange(news: ObjectNews): void {
+    this.#listeners.push(news);
+  }
+
+  /** The objects of one namespace, as of the last refresh(). */
+  #readAll(namespace: string): T[] {
+    const found: T[] = [];
+    for (const name of this.#objects.get(namespace)?.keys() ?? []) {
+      const object = this.#read(namespace, name);
+      if (object !== undefined) found.push(object);
+    }
+    return found;
+  }
+
+  #read(namespace: string, name: string): T | undefined {
+    const objects = this.#objects.get(namespace);
+    if (objects?.has(name) !== true) return undefined;
+    const known = objects.get(name);
+    if (known !== undefined) return known;
+    const at = this.#view?.get(namespace, name) ?? 0;
+    if (at === 0 || this.#view === undefined || this.#stored === undefined) return undefined;
+    const object = decodeStored(this.#stored, this.#view.object(at)) as T;
+    objects.set(name, object);
+    return object;
+  }
+
+  /** Takes in what changed from a position on; false when some are not to be had any more. */
+  #follow(view: LogView, from: number): boolean {
+    return eachChange(view, from, (at, type) => {
+      const [namespace, name] = this.#split(view.keyOf(at));
+      if (type === recordTypes.delete) this.#remove(namespace, name);
+      else this.#put(namespace, name);
+      for (const news of this.#listeners) news(namespace, name);
+    });
+  }
+
+  #rebuild(view: LogView): void {
+    const before = [...this.#objects].flatMap(([namespace, objects]) =>
+      [...objects.keys()].map((name) => [namespace, name] as const),
+    );
+    this.#objects.clear();
+    view.scan("", "", 0, (_at, key) => {
+      const [namespace, name] = this.#split(key);
+      this.#put(namespace, name);
+      for (const news of this.#listeners) news(namespace, name);
+      return true;
+    });
+    for (const [namespace, name] of before) {
+      if (this.#objects.get(namespace)?.has(name) === true) continue;
+      for (const news of this.#listeners) news(namespace, name);
+    }
+  }
+
+  #split(key: string): readonly [namespace: string, name: string] {
+    if (this.#stored?.namespaced !== true) return ["", key];
+    const slash = key.indexOf("/");
+    return [key.slice(0, slash), key.slice(slash + 1)];
+  }
+
+  #put(namespace: string, name: string): void {
+    const objects = this.#objects.get(namespace);
+    if (objects === undefined) this.#objects.set(namespace, new Map([[name, undefined]]));
+    else objects.set(name, undefined);
+  }
+
+  #remove(namespace: string, name: string): void {
+    const objects = this.#objects.get(namespace);
+    if (objects?.delete(name) === true && objects.size === 0) this.#objects.delete(namespace);
+  }
+}
+
+/** What is computed from a whole table, again only after something in it changed. */
+export function derived<T extends ApiObject, R>(table: ObjectTable<T>, compute: (objects: readonly T[]) => R): () => R {
+  let version = -1;
+  let result: R;
+  return () => {
+    const now = table.refresh();
+    if (now !== version) result = compute(table.all());
+    version = now;
+    return result;
+  };
+}
+
+/** What a front's plugins read objects through: one table per kind that is asked for whole, single reads of the others. */
+export class Objects {
+  readonly #scheme: Scheme;
+  readonly #views: Views;
+  /** By prefix; empty: the kinds that are not served. */
+  readonly #tables = new Map<string, ObjectTable<ApiObject>>();
+
+  constructor(scheme: Scheme, views: Views) {
+    this.#scheme = scheme;
+    this.#views = views;
+  }
+
+  /** The table of a kind, for kinds with few objects; `group` in canonical spelling, any served version of it. */
+  table<T extends ApiObject>(group: string, version: string, resource: string): ObjectTable<T> {
+    const stored = this.#storedOf(group, version, resource);
+    const key = stored?.prefix ?? "";
+    let table = this.#tables.get(key);
+    if (table === undefined) {
+      table = new ObjectTable(this.#viewOf(stored), stored);
+      this.#tables.set(key, table);
+    }
+    return table as ObjectTable<T>;
+  }
+
+  /** One object of any kind as it is now, decoded for this call; undefined when there is none. */
+  read<T extends ApiObject>(
+    group: string,
+    version: string,
+    resource: string,
+    namespace: string,
+    name: string,
+  ): T | undefined {
+    const stored = this.#storedOf(group, version, resource);
+    const view = this.#viewOf(stored);
+    view?.drain();
+    const at = view?.get(namespace, name) ?? 0;
+    return view === undefined || stored === undefined || at === 0
+      ? undefined
+      : (decodeStored(stored, view.object(at)) as T);
+  }
+
+  /** The log of a kind, to look at records without decoding them; undefined: the kind is not served. */
+  view(group: string, version: string, resource: string): LogView | undefined {
+    return this.#viewOf(this.#storedOf(group, version, resource));
+  }
+
+  #viewOf(stored: Resource | undefined): LogView | undefined {
+    return stored?.prefix === undefined ? undefined : this.#views.log(stored.prefix);
+  }
+
+  #storedOf(group: string, version: string, resource: string): Resource | undefined {
+    return this.#scheme.find(group === "" ? "" : this.#scheme.identity.spell(group), version, resource)?.stored;
+  }
+}

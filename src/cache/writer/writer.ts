@@ -1,0 +1,457 @@
+// The store thread's side of the shared logs: appends committed changes, publishes them to the fronts, and keeps the
+// logs within their window. Nothing here waits: what fronts still use is recycled when they release it.
+// @hot
+//
+//   Store.commit() ──► accept(records) = append(record) …, publish(revision) ──► acknowledge
+//                      start(): tend() in turns of its own while it has work, and every second
+//
+// A record enters its log after its commit, never before; a change is acknowledged after its publication.
+import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import { assertShared } from "../../base/assert.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { limits } from "../../config/limits.ts";
+import { changeTypes, type Record, type Store } from "../../storage/store.ts";
+import { SegmentPool } from "../shared/memory.ts";
+import type { SegmentMessage, ToFront, ToWriter } from "../shared/messages.ts";
+import { recordTypes } from "../shared/record.ts";
+import { bytesOfFrame, type Entry, entryBytes, indexOf, segmentOf } from "../shared/segment.ts";
+import { keyBytesOf } from "../shared/selection.ts";
+import { ControlWords } from "../shared/words.ts";
+import { isRetirable, LedgerLog, type LedgerSegment, type Place } from "./ledger.ts";
+
+/** How a writer is set up. */
+export interface LogWriterOptions {
+  /** Prefixes known at start; others are added by register() or by their first record. */
+  readonly prefixes: readonly string[];
+  readonly clock?: Clock;
+  /** Watch history to keep, ms. */
+  readonly historyMs?: number;
+  /** Dead records to keep per log, bytes; this limit wins. */
+  readonly historyBytes?: number;
+}
+
+/** One log's figures, for metrics. */
+export interface LogStats {
+  readonly prefix: string;
+  /** Buffers of its segments, and how much of them holds records, and live ones. */
+  readonly capacityBytes: number;
+  readonly usedBytes: number;
+  readonly liveBytes: number;
+  readonly liveCount: number;
+  readonly segmentCount: number;
+  /** Segments retired that some front still uses. */
+  readonly releasingCount: number;
+  readonly floor: number;
+  /** Newest revision in the log. */
+  readonly head: number;
+  /** Age of the oldest event that can be watched, ms; 0 when there is none. */
+  readonly oldestAgeMs: number;
+}
+
+/** Figures of all logs. */
+export interface WriterStats {
+  readonly logs: readonly LogStats[];
+  readonly frontCount: number;
+  /** Buffers in use by segments, and waiting for reuse. */
+  readonly usedBytes: number;
+  readonly freeBytes: number;
+}
+
+interface Front {
+  readonly port: MessagePort;
+}
+
+/** A retired segment and the fronts that have not released it. */
+interface Releasing {
+  readonly segment: LedgerSegment;
+  readonly fronts: Set<Front>;
+}
+
+/** A segment to empty, and then to retire: at once when its log is over the limit, else when its deaths are old. */
+interface Work {
+  readonly log: LedgerLog;
+  readonly segment: LedgerSegment;
+  readonly pressed: boolean;
+}
+
+/** Work of one tend(), so that no commit waits for long. */
+const tendRecordsMax = 256;
+const tendBytesMax = 1024 * 1024;
+/** How often logs are looked at when nothing presses, ms. */
+const tendEveryMs = 1000;
+
+/** The only writer of the shared logs. Lives on the store thread. */
+export class LogWriter {
+  /** For openViews() on every front. */
+  readonly control: SharedArrayBuffer;
+  readonly #words: ControlWords;
+  readonly #pool = new SegmentPool();
+  readonly #clock: Clock;
+  readonly #historyMs: number;
+  readonly #historyBytes: number;
+  readonly #logs = new Map<string, LedgerLog>();
+  readonly #logList: LedgerLog[] = [];
+  readonly #fronts = new Set<Front>();
+  readonly #releasing = new Map<LedgerLog, Map<number, Releasing>>();
+  /** The entry being written; one object for all. */
+  readonly #entry: Entry;
+  #revision = 0;
+  #floor = 0;
+  #working: Work | undefined;
+  #lookMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #tending = false;
+
+  constructor(options: LogWriterOptions) {
+    this.#words = ControlWords.allocate();
+    this.control = this.#words.buffer;
+    this.#clock = options.clock ?? systemClock;
+    this.#historyMs = options.historyMs ?? limits.historyMsMin;
+    this.#historyBytes = options.historyBytes ?? limits.historyBytesMax;
+    this.#entry = {
+      type: 0,
+      revision: 0,
+      createRevision: 0,
+      time: 0.5,
+      order: 0,
+      previousSegment: 0,
+      previousIndex: 0,
+      selection: new Uint8Array(0),
+      body: new Uint8Array(0),
+      versionAt: 0,
+    };
+    for (const prefix of options.prefixes) this.register(prefix);
+  }
+
+  /** Adds a log; nothing happens when it is there. */
+  register(prefix: string): void {
+    if (!this.#logs.has(prefix)) this.#addLog(prefix);
+  }
+
+  /**
+   * Fills the logs from a durable log at start: records at or below its floor become state without events, those above
+   * become history, so that watches resume across a restart.
+   */
+  load(store: Store): void {
+    assertShared(this.#revision === 0, "A writer is loaded after it was written to");
+    this.#floor = store.floor;
+    for (const log of this.#logList) this.#setFloor(log, store.floor);
+    store.replay((record) => {
+      this.append(record);
+      if (!this.#overLimit(record.prefix)) return;
+      this.publish(record.revision);
+      while (this.#overLimit(record.prefix) && this.tend());
+    });
+    this.publish(store.revision);
+  }
+
+  /** Enters and publishes a committed batch, in order: what a store loop calls before it acknowledges. */
+  accept(records: readonly Record[]): void {
+    for (const record of records) this.append(record);
+    this.publish(this.#revision);
+    if (this.#timer !== undefined) this.#tendSoon();
+  }
+
+  /** Keeps the logs within their window from now on. Does not keep the thread alive. */
+  start(): void {
+    this.#timer = setInterval(() => this.#tendSoon(), tendEveryMs);
+    this.#timer.unref();
+  }
+
+  /** Stops that, and leaves the fronts. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const front of this.#fronts) front.port.close();
+  }
+
+  /** Enters one committed change. Fronts may see it from now on; it counts as published with publish(). */
+  append(record: Record): void {
+    assertShared(record.revision > this.#revision, "A record's revision is not above the one before");
+    // Fronts take the key from the table; the byte count is a cheap check that it is the same.
+    const keyBytes = keyBytesOf(record.selection);
+    assertShared(keyBytes >= 0, "A record has no valid selection table");
+    assertShared(
+      record.prefix.length + 1 + keyBytes === Buffer.byteLength(record.key),
+      "A record's key is not that of its selection table",
+    );
+    const log = this.#logs.get(record.prefix) ?? this.#addLog(record.prefix);
+    const deleted = record.type === changeTypes.delete;
+    let place = log.places.get(record.key);
+    if (place === undefined) {
+      const first = record.type === changeTypes.create || record.revision <= log.floor;
+      assertShared(first, "A change has no record before it");
+      place = { key: record.key, at: 0, live: false };
+      log.places.set(record.key, place);
+    }
+    const nowMs = this.#clock.monotonic();
+    if (place.live) this.#keepBefore(log, place, nowMs);
+    const event = record.revision > log.floor;
+    const entry = this.#entry;
+    entry.type = event ? record.type : recordTypes.move;
+    entry.revision = record.revision;
+    entry.createRevision = record.createRevision;
+    entry.time = this.#clock.now();
+    entry.order = record.revision;
+    entry.previousSegment = segmentOf(place.at);
+    entry.previousIndex = indexOf(place.at);
+    entry.selection = record.selection;
+    entry.body = record.body;
+    entry.versionAt = record.versionAt;
+    const frameBytes = bytesOfFrame(record.body.length);
+    const segment = this.#room(log, frameBytes, record.selection.length);
+    const index = segment.open.append(entry);
+    this.#revision = record.revision;
+    log.order = record.revision;
+    log.leave(place, record.revision, nowMs);
+    log.enter(segment, index, place, !deleted);
+  }
+
+  /** Publishes everything appended: `revision` is what the store has committed. Wakes the fronts. */
+  publish(revision: number): void {
+    assertShared(revision >= this.#revision, "A publication is behind the records appended");
+    this.#revision = revision;
+    for (const log of this.#logList) if (!log.rang) this.#ring(log);
+    this.#words.committed = revision;
+    this.#words.ring();
+  }
+
+  /**
+   * Does a bounded piece of what keeps the logs within their window. True: more is left; call again soon, after what
+   * waits. start() sees to it.
+   */
+  tend(): boolean {
+    for (const front of this.#fronts) this.#receive(front);
+    const nowMs = this.#clock.monotonic();
+    if (this.#working === undefined) {
+      if (nowMs < this.#lookMs) return false;
+      this.#working = this.#findWork(nowMs);
+      if (this.#working === undefined) {
+        this.#lookMs = nowMs + tendEveryMs;
+        return false;
+      }
+    }
+    const { log, segment, pressed } = this.#working;
+    if (!this.#evacuate(log, segment, nowMs)) return true;
+    this.#working = undefined;
+    if (pressed || isRetirable(segment, nowMs, this.#historyMs)) this.#retire(log, segment);
+    return true;
+  }
+
+  /** Serves one more front; the port's other end goes to openViews(). Its close counts as leaving. */
+  connect(port: MessagePort): void {
+    const front: Front = { port };
+    this.#fronts.add(front);
+    port.on("message", (message: ToWriter) => this.#take(front, message));
+    port.on("close", () => this.#leave(front));
+    // A store without work may end although fronts are connected; what keeps it alive is not this.
+    port.unref();
+    for (const log of this.#logList) {
+      post(front, { kind: "log", log: log.index, prefix: log.prefix });
+      for (const segment of log.segments) post(front, announcement(log, segment, true));
+    }
+    post(front, { kind: "welcome" });
+  }
+
+  /** Figures for metrics. Walks all logs: about once in ten seconds, not more. */
+  stats(): WriterStats {
+    const now = this.#clock.now();
+    const logs = this.#logList.map((log): LogStats => {
+      const oldest = log.oldestTime;
+      return {
+        prefix: log.prefix,
+        capacityBytes: log.segments.reduce((sum, { segment }) => sum + segment.data.length + segment.bytes.length, 0),
+        usedBytes: log.usedBytes,
+        liveBytes: log.liveBytes,
+        liveCount: log.liveCount,
+        segmentCount: log.segments.length,
+        releasingCount: this.#releasing.get(log)?.size ?? 0,
+        floor: log.floor,
+        head: log.order,
+        oldestAgeMs: oldest === undefined ? 0 : Math.max(0, now - oldest),
+      };
+    });
+    return { logs, frontCount: this.#fronts.size, usedBytes: this.#pool.usedBytes, freeBytes: this.#pool.freeBytes };
+  }
+
+  /** Batches that wait for the disk go between the pieces. */
+  #tendSoon(): void {
+    if (this.#tending) return;
+    this.#tending = true;
+    setImmediate(() => {
+      this.#tending = false;
+      if (this.#timer !== undefined && this.tend()) this.#tendSoon();
+    });
+  }
+
+  #addLog(prefix: string): LedgerLog {
+    const index = this.#logList.length;
+    assertShared(index < limits.logCountMax, `There are more than ${limits.logCountMax} logs`);
+    const log = new LedgerLog(prefix, index, this.#floor);
+    this.#logs.set(prefix, log);
+    this.#logList.push(log);
+    this.#releasing.set(log, new Map());
+    this.#setFloor(log, this.#floor);
+    for (const front of this.#fronts) post(front, { kind: "log", log: index, prefix });
+    return log;
+  }
+
+  #setFloor(log: LedgerLog, floor: number): void {
+    log.floor = floor;
+    log.rang = false;
+    this.#words.setFloor(log.index, floor);
+  }
+
+  #ring(log: LedgerLog): void {
+    log.rang = true;
+    this.#words.ringLog(log.index);
+  }
+
+  /** The open segment, or a new one, with room for a record. Fronts know a segment before anything points to it. */
+  #room(log: LedgerLog, frameBytes: number, selectionBytes: number): LedgerSegment {
+    const open = log.open;
+    if (open?.open.fits(frameBytes, selectionBytes)) return open;
+    const memory = this.#pool.take(log.usedBytes, frameBytes, selectionBytes);
+    const next = log.extend(memory);
+    const message = announcement(log, next, false);
+    for (const front of this.#fronts) post(front, message);
+    if (open !== undefined) {
+      open.closed = true;
+      open.closedMs = this.#clock.monotonic();
+      open.open.close(next.segment.number);
+      if (log.deadBytes * 2 > this.#historyBytes) this.#lookMs = 0;
+    }
+    return next;
+  }
+
+  #overLimit(prefix: string): boolean {
+    const log = this.#logs.get(prefix);
+    return log !== undefined && log.deadBytes > this.#historyBytes && log.segments.length > 1;
+  }
+
+  #findWork(nowMs: number): Work | undefined {
+    for (const log of this.#logList) {
+      const cheapest = log.deadBytes > this.#historyBytes ? log.cheapest() : undefined;
+      if (cheapest !== undefined) return { log, segment: cheapest, pressed: true };
+      const segment = log.due(nowMs, this.#historyMs, this.#historyBytes);
+      if (segment !== undefined) return { log, segment, pressed: false };
+    }
+    return undefined;
+  }
+
+  /** Moves a bounded number of live records to the open segment; true when none is left. */
+  #evacuate(log: LedgerLog, segment: LedgerSegment, nowMs: number): boolean {
+    let bytes = 0;
+    let count = 0;
+    while (segment.liveCount > 0) {
+      if (count === tendRecordsMax || bytes >= tendBytesMax) return false;
+      const index = segment.evacuated++;
+      const place = segment.places[index];
+      assertShared(place !== undefined, "A segment's live records are not in it");
+      if (!place.live || !segment.isCurrent(index)) continue;
+      bytes += segment.segment.bytesOf(index);
+      count += 1;
+      this.#move(log, segment, index, place, nowMs);
+    }
+    return true;
+  }
+
+  /**
+   * A live record about to be superseded while its segment is emptied moves first: its death then belongs to the
+   * segment it moved to, and does not raise the floor with the one that goes.
+   */
+  #keepBefore(log: LedgerLog, place: Place, nowMs: number): void {
+    const segment = this.#working?.segment;
+    if (segment === undefined || this.#working?.log !== log) return;
+    if (segmentOf(place.at) === segment.segment.number) this.#move(log, segment, indexOf(place.at), place, nowMs);
+  }
+
+  #move(log: LedgerLog, segment: LedgerSegment, index: number, place: Place, nowMs: number): void {
+    const source = segment.segment;
+    const target = this.#room(log, source.frameBytes(index), source.selectionBytes(index));
+    const moved = target.open.move(source, index, log.order, this.#clock.now());
+    log.leave(place, 0, nowMs);
+    log.enter(target, moved, place, true);
+  }
+
+  #retire(log: LedgerLog, segment: LedgerSegment): void {
+    // A front that hears of this takes in the moves first, and it takes in nothing above the committed revision.
+    assertShared(log.order <= this.#words.committed, "A segment is retired in the middle of a batch");
+    log.retire(segment);
+    this.#words.setFloor(log.index, log.floor);
+    this.#ring(log);
+    const number = segment.segment.number;
+    const releasing: Releasing = { segment, fronts: new Set(this.#fronts) };
+    const waiting = this.#releasing.get(log);
+    assertShared(waiting !== undefined, "A log has no list of retired segments");
+    waiting.set(number, releasing);
+    let waitingBytes = 0;
+    for (const each of waiting.values()) waitingBytes += each.segment.usedBytes;
+    // What holds keep is bounded too: beyond the limit they end early.
+    const urgent = waitingBytes > this.#historyBytes;
+    for (const front of this.#fronts) post(front, { kind: "retire", log: log.index, number, urgent });
+    this.#recycle(log, releasing);
+    // Watches below the new floor are to end now, not with the next change.
+    this.#words.ring();
+  }
+
+  #recycle(log: LedgerLog, releasing: Releasing): void {
+    if (releasing.fronts.size > 0) return;
+    const { open, segment, memory } = releasing.segment;
+    this.#releasing.get(log)?.delete(segment.number);
+    // A later use may put entries where tables were: both are zeroed.
+    segment.bytes.fill(0, 0, (open.count + 1) * entryBytes);
+    segment.bytes.fill(0, open.selectionStart);
+    this.#pool.give(memory);
+  }
+
+  #receive(front: Front): void {
+    for (;;) {
+      const received = receiveMessageOnPort(front.port);
+      if (received === undefined) return;
+      this.#take(front, received.message as ToWriter);
+    }
+  }
+
+  #take(front: Front, message: ToWriter): void {
+    const log = this.#logList[message.log];
+    assertShared(log !== undefined, "A front releases a segment of no log");
+    const releasing = this.#releasing.get(log)?.get(message.number);
+    assertShared(releasing?.fronts.delete(front) === true, "A front releases a segment it was not asked for");
+    this.#recycle(log, releasing);
+  }
+
+  #leave(front: Front): void {
+    this.#fronts.delete(front);
+    for (const [log, segments] of this.#releasing) {
+      for (const releasing of segments.values()) {
+        if (releasing.fronts.delete(front)) this.#recycle(log, releasing);
+      }
+    }
+  }
+}
+
+function post(front: Front, message: ToFront): void {
+  front.port.postMessage(message);
+}
+
+function announcement(log: LedgerLog, segment: LedgerSegment, late: boolean): SegmentMessage {
+  return {
+    kind: "segment",
+    log: log.index,
+    number: segment.segment.number,
+    base: segment.segment.base,
+    data: segment.memory.data,
+    meta: segment.memory.meta,
+    current: late ? currentOf(segment) : undefined,
+  };
+}
+
+function currentOf(segment: LedgerSegment): { count: number; bits: Uint8Array } {
+  const count = segment.places.length;
+  const bits = new Uint8Array((count + 7) >> 3);
+  for (let index = 0; index < count; index++) {
+    if (segment.isCurrent(index)) bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
+  }
+  return { count, bits };
+}

@@ -1,0 +1,35 @@
+// Objects out of the bytes the server itself stored: what does not fit there is a bug, not a client's mistake.
+import type { ApiObject } from "../../api/object.ts";
+import type { Resource } from "../../api/scheme.ts";
+import type { Value } from "../../api/value.ts";
+import { assert } from "../../base/assert.ts";
+import { type LeanObject, readCanonical, readLean } from "./canonical.ts";
+import { decode, Fault, parseOwn, textOf } from "./json.ts";
+
+/** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
+export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
+  return decodeStoredText(stored, textOf(bytes));
+}
+
+/** The same for the text of the bytes. */
+export function decodeStoredText(stored: Resource, text: string): ApiObject {
+  return readCanonical<ApiObject>(stored.message, text) ?? decodeText(stored, text);
+}
+
+/** The same without managed fields, where the bytes are as encode() writes them; undefined otherwise. */
+export function decodeLean(stored: Resource, text: string): LeanObject<ApiObject> | undefined {
+  return readLean<ApiObject>(stored.message, text);
+}
+
+function decodeText(stored: Resource, text: string): ApiObject {
+  const value = parseOwn(text);
+  assert(!(value instanceof Fault), "A stored object is not JSON");
+  return decodeDocument(stored, value);
+}
+
+/** The same for bytes that were parsed before. */
+export function decodeDocument(stored: Resource, document: Value): ApiObject {
+  const object = decode<ApiObject>(stored.message, document);
+  assert(!(object instanceof Fault), "A stored object does not fit its type");
+  return object;
+}

@@ -1,0 +1,71 @@
+// What the protobuf codec knows about a message: its fields in the order of their numbers, with the bytes of their
+// keys. Inlined messages are messages of their own here: they share their parent's object, not its bytes.
+import type { Message } from "../../api/schema.ts";
+import { assert } from "../../base/assert.ts";
+import { planOf, type Shape, type Slot, shapes } from "../engine/plan.ts";
+
+/** Wire types of protobuf's encoding. */
+export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, startGroup: 3, endGroup: 4, fixed32: 5 } as const;
+
+/** A field as it stands on the wire. */
+export interface WireField {
+  readonly number: number;
+  /** Number and wire type, as the value of the varint before the field. */
+  readonly key: number;
+  readonly wireType: number;
+  /** Undefined: the message's properties stand in the parent's object. */
+  readonly slot: Slot | undefined;
+  readonly shape: Shape;
+  /** Written even when absent from the object: Go holds the value itself, not a pointer to it. */
+  readonly always: boolean;
+  /** Undefined but for messages; its plan is made on demand, since types are recursive. */
+  readonly message: Message | undefined;
+}
+
+/** A message as it stands on the wire. */
+export interface WirePlan {
+  readonly message: Message;
+  /** By falling number: messages are written from their end. */
+  readonly reversed: readonly WireField[];
+  readonly byNumber: ReadonlyMap<number, WireField>;
+}
+
+const plans = new WeakMap<Message, WirePlan>();
+
+/** The wire plan of a message. */
+export function wirePlanOf(message: Message): WirePlan {
+  return plans.get(message) ?? makePlan(message);
+}
+
+function makePlan(message: Message): WirePlan {
+  const { byName } = planOf(message);
+  const fields = message.fields.map((field): WireField => {
+    const slot = field.inline ? undefined : byName.get(field.json);
+    assert(field.inline || slot !== undefined, `${message.name} has no field ${field.json}`);
+    const shape = slot?.shape ?? shapes.message;
+    const wireType = slot?.cardinality === "map" ? wireTypes.bytes : wireTypeOf(shape, field.type === "float");
+    const one = field.cardinality === "one";
+    return {
+      number: field.number,
+      key: field.number * 8 + wireType,
+      wireType,
+      slot,
+      shape,
+      always: one && !field.pointer && shape !== shapes.bytes,
+      message: field.message,
+    };
+  });
+  const plan: WirePlan = {
+    message,
+    reversed: fields.toSorted((a, b) => b.number - a.number),
+    byNumber: new Map(fields.map((field) => [field.number, field])),
+  };
+  plans.set(message, plan);
+  return plan;
+}
+
+function wireTypeOf(shape: Shape, single: boolean): number {
+  if (shape === shapes.bool || shape === shapes.int) return wireTypes.varint;
+  if (shape === shapes.float) return single ? wireTypes.fixed32 : wireTypes.fixed64;
+  return wireTypes.bytes;
+}

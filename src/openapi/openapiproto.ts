@@ -1,0 +1,193 @@
+// OpenAPI version 2 in the protobuf form older clients ask for (the message types of gnostic's openapi.v2). A document
+// is encoded piece by piece, one path and one definition at a time, so that nobody waits for all of it.
+
+import { ProtoWriter } from "../codec/proto/protoencode.ts";
+import { wireTypes } from "../codec/proto/wireplan.ts";
+import type { Operation, Parameter, PathItem } from "./openapipaths.ts";
+import type { Schema } from "./openapischema.ts";
+
+const writer = new ProtoWriter();
+
+/** A path of the document, to be put into encodeOpenApi(). */
+export function encodePath(path: string, item: PathItem): Uint8Array<ArrayBuffer> {
+  writer.reset();
+  nested(2, () => {
+    nested(2, () => pathItem(item));
+    text(1, path);
+  });
+  return Uint8Array.from(writer.bytes());
+}
+
+/** A definition of the document, to be put into encodeOpenApi(). */
+export function encodeDefinition(name: string, schema: Schema): Uint8Array<ArrayBuffer> {
+  writer.reset();
+  nested(1, () => namedSchema(name, schema));
+  return Uint8Array.from(writer.bytes());
+}
+
+/** What stands around the paths and definitions of a document, which have these lengths. */
+export function encodeFrame(
+  title: string,
+  version: string,
+  pathsBytes: number,
+  definitionsBytes: number,
+): { readonly head: Uint8Array<ArrayBuffer>; readonly between: Uint8Array<ArrayBuffer> } {
+  writer.reset();
+  writer.varint(definitionsBytes);
+  writer.varint(keyOf(9, wireTypes.bytes));
+  const between = Uint8Array.from(writer.bytes());
+  writer.reset();
+  writer.varint(pathsBytes);
+  writer.varint(keyOf(8, wireTypes.bytes));
+  nested(2, () => {
+    text(2, version);
+    text(1, title);
+  });
+  text(1, "2.0");
+  return { head: Uint8Array.from(writer.bytes()), between };
+}
+
+function keyOf(field: number, wireType: number): number {
+  return field * 8 + wireType;
+}
+
+// Everything below is written backwards, the field with the highest number first.
+
+function nested(field: number, write: () => void): void {
+  const before = writer.length;
+  write();
+  writer.varint(writer.length - before);
+  writer.varint(keyOf(field, wireTypes.bytes));
+}
+
+/** A text; an empty one is not written (proto3). */
+function text(field: number, value: string | undefined): void {
+  if (value === undefined || value === "") return;
+  writer.text(value);
+  writer.varint(keyOf(field, wireTypes.bytes));
+}
+
+function texts(field: number, values: readonly string[] | undefined): void {
+  for (const value of (values ?? []).toReversed()) {
+    writer.text(value);
+    writer.varint(keyOf(field, wireTypes.bytes));
+  }
+}
+
+function flag(field: number, value: boolean | undefined): void {
+  if (value !== true) return;
+  writer.varint(1);
+  writer.varint(keyOf(field, wireTypes.varint));
+}
+
+/** Extensions are YAML texts; JSON is YAML. */
+function extensions(field: number, of: object): void {
+  for (const [name, value] of Object.entries(of).toReversed()) {
+    if (!name.startsWith("x-") || value === undefined) continue;
+    nested(field, () => {
+      nested(2, () => text(2, JSON.stringify(value)));
+      text(1, name);
+    });
+  }
+}
+
+function namedSchema(name: string, of: Schema): void {
+  nested(2, () => schema(of));
+  text(1, name);
+}
+
+function schema(of: Schema): void {
+  extensions(31, of);
+  const { properties, items, additionalProperties } = of;
+  if (properties !== undefined) {
+    nested(25, () => {
+      for (const [name, property] of Object.entries(properties).toReversed())
+        nested(1, () => namedSchema(name, property));
+    });
+  }
+  if (items !== undefined) nested(23, () => nested(1, () => schema(items)));
+  if (of.type !== undefined) nested(22, () => text(1, of.type));
+  if (additionalProperties !== undefined) nested(21, () => nested(1, () => schema(additionalProperties)));
+  texts(19, of.required);
+  text(4, of.description);
+  text(2, of.format);
+  text(1, of.$ref);
+}
+
+/** Fields of a path item, by method. */
+const methodFields = [
+  ["patch", 8],
+  ["delete", 5],
+  ["post", 4],
+  ["put", 3],
+  ["get", 2],
+] as const;
+
+function pathItem(item: PathItem): void {
+  parameters(9, item.parameters);
+  for (const [method, field] of methodFields) {
+    const of = item[method];
+    if (of !== undefined && !Array.isArray(of)) nested(field, () => operation(of));
+  }
+}
+
+function operation(of: Operation): void {
+  extensions(13, of);
+  texts(10, of["schemes"] as string[] | undefined);
+  nested(9, () => responses(of["responses"] as Readonly<Record<string, Response>>));
+  parameters(8, of["parameters"] as Parameter[] | undefined);
+  texts(7, of["consumes"] as string[] | undefined);
+  texts(6, of["produces"] as string[] | undefined);
+  text(5, of.operationId);
+  text(3, of.description);
+}
+
+interface Response {
+  readonly description: string;
+  readonly schema?: Schema;
+}
+
+function responses(all: Readonly<Record<string, Response>>): void {
+  for (const [code, response] of Object.entries(all).toReversed()) {
+    nested(1, () => {
+      nested(2, () =>
+        nested(1, () => {
+          const { schema: of } = response;
+          if (of !== undefined) nested(2, () => nested(1, () => schema(of)));
+          text(1, response.description);
+        }),
+      );
+      text(1, code);
+    });
+  }
+}
+
+function parameters(field: number, all: readonly Parameter[] | undefined): void {
+  for (const of of (all ?? []).toReversed()) nested(field, () => nested(1, () => parameter(of)));
+}
+
+/** A body parameter, or (not a body) one of the query or the path. */
+function parameter(of: Parameter): void {
+  if (of.in === "body") return nested(1, () => bodyParameter(of));
+  const query = of.in === "query";
+  // The two differ in one field that stands before the type.
+  const typeField = query ? 6 : 5;
+  nested(2, () =>
+    nested(query ? 3 : 4, () => {
+      flag(query ? 20 : 19, of.uniqueItems);
+      text(typeField, of.type);
+      text(4, of.name);
+      text(3, of.description);
+      text(2, of.in);
+      flag(1, of.required);
+    }),
+  );
+}
+
+function bodyParameter(of: Parameter): void {
+  nested(5, () => schema(of.schema as Schema));
+  flag(4, of.required);
+  text(3, of.in);
+  text(2, of.name);
+  text(1, of.description);
+}

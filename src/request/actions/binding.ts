@@ -1,0 +1,91 @@
+// Binding: the scheduler's word on where a pod runs. It goes past the rules of pod updates, which forbid exactly that,
+// and is conditional on nobody having said another node before (reference: BindingREST of the pod registry).
+import { mutate, validate } from "../../admission/table.ts";
+import type { Binding, Pod } from "../../api/gen/core/v1.ts";
+import type { ApiObject } from "../../api/object.ts";
+import { badRequest, conflict, isStatus, notFound, Status } from "../../api/status.ts";
+import { validateBinding } from "../../kinds/validation/pod/pod.ts";
+import { attributesOf } from "../commit/admit.ts";
+import {
+  changed,
+  commitObject,
+  preconditionFailed,
+  readCurrent,
+  storedObject,
+  strategyContext,
+  untilUnchanged,
+} from "../commit/persist.ts";
+import type { WriteRequest, Writers } from "../commit/writerequest.ts";
+import { unknownResource } from "../route/info.ts";
+
+const bindings = { group: "", resource: "pods/binding" };
+
+/**
+ * Assigns the pod a binding names to its target. 404 for no such pod, 409 for one that is assigned, is being deleted,
+ * or is not the one the binding means.
+ */
+export async function bindPod(writers: Writers, asked: WriteRequest, body: ApiObject): Promise<Status> {
+  const binding = body as ApiObject & Binding;
+  const sent = binding.metadata.name ?? "";
+  const pods = writers.scheme.find("", "v1", "pods");
+  if (pods === undefined) return unknownResource;
+  const request = { ...asked, resource: pods, subresource: "binding", name: asked.name === "" ? sent : asked.name };
+  const namespace = binding.metadata.namespace ?? "";
+  if (namespace !== "" && namespace !== request.namespace) {
+    return badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  const { name } = request;
+  // Plugins see what was asked for, which may be the kind of old that names no pod in its path.
+  const attributes = attributesOf({ ...asked, name }, "create", binding, undefined);
+  const refused = await mutate(writers.admission, attributes);
+  if (refused !== undefined) return refused;
+  if (sent !== name) return badRequest("name in URL does not match name in Binding object");
+  const errors = validateBinding(binding, strategyContext(writers, request));
+  if (errors.length > 0) {
+    const texts = errors.map(({ field, text }) => `${field}: ${text}`);
+    // The reference forgets to wrap these, which makes them a 500.
+    return badRequest(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`);
+  }
+  const vetoed = await validate(writers.admission, attributes);
+  if (vetoed !== undefined) return vetoed;
+  const done = await untilUnchanged(writers, request.deadline, () => attempt(writers, request, binding));
+  return isStatus(done) ? done : new Status(201, "", "");
+}
+
+async function attempt(writers: Writers, request: WriteRequest, binding: Binding) {
+  const { resource, namespace, name } = request;
+  const current = readCurrent(writers, resource, namespace, name);
+  if (current === undefined) return notFound(resource, name);
+  const pod = storedObject(resource, current) as ApiObject & Pod;
+  const { uid = "", resourceVersion = "" } = binding.metadata;
+  if (uid !== "" && uid !== pod.metadata.uid) {
+    return preconditionFailed(request, "UID", uid, pod.metadata.uid ?? "");
+  }
+  const version = String(current.revision);
+  if (resourceVersion !== "" && resourceVersion !== version) {
+    return preconditionFailed(request, "ResourceVersion", resourceVersion, version);
+  }
+  if (pod.metadata.deletionTimestamp !== undefined) {
+    return conflict(bindings, name, `pod ${name} is being deleted, cannot be assigned to a host`);
+  }
+  const node = pod.spec.nodeName ?? "";
+  if (node !== "") return conflict(bindings, name, `pod ${name} is already assigned to node "${node}"`);
+  assign(pod, binding, strategyContext(writers, request).now);
+  const done = await commitObject(writers, { ...request, resource: resource.stored ?? resource }, name, pod, current);
+  return done === changed || isStatus(done) ? done : undefined;
+}
+
+/** Node, annotations, and the condition that says a node was found. */
+function assign(pod: Pod, { metadata, target }: Binding, now: string): void {
+  pod.spec.nodeName = target.name;
+  for (const [key, value] of metadata.annotations ?? []) {
+    pod.metadata.annotations ??= new Map();
+    pod.metadata.annotations.set(key, value);
+  }
+  const conditions = pod.status.conditions ?? [];
+  const before = conditions.find(({ type }) => type === "PodScheduled");
+  const since = before?.status === "True" ? before.lastTransitionTime : now;
+  const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: since };
+  pod.status.conditions =
+    before === undefined ? [...conditions, scheduled] : conditions.map((one) => (one === before ? scheduled : one));
+}

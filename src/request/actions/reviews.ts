@@ -1,0 +1,92 @@
+// Creates that ask a question: the object is read, defaulted and admitted like any other, answered, and never kept.
+import { mutate, validate } from "../../admission/table.ts";
+import { invalidObject } from "../../api/fielderror.ts";
+import type { SelfSubjectRulesReview } from "../../api/gen/authorization/v1.ts";
+import type { ApiObject } from "../../api/object.ts";
+import { badRequest, type Status } from "../../api/status.ts";
+import { ownerOf } from "../../authz/owner.ts";
+import {
+  type AccessReview,
+  answerReview,
+  checkNamespace,
+  type ReviewScope,
+  rulesStatus,
+  validateReview,
+} from "../../authz/reviews.ts";
+import { encode } from "../../codec/engine/json.ts";
+import type { Server } from "../call/context.ts";
+import { attributesOf } from "../commit/admit.ts";
+import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+import type { ResourceInfo } from "../route/info.ts";
+import { trackManagers } from "../write/ownership.ts";
+
+/** One kind of question. */
+export interface Review {
+  /** Why it cannot be asked; undefined: it can. Asked before validating admission. */
+  check(server: Server, request: WriteRequest, object: ApiObject): Status | undefined;
+  /** Puts the answer in, or makes the object that is the answer. */
+  answer(server: Server, request: WriteRequest, object: ApiObject): Promise<ApiObject | Status>;
+}
+
+/** Group (canonical spelling), resource, and who answers. */
+const table: readonly (readonly [group: string, resource: string, review: Review])[] = [
+  ["authorization.k8s.io", "subjectaccessreviews", accessReview("subject")],
+  ["authorization.k8s.io", "selfsubjectaccessreviews", accessReview("self")],
+  ["authorization.k8s.io", "localsubjectaccessreviews", accessReview("local")],
+  ["authorization.k8s.io", "selfsubjectrulesreviews", { check: checkRules, answer: answerRules }],
+];
+
+/** What answers a create of this resource; undefined: it is kept, or nobody does. */
+export function reviewOf({ verb, resource, subresource }: ResourceInfo, server: Server): Review | undefined {
+  if (verb !== "create" || subresource !== undefined || !resource.virtual) return undefined;
+  const { spell } = server.identity;
+  return table.find(([group, name]) => name === resource.resource && spell(group) === resource.group)?.[2];
+}
+
+/** Runs one, top to bottom. */
+export async function runReview(
+  server: Server,
+  writers: Writers,
+  request: WriteRequest,
+  review: Review,
+  object: ApiObject,
+): Promise<Written | Status> {
+  trackManagers(writers, request, object, undefined, undefined);
+  const attributes = attributesOf(request, "create", object, undefined);
+  const refused = (await mutate(writers.admission, attributes)) ?? review.check(server, request, object);
+  if (refused !== undefined) return refused;
+  const vetoed = await validate(writers.admission, attributes);
+  if (vetoed !== undefined) return vetoed;
+  const answer = await review.answer(server, request, object);
+  if (!("metadata" in answer)) return answer;
+  const body = Buffer.from(encode(request.resource.message, answer));
+  return { code: 201, body, warnings: attributes.notes.warnings };
+}
+
+function accessReview(scope: ReviewScope): Review {
+  return {
+    check(_server, { resource, namespace }, object) {
+      const errors = validateReview(object as AccessReview, scope);
+      // The reference has lost the kind by then, and says so.
+      if (errors.length > 0) return invalidObject(resource.group, "", "", errors);
+      return scope === "local" ? checkNamespace(object as AccessReview, namespace) : undefined;
+    },
+    async answer({ authorizer, identity }, { user }, object) {
+      await answerReview(authorizer, object as AccessReview, scope, user, ownerOf(identity, user));
+      return object;
+    },
+  };
+}
+
+type RulesReview = ApiObject & SelfSubjectRulesReview;
+
+function checkRules(_server: Server, _request: WriteRequest, object: ApiObject): Status | undefined {
+  return ((object as RulesReview).spec.namespace ?? "") === "" ? badRequest("no namespace on request") : undefined;
+}
+
+async function answerRules({ rules }: Server, { resource, user }: WriteRequest, object: ApiObject): Promise<ApiObject> {
+  const { namespace = "" } = (object as RulesReview).spec;
+  const { kind, apiVersion } = resource;
+  const answer: RulesReview = { kind, apiVersion, metadata: {}, spec: {}, status: rulesStatus(rules, user, namespace) };
+  return answer;
+}

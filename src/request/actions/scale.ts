@@ -1,0 +1,189 @@
+// The scale subresource: a Scale is read off the workload, changed, and put back; the workload's own write path does
+// the rest, so that generation, rules and conflicts are those of the workload.
+import { invalidObject } from "../../api/fielderror.ts";
+import type { Scale } from "../../api/gen/autoscaling/v1.ts";
+import type { ApiObject, ManagedFieldsEntry } from "../../api/object.ts";
+import type { Resource, Subresource } from "../../api/scheme.ts";
+import { badRequest, conflict, type GroupResource, isStatus, notFound, type Status } from "../../api/status.ts";
+import type { Value } from "../../api/value.ts";
+import { assert } from "../../base/assert.ts";
+import { encode, Fault, toValue } from "../../codec/engine/json.ts";
+import { decodeStored } from "../../codec/engine/stored.ts";
+import { applyScale, scaleOf, validateScale } from "../../kinds/scale.ts";
+import type { Kind } from "../../merge/apply.ts";
+import { trackUpdate } from "../../merge/managedfields.ts";
+import { scaleEntries, scaleVersion, workloadEntries } from "../../merge/scalefields.ts";
+import { typeOfMessage } from "../../merge/schema.ts";
+import { type Body, decodeAs } from "../body/body.ts";
+import { type Present, requestedObject } from "../commit/persist.ts";
+import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+import { type ReadInput, readObject } from "../read/read.ts";
+import { applyTo, type Config } from "../write/apply.ts";
+import { checkName, mergeReplacement, type PatchBody, patchDocument } from "../write/merge.ts";
+import { blankOf, managedLimits, timeOf } from "../write/ownership.ts";
+import type { Merge } from "../write/sent.ts";
+import { type Facade, writeMerged } from "../write/write.ts";
+
+const encoder = new TextEncoder();
+
+/** Whether a subresource is read and written as a Scale. */
+export function isScale(subresource: Subresource | undefined): boolean {
+  return subresource?.name === "scale";
+}
+
+/** What a body of a subresource decodes as: the subresource's own kind, which is not stored. */
+export function shapeOf(resource: Resource, subresource: Subresource | undefined): Resource {
+  if (subresource === undefined || subresource.kind === resource.kind) return resource;
+  const { group, version, kind, message } = subresource;
+  assert(message !== undefined, `${kind} has no shape`);
+  const apiVersion = group === "" ? version : `${group}/${version}`;
+  return { ...resource, group, version, kind, apiVersion, message, stored: undefined, prefix: undefined };
+}
+
+/** The Scale of an object, as JSON; 404, or 504 for a resource version that does not come. */
+export async function readScale(input: ReadInput, name: string, resourceVersion: string): Promise<Uint8Array | Status> {
+  const { resource } = input;
+  const found = await readObject(input, name, resourceVersion);
+  if (!isStatus(found)) return scaleBytes(resource, found);
+  return found.reason === "NotFound" ? notFound(missingScale(resource), name) : found;
+}
+
+/** What is not there when a Scale is read, in upstream's words: they differ by kind. */
+function missingScale({ group, resource }: Resource): GroupResource {
+  if (resource === "statefulsets") return { group, resource };
+  return { group: resource === "replicationcontrollers" ? "autoscaling" : group, resource: `${resource}/scale` };
+}
+
+/** Replaces the Scale of an object. */
+export function updateScale(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+  return writeScale(writers, request, (current, old, before) => {
+    const scale = mergeReplacement(writers, request, body, current, old);
+    return isStatus(scale) ? scale : trackScale(writers, request, scale as ApiObject & Scale, before);
+  });
+}
+
+/** Applies a patch to the Scale of an object. */
+export function patchScale(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
+  const shape = scaleShape(request.resource);
+  return writeScale(writers, request, (_current, _old, before) => {
+    const scale = patchDocument(writers, request, shape, before.document, patch);
+    return isStatus(scale) ? scale : trackScale(writers, request, scale as ApiObject & Scale, before);
+  });
+}
+
+/** Applies a configuration of a Scale: the size it names becomes the manager's in the workload. */
+export function applyScaleConfig(writers: Writers, request: WriteRequest, config: Config): Promise<Written | Status> {
+  const { shape } = config;
+  return writeScale(writers, request, (_current, _old, { document, entries }) => {
+    const kind = scaleKind(shape);
+    const applied = applyTo(writers, request, config, { kind, value: document, blank: blankOf(shape), entries });
+    if (isStatus(applied)) return applied;
+    const scale = decodeAs(shape, applied.value);
+    if (scale instanceof Fault) return badRequest(`failed to convert new typed object to object: ${scale.message}`);
+    return checkName(request, scale) ?? { scale: scale as ApiObject & Scale, entries: applied.entries };
+  });
+}
+
+/** The Scale of what is stored, and who owns the size in it. */
+interface OldScale {
+  readonly document: Value;
+  readonly entries: ManagedFieldsEntry[] | undefined;
+}
+
+/** The Scale a write asks for, and who owns the size then. */
+interface NewScale {
+  readonly scale: ApiObject & Scale;
+  readonly entries: ManagedFieldsEntry[] | undefined;
+}
+
+type ScaleMerge = (current: Present, old: ApiObject, before: OldScale) => NewScale | Status;
+
+/** What an update of a Scale makes its manager own. */
+function trackScale(
+  writers: Writers,
+  { resource, subresource, manager }: WriteRequest,
+  scale: ApiObject & Scale,
+  { document, entries }: OldScale,
+): NewScale {
+  const shape = scaleShape(resource);
+  const writer = { manager, version: scaleVersion, subresource, now: timeOf(writers) };
+  const live = { value: () => document, entries, exists: true };
+  const next = { value: () => toValue(shape.message, scale), entries: undefined };
+  return { scale, entries: trackUpdate(scaleKind(shape), managedLimits, writer, live, next) };
+}
+
+/** `merge` makes a Scale; the workload of that size is written, and answered as a Scale. */
+async function writeScale(writers: Writers, request: WriteRequest, merge: ScaleMerge): Promise<Written | Status> {
+  const { resource, name } = request;
+  const { identity } = writers.scheme;
+  const shape = scaleShape(resource);
+  const hasSize = (version: string): boolean => groupOf(version) === resource.group;
+  const resize: Merge = (current, old) => {
+    if (current === undefined || old === undefined) return notFound(resource, name);
+    const { uid, managedFields } = old.metadata;
+    const entries = scaleEntries(managedFields, managedLimits, hasSize);
+    const merged = merge(current, old, { document: toValue(shape.message, scaleOf(old)), entries });
+    if (isStatus(merged)) return merged;
+    const { scale } = merged;
+    const errors = validateScale(scale, identity);
+    if (errors.length > 0) return invalidObject("autoscaling", "Scale", name, errors);
+    const meant = scale.metadata.uid ?? "";
+    if (meant !== "" && meant !== uid) {
+      const why = `Precondition failed: UID in precondition: ${meant}, UID in object meta: ${uid}`;
+      return conflict({ group: resource.group, resource: `${resource.resource}/scale` }, name, why);
+    }
+    const workload = requestedObject(writers, resource, current);
+    applyScale(workload, scale);
+    const { apiVersion } = resource;
+    workload.metadata.managedFields = workloadEntries(
+      managedFields,
+      merged.entries,
+      managedLimits,
+      hasSize,
+      apiVersion,
+    );
+    return workload;
+  };
+  const done = await writeMerged(writers, request, resize, "recorded", facadeOf(writers, name));
+  return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf("/");
+  return slash < 0 ? "" : apiVersion.slice(0, slash);
+}
+
+function scaleShape(resource: Resource): Resource {
+  return shapeOf(resource, resource.subresources.find(isScale));
+}
+
+/** Scale has one version, and nothing in it is put back by the server. */
+function scaleKind({ message }: Resource): Kind {
+  const type = typeOfMessage(message);
+  return {
+    typeOf: (version) => (version === scaleVersion ? type : undefined),
+    convert: () => undefined,
+    ignored: () => undefined,
+  };
+}
+
+/** Plugins see Scales, the present one and the new one, and never the workload. */
+function facadeOf(writers: Writers, name: string): Facade {
+  const { identity } = writers.scheme;
+  return {
+    show: scaleOf,
+    take(shown, workload) {
+      const scale = shown as ApiObject & Scale;
+      const errors = validateScale(scale, identity);
+      if (errors.length > 0) return invalidObject("autoscaling", "Scale", name, errors);
+      applyScale(workload, scale);
+      return undefined;
+    },
+  };
+}
+
+function scaleBytes(resource: Resource, workload: Uint8Array): Uint8Array {
+  const scale = resource.subresources.find(({ name }) => name === "scale");
+  assert(scale?.message !== undefined, `${resource.resource} cannot be scaled`);
+  return encoder.encode(encode(scale.message, scaleOf(decodeStored(resource, workload))));
+}

@@ -1,0 +1,212 @@
+// Objects in another form than their own: rows of a Table, or their metadata alone. Metadata is cut out of the bytes;
+// cells need the object decoded, so that a Table costs what decoding costs and callers bound how much they do at once.
+import type { ListMeta } from "../../api/gen/meta/v1.ts";
+import type { Identity } from "../../api/identity.ts";
+import { messageOf } from "../../api/messages.ts";
+import type { ObjectMeta } from "../../api/object.ts";
+import type { Resource } from "../../api/scheme.ts";
+import { refuse, type Status } from "../../api/status.ts";
+import { assert, unreachable } from "../../base/assert.ts";
+import { decode, encode, Fault, parseText, quote, textOf } from "../../codec/engine/json.ts";
+import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
+import { type Cell, type Columns, columnsOf, hasOwnColumns } from "../../kinds/columns.ts";
+import { convert } from "../../kinds/convert.ts";
+import { strategyOf } from "../../kinds/table.ts";
+import type { Form } from "../route/negotiate.ts";
+import { represent, typeMetaBytes } from "./represent.ts";
+
+/** The message of an object reduced to its metadata; its list's. */
+export const partialMessage = messageOf("meta/v1.PartialObjectMetadata");
+export const partialListMessage = messageOf("meta/v1.PartialObjectMetadataList");
+const metadataMessage = messageOf("meta/v1.ObjectMeta");
+
+/** What writing a form takes. */
+export interface FormInput {
+  readonly form: Form;
+  /** The resource at the version asked for. */
+  readonly resource: Resource;
+  readonly identity: Identity;
+  /** The wall clock in milliseconds, for ages. */
+  readonly now: () => number;
+}
+
+/** Writes objects in one form, as JSON. Objects come at the version of `source`. */
+export interface FormWriter {
+  /** How a list calls itself. */
+  readonly listType: { readonly kind: string; readonly apiVersion: string };
+  /** A list up to its first item. */
+  listHead(metadata: ListMeta): string;
+  readonly listFoot: string;
+  /** A list without items: what stands for them is `null` where upstream has it so. */
+  listOfNone(metadata: ListMeta): string;
+  /** An item of a list. */
+  item(object: Uint8Array): Uint8Array;
+  /** A document of one object; `headed`: with what only the first event of a watch carries. */
+  document(object: Uint8Array, headed: boolean): Uint8Array;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** The writer of a form, for objects at the version of `source`. */
+export function formWriter(input: FormInput, source: Resource): FormWriter {
+  return input.form.kind === "Table" ? tableWriter(input, source) : partialWriter(input, source);
+}
+
+/** 406 for the form of a list of one object, and the other way round; the reference's text, with its type names. */
+export function formRefusal(form: Form, resource: Resource, isList: boolean): Status | undefined {
+  if (form.kind === "Table" || (form.kind === "PartialObjectMetadataList") === isList) return undefined;
+  const [group = ""] = resource.message.name.split("/");
+  // Events of both groups are one type inside the reference.
+  const type = `*${group === "events" ? "core" : group}.${isList ? resource.listKind : resource.kind}`;
+  const what = isList ? `is a list (${type})` : `is not a list (${type})`;
+  return refuse("NotAcceptable", `you requested ${form.kind}, but the requested object ${what}`);
+}
+
+/** True for a document that is a Status: it keeps its form. */
+export function isStatusDocument(json: Uint8Array): boolean {
+  const head = '{"kind":"Status","apiVersion":"v1",';
+  return decoder.decode(json.subarray(0, head.length)) === head;
+}
+
+/** The column definitions of a resource as JSON. */
+export function definitionsText({ columns }: Columns): string {
+  const all = columns.map(
+    ({ name, type, format, description, priority }) =>
+      `{"name":${quote(name)},"type":"${type}","format":"${format}","description":${quote(description)},` +
+      `"priority":${priority}}`,
+  );
+  return `[${all.join(",")}]`;
+}
+
+function partialWriter({ form, identity }: FormInput, source: Resource): FormWriter {
+  const cut = metadataCutter(source, identity);
+  const head = encoder.encode(`{"kind":"PartialObjectMetadata","apiVersion":"${form.apiVersion}","metadata":`);
+  const item = (object: Uint8Array): Uint8Array => {
+    const metadata = cut(object);
+    const bytes = new Uint8Array(head.length + metadata.length + 1);
+    bytes.set(head, 0);
+    bytes.set(metadata, head.length);
+    bytes[bytes.length - 1] = 0x7d;
+    return bytes;
+  };
+  return {
+    listType: { kind: "PartialObjectMetadataList", apiVersion: form.apiVersion },
+    listHead: (metadata) =>
+      `{"kind":"PartialObjectMetadataList","apiVersion":"${form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
+      '"items":[',
+    listFoot: "]}\n",
+    listOfNone: (metadata) =>
+      `{"kind":"PartialObjectMetadataList","apiVersion":"${form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
+      '"items":null}\n',
+    item,
+    document: item,
+  };
+}
+
+function tableWriter(input: FormInput, source: Resource): FormWriter {
+  const { form, resource, identity, now } = input;
+  const { apiVersion, includeObject } = form;
+  const columns = columnsOf(resource, identity);
+  const definitions = definitionsText(columns);
+  const stored = source.stored ?? source;
+  const cut = metadataCutter(source, identity);
+  const carries = strategyOf(source, identity).carriers !== undefined;
+  const metadataFrom = metadataOffset(source);
+  const objectText = (object: Uint8Array, text: string, metadataEnd: number): string => {
+    if (includeObject === "None") return "null";
+    if (includeObject === "Object") {
+      return (source === resource ? text : decoder.decode(represent(resource, identity, object))).trimEnd();
+    }
+    const isCut = metadataEnd > 0 && !carries;
+    const metadata = isCut ? text.slice(metadataFrom, metadataEnd) : decoder.decode(cut(object));
+    return `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":${metadata}}`;
+  };
+  const row = (bytes: Uint8Array): { readonly text: string; readonly version: string | undefined } => {
+    const json = textOf(bytes);
+    // No cell shows who manages what.
+    const lean = decodeLean(source, json);
+    const object = convert(lean?.object ?? decodeStored(source, bytes), source, stored, identity);
+    const at = now();
+    const cells = columns.columns.map(({ cell }) => cellText(cell(object, at)));
+    const conditions = columns.conditions?.(object) ?? [];
+    const marks = conditions.length === 0 ? "" : `,"conditions":${JSON.stringify(conditions)}`;
+    const text = `{"cells":[${cells.join(",")}]${marks},"object":${objectText(bytes, json, lean?.metadataEnd ?? 0)}}`;
+    return { text, version: object.metadata.resourceVersion };
+  };
+  const top = (metadata: ListMeta, headed: boolean): string =>
+    `{"kind":"Table","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},` +
+    `"columnDefinitions":${headed ? definitions : "null"},"rows":`;
+  const head = (metadata: ListMeta, headed: boolean): string => `${top(metadata, headed)}[`;
+  const noRows = hasOwnColumns(resource) ? "[]" : "null";
+  return {
+    listType: { kind: form.kind, apiVersion },
+    listHead: (metadata) => head(metadata, true),
+    listFoot: "]}\n",
+    listOfNone: (metadata) => `${top(metadata, true)}${noRows}}\n`,
+    item: (object) => encoder.encode(row(object).text),
+    document: (object, headed) => {
+      const { text, version } = row(object);
+      const metadata = version === undefined ? {} : { resourceVersion: version };
+      return encoder.encode(`${head(metadata, headed)}${text}]}`);
+    },
+  };
+}
+
+function cellText(cell: Cell): string {
+  return typeof cell === "string" ? quote(cell) : String(cell);
+}
+
+const quoteCode = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** Where the metadata of an object of ours begins. */
+function metadataOffset(source: Resource): number {
+  return typeMetaBytes(source) + '"metadata":'.length;
+}
+
+/**
+ * Cuts the metadata out of objects: it follows their kind and version, as every object of ours is written. Annotations
+ * that carry fields are left out.
+ */
+function metadataCutter(source: Resource, identity: Identity): (object: Uint8Array) => Uint8Array {
+  const from = metadataOffset(source);
+  const carriers = strategyOf(source, identity).carriers ?? [];
+  return (object) => {
+    assert(object[from] === openBrace, "An object does not begin with its metadata");
+    const metadata = object.subarray(from, objectEnd(object, from));
+    if (carriers.length === 0) return metadata;
+    const text = decoder.decode(metadata);
+    return carriers.some((key) => text.includes(key)) ? encoder.encode(withoutKeys(text, carriers)) : metadata;
+  };
+}
+
+function withoutKeys(text: string, keys: readonly string[]): string {
+  const value = parseText(text);
+  const metadata = value instanceof Fault ? value : decode<ObjectMeta>(metadataMessage, value);
+  assert(!(metadata instanceof Fault), "Stored metadata does not fit its type");
+  for (const key of keys) metadata.annotations?.delete(key);
+  if (metadata.annotations?.size === 0) delete metadata.annotations;
+  return encode(metadataMessage, metadata);
+}
+
+/** Where the JSON object that begins at `from` ends. */
+function objectEnd(bytes: Uint8Array, from: number): number {
+  let depth = 0;
+  let isText = false;
+  for (let at = from; at < bytes.length; at += 1) {
+    const code = bytes[at];
+    if (isText) {
+      if (code === backslash) at += 1;
+      else if (code === quoteCode) isText = false;
+    } else if (code === quoteCode) isText = true;
+    else if (code === openBrace) depth += 1;
+    else if (code === closeBrace) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  unreachable("An object does not end");
+}

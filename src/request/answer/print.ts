@@ -1,0 +1,36 @@
+// JSON of ours in another format: on a front where it is small, in the pool (offload.ts) where it is big, by one function.
+import { messageOf } from "../../api/messages.ts";
+import type { Message } from "../../api/schema.ts";
+import { assert } from "../../base/assert.ts";
+import { parseOwn, textOf } from "../../codec/engine/json.ts";
+import { prettyJson } from "../../codec/json/print.ts";
+import { yamlText } from "../../codec/yaml/yamlprint.ts";
+import type { PrintResult, PrintTask } from "../../pool/tasks.ts";
+import type { Accepted } from "../route/negotiate.ts";
+import { protoDocument } from "./protoanswer.ts";
+
+/** What JSON of ours is made into. */
+export type PrintFormat = PrintTask["format"];
+
+/** The format to print in; undefined: the JSON is sent as it is. */
+export function printFormatOf({ format, pretty }: Accepted): PrintFormat | undefined {
+  if (format !== "json") return format;
+  return pretty ? "pretty" : undefined;
+}
+
+/** JSON of ours (of `message`, or a Status) in another format. */
+export function print(format: PrintFormat, message: Message, json: Uint8Array): Uint8Array {
+  return format === "protobuf" ? protoDocument(message, json) : Buffer.from(printText(format, json));
+}
+
+/** JSON of ours in another text format. */
+export function printText(format: "yaml" | "pretty", json: Uint8Array): string {
+  const value = parseOwn(textOf(json));
+  assert(value === null || typeof value !== "object" || !("message" in value), "Our own JSON does not parse");
+  return format === "yaml" ? yamlText(value as never) : prettyJson(value as never);
+}
+
+/** A pool thread's side. */
+export function runPrint({ format, message, body }: PrintTask): PrintResult {
+  return { printed: print(format, messageOf(message), body) };
+}

@@ -1,0 +1,35 @@
+// Stored bytes in the version a request asks for. The stored version is a slice of shared memory; another version is
+// decoded, converted and encoded, which callers bound and cache as they need.
+
+import type { Identity } from "../../api/identity.ts";
+import type { Resource } from "../../api/scheme.ts";
+import type { Location } from "../../cache/shared/record.ts";
+import type { LogView } from "../../cache/view/view.ts";
+import { encode } from "../../codec/engine/json.ts";
+import { decodeStored } from "../../codec/engine/stored.ts";
+import { convert } from "../../kinds/convert.ts";
+
+const encoder = new TextEncoder();
+
+/** Whether objects are stored in the version of `resource`, so that nothing is converted. */
+export function isStoredVersion(resource: Resource): boolean {
+  return resource.stored === undefined || resource.stored === resource;
+}
+
+/** The stored bytes at the version of `resource`: the same bytes when that is the stored one. */
+export function represent(resource: Resource, identity: Identity, bytes: Uint8Array): Uint8Array {
+  const { stored } = resource;
+  if (stored === undefined || isStoredVersion(resource)) return bytes;
+  const object = convert(decodeStored(stored, bytes), stored, resource, identity);
+  return encoder.encode(encode(resource.message, object));
+}
+
+/** The record's object at the version of `resource`. */
+export function representRecord(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
+  return represent(resource, identity, view.object(at));
+}
+
+/** Length of the leading `{"kind":…,"apiVersion":…,` of an object: list items are written without it. */
+export function typeMetaBytes(resource: Resource): number {
+  return encoder.encode(`{"kind":"${resource.kind}","apiVersion":"${resource.apiVersion}",`).length;
+}

@@ -1,0 +1,90 @@
+// Answers that are written chunk by chunk, under backpressure and with a turn of the loop between chunks, so that
+// other requests are served while a long one is written.
+import type { Hold } from "../../cache/view/view.ts";
+import { limits } from "../../config/limits.ts";
+import type { AnswerStream } from "../exchange/transport.ts";
+import { gzipHeaders, gzipOpening, gzipStream, headersOf, type Reply } from "./respond.ts";
+
+/** The chunks of one answer, in order; each is valid until any answer's next one is asked for. */
+export interface Chunks {
+  /** True after the last chunk. */
+  readonly done: boolean;
+  next(): Uint8Array;
+}
+
+const scratch = new Uint8Array(limits.listChunkBytes);
+
+/**
+ * Where the chunks of all large lists of this thread are put together: fronts take a copy of what the peer does not take
+ * at once, so that of a list nobody reads no more is kept than that. What is not a stream must be copied from here.
+ */
+export function sharedScratch(): Uint8Array {
+  return scratch;
+}
+
+/**
+ * Streams `first` and what follows it. Cuts the connection when what is read goes away before it was written, when the
+ * peer takes nothing for `stallMs`, and when it has not taken all by the end of a request's time: a reader that does not
+ * read must not keep its place among the requests under way.
+ */
+export async function sendChunks(
+  reply: Reply,
+  chunks: Chunks,
+  first: Uint8Array,
+  hold: Hold,
+  contentType: string,
+  gzip: boolean,
+  stallMs: number = limits.stallMsMax,
+): Promise<void> {
+  reply.answered(200, -1);
+  const headers = headersOf(reply, contentType, gzip ? gzipHeaders : []);
+  const raw = reply.exchange.stream(200, headers, gzip ? gzipOpening : undefined);
+  const stream = gzip ? gzipStream(raw) : raw;
+  const end = performance.now() + limits.requestMsMax;
+  let aborted = false;
+  const writable = drains(stream);
+  reply.exchange.onAbort(() => {
+    aborted = true;
+    writable.wake();
+  });
+  try {
+    for (let chunk = first; !aborted; chunk = chunks.next()) {
+      const ready = stream.write(chunk);
+      // The last chunk is waited for as well: until it is taken it is this request that holds it.
+      if (chunks.done && ready) break;
+      const moved = await (ready ? turn() : writable.wait(stallMs));
+      // A reader this slow gets an incomplete answer it can see; with the hold, the slices are gone.
+      if (!moved || hold.expired || performance.now() > end) return stream.abort();
+      if (chunks.done) break;
+    }
+  } catch (error) {
+    // A fault of ours: the client must not wait for the rest.
+    stream.abort();
+    throw error;
+  }
+  // Nobody is there any more: only what packs is left to be let go.
+  if (aborted) stream.abort();
+  else stream.end();
+}
+
+/** A turn of the loop for others. */
+function turn(): Promise<boolean> {
+  return new Promise((resolve) => setImmediate(resolve, true));
+}
+
+/** Waits for "writable again"; false: it did not come in time. */
+function drains(stream: AnswerStream): { wait(ms: number): Promise<boolean>; wake(): void } {
+  let wake: () => void = () => undefined;
+  stream.onDrain(() => wake());
+  return {
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, ms, false);
+        wake = () => {
+          clearTimeout(timer);
+          resolve(true);
+        };
+      }),
+    wake: () => wake(),
+  };
+}

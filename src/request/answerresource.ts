@@ -1,0 +1,59 @@
+// Answers with objects, in the form negotiated.
+import { isStatus } from "../api/status.ts";
+import { shapeOf } from "./actions/scale.ts";
+import {
+  type FormInput,
+  formRefusal,
+  formWriter,
+  isStatusDocument,
+  partialListMessage,
+  partialMessage,
+} from "./answer/form.ts";
+import { listMessageOf } from "./answer/protoanswer.ts";
+import { sendObject, sendStatus } from "./answer/respond.ts";
+import type { Call } from "./call/call.ts";
+import type { Headers } from "./exchange/transport.ts";
+
+const encoder = new TextEncoder();
+
+/** What writing the form negotiated takes; undefined: objects keep their own. */
+export function formInput({ accepted, info, server }: Call): FormInput | undefined {
+  if (accepted.form === undefined) return undefined;
+  return { form: accepted.form, resource: info.resource, identity: server.identity, now: () => server.clock.now() };
+}
+
+/** Sends an object of the request's kind (or a Status), which is there as JSON. */
+export function answerObject(call: Call, code: number, json: Uint8Array, more: Headers = []): void {
+  const { reply, accepted, info } = call;
+  const shape = shapeOf(info.resource, info.subresource);
+  const input = formInput(call);
+  if (input === undefined || isStatusDocument(json)) {
+    return sendObject(reply, code, json, shape.message, accepted, more);
+  }
+  const refused = formRefusal(input.form, shape, false);
+  if (refused !== undefined) return sendStatus(reply, refused, accepted);
+  const document = formWriter(input, shape).document(json, true);
+  sendObject(reply, code, document, partialMessage, accepted, more);
+}
+
+/** Sends a list of objects that are there as JSON, each a whole document. */
+export function answerList(call: Call, documents: readonly string[]): void {
+  const { reply, accepted, info } = call;
+  const { resource } = info;
+  const input = formInput(call);
+  if (input === undefined) {
+    const head = `{"kind":"${resource.kind}","apiVersion":"${resource.apiVersion}",`;
+    const items = documents.map((text) => `{${text.slice(head.length)}`).join(",");
+    const { listKind, apiVersion } = resource;
+    const list = `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":{},"items":[${items}]}\n`;
+    return sendObject(reply, 200, encoder.encode(list), listMessageOf(resource), accepted);
+  }
+  const refused = formRefusal(input.form, resource, true);
+  if (isStatus(refused)) return sendStatus(reply, refused, accepted);
+  const writer = formWriter(input, resource);
+  const decoder = new TextDecoder();
+  const items = documents.map((text) => decoder.decode(writer.item(encoder.encode(text))));
+  const list =
+    items.length === 0 ? writer.listOfNone({}) : `${writer.listHead({})}${items.join(",")}${writer.listFoot}`;
+  sendObject(reply, 200, encoder.encode(list), partialListMessage, accepted);
+}

@@ -1,0 +1,213 @@
+// Request bodies become objects here: the type they name is checked against the resource, then decoded. The frames
+// around a codec's fault are the reference's, and depend on whether the type could be read at all.
+
+import { quote } from "../../api/gotext.ts";
+import type { ApiObject } from "../../api/object.ts";
+import type { Message } from "../../api/schema.ts";
+import type { Resource, Scheme } from "../../api/scheme.ts";
+import { badRequest, refuse, type Status } from "../../api/status.ts";
+import type { Value } from "../../api/value.ts";
+import type { Entry } from "../../audit/entry.ts";
+import { decode, Fault, parseJson, TooManyValues, textOf, writeValue } from "../../codec/engine/json.ts";
+import { strictFaults } from "../../codec/engine/strict.ts";
+import { decodeProto, openEnvelope } from "../../codec/proto/protobuf.ts";
+import { parseYaml } from "../../codec/yaml/yaml.ts";
+import { limits } from "../../config/limits.ts";
+import type { BodyFormat } from "../route/negotiate.ts";
+import type { FieldReport } from "./fieldvalidation.ts";
+
+/** A message in protobuf, without its envelope. */
+export class ProtoContent {
+  readonly bytes: Uint8Array;
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+}
+
+/** What a body holds besides its type. */
+export type Content = Value | ProtoContent;
+
+/** A body that was read as far as its type; empty where it names none. */
+export interface TypedContent<T extends Content = Content> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly content: T;
+}
+
+const typeStruct =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/** Parses a body and reads its type, as the reference does before it decodes anything. */
+export function readTyped(bytes: Uint8Array, format: BodyFormat): TypedContent | Fault {
+  if (format === "protobuf") {
+    const envelope = openEnvelope(bytes);
+    if (envelope instanceof Fault) return envelope;
+    const { apiVersion, kind, raw } = envelope;
+    if (apiVersion.split("/").length > 2) return new Fault(`unexpected GroupVersion string: ${apiVersion}`);
+    return { apiVersion, kind, content: new ProtoContent(raw) };
+  }
+  const max = limits.bodyValuesMax;
+  const value = format === "yaml" ? parseYaml(bytes, undefined, max) : parseJson(bytes, max);
+  if (value instanceof Fault) {
+    if (value instanceof TooManyValues) return value;
+    return format === "yaml" ? value : new Fault(`couldn't get version/kind; json parse error: ${value.message}`);
+  }
+  return typeOf(value);
+}
+
+/** The type a value names. */
+export function typeOf(value: Value): TypedContent<Value> | Fault {
+  if (value === null) return { apiVersion: "", kind: "", content: value };
+  if (!(value instanceof Map)) {
+    const message = `json: cannot unmarshal ${goKind(value)} into Go value of type ${typeStruct}`;
+    return new Fault(`couldn't get version/kind; json parse error: ${message}`);
+  }
+  for (const key of ["apiVersion", "kind"]) {
+    const field = value.get(key);
+    if (field === undefined || field === null || typeof field === "string") continue;
+    const message = `json: cannot unmarshal ${goKind(field)} into Go struct field .${key} of type string`;
+    return new Fault(`couldn't get version/kind; json parse error: ${message}`);
+  }
+  const apiVersion = (value.get("apiVersion") as string | null | undefined) ?? "";
+  const kind = (value.get("kind") as string | null | undefined) ?? "";
+  if (apiVersion.split("/").length > 2) return new Fault(`unexpected GroupVersion string: ${apiVersion}`);
+  return { apiVersion, kind, content: value };
+}
+
+function goKind(value: Value): string {
+  if (Array.isArray(value)) return "array";
+  if (value instanceof Map) return "object";
+  if (typeof value === "string") return "string";
+  return typeof value === "boolean" ? "bool" : "number";
+}
+
+/** A decoded body. The write path changes objects in place, so every try takes a fresh one. */
+export class Body {
+  readonly #resource: Resource;
+  readonly #content: Content;
+  #next: ApiObject | undefined;
+
+  constructor(resource: Resource, content: Content, decoded: ApiObject) {
+    this.#resource = resource;
+    this.#content = content;
+    this.#next = decoded;
+  }
+
+  /** Tells the audit event what was decoded, while nobody has taken it. */
+  show(audit: Entry | undefined): void {
+    if (audit !== undefined && this.#next !== undefined) audit.requested(this.#resource.message, this.#next);
+  }
+
+  /** An object nobody else holds. */
+  take(): ApiObject {
+    const object = this.#next ?? decodeAs(this.#resource, this.#content);
+    this.#next = undefined;
+    // It decoded before: it cannot fail now.
+    return object as ApiObject;
+  }
+}
+
+/** Decodes what a body holds as an object of `message`; kind and apiVersion are there only if they stood beside the fields. */
+export function decodeContent<T extends object>(message: Message, content: Content): T | Fault {
+  if (content instanceof ProtoContent) return decodeProto<T>(message, content.bytes);
+  return decode<T>(message, content ?? new Map());
+}
+
+/** Decodes a body as `resource`; the type fields are filled in. */
+export function decodeAs(resource: Resource, content: Content): ApiObject | Fault {
+  const object = decodeContent<ApiObject>(resource.message, content);
+  if (object instanceof Fault) return object;
+  object.kind = resource.kind;
+  object.apiVersion = resource.apiVersion;
+  return object;
+}
+
+/** The refusal of a body: 413 for one of too many values, else 400 with `message`. */
+export function faultStatus(fault: Fault, message: string): Status {
+  if (fault instanceof TooManyValues) return refuse("RequestEntityTooLarge", fault.message);
+  return badRequest(message);
+}
+
+/** Reads the body of a create or update of `resource`; a 400 Status in the reference's words for one that does not fit. */
+export function readBody(
+  scheme: Scheme,
+  resource: Resource,
+  bytes: Uint8Array,
+  format: BodyFormat,
+  fields?: FieldReport,
+): Body | Status {
+  const typed = readTyped(bytes, format);
+  if (typed instanceof TooManyValues) return faultStatus(typed, "");
+  if (typed instanceof Fault) {
+    const summary = summarize(bytes);
+    return badRequest(
+      `the object provided is unrecognized (must be of type ${resource.kind}): ${typed.message} (${summary})`,
+    );
+  }
+  const decoded = decodeStrictly(scheme, resource, typed, format === "json" ? bytes : undefined, fields);
+  if (decoded instanceof TooManyValues) return faultStatus(decoded, "");
+  if (decoded instanceof Fault) {
+    const version = typed.apiVersion === "" ? resource.version : (typed.apiVersion.split("/").pop() ?? "");
+    const kind = typed.kind === "" ? resource.kind : typed.kind;
+    return badRequest(
+      `${kind} in version ${quote(version)} cannot be handled as a ${resource.kind}: ${decoded.message}`,
+    );
+  }
+  if (typed.apiVersion !== "" && typed.apiVersion !== resource.apiVersion) {
+    const message = `the API version in the data (${typed.apiVersion}) does not match the expected API version (${resource.apiVersion})`;
+    return badRequest(message);
+  }
+  return new Body(resource, typed.content, decoded);
+}
+
+/** The same, with a fault for fields a strict request must not have. Protobuf has none: what is unknown has no name. */
+function decodeStrictly(
+  scheme: Scheme,
+  resource: Resource,
+  typed: TypedContent,
+  json: Uint8Array | undefined,
+  fields: FieldReport | undefined,
+): ApiObject | Fault {
+  const decoded = decodeTyped(scheme, resource, typed);
+  const { content } = typed;
+  if (fields === undefined || decoded instanceof Fault || content instanceof ProtoContent) return decoded;
+  // YAML is looked at as the JSON it became: its keys come once.
+  const faults = strictFaults(resource.message, json === undefined ? writeValue(content) : textOf(json));
+  const refused = fields.take(faults);
+  return refused === undefined ? decoded : new Fault(refused);
+}
+
+/** Decodes a value that names a type; the fault has no frame yet. Another version of the same kind decodes as `resource`. */
+export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedContent): ApiObject | Fault {
+  const apiVersion = typed.apiVersion === "" ? resource.apiVersion : typed.apiVersion;
+  const kind = typed.kind === "" ? resource.kind : typed.kind;
+  if (apiVersion === resource.apiVersion && kind === resource.kind) return decodeAs(resource, typed.content);
+  const slash = apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+  const found = scheme.findKind(group, apiVersion.slice(slash + 1), kind);
+  if (found === undefined) {
+    return new Fault(
+      `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme "pkg/runtime/scheme.go:100"`,
+    );
+  }
+  const decoded = decodeAs(found, typed.content);
+  if (decoded instanceof Fault) return decoded;
+  const same = found.stored !== undefined && found.stored === resource.stored;
+  if (same) return decodeAs(resource, typed.content);
+  const from = `${found.version}.${found.message.shortName}`;
+  return new Fault(`converting (${from}) to (${internalType(resource)}): unknown conversion`);
+}
+
+/** How the reference prints the unversioned type of a kind: `core.ConfigMap`, `apps.Deployment`. */
+function internalType(resource: Resource): string {
+  const pack = resource.group === "" ? "core" : (resource.group.split(".")[0] ?? "");
+  return `${pack}.${resource.kind}`;
+}
+
+/** The start of a body, as errors show it: text when it looks like JSON, else hexadecimal. */
+function summarize(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "<empty>";
+  const head = Buffer.from(bytes.subarray(0, 30));
+  const text = bytes[0] === 0x7b ? head.toString("utf8") : head.toString("hex");
+  return bytes.length > 30 ? `${text} ...` : text;
+}

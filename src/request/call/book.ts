@@ -1,0 +1,251 @@
+// The record of one request: its id, what its answer carries besides its own, and the one report at its end.
+import { randomFillSync } from "node:crypto";
+import { minorOf, type Resource, type Scheme } from "../../api/scheme.ts";
+import { isStatus, type Status } from "../../api/status.ts";
+import type { Entry } from "../../audit/entry.ts";
+import type { Stage } from "../../audit/event.ts";
+import { assert } from "../../base/assert.ts";
+import type { RequestKind, RequestRecord, RequestTarget } from "../../observe/requests.ts";
+import { noTrace, type Trace } from "../../observe/trace.ts";
+import type { Exchange } from "../exchange/transport.ts";
+import { isConnect, type RequestInfo, type ResourceInfo, resolve } from "../route/info.ts";
+import type { Server } from "./context.ts";
+
+/** Keeps the record of one request and reports it once. */
+export class Book {
+  /** The client's own Audit-ID, or one of ours. */
+  readonly id: string;
+  user = "";
+  /** What is written down of the request; undefined: nothing. */
+  audit: Entry | undefined;
+  trace: Trace = noTrace;
+  /** Refused because too many requests were under way. */
+  dropped = false;
+  done = false;
+  readonly headers: (readonly [string, string])[];
+  readonly #server: Server;
+  /** Undefined once the answer outlives the handler: a watch keeps its request's record, not the request. */
+  #exchange: Exchange | undefined;
+  #info: RequestInfo | Status | undefined;
+  readonly #agent: string;
+  /** On the monotonic clock. */
+  readonly startedMs: number;
+  readonly kind: RequestKind;
+  #code = 0;
+  #bytes = 0;
+  #gone = false;
+  #closed = false;
+
+  constructor(server: Server, exchange: Exchange, info: RequestInfo | Status) {
+    this.#server = server;
+    this.#exchange = exchange;
+    this.#info = info;
+    this.#agent = exchange.header("user-agent") ?? "";
+    this.startedMs = server.clock.monotonic();
+    this.id = askedId(exchange.header("audit-id")) ?? nextId();
+    this.headers = [["Audit-Id", this.id]];
+    const asked = isRefusedMethod(info) ? resolve(server.scheme, "GET", exchange.path, "").info : info;
+    const warning = deprecation(asked, server.scheme.release);
+    if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
+    this.kind = kindOf(exchange.method, info);
+    server.observer.started(this.kind, targetOf(info));
+  }
+
+  /** Told by the answering stage just before bytes leave. */
+  answered(code: number, bytes: number): void {
+    this.audit?.answered(code);
+    // Whoever works on the answer need not know that nobody waits for it any more.
+    if (this.#gone) return;
+    assert(!this.done, "A request is answered twice");
+    this.done = true;
+    this.#code = code;
+    this.#bytes = bytes;
+  }
+
+  /** The client went away before the answer. */
+  gone(): void {
+    if (this.done) return;
+    this.#code = 499;
+    this.#gone = true;
+    this.done = true;
+  }
+
+  /** Reports the request, unless its answer lasts. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const record = this.#record();
+    this.#server.observer.finished(this.kind, record);
+    this.#reportDeprecated();
+    if (this.kind === "long" || this.#connects()) this.#reached("ResponseStarted", record);
+    this.#reached("ResponseComplete", record);
+  }
+
+  /** Also refused, what might have lasted has two events of its answer (reference). */
+  #connects(): boolean {
+    const info = this.#info;
+    return info !== undefined && !isStatus(info) && info.isResource && isConnect({ info });
+  }
+
+  /** A fault of ours ends the request: the last that is written of it. */
+  failed(error: unknown): void {
+    const { audit } = this;
+    if (audit === undefined) return;
+    // What the error says may hold what was sent: the log line of the same id has it.
+    const name = error instanceof Error ? error.name : "unknown";
+    audit.ends(500, "Failure", `APIServer panic'd: ${name}`, "InternalError");
+    this.#reached("Panic", this.#record());
+    this.audit = undefined;
+  }
+
+  /** The answer was begun and goes on after the handler: call what is returned once, when it is over. */
+  lasts(): () => void {
+    assert(!this.#closed, "A request lasts after its report");
+    this.#closed = true;
+    this.#reportDeprecated();
+    const record = this.#record();
+    this.#exchange = undefined;
+    this.#info = undefined;
+    this.#reached("ResponseStarted", record);
+    // A watch keeps nothing of it that will not be written.
+    const audit = this.audit?.coverage.omitStages.has("ResponseComplete") ? undefined : this.audit;
+    return report(this.#server, this.kind, record, this.startedMs, audit);
+  }
+
+  #reached(stage: Stage, { annotations }: RequestRecord): void {
+    if (this.audit === undefined) return;
+    for (const [key, value] of annotations ?? []) this.audit.annotations.set(key, value);
+    this.audit.reached(stage);
+  }
+
+  #reportDeprecated(): void {
+    const info = this.#info;
+    if (info === undefined || isStatus(info) || !info.isResource || this.#code >= 400) return;
+    if (!isDeprecated(info.resource, this.#server.scheme.release)) return;
+    const { group, version, resource, removedIn } = info.resource;
+    this.#server.observer.deprecated(group, version, resource, info.subresource?.name ?? "", removedIn ?? "");
+  }
+
+  #record(): RequestRecord {
+    const info = this.#info;
+    const exchange = this.#exchange;
+    assert(info !== undefined && exchange !== undefined, "A request is reported after it was let go");
+    const resource = isStatus(info) || !info.isResource ? undefined : info;
+    return {
+      id: this.id,
+      user: this.user,
+      method: exchange.method,
+      verb: resource === undefined ? knownMethod(exchange.method) : metricVerb(resource),
+      path: exchange.path,
+      ...targetOf(info),
+      dropped: this.dropped,
+      dryRun: resource?.query.has("dryRun") ?? false,
+      annotations: resource && notesOf(resource, this.#server.scheme),
+      code: this.#code,
+      bytes: this.#bytes,
+      durationMs: this.#server.clock.monotonic() - this.startedMs,
+      agent: this.#agent,
+      remote: exchange.remote,
+      timing: this.trace.timing,
+    };
+  }
+}
+
+const nothing: RequestTarget = { group: "", version: "", resource: "", subresource: "", scope: "" };
+
+function targetOf(info: RequestInfo | Status): RequestTarget {
+  if (isStatus(info) || !info.isResource) return nothing;
+  const { group, version, resource } = info.resource;
+  const scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
+  return { group, version, resource, subresource: info.subresource?.name ?? "", scope };
+}
+
+function report(
+  server: Server,
+  kind: RequestKind,
+  record: RequestRecord,
+  startedMs: number,
+  audit: Entry | undefined,
+): () => void {
+  const { clock, observer } = server;
+  return () => {
+    observer.finished(kind, { ...record, durationMs: clock.monotonic() - startedMs });
+    audit?.reached("ResponseComplete");
+  };
+}
+
+function kindOf(method: string, info: RequestInfo | Status): RequestKind {
+  if (!isStatus(info) && info.isResource && info.verb === "watch") return "long";
+  return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
+}
+
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Methods as a metric label: what nobody defined is one value. */
+function knownMethod(method: string): string {
+  return methods.has(method) ? method : "other";
+}
+
+function metricVerb(info: ResourceInfo): string {
+  switch (info.verb) {
+    case "create":
+      return "POST";
+    case "update":
+      return "PUT";
+    default:
+      return info.verb.toUpperCase();
+  }
+}
+
+/** Deprecated as of the release served; later deprecations are nobody's business yet. */
+function isDeprecated({ deprecatedIn }: Resource, release: number): boolean {
+  return deprecatedIn !== undefined && minorOf(deprecatedIn) <= release;
+}
+
+/** What the audit event of a request is told: whether it asked for a deprecated version. */
+function notesOf({ resource }: ResourceInfo, { identity, release }: Scheme): ReadonlyMap<string, string> | undefined {
+  if (!isDeprecated(resource, release)) return undefined;
+  const { removedIn } = resource;
+  const notes = new Map([[identity.spell("k8s.io/deprecated"), "true"]]);
+  if (removedIn !== undefined) notes.set(identity.spell("k8s.io/removed-release"), removedIn);
+  return notes;
+}
+
+/** A resource that does not take the method is still a resource that may be deprecated. */
+function isRefusedMethod(info: RequestInfo | Status): boolean {
+  return isStatus(info) && info.code === 405;
+}
+
+/** The text of the Warning header for a deprecated version. */
+function deprecation(info: RequestInfo | Status, release: number): string | undefined {
+  if (isStatus(info) || !info.isResource || !isDeprecated(info.resource, release)) return undefined;
+  const { apiVersion, kind, deprecatedIn, removedIn, replacement } = info.resource;
+  const gone = removedIn === undefined ? "" : `, unavailable in v${removedIn}+`;
+  const use =
+    replacement === undefined
+      ? ""
+      : `; use ${replacement.group === "" ? "" : `${replacement.group}/`}${replacement.version} ${replacement.kind}`;
+  return `${apiVersion} ${kind} is deprecated in v${deprecatedIn}+${gone}${use}`;
+}
+
+/** The Audit-ID a client gave its request (reference: kept as it is); it goes into a header and a log, so it must be plain. */
+function askedId(id: string | undefined): string | undefined {
+  return id !== undefined && /^[!-~]{1,256}$/.test(id) ? id : undefined;
+}
+
+const pool = new Uint8Array(16 * 256);
+let poolAt = pool.length;
+
+/** A random UUID for Audit-Id; randomness is drawn for 256 at a time. */
+function nextId(): string {
+  if (poolAt === pool.length) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  const bytes = Buffer.from(pool.buffer, poolAt, 16);
+  poolAt += 16;
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,60 @@
+// One request on its way, as the stages after negotiation get it.
+import type { User } from "../../api/user.ts";
+import { assert, verify } from "../../base/assert.ts";
+import type { LogView } from "../../cache/view/view.ts";
+import type { Trace } from "../../observe/trace.ts";
+import type { Reply } from "../answer/respond.ts";
+import type { Permit } from "../exchange/permit.ts";
+import type { Exchange } from "../exchange/transport.ts";
+import type { ReadInput } from "../read/read.ts";
+import type { ResourceInfo } from "../route/info.ts";
+import type { Accepted, MediaTypes } from "../route/negotiate.ts";
+import type { Server } from "./context.ts";
+import type { Holdings } from "./holdings.ts";
+
+/** One request on its way; each stage takes what it needs from here. */
+export interface Call {
+  readonly server: Server;
+  readonly types: MediaTypes;
+  readonly exchange: Exchange;
+  readonly reply: Reply;
+  readonly info: ResourceInfo;
+  readonly user: User;
+  /** What was authorized. */
+  readonly permit: Permit;
+  readonly accepted: Accepted;
+  /** What the request holds of what users share. */
+  readonly holdings: Holdings;
+  /** Takes the request's seat; false: there is none, and the request was answered with 429. */
+  readonly enter: () => boolean;
+  /** The answer was begun and goes on after the handler returns; call what is returned once, when it is over. */
+  readonly lasts: () => () => void;
+  /** Clock.monotonic() by which the request must be answered. */
+  readonly deadline: number;
+  readonly trace: Trace;
+  /** What plugins say to the client, for the headers of any answer to a write. */
+  readonly warnings: string[];
+}
+
+/** What a read stage needs of a call. */
+export function readInput(call: Call): ReadInput {
+  const { info, server, exchange } = call;
+  return {
+    resource: info.resource,
+    identity: server.identity,
+    view: viewOf(call),
+    namespace: info.namespace,
+    aborted: () => exchange.aborted,
+  };
+}
+
+/** The log of the stored resource a get, list or watch is for. In tests: throws when that was not authorized. */
+export function viewOf({ server, info, permit }: Call): LogView {
+  const { resource, namespace, name } = info;
+  verify(() => {
+    permit.check({ operation: "read", resource, namespace, name });
+    return true;
+  }, "A read was authorized");
+  assert(resource.prefix !== undefined, `${resource.resource} is not stored`);
+  return server.views.log(resource.prefix);
+}

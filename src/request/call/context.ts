@@ -1,0 +1,73 @@
+// What a front needs to answer requests: made once per front thread and handed to every stage that asks for its part.
+import type { Identity } from "../../api/identity.ts";
+import type { Scheme } from "../../api/scheme.ts";
+import type { Auditor } from "../../audit/auditor.ts";
+import type { Authentication } from "../../authn/table.ts";
+import type { Authorizer } from "../../authz/authorizer.ts";
+import type { Roles, RuleResolver } from "../../authz/rules.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Fanout } from "../../cache/fanout/fanout.ts";
+import type { Objects } from "../../cache/view/objects.ts";
+import type { Views } from "../../cache/view/view.ts";
+import type { AdmissionConfig } from "../../config/config.ts";
+import type { ServiceRanges } from "../../kinds/ranges.ts";
+import type { AdmissionMeter } from "../../observe/admission.ts";
+import type { Observer } from "../../observe/requests.ts";
+import type { StoreClient } from "../../storage/client.ts";
+import type { Merges } from "../write/offload.ts";
+import type { Bounds } from "./holdings.ts";
+import type { Inflight } from "./inflight.ts";
+
+/** An answer of an endpoint that is no resource. */
+export interface Page {
+  readonly code: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Everything a front serves requests from. */
+export interface Server {
+  readonly identity: Identity;
+  readonly scheme: Scheme;
+  readonly views: Views;
+  /** The watches of this front. */
+  readonly fanout: Fanout;
+  readonly store: StoreClient;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  /** Seats of requests under way on this front. */
+  readonly inflight: Inflight;
+  /** What else requests hold, divided among users. */
+  readonly bounds: Bounds;
+  /** Everything but watches is answered by then, milliseconds. */
+  readonly requestMsMax: number;
+  /** Says who sends a request, reviews tokens, and signs those of service accounts. */
+  readonly authn: Authentication;
+  /** Decides about every request, and what admission asks. */
+  readonly authorizer: Authorizer;
+  /** Who holds which rules, for writes of roles and bindings. */
+  readonly roles: Roles;
+  /** What somebody may, as far as the authorization modes can list it. */
+  readonly rules: RuleResolver;
+  /** Decoded objects for authentication, authorization and admission. */
+  readonly objects: Objects;
+  readonly admission: AdmissionConfig;
+  /** Counts what plugins take; left out: nobody does. */
+  readonly meter?: AdmissionMeter;
+  /** Undefined: nothing is audited. */
+  readonly audit?: Auditor | undefined;
+  /** Merges what is big on other threads; absent: everything is merged here. */
+  readonly merges?: Merges | undefined;
+  /** What services get addresses and ports from. */
+  readonly ranges: ServiceRanges;
+  /** `host:port` for discovery's server addresses. */
+  readonly serverAddress: string;
+  /** `/livez…`, `/readyz…`, `/healthz…` (path and query decoded); undefined: no such check. */
+  readonly health: (path: string, verbose: boolean, exclude: readonly string[]) => Promise<Page> | undefined;
+  /** The text of `/metrics`. */
+  readonly metrics: () => Promise<string>;
+  /** Sets how much every thread logs, as `-v` does at the start. */
+  readonly setVerbosity: (verbosity: number) => void;
+  /** `/version`, as JSON. */
+  readonly version: string;
+}

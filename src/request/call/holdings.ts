@@ -1,0 +1,105 @@
+// What requests hold of a front, each thing with a bound in limits.ts and divided among users (base/shares.ts). A front
+// divides what it has by itself: a user's connections are spread over all fronts, and the parts add up.
+import type { Status } from "../../api/status.ts";
+import { type Owner, Shares } from "../../base/shares.ts";
+import { limits } from "../../config/limits.ts";
+import type { RequestKind } from "../../observe/requests.ts";
+import { exceeded } from "../exchange/exceeded.ts";
+import { WatchBounds } from "../watch/watchbounds.ts";
+import type { Inflight } from "./inflight.ts";
+
+/** What requests of one front share. */
+export interface Bounds {
+  /** Requests that have no seat yet: their users are being found out, they are being authorized, or their bodies read. */
+  readonly arrivals: Shares;
+  /** Bytes of request bodies, from when they are read until the request was answered. */
+  readonly bodyBytes: Shares;
+  readonly watches: WatchBounds;
+  /** Bytes of answers that are kept for peers: a chunk for each list under way, and what is left of whole answers. */
+  readonly unread: Shares;
+}
+
+/** Bounds that differ from those of limits.ts. `connections`: how many the front may have open. */
+type BoundOptions = Partial<
+  Record<"connections" | "arrivals" | "bodyBytes" | "unread", number> & Pick<Bounds, "watches">
+>;
+
+/** The bounds of limits.ts, as far as there are connections for them; a test may have others. */
+export function createBounds({
+  connections = limits.connectionsMax,
+  arrivals = Math.min(limits.arrivalsMax, Math.floor(limits.arrivingPart * connections)),
+  bodyBytes = limits.arrivingBytesMax,
+  watches = new WatchBounds(Math.min(limits.watchersMax, Math.floor(limits.watchingPart * connections))),
+  unread = limits.unreadBytesMax,
+}: BoundOptions = {}): Bounds {
+  return {
+    arrivals: new Shares("requests being authorized or received", arrivals),
+    bodyBytes: new Shares("bytes of request bodies", bodyBytes),
+    watches,
+    unread: new Shares("bytes of answers that are not read", unread),
+  };
+}
+
+/** What one request holds. All of it is given back at once, however the request ends. */
+export class Holdings {
+  readonly owner: Owner;
+  readonly #bounds: Bounds;
+  readonly #inflight: Inflight;
+  readonly #kind: RequestKind;
+  readonly #leave: (() => void)[] = [];
+  #arrival: (() => void) | undefined;
+  #entered = false;
+
+  constructor(bounds: Bounds, inflight: Inflight, kind: RequestKind, owner: Owner) {
+    this.#bounds = bounds;
+    this.#inflight = inflight;
+    this.#kind = kind;
+    this.owner = owner;
+  }
+
+  /** Counts the request among those that have no seat yet; a 429 Status when its user has too many of them. */
+  arrive(): Status | undefined {
+    const { arrivals } = this.#bounds;
+    this.#arrival = arrivals.take(this.owner);
+    return this.#arrival === undefined ? exceeded(arrivals, this.owner) : undefined;
+  }
+
+  /** Holds `bytes` for the request's body; a 429 Status when its user holds too many. */
+  receive(bytes: number): Status | undefined {
+    const { bodyBytes } = this.#bounds;
+    const leave = bodyBytes.take(this.owner, bytes);
+    if (leave === undefined) return exceeded(bodyBytes, this.owner);
+    this.#leave.push(leave);
+    return undefined;
+  }
+
+  /** Takes the request's seat, once; false: its user has no share of those that are free. */
+  enter(): boolean {
+    if (this.#entered) return true;
+    const leave = this.#inflight.enter(this.#kind, this.owner);
+    if (leave === undefined) return false;
+    this.#entered = true;
+    this.#leave.push(leave);
+    this.#arrival?.();
+    return true;
+  }
+
+  /** Holds a chunk for a list until the request ends; a 429 Status when its user's answers are not read. */
+  sendList(): Status | undefined {
+    const leave = this.take(limits.listChunkBytes);
+    if (leave === undefined) return exceeded(this.#bounds.unread, this.owner);
+    this.#leave.push(leave);
+    return undefined;
+  }
+
+  /** As a Payer: may outlive the request. */
+  take(bytes: number): (() => void) | undefined {
+    return this.#bounds.unread.take(this.owner, bytes);
+  }
+
+  /** Gives everything back. */
+  release(): void {
+    this.#arrival?.();
+    for (const leave of this.#leave.splice(0)) leave();
+  }
+}

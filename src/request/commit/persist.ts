@@ -1,0 +1,337 @@
+// Between the write path and the store: the state a write starts from, and the commit that holds only while nobody
+// else changed it. Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
+
+import type { Identity } from "../../api/identity.ts";
+import type { ApiObject } from "../../api/object.ts";
+import type { Resource } from "../../api/scheme.ts";
+import { badRequest, conflict, refuse, Status, timedOut } from "../../api/status.ts";
+import type { Value } from "../../api/value.ts";
+import { ownerOf } from "../../authz/owner.ts";
+import { assert } from "../../base/assert.ts";
+import { copyOf } from "../../base/copy.ts";
+import { nextTurn } from "../../base/turn.ts";
+import type { Location } from "../../cache/shared/record.ts";
+import { encodeSelection, hasUnnamedField } from "../../cache/shared/selection.ts";
+import type { LogView } from "../../cache/view/view.ts";
+import { encode, encodeForStore, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
+import { settleNullBytes } from "../../codec/engine/nullbytes.ts";
+import { decodeStored, decodeStoredText } from "../../codec/engine/stored.ts";
+import { limits } from "../../config/limits.ts";
+import { convert } from "../../kinds/convert.ts";
+import type { StrategyContext } from "../../kinds/strategy.ts";
+import { strategyOf } from "../../kinds/table.ts";
+import { changeTypes, type Refusal } from "../../storage/store.ts";
+import { represent } from "../answer/represent.ts";
+import type { CommitRequest, StoreAccess, WriteRequest, Writers } from "./writerequest.ts";
+
+/** An object's stored bytes at a revision. */
+export interface StoredState {
+  readonly revision: number;
+  /** A copy of the stored bytes, the revision's digits included. */
+  readonly body: Buffer;
+  /** Where those digits start. */
+  readonly versionAt: number;
+  readonly selection: Uint8Array;
+}
+
+/** What is stored of an object. */
+export class Present {
+  /** Its JSON at the version it is stored in, the revision's digits included. */
+  readonly text: string;
+  #body: Buffer | undefined;
+  #document: Value | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The text's bytes, made when somebody asks. */
+  get body(): Buffer {
+    return (this.#body ??= Buffer.from(this.text));
+  }
+
+  /** What the text says; nobody changes it. Parsed when somebody asks. */
+  get document(): Value {
+    return (this.#document ??= parseStored(this.text));
+  }
+}
+
+function parseStored(text: string): Value {
+  const document = parseOwn(text);
+  assert(!(document instanceof Fault), "A stored object is not JSON");
+  return document;
+}
+
+/** An object as it is stored now. */
+export class Current extends Present implements StoredState {
+  readonly revision: number;
+  /** Length of body. */
+  readonly bytes: number;
+  readonly versionAt: number;
+  readonly selection: Uint8Array;
+
+  /** Nothing of the record stays in use: it may be recycled while a write waits for something. */
+  constructor(view: LogView, at: Location) {
+    const object = view.object(at);
+    super(textOf(object));
+    this.revision = view.revisionOf(at);
+    this.bytes = object.length;
+    this.versionAt = view.versionAt(at);
+    this.selection = copyOf(view.selection(at));
+  }
+}
+
+/** What commitObject answers: the object's bytes at the requested version, and where its revision's digits start. */
+export interface Committed {
+  readonly body: Buffer;
+  readonly versionAt: number;
+  readonly revision: number;
+}
+
+/** A field without a name, which no selector can ask for. */
+const unsettledMark = ["", ""] as const;
+
+/** Somebody else changed the object first: the write starts over. */
+export const changed = "changed";
+
+/** The store's side of a resource: the version it is stored in, and its log. */
+export function storeOf(writers: StoreAccess, resource: Resource): { stored: Resource; prefix: string; view: LogView } {
+  const { stored, prefix } = storedAs(resource);
+  return { stored, prefix, view: writers.views.log(prefix) };
+}
+
+/** The version a resource is stored in, and where. */
+export function storedAs(resource: Resource): { stored: Resource; prefix: string } {
+  const { stored } = resource;
+  assert(stored?.prefix !== undefined, `Nothing of ${resource.resource} is stored`);
+  return { stored, prefix: stored.prefix };
+}
+
+/** The newest state of an object; undefined when there is none. */
+export function readCurrent(
+  writers: StoreAccess,
+  resource: Resource,
+  namespace: string,
+  name: string,
+): Current | undefined {
+  const { view } = storeOf(writers, resource);
+  view.drain();
+  const at = view.get(namespace, name);
+  return at === 0 ? undefined : new Current(view, at);
+}
+
+/** The current state decoded at the version it is stored in. */
+export function storedObject(resource: Resource, current: Current): ApiObject {
+  return decodeStoredText(storedAs(resource).stored, current.text);
+}
+
+/** The current state decoded at the version of the request. */
+export function requestedObject(writers: Pick<StoreAccess, "scheme">, resource: Resource, current: Present): ApiObject {
+  const { stored } = storedAs(resource);
+  const object = decodeStoredText(stored, current.text);
+  return stored === resource ? object : convert(object, stored, resource, writers.scheme.identity);
+}
+
+/** The current state's bytes at the version of the request. */
+export function requestedBytes(identity: Identity, resource: Resource, state: StoredState): Uint8Array {
+  return represent(resource, identity, state.body);
+}
+
+/** The full key of an object. */
+export function keyOf(prefix: string, namespace: string, name: string): string {
+  return namespace === "" ? `${prefix}/${name}` : `${prefix}/${namespace}/${name}`;
+}
+
+/** What a strategy may know about the request. */
+export function strategyContext(writers: Writers, request: WriteRequest): StrategyContext {
+  const { identity, gates } = writers.scheme;
+  const { group, version } = request.resource;
+  const { name, uid, groups, extra } = request.user;
+  const now = timeText(writers.clock.now());
+  return { identity, group, version, now, user: { name, uid, groups, extra }, dryRun: request.dryRun, gates };
+}
+
+let lastSecond = Number.NaN;
+let lastText = "";
+
+/** A time of the clock in the API's form: whole seconds, UTC. Writes of one second share the text. */
+export function timeText(milliseconds: number): string {
+  const second = Math.floor(milliseconds / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+  }
+  return lastText;
+}
+
+/**
+ * Writes `object` (at the version of the request, not to be used afterwards) where `current` was, or where nothing
+ * was. Answers its bytes; a change that changes nothing is not written. A Status when the store refuses, or the
+ * request's time is over. Throws when the request was not authorized to do that, also where it is a dry run.
+ */
+export async function commitObject(
+  writers: StoreAccess,
+  request: CommitRequest,
+  name: string,
+  object: ApiObject,
+  current: Current | undefined,
+): Promise<Committed | Status | typeof changed> {
+  const { resource, namespace, dryRun } = request;
+  const { identity } = writers.scheme;
+  request.permit.check({ operation: current === undefined ? "create" : "update", resource, namespace, name });
+  if (writers.clock.monotonic() >= request.deadline) return timedOut;
+  const { stored, prefix } = storeOf(writers, resource);
+  const sentVersion = object.metadata.resourceVersion;
+  const kept = stored === resource ? object : convert(object, resource, stored, identity);
+  const strategy = strategyOf(stored, identity);
+  const fields = strategy.selectableFields?.(kept) ?? [];
+  // Upstream keeps some new objects otherwise than it keeps them after their first change (claims: without a phase).
+  const isUnsettled = strategy.settlesLate === true && current === undefined;
+  // So it is with bytes that are null.
+  const hadNull = settleNullBytes(stored.message, kept);
+  const marked = isUnsettled || hadNull ? [...fields, unsettledMark] : fields;
+  const selection = encodeSelection(namespace, name, kept.metadata.labels, marked);
+  const encoded = encodeForStore(stored.message, kept, digitsMax);
+  const { body, versionAt } = encoded;
+  if (body.length > limits.objectBytesMax) return objectTooLarge;
+  const isBig = body.length >= limits.mergeHereBytesMax;
+  if (isBig) await nextTurn();
+  // What a later read at this version will see, which is not always what was sent.
+  const seen = stored === resource ? kept : convert(decodeStored(stored, body), stored, resource, identity);
+  if (dryRun && current === undefined) {
+    if (sentVersion !== undefined) seen.metadata.resourceVersion = sentVersion;
+    return { body: Buffer.from(encode(resource.message, seen)), versionAt: 0, revision: 0 };
+  }
+  if (isBig && stored !== resource) await nextTurn();
+  const answer = stored === resource ? encoded : encodeForStore(resource.message, seen, digitsMax);
+  const changesNothing = (now: Current) => !hadNull && isSame(now, body, versionAt) && !hasUnnamedField(now.selection);
+  if (current !== undefined && (dryRun || changesNothing(current))) {
+    return withVersion(answer, current.revision);
+  }
+  const key = keyOf(prefix, namespace, name);
+  const expected = current?.revision ?? 0;
+  const type = current === undefined ? changeTypes.create : changeTypes.update;
+  request.trace.done("encode");
+  const outcome = await writers.store.commit(
+    { prefix, key, expected, type, selection, body, versionAt },
+    request.user && ownerOf(identity, request.user),
+  );
+  request.trace.done("commit");
+  // The store took a copy.
+  if (isBig) await nextTurn();
+  if ("revision" in outcome) return withVersion(answer, outcome.revision);
+  return "refused" in outcome ? storeRefusal(outcome) : changed;
+}
+
+/**
+ * Removes the object if it is still as in `current`; the DELETED event shows that last state. `operation`: whether a
+ * delete does it or an update that released the object. Throws when the request was not authorized to do that.
+ */
+export async function commitRemoval(
+  writers: Writers,
+  request: WriteRequest,
+  current: StoredState,
+  operation: "delete" | "release",
+): Promise<number | Status | typeof changed> {
+  const { resource, namespace, name } = request;
+  request.permit.check({ operation, resource, namespace, name });
+  if (writers.clock.monotonic() >= request.deadline) return timedOut;
+  if (request.dryRun) return current.revision;
+  const { prefix } = storeOf(writers, resource);
+  const { body, versionAt, revision } = current;
+  const end = versionAt + String(revision).length;
+  const last = new Uint8Array(body.length - (end - versionAt));
+  last.set(body.subarray(0, versionAt));
+  last.set(body.subarray(end), versionAt);
+  const key = keyOf(prefix, namespace, name);
+  const selection = Uint8Array.from(current.selection);
+  const type = changeTypes.delete;
+  const outcome = await writers.store.commit(
+    { prefix, key, expected: revision, type, selection, body: last, versionAt },
+    ownerOf(writers.scheme.identity, request.user),
+  );
+  request.trace.done("commit");
+  if ("revision" in outcome) return outcome.revision;
+  return "refused" in outcome ? storeRefusal(outcome) : changed;
+}
+
+/** Runs `attempt` until it ends otherwise than by somebody else's change; 504 past the deadline. */
+export async function untilUnchanged<T>(
+  writers: Writers,
+  deadline: number,
+  attempt: () => Promise<T | typeof changed>,
+): Promise<T | Status> {
+  for (;;) {
+    const result = await attempt();
+    if (result !== changed) return result;
+    // The change that won is published by now or will be in a turn of the loop or two.
+    await nextTurn();
+    if (writers.clock.monotonic() >= deadline) return timedOut;
+  }
+}
+
+/** The 413 of an object that is larger than the store takes. */
+export const objectTooLarge = refuse(
+  "RequestEntityTooLarge",
+  `Request entity too large: limit is ${limits.objectBytesMax}`,
+  {},
+);
+
+/** What the client reads when the store does not take a change; the store's own words go to the log. */
+function storeRefusal({ refused, message }: Refusal): Status {
+  switch (refused) {
+    case "too-large":
+      return objectTooLarge;
+    case "invalid-key":
+      return badRequest("the name or namespace cannot be stored");
+    case "busy":
+      return new Status(
+        429,
+        "TooManyRequests",
+        "The server has too many writes waiting, please try again later.",
+        again,
+      );
+    case "full":
+      return new Status(503, "ServiceUnavailable", "the store is full", again, message);
+    case "unavailable":
+      return new Status(503, "ServiceUnavailable", "the store is not available", again, message);
+  }
+}
+
+const again = { retryAfterSeconds: 1 };
+
+/** Whether the encoded object is what is stored, resource version aside. */
+function isSame(current: Current, body: Uint8Array, versionAt: number): boolean {
+  const digits = String(current.revision).length;
+  if (current.versionAt !== versionAt || current.bytes !== body.length + digits) return false;
+  const stored = current.body;
+  if (stored.compare(body, 0, versionAt, 0, versionAt) !== 0) return false;
+  return stored.compare(body, versionAt, body.length, versionAt + digits, stored.length) === 0;
+}
+
+/** Digits of the largest revision: so many bytes are free in front of what is encoded. */
+const digitsMax = 16;
+
+/** Puts the digits in, in the place: what stands before them moves to the front by as many bytes. */
+function withVersion({ body, versionAt }: { body: Buffer; versionAt: number }, revision: number): Committed {
+  const digits = String(revision);
+  const start = body.byteOffset - digits.length;
+  const whole = Buffer.from(body.buffer, start, digits.length + body.length);
+  whole.copyWithin(0, digits.length, digits.length + versionAt);
+  whole.write(digits, versionAt, "latin1");
+  return { body: whole, versionAt, revision };
+}
+
+/** 409 for a write that is conditional on what the object is not. */
+export function preconditionFailed(
+  { resource, namespace, name }: Pick<WriteRequest, "resource" | "namespace" | "name">,
+  what: "UID" | "ResourceVersion",
+  wanted: string,
+  found: string,
+): Status {
+  const { prefix } = storedAs(resource);
+  const why = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;
+  const key = keyOf(prefix, namespace, name);
+  const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
+  return conflict(resource, name, error);
+}

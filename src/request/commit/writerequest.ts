@@ -1,0 +1,122 @@
+// What writes are made of: what all of one front share, what one asks for, and what comes of it.
+import type { Admission } from "../../admission/table.ts";
+import type { ApiObject } from "../../api/object.ts";
+import type { Resource, Scheme } from "../../api/scheme.ts";
+import type { Status } from "../../api/status.ts";
+import type { User } from "../../api/user.ts";
+import type { Value } from "../../api/value.ts";
+import type { Authentication } from "../../authn/table.ts";
+import type { GrantCheck } from "../../authz/escalation.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Views } from "../../cache/view/view.ts";
+import type { ServiceRanges } from "../../kinds/ranges.ts";
+import type { Trace } from "../../observe/trace.ts";
+import type { StoreClient } from "../../storage/client.ts";
+import type { FieldReport } from "../body/fieldvalidation.ts";
+import type { Permit } from "../exchange/permit.ts";
+import type { BodyFormat } from "../route/negotiate.ts";
+
+/** What reads the present state and commits a new one. */
+export interface StoreAccess {
+  readonly scheme: Scheme;
+  readonly views: Views;
+  readonly store: StoreClient;
+  readonly clock: Clock;
+}
+
+/** What every write of one front shares. */
+export interface Writers extends StoreAccess {
+  readonly admission: Admission;
+  /** What services get addresses and ports from. */
+  readonly ranges: ServiceRanges;
+  /** Asked about every object that is about to be written. */
+  readonly checkGrants: GrantCheck;
+  /** Merges what is big on other threads; absent: everything is merged here. */
+  readonly merges?: MergePool | undefined;
+  /** Reviews tokens, and signs those of service accounts. */
+  readonly authn: Pick<Authentication, "review" | "accounts">;
+}
+
+/** One write: what it is about and on whose behalf. */
+export interface WriteRequest {
+  readonly resource: Resource;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  /** Empty for cluster-scoped objects. */
+  readonly namespace: string;
+  /** Empty for a create. */
+  readonly name: string;
+  readonly user: User;
+  /** What was authorized: every commit is checked against it. */
+  readonly permit: Permit;
+  /** Who owns what this write changes, in managedFields. */
+  readonly manager: string;
+  readonly dryRun: boolean;
+  /** Where warnings of plugins go, for the headers of any answer; absent: nobody reads them. */
+  readonly heard?: string[] | undefined;
+  /** CreateOptions and so on as a document, for admission; absent: all defaults. */
+  readonly options?: Value | undefined;
+  /** Where annotations of the audit event go; absent: nowhere. */
+  readonly annotations?: Map<string, string> | undefined;
+  /** The body as it came, where it may be merged on another thread. */
+  readonly sent?: Sent | undefined;
+  /** What is to be said about unknown and duplicate fields; absent: nothing. */
+  readonly fields?: FieldReport | undefined;
+  /** On the monotonic clock, in milliseconds: no try starts after it. */
+  readonly deadline: number;
+  readonly trace: Trace;
+}
+
+/** What of it a merge looks at. */
+export type MergeRequest = Pick<
+  WriteRequest,
+  "resource" | "subresource" | "namespace" | "name" | "manager" | "sent" | "fields" | "trace"
+>;
+
+/** What a merge needs besides: nothing of a front's own. */
+export type Merging = Pick<StoreAccess, "scheme" | "clock">;
+
+/** What a commit asks of a write. */
+export type CommitRequest = Pick<
+  WriteRequest,
+  "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace"
+> & {
+  /** Whom the commit is charged to; left out: the server itself. */
+  readonly user?: User;
+};
+
+/** A write that succeeded. */
+export interface Written {
+  /** 200, 201 or 202. */
+  readonly code: number;
+  /** The object's JSON at the requested version, without a newline. */
+  readonly body: Uint8Array;
+  /** Texts for Warning headers. */
+  readonly warnings: readonly string[];
+}
+
+/** The formats that patch a document. */
+export type PatchType = "json" | "merge" | "strategic";
+
+/** A body as it came. */
+export interface Sent {
+  readonly kind: "create" | "update" | PatchType | "apply";
+  /** Of a create or an update. */
+  readonly format: BodyFormat;
+  /** Of an apply: take fields from other managers. */
+  readonly force: boolean;
+  readonly bytes: Uint8Array;
+}
+
+/** Where big writes are merged (request/offload.ts). */
+export interface MergePool {
+  /** Whether a body and what is stored are so big together that they belong there. */
+  takes(bytes: number): boolean;
+  /** As mergeHere(). */
+  merge(
+    request: WriteRequest,
+    sent: Sent,
+    current: { readonly text: string } | undefined,
+    warnings: string[],
+  ): Promise<ApiObject | Status>;
+}

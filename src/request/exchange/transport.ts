@@ -1,0 +1,71 @@
+// The seam between HTTP and everything else. No uWS or Node object passes it: a front hands an Exchange to
+// handle() and the server answers through it. One suite (test/http) holds both fronts to this contract.
+import type { PeerCertificates } from "../../authn/authenticator.ts";
+
+/** Header names and values, in the order they are sent; names in the case they are sent in. */
+export type Headers = readonly (readonly [name: string, value: string])[];
+
+/** A streamed answer. */
+export interface AnswerStream {
+  /**
+   * Sends `chunk`, which is not kept after the call returns (a view of shared memory is fine).
+   * False: the peer is behind; write nothing more before `drained` was called (what was written is not lost).
+   */
+  write(chunk: Uint8Array): boolean;
+  /** Registers the one callback for "writable again". Called outside write(). */
+  onDrain(drained: () => void): void;
+  /** Ends the answer. */
+  end(): void;
+  /** Cuts the connection: the peer sees an incomplete answer. */
+  abort(): void;
+}
+
+/** Pays for the bytes of an answer that its peer does not take. */
+export interface Payer {
+  /** Charges them. Returns how to tell that they are gone; undefined: its user holds too many. */
+  take(bytes: number): (() => void) | undefined;
+}
+
+/** One request and its one answer, on one front thread. */
+export interface Exchange {
+  /**
+   * Set when the request's user is known. A front that keeps the rest of a whole answer for a peer that is behind charges
+   * it here, and cuts the connection when that is refused. Undefined: nothing is charged.
+   */
+  payer?: Payer | undefined;
+  /** Upper case as sent: `GET`. */
+  readonly method: string;
+  /** Raw path before `?`, still percent-encoded. */
+  readonly path: string;
+  /** Raw query after `?`, empty when there is none. */
+  readonly query: string;
+  /** Address of the peer, for logs and audit. */
+  readonly remote: string;
+  /** First value of a header (name in lower case), undefined when absent. */
+  header(name: string): string | undefined;
+  /** Every header in order, duplicates kept, names in lower case, values read as UTF-8. */
+  readonly headers: Headers;
+  /** True: bytes beyond ASCII may be missing from both ends of header values; they name no user then. */
+  readonly clipsValues?: boolean;
+  /** The certificates the client presented, not verified; undefined for none, and on fronts that ask for none. */
+  readonly peer: PeerCertificates | undefined;
+  /** Reads the whole body, at most `bytesMax`; "too-large" beyond that, "aborted" when the client went away. */
+  body(bytesMax: number): Promise<Uint8Array | "too-large" | "aborted">;
+  /** True once the client is gone; answering then does nothing. */
+  readonly aborted: boolean;
+  /** Calls `gone` once when the client goes away before the answer ended (at once when it already has). */
+  onAbort(gone: () => void): void;
+  /**
+   * Sends a whole answer. Exactly one of send and stream, once. A HEAD gets the headers alone. A body in shared memory is
+   * not looked at after the call returns; any other must not be changed afterwards.
+   */
+  send(code: number, headers: Headers, body: Uint8Array | string): void;
+  /**
+   * Starts a chunked answer. `opening` is the byte its body will begin with, where that is known and a space before the
+   * body would not be skipped: a front that cannot send a head alone sends this byte with it.
+   */
+  stream(code: number, headers: Headers, opening?: number): AnswerStream;
+}
+
+/** What a front calls for each request; never throws, always answers. */
+export type Handler = (exchange: Exchange) => void;

@@ -1,0 +1,152 @@
+// A list in protobuf. Its envelope begins with the length of all of it, so every item is measured before the first byte
+// leaves, a few milliseconds at a time. Lengths the front's cache does not know take encoding; what it does not keep of
+// that is kept here up to limits.protoListKeptBytesMax, and beyond encoded again when its turn comes.
+import type { Location } from "../../cache/shared/record.ts";
+import {
+  encodeMessage,
+  listFoot,
+  listHead,
+  listItemHeadBytesMax,
+  putListItemHead,
+} from "../../codec/proto/protobuf.ts";
+import { limits } from "../../config/limits.ts";
+import { type FormWriter, partialListMessage, partialMessage } from "../answer/form.ts";
+import { listMessageOf, objectOf } from "../answer/protoanswer.ts";
+import { type ProtoShelf, protoCache } from "../answer/protocache.ts";
+import { type Chunks, sharedScratch } from "../answer/stream.ts";
+import type { ListAnswer, ReadInput } from "../read/read.ts";
+
+/** Items that need no encoding between two looks at the clock. */
+const itemsPerLook = 16;
+
+/** The chunks of a list in protobuf. */
+export class ProtoList implements Chunks {
+  done = false;
+  readonly #input: ReadInput;
+  readonly #list: ListAnswer;
+  /** Undefined: items in their own form; else their metadata alone. */
+  readonly #form: FormWriter | undefined;
+  readonly #shelf: ProtoShelf;
+  /** Messages the cache does not have, by location. */
+  readonly #kept = new Map<Location, Uint8Array>();
+  #keptBytes = 0;
+  /** What follows the list's head, without its foot. */
+  #itemsBytes = 0;
+  /** An item was encoded since the last look at the clock. */
+  #encoded = false;
+  /** Items measured, later items written. */
+  #index = 0;
+  /** What chunks are gathered in; there since the first one. */
+  #scratch: Uint8Array | undefined;
+
+  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined) {
+    this.#input = input;
+    this.#list = list;
+    this.#form = form;
+    this.#shelf = protoCache.shelf(list.view, input.resource, input.identity);
+  }
+
+  /** Encodes the next items to know their length; false when all are known. Called before next(), turn by turn. */
+  measure(): boolean {
+    const { items } = this.#list;
+    const until = performance.now() + limits.sliceMsMax;
+    for (; this.#index < items.length; this.#index += 1) {
+      if (this.#isLate(until)) return true;
+      this.#measureItem(items[this.#index] ?? 0);
+    }
+    this.#index = 0;
+    return false;
+  }
+
+  /** Whether a turn is over. Looking at the clock costs as much as an item that is there: once in a while is enough. */
+  #isLate(until: number): boolean {
+    if (!this.#encoded && this.#index % itemsPerLook !== 0) return false;
+    this.#encoded = false;
+    return performance.now() > until;
+  }
+
+  #measureItem(at: Location): void {
+    const length = (this.#form === undefined ? this.#shelf.lengthOf(at) : undefined) ?? this.#encodeFirst(at);
+    this.#itemsBytes += length + putListItemHead(itemHead, 0, length);
+  }
+
+  /** Encodes an item whose length nobody knows. */
+  #encodeFirst(at: Location): number {
+    const message = this.#message(at);
+    const { length } = message;
+    const isKept = this.#form === undefined && this.#shelf.has(at);
+    if (!isKept && this.#keptBytes + length <= limits.protoListKeptBytesMax) {
+      this.#kept.set(at, message);
+      this.#keptBytes += length;
+    }
+    return length;
+  }
+
+  next(): Uint8Array {
+    const { items } = this.#list;
+    const first = this.#scratch === undefined;
+    const head = first ? this.#head() : nothing;
+    const rest = head.length + this.#itemsBytes + listFoot.length;
+    const isLarge = rest > limits.listChunkBytes && head.length < limits.listChunkBytes;
+    this.#scratch ??= isLarge
+      ? sharedScratch()
+      : new Uint8Array(Math.max(Math.min(limits.listChunkBytes, rest), head.length));
+    const scratch = this.#scratch;
+    scratch.set(head);
+    let used = head.length;
+    const until = performance.now() + limits.sliceMsMax;
+    for (; this.#index < items.length; this.#index += 1) {
+      if (used > 0 && this.#isLate(until)) return scratch.subarray(0, used);
+      const message = this.#message(items[this.#index] ?? 0);
+      const needed = message.length + listItemHeadBytesMax;
+      if (used + needed + listFoot.length > scratch.length && rest > scratch.length) {
+        if (used > 0) return scratch.subarray(0, used);
+        return this.#large(message);
+      }
+      used = put(scratch, used, message);
+    }
+    scratch.set(listFoot, used);
+    this.done = true;
+    return scratch.subarray(0, used + listFoot.length);
+  }
+
+  /** An item larger than the scratch gets a buffer of its own. */
+  #large(message: Uint8Array): Uint8Array {
+    const own = new Uint8Array(message.length + listItemHeadBytesMax);
+    this.#index += 1;
+    return own.subarray(0, put(own, 0, message));
+  }
+
+  #head(): Uint8Array {
+    const { metadata } = this.#list;
+    if (this.#form !== undefined) {
+      const { kind, apiVersion } = this.#form.listType;
+      return listHead(partialListMessage, { apiVersion, kind, metadata }, this.#itemsBytes);
+    }
+    const { apiVersion, listKind } = this.#input.resource;
+    const message = listMessageOf(this.#input.resource);
+    return listHead(message, { apiVersion, kind: listKind, metadata }, this.#itemsBytes);
+  }
+
+  #message(at: Location): Uint8Array {
+    const kept = this.#kept.size > 0 ? this.#kept.get(at) : undefined;
+    if (kept !== undefined) return kept;
+    if (this.#form === undefined) {
+      if (!this.#shelf.has(at)) this.#encoded = true;
+      return this.#shelf.listed(at);
+    }
+    this.#encoded = true;
+    return encodeMessage(partialMessage, objectOf(partialMessage, this.#form.item(this.#list.view.object(at))));
+  }
+}
+
+const nothing = new Uint8Array(0);
+/** Where heads are written only to be measured. */
+const itemHead = new Uint8Array(listItemHeadBytesMax);
+
+/** Writes an item's head and message; returns the byte after them. */
+function put(target: Uint8Array, at: number, message: Uint8Array): number {
+  const from = putListItemHead(target, at, message.length);
+  target.set(message, from);
+  return from + message.length;
+}

@@ -1,0 +1,192 @@
+// How a list goes out: gathered from slices of the shared log into chunks of limits.listChunkBytes, so that its memory
+// does not grow with the answer. No object is parsed unless the client asked for another form.
+import { timedOut } from "../../api/status.ts";
+import type { Entry } from "../../audit/entry.ts";
+import { copyBytes, copyOf } from "../../base/copy.ts";
+import { nextTurn } from "../../base/turn.ts";
+import type { Hold } from "../../cache/view/view.ts";
+import { limits } from "../../config/limits.ts";
+import { type FormInput, type FormWriter, formWriter } from "../answer/form.ts";
+import { isStoredVersion, represent, typeMetaBytes } from "../answer/represent.ts";
+import {
+  gzipHeaders,
+  headersOf,
+  type Reply,
+  sendBytes,
+  sendStatus,
+  sendStreamHead,
+  takesGzip,
+} from "../answer/respond.ts";
+import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
+import type { ListAnswer, ReadInput } from "../read/read.ts";
+import type { Accepted } from "../route/negotiate.ts";
+import { ProtoList } from "./protolist.ts";
+import { TextList } from "./textlist.ts";
+
+const foot = "]}\n";
+
+/** A list whose items are a little larger than its first still goes out in one piece. */
+const slackBytes = 4096;
+
+/** Writes a list: at once when it fits in one chunk, else as a stream under backpressure. */
+export async function sendList(
+  reply: Reply,
+  input: ReadInput,
+  list: ListAnswer,
+  accepted: Accepted,
+  form?: FormInput,
+): Promise<void> {
+  const hold = list.view.hold();
+  try {
+    const { stored = input.resource } = input.resource;
+    if (reply.audit?.wantsResponse) await recordList(reply.audit, input, list, form && formWriter(form, stored));
+    const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, stored), hold);
+    if (chunks === undefined) return sendStatus(reply, timedOut, accepted);
+    const start = chunks.next();
+    const gzip = !chunks.done && takesGzip(reply);
+    if (!chunks.done && reply.exchange.method === "HEAD") {
+      return sendStreamHead(reply, headersOf(reply, accepted.contentType, gzip ? gzipHeaders : []));
+    }
+    if (!chunks.done) return await sendChunks(reply, chunks, start, hold, accepted.contentType, gzip);
+    sendBytes(reply, 200, start.buffer === sharedScratch().buffer ? copyOf(start) : start, accepted);
+    if (reply.packing !== undefined) await reply.packing;
+  } finally {
+    hold.release();
+  }
+}
+
+/** The list as JSON for the audit event, unless it is larger than what is written of an answer. */
+async function recordList(
+  audit: Entry,
+  input: ReadInput,
+  list: ListAnswer,
+  form: FormWriter | undefined,
+): Promise<void> {
+  const chunks = new Gather(input, list, form);
+  const parts: Buffer[] = [];
+  for (let size = 0; !chunks.done; await nextTurn()) {
+    const part = Buffer.from(chunks.next());
+    size += part.length;
+    if (size > limits.auditObjectBytesMax) return audit.tooLarge();
+    parts.push(part);
+  }
+  audit.responded(Buffer.concat(parts));
+}
+
+/** The list in the format asked for; undefined when that took longer than what it reads is kept. */
+async function chunksOf(
+  reply: Reply,
+  input: ReadInput,
+  list: ListAnswer,
+  { format, pretty }: Accepted,
+  form: FormWriter | undefined,
+  hold: Hold,
+): Promise<Chunks | undefined> {
+  if (format === "yaml" || (format === "json" && pretty)) {
+    return new TextList(input, list, format, form, listOfNone(input, list, form));
+  }
+  if (format === "json") return new Gather(input, list, form);
+  const chunks = new ProtoList(input, list, form);
+  // The length stands in front of a list in protobuf.
+  while (chunks.measure()) {
+    await nextTurn();
+    if (hold.expired || reply.exchange.aborted) return undefined;
+  }
+  return chunks;
+}
+
+/** A list up to its first item, as JSON. */
+function listHead({ resource }: ReadInput, { metadata }: ListAnswer, form: FormWriter | undefined): string {
+  const { apiVersion, listKind } = resource;
+  return (
+    form?.listHead(metadata) ??
+    `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`
+  );
+}
+
+/** The list without its items, as JSON. */
+function listOfNone(input: ReadInput, list: ListAnswer, form: FormWriter | undefined): string {
+  return form?.listOfNone(list.metadata) ?? `${listHead(input, list, form)}${foot}`;
+}
+
+/** Gathers items into one scratch buffer, chunk by chunk. */
+class Gather implements Chunks {
+  /** True after the chunk that ends the list. */
+  done = false;
+  readonly #input: ReadInput;
+  readonly #list: ListAnswer;
+  /** Undefined: items in their own form. */
+  readonly #form: FormWriter | undefined;
+  /** Bytes of an item that are left out behind its opening brace. */
+  readonly #skip: number;
+  readonly #foot: Uint8Array;
+  /** Items are not copied but made. */
+  readonly #dear: boolean;
+  readonly #scratch: Uint8Array;
+  /** What stands before the first item; its size is a client's matter: a continue token holds a name of any length. */
+  #head: Uint8Array | undefined;
+  #index = 0;
+
+  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined) {
+    this.#input = input;
+    this.#list = list;
+    this.#form = form;
+    this.#skip = form === undefined ? typeMetaBytes(input.resource) : 1;
+    this.#foot = Buffer.from(form?.listFoot ?? foot);
+    this.#head = Buffer.from(listHead(input, list, form));
+    this.#dear = form !== undefined || !isStoredVersion(input.resource);
+    const first = list.items[0];
+    const guess = first === undefined ? 0 : list.items.length * (list.view.object(first).length + 256);
+    const bytes = this.#head.length + guess + slackBytes + this.#foot.length;
+    // Small lists (most are) go out in one piece of their own. The head of one may need more than a chunk.
+    const edges = this.#head.length + this.#foot.length;
+    const isLarge = bytes > limits.listChunkBytes && edges + slackBytes < limits.listChunkBytes;
+    this.#scratch = isLarge
+      ? sharedScratch()
+      : new Uint8Array(edges + Math.min(limits.listChunkBytes, guess + slackBytes));
+  }
+
+  /** The next chunk. */
+  next(): Uint8Array {
+    const scratch = this.#scratch;
+    const { items, view } = this.#list;
+    if (items.length === 0) {
+      this.done = true;
+      return Buffer.from(listOfNone(this.#input, this.#list, this.#form));
+    }
+    let used = this.#head === undefined ? 0 : copyBytes(scratch, 0, this.#head);
+    this.#head = undefined;
+    const until = performance.now() + limits.sliceMsMax;
+    while (this.#index < items.length) {
+      // Another form or version costs a hundred times the copy.
+      if (this.#dear && used > 0 && performance.now() > until) return scratch.subarray(0, used);
+      const object = view.object(items[this.#index] ?? 0);
+      const bytes = this.#form?.item(object) ?? represent(this.#input.resource, this.#input.identity, object);
+      const needed = bytes.length - this.#skip + 2;
+      if (used + needed + this.#foot.length > scratch.length) {
+        if (used > 0) return scratch.subarray(0, used);
+        return this.#large(bytes);
+      }
+      used = this.#put(scratch, used, bytes);
+      this.#index++;
+    }
+    used = copyBytes(scratch, used, this.#foot);
+    this.done = true;
+    return scratch.subarray(0, used);
+  }
+
+  /** An item larger than the scratch gets a buffer of its own. */
+  #large(bytes: Uint8Array): Uint8Array {
+    const own = new Uint8Array(bytes.length - this.#skip + 2);
+    const used = this.#put(own, 0, bytes);
+    this.#index++;
+    return own.subarray(0, used);
+  }
+
+  #put(target: Uint8Array, at: number, bytes: Uint8Array): number {
+    let used = at;
+    if (this.#index > 0) target[used++] = 0x2c;
+    target[used++] = 0x7b;
+    return copyBytes(target, used, bytes.subarray(this.#skip));
+  }
+}

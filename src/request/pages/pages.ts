@@ -1,0 +1,163 @@
+// Endpoints that are no resources: discovery, version, health, metrics, the list of paths.
+import {
+  aggregatedContentType,
+  aggregatedDiscovery,
+  aggregatedVersionOf,
+  type Document,
+  discoveryDocument,
+} from "../../api/discovery.ts";
+import { messageOf } from "../../api/messages.ts";
+import { refuse } from "../../api/status.ts";
+import {
+  headersOf,
+  type Reply,
+  sendJson,
+  sendNotFoundPage,
+  sendObject,
+  sendPublic,
+  sendStatus,
+  sendText,
+} from "../answer/respond.ts";
+import type { Server } from "../call/context.ts";
+import { methodNotAllowed, type NonResourceInfo, unknownResource } from "../route/info.ts";
+import {
+  type Accepted,
+  jsonPretty,
+  type MediaTypes,
+  negotiatePage,
+  notOffered,
+  takes,
+  wantsPretty,
+} from "../route/negotiate.ts";
+import { serveOpenApi } from "./openapi.ts";
+import { serveProfile } from "./profiles.ts";
+import { serveVerbosity } from "./verbosity.ts";
+
+const encoder = new TextEncoder();
+
+/** Answers a request for something that is no resource. */
+export async function servePage(server: Server, types: MediaTypes, info: NonResourceInfo, reply: Reply): Promise<void> {
+  const { path, verb } = info;
+  const accept = reply.exchange.header("accept");
+  const pretty = wantsPretty(info.query, reply.exchange.header("user-agent"));
+  const health = server.health(path, info.query.has("verbose"), info.query.get("exclude") ?? []);
+  if (health !== undefined) {
+    const { code, body, contentType } = await health;
+    return sendText(reply, code, body, contentType);
+  }
+  if (path === "/metrics") {
+    return sendText(reply, 200, await server.metrics(), "text/plain; version=0.0.4; charset=utf-8");
+  }
+  const reads = verb === "get" || verb === "head";
+  if (verb === "get" && (await serveProfile(info, reply))) return;
+  if (path === "/debug/flags/v") return serveVerbosity(server, info, reply);
+  if (path.startsWith("/openapi/") && (await serveOpenApi(server, info, reply))) return;
+  if (path === "/version" || path === "/version/") {
+    return reads ? sendDocumentOf(reply, types, server.version) : sendStatus(reply, methodNotAllowed);
+  }
+  if (path.startsWith("/version/")) return sendStatus(reply, unknownResource);
+  if (reads && sendIssuer(server, path, reply)) return;
+  // Whatever the client accepts (reference).
+  if (path === "/" || path === "/index.html") return sendJson(reply, 200, encoder.encode(pathList(server)), jsonPretty);
+  if (reads && sendAggregated(server, path, accept, reply)) return;
+  const document = discovery(server, path);
+  if (document !== undefined) {
+    // The reference's group documents answer any method; the others only reads.
+    if (!reads && !isGroupDocument(path)) return sendStatus(reply, methodNotAllowed);
+    return sendDocument(reply, types, negotiatePage(accept, pretty, types), document);
+  }
+  if (/^\/api\//.test(path) || isUnderServedGroup(server, path)) return sendStatus(reply, unknownResource);
+  sendNotFoundPage(reply);
+}
+
+function discovery(server: Server, path: string): Document | undefined {
+  return discoveryDocument(server.scheme, trimmed(path), server.serverAddress);
+}
+
+/** Without the slash at its end. */
+function trimmed(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** The aggregated form of `/api` or `/apis`, where the client prefers it. */
+function sendAggregated(server: Server, path: string, accept: string | undefined, reply: Reply): boolean {
+  const version = aggregatedVersionOf(server.scheme, accept);
+  const document = version && aggregatedDiscovery(server.scheme, trimmed(path), version);
+  if (version === undefined || document === undefined) return false;
+  const contentType = aggregatedContentType(server.scheme, version);
+  const tags: [string, string][] = [
+    ["ETag", document.etag],
+    ["Vary", "Accept"],
+  ];
+  if (reply.exchange.header("if-none-match") === document.etag) {
+    reply.answered(304, 0);
+    reply.exchange.send(304, headersOf(reply, contentType, tags), "");
+  } else {
+    sendJson(reply, 200, encoder.encode(document.body), { format: "json", pretty: false, contentType }, tags);
+  }
+  return true;
+}
+
+function isGroupDocument(path: string): boolean {
+  return /^\/apis\/[^/]+\/?$/.test(path);
+}
+
+function isUnderServedGroup(server: Server, path: string): boolean {
+  const group = path.split("/")[2] ?? "";
+  return path.startsWith("/apis/") && server.scheme.groups.some((g) => g.group === group);
+}
+
+function sendDocument(reply: Reply, types: MediaTypes, accepted: Accepted | undefined, document: Document): void {
+  if (reply.exchange.header("if-none-match") === document.etag) {
+    reply.answered(304, 0);
+    return reply.exchange.send(304, headersOf(reply, "application/json", [["ETag", document.etag]]), "");
+  }
+  if (accepted === undefined) return sendStatus(reply, notOffered(types));
+  sendObject(reply, 200, encoder.encode(document.body), messageOf(`meta/v1.${kindOf(document.body)}`), accepted, [
+    ["ETag", document.etag],
+  ]);
+}
+
+/** `{"kind":"APIGroupList",…`: every discovery document begins with its kind. */
+function kindOf(document: string): string {
+  return document.slice(9, document.indexOf('"', 9));
+}
+
+/** What tells others about the tokens of service accounts (OpenID Connect Discovery 1.0, section 4). */
+function sendIssuer({ authn }: Server, path: string, reply: Reply): boolean {
+  const isKeySet = path === "/openid/v1/jwks";
+  if (!isKeySet && path !== "/.well-known/openid-configuration") return false;
+  const contentType = isKeySet ? "application/jwk-set+json" : "application/json";
+  const text = isKeySet ? authn.accounts.keySet : authn.accounts.configuration;
+  if (takes(reply.exchange.header("accept"), contentType)) sendPublic(reply, contentType, text);
+  else sendStatus(reply, refuse("NotAcceptable", `only the following media types are accepted: ${contentType}`));
+  return true;
+}
+
+/** Sends a document that is there in JSON only, to every client that takes JSON. */
+function sendDocumentOf(reply: Reply, types: MediaTypes, json: string): void {
+  if (!takes(reply.exchange.header("accept"), "application/json")) return sendStatus(reply, notOffered(types));
+  sendJson(reply, 200, encoder.encode(json), jsonPretty);
+}
+
+/** `/`: the paths this server answers. */
+function pathList(server: Server): string {
+  const paths = [
+    "/.well-known/openid-configuration",
+    "/api",
+    "/apis",
+    "/healthz",
+    "/livez",
+    "/metrics",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/openid/v1/jwks",
+    "/readyz",
+    "/version",
+  ];
+  for (const { group, versions } of server.scheme.groups) {
+    if (group !== "") paths.push(`/apis/${group}`);
+    for (const version of versions) paths.push(group === "" ? `/api/${version}` : `/apis/${group}/${version}`);
+  }
+  return `${JSON.stringify({ paths: paths.sort() })}\n`;
+}

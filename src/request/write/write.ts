@@ -1,0 +1,214 @@
+// Create, update and patch: one path, in the order of DESIGN section 6. Read the current state, merge the request
+// into it, default, mutating admission, the kind's own preparation, validation, validating admission, and a commit
+// that holds only while nobody else changed the object; else from the top until the request's deadline.
+import { Notes } from "../../admission/plugin.ts";
+import { mutate, validate } from "../../admission/table.ts";
+import type { ApiObject } from "../../api/object.ts";
+import { alreadyExists, internalError, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
+import { nextTurn } from "../../base/turn.ts";
+import type { Strategy } from "../../kinds/strategy.ts";
+import { strategyOf } from "../../kinds/table.ts";
+import type { Body } from "../body/body.ts";
+import { attributesOf } from "../commit/admit.ts";
+import { allocate } from "../commit/allocate.ts";
+import {
+  dedupOwners,
+  kindGroup,
+  ownerWarningAfterAdmission,
+  prepareCreate,
+  prepareUpdate,
+} from "../commit/metadata.ts";
+import {
+  type Current,
+  changed,
+  commitObject,
+  commitRemoval,
+  readCurrent,
+  requestedObject,
+  strategyContext,
+  untilUnchanged,
+} from "../commit/persist.ts";
+import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+import { afterRemoval } from "../delete/delete.ts";
+import { type Config, mergeConfig } from "./apply.ts";
+import { checkName, mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
+import type { Tracking } from "./ownership.ts";
+import { type Merge, mergeHere } from "./sent.ts";
+
+/** What plugins are shown in the place of an object: its Scale. */
+export interface Facade {
+  show(object: ApiObject): ApiObject;
+  /** Takes over what plugins made of what they were shown; a Status when that does not fit. */
+  take(shown: ApiObject, object: ApiObject): Status | undefined;
+}
+
+/** Creates an object. Its name is in the body, or made from generateName. */
+export function createObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+  return writeMerged(writers, request, () => body.take());
+}
+
+/** Replaces an object, or creates it where its kind allows that. */
+export function updateObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+  return writeMerged(writers, request, (current, old) => mergeReplacement(writers, request, body, current, old));
+}
+
+/** Applies a patch to an object. */
+export function patchObject(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
+  const merge: Merge = (current, old) => mergePatch(writers, request, patch, current, old);
+  return writeMerged(writers, request, merge, "patched");
+}
+
+/** Applies a configuration to an object, or creates the object from it. */
+export function applyObject(writers: Writers, request: WriteRequest, config: Config): Promise<Written | Status> {
+  const merge: Merge = (current, old) => mergeConfig(writers, request, config, current, old);
+  return writeMerged(writers, request, merge, "recorded");
+}
+
+/** Writes what was sent, which is so big that nobody has read it here. */
+export function writeSent(writers: Writers, request: WriteRequest): Promise<Written | Status> {
+  return writeMerged(writers, request, () => internalError("A body was merged before it was read"));
+}
+
+/**
+ * Writes what `merge` makes of the current state; it is asked again whenever somebody else changes that first.
+ * `tracking`: how managedFields come to know of it (an apply records itself what it owns).
+ */
+export function writeMerged(
+  writers: Writers,
+  request: WriteRequest,
+  merge: Merge,
+  tracking: Tracking = "owns",
+  facade?: Facade,
+): Promise<Written | Status> {
+  return untilUnchanged(writers, request.deadline, async () => {
+    const notes = new Notes(request.heard, request.annotations);
+    const done = await attempt(writers, request, merge, tracking, notes, facade);
+    if (notes.unsettled) await notes.settle(done !== changed && !isStatus(done));
+    return done;
+  });
+}
+
+/** One try, top to bottom. */
+async function attempt(
+  writers: Writers,
+  request: WriteRequest,
+  merge: Merge,
+  tracking: Tracking,
+  notes: Notes,
+  facade: Facade | undefined,
+): Promise<Written | Status | typeof changed> {
+  const { resource, namespace, dryRun, trace } = request;
+  const { warnings } = notes;
+  const current = request.name === "" ? undefined : readCurrent(writers, resource, namespace, request.name);
+  const decodeOld = (): ApiObject | undefined => current && requestedObject(writers, resource, current);
+  const pooled = mergeInPool(writers, request, current, warnings);
+  // Each step with what is big takes some of the time a front may be held up: others get their turn between two of them.
+  const isBig = pooled !== undefined;
+  const [old, merged] = isBig ? await Promise.all([nextTurn().then(decodeOld), pooled]) : [decodeOld(), undefined];
+  trace.done("current");
+  const object = merged ?? mergeHere(writers, request, { merge, tracking }, current, old, warnings);
+  if (isStatus(object)) return object;
+  if (isBig) await nextTurn();
+  // An apply or a PUT of what is not there is a create, and authorized as one.
+  const forbidden = current === undefined && request.name !== "" ? await request.permit.mayCreate() : undefined;
+  if (forbidden !== undefined) return forbidden;
+  const strategy = strategyOf(resource, writers.scheme.identity);
+
+  const [shown, before] = facade === undefined ? [object, old] : [facade.show(object), old && facade.show(old)];
+  const attributes = attributesOf(request, old === undefined ? "create" : "update", shown, before, notes);
+  const refused = (await mutate(writers.admission, attributes)) ?? facade?.take(shown, object);
+  if (refused !== undefined) return refused;
+  // Plugins may have named it otherwise than the request that was authorized.
+  const renamed = request.name === "" ? undefined : checkName(request, object);
+  if (renamed !== undefined) return renamed;
+  dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
+  trace.done("admit");
+  if (isBig) await nextTurn();
+
+  const excess = await writers.checkGrants(request, object, old);
+  if (excess !== undefined) return excess;
+
+  const context = strategyContext(writers, request);
+  const invalid =
+    current === undefined || old === undefined
+      ? prepareCreate(context, request, strategy, object)
+      : prepareUpdate(context, request, strategy, object, old, current.revision);
+  if (invalid !== undefined) return invalid;
+  for (const warning of strategy.warnings?.(context, object, old) ?? []) warnings.push(warning);
+  trace.done("validate");
+  if (isBig) await nextTurn();
+
+  const vetoed = await validate(writers.admission, { ...attributes, name: object.metadata.name ?? "" });
+  if (vetoed !== undefined) return vetoed;
+  trace.done("admit");
+
+  if (current !== undefined && old !== undefined && isReleased(strategy, object, old)) {
+    return release(writers, request, strategy, object, current, warnings);
+  }
+  const finalName = object.metadata.name ?? "";
+  const generated = (object.metadata.generateName ?? "") !== "";
+  const code = current === undefined ? 201 : 200;
+  const isTaken = request.name === "" && dryRun && readCurrent(writers, resource, namespace, finalName) !== undefined;
+  if (isTaken) return nameTaken(writers, request, finalName, generated);
+  const allocation = await allocate(writers, request, strategy, object, old);
+  if (isStatus(allocation)) return allocation;
+  if (isBig) await nextTurn();
+  const done = await commitObject(writers, request, finalName, object, current);
+  await allocation?.settle(done !== changed && !isStatus(done));
+  if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
+  return done === changed || isStatus(done) ? done : { code, body: done.body, warnings };
+}
+
+/** Merges on another thread what is big; undefined: it is merged here. */
+function mergeInPool(
+  { merges }: Writers,
+  request: WriteRequest,
+  current: Current | undefined,
+  warnings: string[],
+): Promise<ApiObject | Status> | undefined {
+  const { sent } = request;
+  if (sent === undefined || merges?.takes(sent.bytes.length + (current?.bytes ?? 0)) !== true) return undefined;
+  // A patch is read when there is an object to apply it to.
+  const isPatch = sent.kind === "json" || sent.kind === "merge" || sent.kind === "strategic";
+  if (isPatch && current === undefined) return Promise.resolve(notFound(request.resource, request.name));
+  return merges.merge(request, sent, current, warnings);
+}
+
+/** An update that takes the last finalizer from an object being deleted removes it (reference: ShouldDeleteDuringUpdate). */
+function isReleased(strategy: Strategy<ApiObject>, object: ApiObject, old: ApiObject): boolean {
+  if ((object.metadata.finalizers ?? []).length > 0 || old.metadata.deletionTimestamp === undefined) return false;
+  if (strategy.termination?.isHeld(object)) return false;
+  const grace = old.metadata.deletionGracePeriodSeconds;
+  return grace === undefined || Number(grace) === 0;
+}
+
+/** Removes the object; the answer is what the client wrote, the DELETED event what was stored. */
+async function release(
+  writers: Writers,
+  request: WriteRequest,
+  strategy: Strategy<ApiObject>,
+  object: ApiObject,
+  current: Current,
+  warnings: readonly string[],
+): Promise<Written | Status | typeof changed> {
+  const answer = await commitObject(writers, { ...request, dryRun: true }, request.name, object, current);
+  if (answer === changed || isStatus(answer)) return answer;
+  const removed = await commitRemoval(writers, request, current, "release");
+  if (removed === changed || isStatus(removed)) return removed;
+  await afterRemoval(writers, request, strategy, current);
+  return { code: 200, body: answer.body, warnings };
+}
+
+/** 409 for a create of a name in use. */
+function nameTaken(writers: Writers, request: WriteRequest, name: string, generated: boolean): Status {
+  const { resource, namespace } = request;
+  const current = readCurrent(writers, resource, namespace, name);
+  const old = current === undefined ? undefined : requestedObject(writers, resource, current);
+  // A name that was made is told of by the kind's group (upstream).
+  const at = generated ? { group: kindGroup(resource), resource: resource.resource } : resource;
+  const plain = alreadyExists(at, name);
+  const going = old?.metadata.deletionTimestamp === undefined ? "" : "object is being deleted: ";
+  if (!generated) return refuse("AlreadyExists", `${going}${plain.message}`, plain.details);
+  const message = `${going}${plain.message}, the server was not able to generate a unique name for the object`;
+  return refuse("AlreadyExists", message, { ...plain.details, retryAfterSeconds: 1 });
+}

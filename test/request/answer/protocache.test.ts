@@ -1,0 +1,114 @@
+// What the cache of protobuf keeps: within its bound, the current records before others, and about what fits of a list
+// that is larger.
+import t from "tap";
+import { identities } from "../../../src/api/identity.ts";
+import { createScheme } from "../../../src/api/scheme.ts";
+import { assert } from "../../../src/base/assert.ts";
+import { ProtoCache, type ProtoShelf } from "../../../src/request/answer/protocache.ts";
+import { FakeLog } from "../../support/fakelog.ts";
+import { random } from "../../support/random.ts";
+
+const identity = identities.kubernetes;
+const leases = createScheme({ identity }).find("coordination.k8s.io", "v1", "leases");
+
+/** Counts how often an object is read. */
+class CountingLog extends FakeLog {
+  reads = 0;
+
+  override object(at: number): Uint8Array<SharedArrayBuffer> {
+    this.reads += 1;
+    return super.object(at);
+  }
+}
+
+/** A log, and a cache with room for so many of its records. */
+function open(records: number, lengths = 1000): { log: CountingLog; cache: ProtoCache; shelf: ProtoShelf } {
+  assert(leases !== undefined, "Leases are served");
+  const log = new CountingLog();
+  const draw = random(7);
+  const cache = new ProtoCache(records * recordBytes, lengths, () => draw(1_000_000) / 1_000_000);
+  return { log, cache, shelf: cache.shelf(log, leases, identity) };
+}
+
+/** Message of a record below, and what it costs besides. */
+const recordBytes = 300 + 100;
+
+function put(log: FakeLog, n: number): number {
+  log.put({ namespace: "default", name: `lease-${String(n).padStart(30, "0")}` });
+  log.drain();
+  return log.head;
+}
+
+/** Asks for all records as a list does; how many were there. */
+function list(shelf: ProtoShelf, locations: readonly number[]): number {
+  let hits = 0;
+  for (const at of locations) {
+    if (shelf.has(at)) hits += 1;
+    shelf.listed(at);
+  }
+  return hits;
+}
+
+t.test("ProtoCache keeps all that fits, once", (t) => {
+  const { log, shelf } = open(100);
+  const locations = Array.from({ length: 80 }, (_, n) => put(log, n));
+  t.equal(list(shelf, locations), 0);
+  t.equal(list(shelf, locations), 80);
+  const first = locations[0] ?? 0;
+  t.equal(shelf.message(first), shelf.listed(first));
+  t.end();
+});
+
+t.test("ProtoCache finds about what fits of a list that is larger, and stays within its bound", (t) => {
+  const { log, cache, shelf } = open(100);
+  const locations = Array.from({ length: 200 }, (_, n) => put(log, n));
+  let hits = 0;
+  for (let round = 0; round < 20; round += 1) {
+    const found = list(shelf, locations);
+    if (round > 0) hits += found;
+    t.ok(cache.bytes <= 100 * recordBytes, `${cache.bytes} bytes`);
+  }
+  const share = hits / 19 / 100;
+  t.ok(share > 0.8 && share < 1.3, `${share} of what fits`);
+  t.end();
+});
+
+t.test("ProtoCache gives the room of records that were replaced to new ones", (t) => {
+  const { log, cache, shelf } = open(100);
+  const locations = Array.from({ length: 60 }, (_, n) => put(log, n));
+  list(shelf, locations);
+  // Ten times what fits goes by as events.
+  for (let n = 0; n < 1000; n += 1) {
+    locations[n % 20] = put(log, n % 20);
+    const at = locations[n % 20] ?? 0;
+    shelf.message(at);
+    t.ok(shelf.has(at), "an event is kept");
+  }
+  t.ok(cache.bytes <= 100 * recordBytes);
+  const hits = list(shelf, locations);
+  t.ok(hits >= 48, `${hits} of 60 current records are there`);
+  t.end();
+});
+
+t.test("ProtoCache does not keep what exceeds its bound", (t) => {
+  const { log, cache, shelf } = open(0.5);
+  t.notOk(shelf.has(put(log, 1)));
+  t.ok(shelf.message(log.head).length > 0);
+  t.equal(cache.bytes, 0);
+  t.end();
+});
+
+t.test("ProtoCache knows how long messages are that it does not keep, as far as there is room", (t) => {
+  const { log, shelf } = open(100, 150);
+  const locations = Array.from({ length: 200 }, (_, n) => put(log, n));
+  list(shelf, locations);
+  log.reads = 0;
+  for (const at of locations) t.equal(shelf.lengthOf(at), shelf.listed(at).length);
+  t.ok(log.reads < 150, `${log.reads} of 200 were encoded again`);
+  // Records that were replaced make room.
+  for (let n = 0; n < 200; n += 1) locations[n] = put(log, n);
+  for (let round = 0; round < 3; round += 1) list(shelf, locations);
+  const known = locations.filter((at) => shelf.lengthOf(at) !== undefined);
+  t.equal(known.length, 200);
+  t.end();
+});

@@ -1,0 +1,253 @@
+import t, { type Test } from "tap";
+import type { Clock } from "../../../src/base/clock.ts";
+import { limits } from "../../../src/config/limits.ts";
+import type { MergeSetup } from "../../../src/pool/tasks.ts";
+import { Merges, type MergesOptions } from "../../../src/request/write/offload.ts";
+import { type Answer, type InProcess, openInProcess, until } from "../../support/inprocess.ts";
+
+t.setTimeout(300_000);
+
+/** As the servers of tests have it. */
+const clock: Clock = { now: () => Date.UTC(2026, 0, 2, 3, 4, 5), monotonic: () => performance.now() };
+
+async function open(t: Test, options?: MergesOptions): Promise<{ server: InProcess; merges: Merges | undefined }> {
+  const { gates, release } = (await openInProcess()).scheme;
+  const setup: MergeSetup = { identity: "kubernetes", runtimeConfig: new Map(), gates, release };
+  const merges = options && new Merges(setup, clock, options);
+  const server = await openInProcess("kubernetes", merges && { merges });
+  t.teardown(() => {
+    server.close();
+    return merges?.close();
+  });
+  return { server, merges };
+}
+
+const base = "/apis/apps/v1/namespaces/default/deployments";
+
+/** A seeded generator of small numbers. */
+function dice(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return (state >>> 8) % below;
+  };
+}
+
+interface Request {
+  readonly method: string;
+  readonly target: string;
+  readonly body: string;
+  readonly type: string;
+  readonly agent: string;
+}
+
+function deployment(roll: (below: number) => number, name: string): object {
+  const env = Array.from({ length: roll(12) }, () => ({ name: `N${roll(9)}`, value: `v${roll(3)}` }));
+  const labels = roll(2) === 0 ? { app: "x" } : { app: "x", [`l${roll(3)}`]: `${roll(3)}` };
+  const ports = roll(2) === 0 ? [{ containerPort: 80 + roll(2), protocol: roll(2) === 0 ? "TCP" : "UDP" }] : undefined;
+  const container = { name: "c", image: `i${roll(2)}`, env: roll(9) === 0 ? "wrong" : env, ports };
+  return {
+    apiVersion: roll(20) === 0 ? "apps/v2" : "apps/v1",
+    kind: roll(20) === 0 ? "Pod" : "Deployment",
+    metadata: {
+      name,
+      labels,
+      finalizers: roll(3) === 0 ? ["a.io/x"] : undefined,
+      uid: roll(12) === 0 ? "1-2" : undefined,
+    },
+    spec: {
+      replicas: roll(4),
+      selector: { matchLabels: { app: "x" } },
+      template: { metadata: { labels }, spec: { containers: [container] } },
+      unknown: roll(6) === 0 ? 1 : undefined,
+    },
+  };
+}
+
+function patch(roll: (below: number) => number, type: string): string {
+  const container = {
+    name: "c",
+    env: [
+      { name: `N${roll(9)}`, value: `p${roll(3)}` },
+      { name: "N1", $patch: "delete" },
+    ],
+  };
+  if (type === "json") {
+    const path = ["/spec/replicas", "/metadata/labels/l1", "/spec/template/spec/containers/0/env/1", "/none/of/it"][
+      roll(4)
+    ];
+    return JSON.stringify([{ op: ["replace", "add", "remove"][roll(3)], path, value: roll(5) }]);
+  }
+  if (roll(9) === 0) return '{"spec":';
+  const spec =
+    type === "strategic" && roll(2) === 0 ? { template: { spec: { containers: [container] } } } : { replicas: roll(5) };
+  return JSON.stringify({ spec, metadata: { labels: { l1: roll(3) === 0 ? null : `${roll(4)}` } } });
+}
+
+/** Any write of a deployment, good or bad. */
+function request(roll: (below: number) => number): Request {
+  const name = `d${roll(3)}`;
+  const agent = `m${roll(3)}`;
+  const query = ["", "fieldValidation=Warn", "fieldValidation=Strict", "dryRun=All"][roll(9)] ?? "";
+  const target = `${base}/${name}?${query}`;
+  const json = "application/json";
+  const kind = roll(10);
+  if (kind === 0)
+    return {
+      method: "POST",
+      target: `${base}?${query}`,
+      body: JSON.stringify(deployment(roll, name)),
+      type: json,
+      agent,
+    };
+  if (kind < 3) return { method: "PUT", target, body: JSON.stringify(deployment(roll, name)), type: json, agent };
+  if (kind < 7) {
+    const all = `${target}&fieldManager=${agent}&force=${roll(2) === 0}`;
+    const body = roll(20) === 0 ? "a: [" : JSON.stringify(deployment(roll, name));
+    return { method: "PATCH", target: all, body, type: "application/apply-patch+yaml", agent };
+  }
+  const type = ["json", "merge", "strategic"][kind - 7] ?? "";
+  const suffix = type === "json" ? "json-patch" : type === "merge" ? "merge-patch" : "strategic-merge-patch";
+  return { method: "PATCH", target, body: patch(roll, type), type: `application/${suffix}+json`, agent };
+}
+
+function send(server: InProcess, { method, target, body, type, agent }: Request): Promise<Answer> {
+  return server.call(method, target, body, { "content-type": type, "user-agent": agent });
+}
+
+/** What must not differ: everything but what is drawn at random. */
+function essence({ code, headers, text }: Answer): string {
+  const warnings = [...headers].filter(([name]) => name.toLowerCase() === "warning").map(([, value]) => value);
+  return `${code} ${warnings.join()} ${text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "…")}`;
+}
+
+t.test("writes merged in the pool answer what writes merged on a front answer (seed 7)", async (t) => {
+  const { server: here } = await open(t);
+  const { server: there, merges } = await open(t, { bytesMin: 0 });
+  const roll = dice(7);
+  const codes = new Map<number, number>();
+  let differences = 0;
+  for (let round = 0; round < 600 && differences < 3; round += 1) {
+    const next = request(roll);
+    const [left, right] = [await send(here, next), await send(there, next)];
+    codes.set(left.code, (codes.get(left.code) ?? 0) + 1);
+    if (essence(left) === essence(right)) continue;
+    differences += 1;
+    t.equal(essence(right), essence(left), `${round}: ${JSON.stringify(next)}`);
+  }
+  t.equal(merges?.isStarted, true);
+  for (const code of [200, 201, 400, 404, 409, 422]) t.ok((codes.get(code) ?? 0) > 2, `${code} was seen`);
+  t.same(there.faults, []);
+});
+
+t.test("a job merged in the pool has the labels it has when it is merged on a front", async (t) => {
+  const { server: here } = await open(t);
+  const { server: there } = await open(t, { bytesMin: 0 });
+  const jobs = "/apis/batch/v1/namespaces/default/jobs";
+  const spec = (labels?: object) => ({
+    template: { metadata: { labels }, spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } },
+  });
+  const cases = [
+    { metadata: { name: "shares" }, spec: spec({ a: "b" }) },
+    { metadata: { name: "alike", labels: { a: "b" } }, spec: spec({ a: "b" }) },
+    { metadata: { name: "bare" }, spec: spec() },
+  ];
+  for (const body of cases) {
+    const text = JSON.stringify({ apiVersion: "batch/v1", kind: "Job", ...body });
+    for (const [method, target, type] of [
+      ["POST", jobs, "application/json"],
+      ["PATCH", `${jobs}/${body.metadata.name}-apply?fieldManager=m`, "application/apply-patch+yaml"],
+    ] as const) {
+      const named = method === "POST" ? text : text.replace(/("name":"\w+)/, "$1-apply");
+      const [left, right] = [
+        await send(here, { method, target, body: named, type, agent: "m" }),
+        await send(there, { method, target, body: named, type, agent: "m" }),
+      ];
+      t.equal(left.code, 201, left.text);
+      t.equal(essence(right), essence(left), `${method} ${named}`);
+    }
+  }
+});
+
+function big(items: number, value = ""): string {
+  const env = Array.from({ length: items }, (_, index) => ({
+    name: `VARIABLE_${index}`,
+    value: `${"x".repeat(50)}${value}`,
+  }));
+  const containers = [{ name: "c", image: "i", env }];
+  const template = { metadata: { labels: { a: "b" } }, spec: { containers } };
+  const spec = { selector: { matchLabels: { a: "b" } }, template };
+  return JSON.stringify({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "big" }, spec });
+}
+
+const applied: Omit<Request, "body"> = {
+  method: "PATCH",
+  target: `${base}/big?fieldManager=m`,
+  type: "application/apply-patch+yaml",
+  agent: "m",
+};
+
+t.test("small writes start no thread, big ones are merged in one", async (t) => {
+  const { server, merges } = await open(t, {});
+  t.equal((await send(server, { ...applied, body: big(10) })).code, 201);
+  t.equal(merges?.isStarted, false);
+  const items = Math.ceil(limits.mergeHereBytesMax / 60);
+  const answer = await send(server, { ...applied, body: big(items) });
+  t.equal(answer.code, 200);
+  t.equal(merges?.isStarted, true);
+  t.equal(answer.json.spec.template.spec.containers[0].env.length, items);
+  const changed = await send(server, { ...applied, body: big(items >> 1, "y") });
+  t.equal(changed.json.spec.template.spec.containers[0].env.length, items >> 1);
+  t.same(server.faults, []);
+});
+
+t.test("a merge whose thread ends or hangs ends with its request, and others go on", async (t) => {
+  const script = new URL("../merge.worker.js", import.meta.url);
+  const failing = (await open(t, { bytesMin: 0, script, pauseMs: 120_000 })).server;
+  const hanging = (await open(t, { bytesMin: 0, script, msMax: 1_000, pauseMs: 120_000 })).server;
+  const bad = (server: InProcess, manager: string): Promise<Answer> => {
+    server.user = { name: manager, uid: "", groups: [], extra: new Map() };
+    return send(server, { ...applied, target: `${base}/big?fieldManager=${manager}`, body: big(1) });
+  };
+  const table: [InProcess, string, number, string][] = [
+    [failing, "exit", 500, "Internal error occurred: see the server's log"],
+    [failing, "throw", 500, "Internal error occurred: see the server's log"],
+    [hanging, "hang", 504, "Timeout: request did not complete within the allotted timeout"],
+  ];
+  for (const [server, manager, code, message] of table) {
+    t.match(await bad(server, manager), { code, json: { kind: "Status", message } }, manager);
+  }
+  t.match(await bad(failing, "exit"), { code: 429, json: { message: /ended the thread that worked on it/ } });
+  t.match(await bad(hanging, "hang"), { code: 429, json: { details: { retryAfterSeconds: 10 } } });
+  const managers = ["hang", "hang", ...Array.from({ length: limits.mergeQueueMax + 3 }, () => "m")];
+  const flood = await Promise.all(managers.map((manager) => bad(hanging, manager)));
+  const full = flood.find(
+    ({ code, json }) => code === 429 && /^too many large writes waiting: user "m"/.test(json.message),
+  );
+  t.match(full, { json: { reason: "TooManyRequests", details: { retryAfterSeconds: 1 } } });
+  t.equal((await bad(failing, "m")).code, 201);
+  t.ok(await until(async () => (await bad(hanging, "m")).code < 300, 60_000));
+});
+
+t.test("answers printed in the pool are those a front prints", async (t) => {
+  const [pooled, here] = [await open(t, { bytesMin: 0 }), await open(t)];
+  const path = "/api/v1/namespaces/default/configmaps";
+  const body = { metadata: { name: "m", uid: "u" }, data: { a: "x\ny", b: '"< é' } };
+  const forms = ["application/yaml", "application/json;pretty=1", "application/vnd.kubernetes.protobuf"];
+  for (const { server } of [pooled, here]) await server.call("POST", path, body);
+  for (const accept of forms) {
+    const uids = (answer: Answer): string => answer.bytes.toString("latin1").replace(/[0-9a-f-]{36}/g, "");
+    const [there, local] = await Promise.all(
+      [pooled, here].map(({ server }) => server.call("GET", `${path}/m`, undefined, { accept })),
+    );
+    t.equal(there?.code, 200);
+    t.equal(uids(there as Answer), uids(local as Answer), accept);
+  }
+  t.equal(pooled.merges?.isStarted, true);
+  // What was written is told, also where the pool is no more.
+  await pooled.merges?.close();
+  const headers = { accept: "application/yaml" };
+  t.equal((await pooled.server.call("GET", `${path}/m`, undefined, headers)).code, 500);
+  const gone = await pooled.server.call("DELETE", `${path}/m`, undefined, headers);
+  t.match(gone, { code: 200, text: /status: Success/ });
+});
