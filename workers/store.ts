@@ -3,4 +3,4 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { StoreData } from "../src/boot/messages.ts";
 import { startStore } from "../src/boot/store.ts";
 
-if (parentPort !== null) startStore(workerData as StoreData, parentPort);
+if (parentPort !== null) await startStore(workerData as StoreData, parentPort);

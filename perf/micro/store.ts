@@ -25,12 +25,13 @@ interface StoreData {
   readonly port: MessagePort;
 }
 
-function serve({ path, port }: StoreData): void {
+async function serve({ path, port }: StoreData): Promise<void> {
   const store = openLmdb({ path, identity: "orch", clock: systemClock });
   let batches = 0;
   let changes = 0;
-  const loop = serveStore({
+  const loop = await serveStore({
     store,
+    after: store.revision,
     publish: () => undefined,
     observe: (batch) => {
       batches++;

@@ -17,11 +17,11 @@ import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
 
 /** Runs the store on this thread. */
-export function startStore(data: StoreData, main: MessagePort): void {
+export async function startStore(data: StoreData, main: MessagePort): Promise<void> {
   const tell = (message: FromStore): void => main.postMessage(message);
   let thread: StoreLogs;
   try {
-    thread = new StoreLogs(open(data), data);
+    thread = await openLogs(data);
   } catch (error) {
     tell({ kind: "failed", message: describe(data, error) });
     main.close();
@@ -46,28 +46,29 @@ export function startStore(data: StoreData, main: MessagePort): void {
 }
 
 /** The durable log and the shared logs behind one loop. */
-class StoreLogs {
+interface StoreLogs {
   readonly store: Store;
   readonly writer: LogWriter;
   readonly loop: StoreLoop;
-  readonly registry = new Registry();
+  readonly registry: Registry;
+  stop(): Promise<void>;
+}
 
-  constructor(store: Store, { config }: StoreData) {
-    const { identity, runtimeConfig, gates, release } = config;
-    const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
-    this.store = store;
-    this.writer = new LogWriter({ prefixes: prefixesOf(scheme) });
-    this.writer.load(store);
-    this.writer.start();
-    const { writer } = this;
-    const observe = countStore(this.registry, { store, writer, queued: () => this.loop.queued, scheme });
-    this.loop = serveStore({ store, publish: (records) => this.writer.accept(records), observe });
-  }
-
-  async stop(): Promise<void> {
-    this.writer.stop();
-    await this.loop.stop();
-  }
+async function openLogs(data: StoreData): Promise<StoreLogs> {
+  const { identity, runtimeConfig, gates, release } = data.config;
+  const store = await open(data);
+  const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
+  const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
+  const after = await writer.load(store);
+  writer.start();
+  const registry = new Registry();
+  const observe = countStore(registry, { store, writer, queued: () => loop.queued, scheme });
+  const loop = await serveStore({ store, after, publish: (records) => writer.accept(records), observe });
+  const stop = async (): Promise<void> => {
+    writer.stop();
+    await loop.stop();
+  };
+  return { store, writer, loop, registry, stop };
 }
 
 /** Logs that exist from the start: one for each kind that is served, so that fronts need not wait for a first change. */
@@ -76,7 +77,7 @@ function prefixesOf(scheme: Scheme): string[] {
   return [...new Set([...kinds, ...Object.values(claimPrefixes)])];
 }
 
-function open(data: StoreData): Store {
+function open(data: StoreData): Promise<Store> {
   const { dataDir, identity, storageBackend } = data.config;
   return engineOf(storageBackend).open({
     path: join(dataDir, "store"),

@@ -3,7 +3,8 @@ import type { Scheme } from "../api/scheme.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Owner } from "../base/shares.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
-import type { Outcome, StoreClient } from "../storage/client.ts";
+import type { StoreClient } from "../storage/client.ts";
+import type { Outcome } from "../storage/store.ts";
 import { type Change, changeTypes } from "../storage/store.ts";
 
 /** Upper bounds in seconds, the reference's. */

@@ -1,9 +1,6 @@
 // How a front thread asks for changes: one message port to the store thread, requests batched per turn of the loop.
 import type { Owner } from "../base/shares.ts";
-import type { Change, Mismatch, Refusal } from "./store.ts";
-
-/** What became of a change: its revision, a mismatch, or the store's refusal. */
-export type Outcome = { readonly revision: number } | Mismatch | Refusal;
+import type { Change, Outcome } from "./store.ts";
 
 /** A front's way to write. */
 export interface StoreClient {

@@ -4,7 +4,8 @@ import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
 import { type Owner, Shares, takeBoth } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
-import type { Outcome, StoreClient } from "./client.ts";
+import type { StoreClient } from "./client.ts";
+import type { Outcome } from "./store.ts";
 import { type Change, changeTypes, StoreError } from "./store.ts";
 import { type Reply, type Request, RequestWriter, readReply } from "./wire.ts";
 

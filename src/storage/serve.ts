@@ -1,11 +1,12 @@
-// The store thread's loop: take what is queued, commit it in one transaction, publish, acknowledge, repeat. There is no
-// timer in it: while a transaction waits for the disk the next batch gathers by itself.
+// The store thread's loop: take what is queued, commit it in one transaction, publish, acknowledge, repeat. What is
+// published comes from the store's watch, and from nowhere else; the store tells it before a commit resolves. One call of
+// the store follows the other, and there is no timer between them: while a transaction waits for the disk the next batch
+// gathers by itself.
 import type { MessagePort } from "node:worker_threads";
 import { assertShared } from "../base/assert.ts";
 import { failpoint } from "../base/failpoint.ts";
 import { limits } from "../config/limits.ts";
-import type { Outcome } from "./client.ts";
-import { type Change, type Record, type Store, StoreError } from "./store.ts";
+import { type Change, type Outcome, type Record, type Store, StoreError } from "./store.ts";
 import { ReplyWriter, type Request, readRequest } from "./wire.ts";
 
 /** One commit, for metrics. */
@@ -20,8 +21,10 @@ export interface BatchSeen {
 /** What the loop serves. */
 export interface ServeOptions {
   readonly store: Store;
-  /** Takes the records of a commit, in order, before anybody hears of them: the shared log. */
+  /** Takes every record above `after`, in order, before anybody hears of it: the shared log. */
   readonly publish: (records: readonly Record[]) => void;
+  /** What is published already. */
+  readonly after: number;
   /** Age of what compaction forgets; default limits.historyMsMin. */
   readonly historyMs?: number;
   /** Time between looks for it; default limits.compactionMs. */
@@ -39,9 +42,15 @@ interface Queued {
   readonly asker: Asker;
 }
 
-/** Starts the loop on this thread. Add the fronts' ports to it. A failing disk throws out of the thread and ends it. */
-export function serveStore(options: ServeOptions): StoreLoop {
-  return new StoreLoop(options);
+/**
+ * Starts the loop on this thread. Add the fronts' ports to it. A failing disk throws out of the thread and ends it.
+ * Rejects as Store.watch() does.
+ */
+export async function serveStore(options: ServeOptions): Promise<StoreLoop> {
+  const loop = new StoreLoop(options);
+  const end = await options.store.watch(options.after, (records) => options.publish(records));
+  loop.start(end);
+  return loop;
 }
 
 /** The running loop. */
@@ -49,11 +58,16 @@ export class StoreLoop {
   readonly #store: Store;
   readonly #options: ServeOptions;
   readonly #ports = new Set<MessagePort>();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
+  /** Ends the watch that publishes. */
+  #unwatch: () => void = () => undefined;
   /** Oldest first from #head on; the fronts bound it, each its share. */
   #queue: Queued[] = [];
   #head = 0;
   #compactTo = 0;
+  /** It is time to look for what has grown old. */
+  #due = false;
+  /** A turn is to come or under way. */
   #scheduled = false;
   /** Set while stopping: called when nothing is queued. */
   #stopped: (() => void) | undefined;
@@ -61,7 +75,15 @@ export class StoreLoop {
   constructor(options: ServeOptions) {
     this.#store = options.store;
     this.#options = options;
-    this.#timer = setInterval(() => this.#tick(), options.compactionMs ?? limits.compactionMs);
+  }
+
+  /** Called once, by serveStore(). */
+  start(unwatch: () => void): void {
+    this.#unwatch = unwatch;
+    this.#timer = setInterval(() => {
+      this.#due = true;
+      this.#schedule();
+    }, this.#options.compactionMs ?? limits.compactionMs);
   }
 
   /** Changes that wait for a transaction. */
@@ -87,6 +109,7 @@ export class StoreLoop {
       port.removeAllListeners("message");
       port.close();
     }
+    this.#unwatch();
     await this.#store.close();
   }
 
@@ -104,17 +127,25 @@ export class StoreLoop {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => this.#turn());
+    setImmediate(() => {
+      this.#turn().catch((error: unknown) => {
+        // Out of the thread: nothing is known about the store any more.
+        setImmediate(() => {
+          throw error;
+        });
+      });
+    });
   }
 
-  #turn(): void {
-    this.#scheduled = false;
+  async #turn(): Promise<void> {
     const batch = this.#take();
-    if (batch.length > 0) this.#commit(batch);
-    this.#compact(batch.length);
+    if (batch.length > 0) await this.#commit(batch);
+    if (this.#due) await this.#look();
+    await this.#compact(batch.length);
+    this.#scheduled = false;
     const queued = this.#head < this.#queue.length;
     if (!queued && this.#stopped !== undefined) this.#stopped();
-    else if (queued || this.#compactTo > this.#store.floor) this.#schedule();
+    else if (queued || this.#due || this.#compactTo > this.#store.floor) this.#schedule();
   }
 
   #take(): Queued[] {
@@ -136,16 +167,14 @@ export class StoreLoop {
     return batch;
   }
 
-  #commit(batch: readonly Queued[]): void {
+  async #commit(batch: readonly Queued[]): Promise<void> {
     const start = performance.now();
-    const outcomes = this.#ask(batch);
+    const outcomes = await this.#ask(batch.map(({ change }) => change));
     const commitMs = performance.now() - start;
     assertShared(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
     // On a full disk history goes first: it only serves watches across a restart, the logs in memory keep theirs.
     if (outcomes.some((outcome) => "refused" in outcome && outcome.refused === "full"))
       this.#compactTo = this.#store.revision;
-    const records = outcomes.filter((outcome): outcome is Record => "revision" in outcome);
-    if (records.length > 0) this.#options.publish(records);
     failpoint("after-publish");
     outcomes.forEach((outcome, i) => {
       const { port, reply } = (batch[i] as Queued).asker;
@@ -154,36 +183,33 @@ export class StoreLoop {
       const message = reply.take();
       port.postMessage(message, [message.outcomes.buffer]);
     });
-    this.#options.observe?.({ changes: batch.length, records: records.length, commitMs });
+    const records = outcomes.filter((outcome) => "revision" in outcome).length;
+    this.#options.observe?.({ changes: batch.length, records, commitMs });
   }
 
   /** A full disk refuses the batch; whatever else the store throws ends the thread. */
-  #ask(batch: readonly Queued[]): readonly (Record | Outcome)[] {
+  async #ask(changes: readonly Change[]): Promise<readonly Outcome[]> {
     try {
-      return this.#store.commit(batch.map(({ change }) => change));
+      return await this.#store.commit(changes);
     } catch (error) {
       if (!(error instanceof StoreError) || error.kind !== "full") throw error;
       const refusal = { refused: "full", message: error.message } as const;
-      return batch.map(() => refusal);
+      return changes.map(() => refusal);
     }
   }
 
   /** Looks for what has grown old. The empty commit notes the time when changes have stopped. */
-  #tick(): void {
-    try {
-      this.#store.commit([]);
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.kind !== "full") throw error;
-    }
+  async #look(): Promise<void> {
+    this.#due = false;
+    await this.#ask([]);
     this.#compactTo = this.#store.revisionAged(this.#options.historyMs ?? limits.historyMsMin);
-    if (this.#compactTo > this.#store.floor) this.#schedule();
   }
 
   /** Keeps pace with the changes of a busy store, and does one step per turn for the rest. */
-  #compact(changes: number): void {
+  async #compact(changes: number): Promise<void> {
     try {
       for (let done = 0; this.#compactTo > this.#store.floor && done <= changes; done += limits.compactRecordsMax) {
-        this.#store.compact(this.#compactTo);
+        await this.#store.compact(this.#compactTo);
       }
     } catch (error) {
       if (!(error instanceof StoreError) || error.kind !== "full") throw error;

@@ -1,13 +1,24 @@
-// The contract between the server and the durable log. Two engines pass one test suite (test/contract/): lmdb/, and
-// memory/, which keeps it for as long as the process lives.
+// The contract between the server and the durable log. Every engine of table.ts passes one test suite (test/contract/).
 //
-// A revision is a positive integer that grows by at least one with every committed change and is never handed out
-// twice, not even after a crash. A change is durable before commit() returns it. Keys are `<prefix>/<namespace>/<name>`
-// or `<prefix>/<name>`; a range is a prefix plus everything after its slash.
+// Revisions. A revision is a positive integer. A committed change has one, the next change of anybody a greater one; none
+// is handed out twice, not even after a crash. Only commit() moves the newest revision, here or in another process that
+// shares the store; compact() moves the floor and nothing else. Ranges are half-open at the left: what comes "after" a
+// revision is above it.
+//
+// Keys. `<prefix>/<namespace>/<name>` or `<prefix>/<name>`; a range is a prefix plus everything after its slash.
 //
 //   commit ──► log: revision → record (bytes once)      current: key → (mod revision, create revision)
-//   replay(from) yields, in revision order, the newest record at or below the floor of every key still alive then,
-//   and every record above the floor: enough to rebuild both the state and the watch history.
+//   replay() gives, in revision order, the newest record at or below the floor of every key still alive then, and every
+//   record above the floor: enough to rebuild both the state and the watch history.
+//   watch(after) gives every record above `after`, once, in order, those of this process like those of others.
+//
+// Order. One call at a time: the next commit(), replay() or compact() is made when the one before has settled. watch(),
+// currentRevision() and close() may be called beside them. A change is durable, and every watcher of this store was told
+// of it, before the commit() that made it resolves.
+//
+// Errors. What a call is refused for concerns the call (Refusal, StoreError "full", "compacted"); StoreError "in-doubt",
+// and any other error of commit() or compact(), says that nothing is known about that call any more: what it did is told
+// by a replay() of the store opened anew.
 
 import type { Clock } from "../base/clock.ts";
 
@@ -54,6 +65,12 @@ export interface Record {
   readonly versionAt: number;
 }
 
+/** The change was made. */
+export interface Committed {
+  /** What it is now known by. */
+  readonly revision: number;
+}
+
 /** The key was not at the expected revision; nothing changed. */
 export interface Mismatch {
   /** What the key's mod revision is: 0 when it does not exist. */
@@ -70,10 +87,13 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** What became of a change. */
+export type Outcome = Committed | Mismatch | Refusal;
+
 /** Why a store fails as a whole: a full disk is the operator's to mend, not a bug. */
 export class StoreError extends Error {
   override name = "StoreError";
-  readonly kind: "full" | "identity" | "locked" | "corrupt" | "unavailable";
+  readonly kind: "full" | "identity" | "locked" | "corrupt" | "unavailable" | "compacted" | "in-doubt";
   /** Of kind "identity": the one the store was created with. */
   holds = "";
   constructor(kind: StoreError["kind"], message: string, cause?: unknown) {
@@ -100,45 +120,57 @@ export interface Engine {
   /** What --storage-backend calls it. */
   readonly name: string;
   /**
-   * Opens or creates a store. Throws StoreError "identity" when it belongs to another identity, "locked" when a process
-   * has it open, "corrupt" when it cannot be read.
+   * Opens or creates a store. Rejects with StoreError "identity" when it belongs to another identity, "locked" when a
+   * process has it open, "corrupt" when it cannot be read.
    */
-  readonly open: (options: OpenOptions) => Store;
+  readonly open: (options: OpenOptions) => Promise<Store>;
   /** The file it keeps its data in, below its directory; undefined: none. */
   readonly file?: string;
   /** What an operator should hear at the start. */
   readonly note?: string;
 }
 
-/** A durable log. One thread owns it. */
+/** A durable log. One thread owns it; see the head of this file for what holds for all calls. */
 export interface Store {
   /** Bytes of what it keeps its data in. */
   readonly sizeBytes: number;
-  /** Newest committed revision. */
+  /** Newest revision this store has been told of; watchers were told of all up to it. */
   readonly revision: number;
   /** State and history are exact above this revision; below it is compacted. */
   readonly floor: number;
+  /** Newest revision anybody has committed: what a read of the most recent state has to have seen. */
+  currentRevision(): Promise<number>;
   /**
    * Commits a batch in one durable transaction, in order: a change is checked against the ones before it. A mismatch
    * or a refusal concerns its own change only. An empty batch at most notes the time (see revisionAged).
-   * Throws StoreError "full" (nothing of the batch is committed, and the store can be used on) or, when the disk
-   * failed or lied, another kind or error: then nothing is known about the batch and the process must end.
+   * Rejects with StoreError "full" (nothing of the batch is committed, and the store can be used on) or, when the disk
+   * failed or lied, with "in-doubt" or another error: then nothing is known about the batch and the process must end.
    */
-  commit(changes: readonly Change[]): (Record | Mismatch | Refusal)[];
+  commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
   /**
-   * Feeds every record of the doc comment above to `take`, in revision order, and checks that nothing is missing or
-   * altered on the way: throws StoreError "corrupt" else, possibly after some records.
+   * Feeds every record replay is for (see above) to `take`, some at a time, and checks that nothing is missing or
+   * altered on the way: rejects with StoreError "corrupt" else, possibly after some records. Resolves with the newest
+   * revision there was: where a watch goes on.
    */
-  replay(take: (record: Record) => void): void;
+  replay(take: Take): Promise<number>;
+  /**
+   * Tells every record above `after`, some at a time. Resolves once those that are there were told, with how to end it;
+   * later ones are told as they are committed. Rejects with StoreError "compacted" when `after` is below the floor, or
+   * comes to be before its records were told.
+   */
+  watch(after: number, take: Take): Promise<() => void>;
   /**
    * Nearly the newest of the revisions that were committed `ageMs` ago or earlier: every record above it is younger,
    * give or take ten seconds. Goes on evenly when the wall clock is set; survives a restart. 0: none is known.
    */
   revisionAged(ageMs: number): number;
   /**
-   * Raises the floor to `revision` and forgets what nobody can ask for any more; bounded work per call, `false` while
-   * more is left. Throws as commit() does.
+   * Raises the floor to `revision` (at most the newest) and forgets what nobody can ask for any more; bounded work per
+   * call, `false` while more is left. Rejects as commit() does.
    */
-  compact(revision: number): boolean;
+  compact(revision: number): Promise<boolean>;
   close(): Promise<void>;
 }
+
+/** Takes records in revision order. What it throws ends the call that feeds it. */
+export type Take = (records: readonly Record[]) => void;

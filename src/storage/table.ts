@@ -7,11 +7,11 @@ import type { Engine } from "./store.ts";
 
 /** Every engine; the first is the default. */
 export const engines: readonly Engine[] = [
-  { name: "lmdb", open: openLmdb, file: fileName },
+  { name: "lmdb", open: async (options) => openLmdb(options), file: fileName },
   {
     name: "memory",
     // In microseconds, so that no revision is handed out again by the next process: clients remember them.
-    open: (options) => openMemory({ ...options, firstRevision: options.clock.now() * 1000 }),
+    open: async (options) => openMemory({ ...options, firstRevision: options.clock.now() * 1000 }),
     note: "--storage-backend=memory: nothing that is written survives the process",
   },
 ];

@@ -10,8 +10,7 @@
 //   outcome  two float64: a code of `codes`, and the revision committed or the actual one; a refusal's message is the
 //            next one of `messages`
 import { assertShared } from "../base/assert.ts";
-import type { Outcome } from "./client.ts";
-import type { Change, ChangeType, Refusal } from "./store.ts";
+import type { Change, ChangeType, Outcome, Refusal } from "./store.ts";
 
 const headBytes = 32;
 const bufferBytesMin = 16 * 1024;

@@ -4,9 +4,8 @@ import { limits } from "../../src/config/limits.ts";
 import {
   type Change,
   changeTypes,
-  type Mismatch,
+  type Outcome,
   type Record,
-  type Refusal,
   type Store,
   StoreError,
 } from "../../src/storage/store.ts";
@@ -34,9 +33,9 @@ export class HandClock implements Clock {
 
 type Test = typeof import("tap").t;
 
-function recordsOf(store: Store): Record[] {
+async function recordsOf(store: Store): Promise<Record[]> {
   const records: Record[] = [];
-  store.replay((record) => records.push(record));
+  await store.replay((some) => records.push(...some));
   return records;
 }
 
@@ -50,7 +49,7 @@ function seen(record: Record): readonly unknown[] {
   ];
 }
 
-function outcome(result: Record | Mismatch | Refusal | undefined): string {
+function outcome(result: Outcome | undefined): string {
   if (result === undefined) return "nothing";
   if ("refused" in result) return result.refused;
   return "revision" in result ? `revision ${result.revision}` : `actual ${result.actual}`;
@@ -101,7 +100,7 @@ export function storeContract(t: Test, engine: Engine): void {
     return { path, open };
   };
 
-  t.test(`${engine.name}: commit() decides each change by the revision its key has`, async (t) => {
+  t.test(`${engine.name}: await commit() decides each change by the revision its key has`, async (t) => {
     const steps: readonly (readonly [Change, string])[] = [
       [change("create", "a/x", 0, "1"), "revision 1"],
       [change("create", "a/x", 0, "2"), "actual 1"],
@@ -117,23 +116,21 @@ export function storeContract(t: Test, engine: Engine): void {
     ];
     const wanted = steps.map(([, result]) => result);
     const batched = fresh().open();
-    t.same(batched.commit(steps.map(([step]) => step)).map(outcome), wanted, "in one batch");
+    t.same((await batched.commit(steps.map(([step]) => step))).map(outcome), wanted, "in one batch");
     const single = fresh().open();
-    t.same(
-      steps.map(([step]) => outcome(single.commit([step])[0])),
-      wanted,
-      "in batches of one",
-    );
+    const alone: string[] = [];
+    for (const [step] of steps) alone.push(outcome((await single.commit([step]))[0]));
+    t.same(alone, wanted, "in batches of one");
     for (const store of [batched, single]) {
       t.equal(store.revision, 4);
-      t.same(recordsOf(store).map(seen), [
+      t.same((await recordsOf(store)).map(seen), [
         [1, 1, "a/x", 0, 1],
         [2, 2, "a/x", 1, 1],
         [3, 3, "a/x", 2, 1],
         [4, 1, "a/x", 3, 4],
       ]);
       t.same(
-        recordsOf(store).map(({ body }) => readBody(body)),
+        (await recordsOf(store)).map(({ body }) => readBody(body)),
         [
           { version: "1", value: "1" },
           { version: "2", value: "3" },
@@ -145,31 +142,116 @@ export function storeContract(t: Test, engine: Engine): void {
     }
   });
 
-  t.test(`${engine.name}: commit() returns the records as replay() gives them, also after a reopen`, async (t) => {
+  t.test(
+    `${engine.name}: watch() tells the records of a commit as replay() gives them, also after a reopen`,
+    async (t) => {
+      const { open } = fresh();
+      const store = open();
+      const keys = ["b", "a", "a/b", "a0", "ä", "\u{1f600}", "�", "constructor", "__proto__", "with\u0000zero"];
+      const records: Record[] = [];
+      await store.watch(0, (some) => records.push(...some));
+      const results = await store.commit(keys.map((key) => change("create", key, 0, `value of ${key}`)));
+      t.same(
+        results,
+        records.map(({ revision }) => ({ revision })),
+      );
+      t.same(
+        records.map(({ key }) => key),
+        keys.map((key) => `/registry/configmaps/${key}`),
+      );
+      t.same(
+        records.map(({ body }) => readBody(body).value),
+        keys.map((key) => `value of ${key}`),
+      );
+      t.same(
+        records.map(({ body, versionAt }) => Buffer.from(body).toString("latin1", versionAt, versionAt + 1)),
+        keys.map((_, i) => String(i + 1).slice(0, 1)),
+      );
+      t.same(await recordsOf(store), records);
+      await store.close();
+      const again = open();
+      t.equal(again.revision, keys.length);
+      t.same(await recordsOf(again), records);
+      t.equal(outcome((await again.commit([change("update", "a/b", 3)]))[0]), `revision ${keys.length + 1}`);
+      t.equal(outcome((await again.commit([change("update", "__proto__", 9)]))[0]), `revision ${keys.length + 2}`);
+      await again.close();
+    },
+  );
+
+  t.test(
+    `${engine.name}: watch() tells each record above a revision once, in order, before its commit resolves`,
+    async (t) => {
+      const store = fresh().open();
+      const count = 2500;
+      const names = Array.from({ length: count }, (_, i) => `k${i}`);
+      await store.commit(names.map((name) => change("create", name, 0)));
+      const told = new Map<number, number[]>();
+      const watch = async (after: number): Promise<() => void> => {
+        const revisions: number[] = [];
+        told.set(after, revisions);
+        return store.watch(after, (records) => revisions.push(...records.map(({ revision }) => revision)));
+      };
+      const upTo = (after: number, end: number): number[] =>
+        Array.from({ length: end - after }, (_, i) => after + 1 + i);
+      // One that is still told of the past while more is committed.
+      const early = watch(7);
+      await store.commit([change("update", "k0", 1)]);
+      await early;
+      const ends = [await watch(0), await watch(count), await watch(count + 1)];
+      for (const [after, revisions] of told) t.same(revisions, upTo(after, count + 1), `after ${after}`);
+      t.equal(await store.currentRevision(), count + 1);
+      const results = await store.commit([
+        change("create", "k0", 0),
+        change("update", "k0", count + 1),
+        change("create", "big", 0, "", 2_000_000),
+        change("delete", "k1", 2),
+      ]);
+      t.same(results.map(outcome), [
+        `actual ${count + 1}`,
+        `revision ${count + 2}`,
+        "too-large",
+        `revision ${count + 3}`,
+      ]);
+      for (const [after, revisions] of told) t.same(revisions, upTo(after, count + 3), `after ${after}, at once`);
+      t.equal(store.revision, count + 3);
+      t.equal(await store.currentRevision(), count + 3);
+      ends[0]?.();
+      await store.commit([change("create", "last", 0)]);
+      t.equal(told.get(0)?.at(-1), count + 3, "one that ended hears nothing more");
+      t.equal(told.get(count)?.at(-1), count + 4);
+      for (let done = false; !done; ) done = await store.compact(100);
+      t.equal(await store.currentRevision(), count + 4, "compact() moves the floor only");
+      await t.rejects(watch(99), { name: "StoreError", kind: "compacted" });
+      await watch(100);
+      t.same(told.get(100), upTo(100, count + 4));
+      const thrown = new Error("the taker's own");
+      await t.rejects(
+        store.watch(100, () => {
+          throw thrown;
+        }),
+        thrown,
+      );
+      await store.close();
+    },
+  );
+
+  t.test(`${engine.name}: replay() resolves with where a watch goes on`, async (t) => {
     const { open } = fresh();
     const store = open();
-    const keys = ["b", "a", "a/b", "a0", "ä", "\u{1f600}", "�", "constructor", "__proto__", "with\u0000zero"];
-    const results = store.commit(keys.map((key) => change("create", key, 0, `value of ${key}`)));
-    const records = results.filter((result): result is Record => "revision" in result);
-    t.same(
-      records.map(({ key }) => key),
-      keys.map((key) => `/registry/configmaps/${key}`),
-    );
-    t.same(
-      records.map(({ body }) => readBody(body).value),
-      keys.map((key) => `value of ${key}`),
-    );
-    t.same(
-      records.map(({ body, versionAt }) => Buffer.from(body).toString("latin1", versionAt, versionAt + 1)),
-      keys.map((_, i) => String(i + 1).slice(0, 1)),
-    );
-    t.same(recordsOf(store), records);
+    t.equal(await store.replay(() => undefined), 0);
+    await store.commit([change("create", "a", 0), change("delete", "a", 1)]);
+    for (let done = false; !done; ) done = await store.compact(2);
     await store.close();
     const again = open();
-    t.equal(again.revision, keys.length);
-    t.same(recordsOf(again), records);
-    t.equal(outcome(again.commit([change("update", "a/b", 3)])[0]), `revision ${keys.length + 1}`);
-    t.equal(outcome(again.commit([change("update", "__proto__", 9)])[0]), `revision ${keys.length + 2}`);
+    const records: Record[] = [];
+    const after = await again.replay((some) => records.push(...some));
+    t.same([after, records.length], [2, 0], "the revision, although no record has it");
+    await again.watch(after, (some) => records.push(...some));
+    await again.commit([change("create", "b", 0)]);
+    t.same(
+      records.map(({ revision }) => revision),
+      [3],
+    );
     await again.close();
   });
 
@@ -181,26 +263,26 @@ export function storeContract(t: Test, engine: Engine): void {
       `${"k".repeat(n - 1)}l`,
       "é".repeat(n),
     ]);
-    const results = store.commit(names.map((name) => change("create", name, 0, "long")));
+    const results = await store.commit(names.map((name) => change("create", name, 0, "long")));
     t.same(
       results.map(outcome),
       names.map((_, i) => `revision ${i + 1}`),
     );
     t.same(
-      store.commit(names.map((name) => change("create", name, 0))).map(outcome),
+      (await store.commit(names.map((name) => change("create", name, 0)))).map(outcome),
       names.map((_, i) => `actual ${i + 1}`),
     );
     t.same(
-      recordsOf(store).map(({ key }) => key),
+      (await recordsOf(store)).map(({ key }) => key),
       names.map((name) => `/registry/configmaps/${name}`),
     );
-    store.commit(names.map((name, i) => change("delete", name, i + 1)));
+    await store.commit(names.map((name, i) => change("delete", name, i + 1)));
     await store.close();
     const again = open();
-    for (let done = false; !done; ) done = again.compact(again.revision);
-    t.same(recordsOf(again), []);
+    for (let done = false; !done; ) done = await again.compact(again.revision);
+    t.same(await recordsOf(again), []);
     t.same(
-      again.commit(names.map((name) => change("create", name, 0))).map(outcome),
+      (await again.commit(names.map((name) => change("create", name, 0)))).map(outcome),
       names.map((_, i) => `revision ${2 * names.length + i + 1}`),
     );
     await again.close();
@@ -209,7 +291,7 @@ export function storeContract(t: Test, engine: Engine): void {
   t.test(`${engine.name}: a change that cannot be stored is refused alone`, async (t) => {
     const store = fresh().open();
     const room = limits.objectBytesMax - change("create", "big", 0).body.length - "/registry/configmaps/big".length;
-    const results = store.commit([
+    const results = await store.commit([
       change("create", "before", 0),
       change("create", "big", 0, "", room + 1),
       change("create", "lone\ud800surrogate", 0),
@@ -232,14 +314,14 @@ export function storeContract(t: Test, engine: Engine): void {
       "revision 4",
     ]);
     t.equal(store.revision, 4);
-    t.equal(recordsOf(store).length, 4);
+    t.equal((await recordsOf(store)).length, 4);
     await store.close();
   });
 
-  t.test(`${engine.name}: compact() forgets what lies behind the floor and nothing else`, async (t) => {
+  t.test(`${engine.name}: await compact() forgets what lies behind the floor and nothing else`, async (t) => {
     const { open } = fresh();
     let store = open();
-    store.commit([
+    await store.commit([
       change("create", "kept", 0, "1"),
       change("create", "changed", 0, "2"),
       change("update", "changed", 2, "3"),
@@ -265,51 +347,51 @@ export function storeContract(t: Test, engine: Engine): void {
       [99, [8, 9]],
     ];
     for (const [floor, revisions] of left) {
-      t.ok(store.compact(floor));
+      t.ok(await store.compact(floor));
       t.equal(store.floor, Math.min(floor, 10));
       t.same(
-        recordsOf(store).map(({ revision }) => revision),
+        (await recordsOf(store)).map(({ revision }) => revision),
         revisions,
         `floor ${floor}`,
       );
       await store.close();
       store = open();
       t.same(
-        recordsOf(store).map(({ revision }) => revision),
+        (await recordsOf(store)).map(({ revision }) => revision),
         revisions,
         `floor ${floor}, reopened`,
       );
       t.equal(store.floor, Math.min(floor, 10));
     }
     t.equal(store.revision, 10, "A revision is not handed out again when its record is gone");
-    t.same(store.commit([change("create", "kept", 0), change("create", "back", 0)]).map(outcome), [
+    t.same((await store.commit([change("create", "kept", 0), change("create", "back", 0)])).map(outcome), [
       "revision 11",
       "actual 8",
     ]);
     t.same(
-      recordsOf(store).map(({ previous }) => previous),
+      (await recordsOf(store)).map(({ previous }) => previous),
       [7, 3, 0],
     );
     await store.close();
   });
 
-  t.test(`${engine.name}: compact() does bounded work per call and says when it is done`, async (t) => {
+  t.test(`${engine.name}: await compact() does bounded work per call and says when it is done`, async (t) => {
     const { open } = fresh();
     const store = open();
     const count = 3 * limits.compactRecordsMax + 10;
-    store.commit([change("create", "x", 0)]);
-    for (let i = 1; i < count; i++) store.commit([change("update", "x", i)]);
+    await store.commit([change("create", "x", 0)]);
+    for (let i = 1; i < count; i++) await store.commit([change("update", "x", i)]);
     const floors: number[] = [];
-    while (!store.compact(count - 1)) {
+    while (!(await store.compact(count - 1))) {
       floors.push(store.floor);
-      recordsOf(store);
+      await recordsOf(store);
     }
     t.same(
       floors,
       [1, 2, 3].map((n) => n * limits.compactRecordsMax),
     );
     t.same(
-      recordsOf(store).map(({ revision }) => revision),
+      (await recordsOf(store)).map(({ revision }) => revision),
       [count - 1, count],
     );
     await store.close();
@@ -321,10 +403,10 @@ export function storeContract(t: Test, engine: Engine): void {
     const minute = 60_000;
     t.equal(store.revisionAged(0), 0);
     // One change per second for ten minutes.
-    store.commit([change("create", "x", 0)]);
+    await store.commit([change("create", "x", 0)]);
     for (let second = 1; second < 600; second++) {
       clock.time += 1000;
-      store.commit([change("update", "x", second)]);
+      await store.commit([change("update", "x", second)]);
     }
     const check = (name: string): void => {
       for (const age of [1 * minute, 5 * minute, 9 * minute]) {
@@ -338,14 +420,14 @@ export function storeContract(t: Test, engine: Engine): void {
     await store.close();
     store = open();
     check("reopened");
-    for (let done = false; !done; ) done = store.compact(store.revisionAged(5 * minute));
+    for (let done = false; !done; ) done = await store.compact(store.revisionAged(5 * minute));
     t.equal(store.floor, store.revisionAged(5 * minute));
     await store.close();
     store = open();
     t.equal(store.floor, store.revisionAged(5 * minute));
     // Changes have stopped: an empty commit notes the time once, and all of them grow old.
     clock.time += minute;
-    t.same(store.commit([]), []);
+    t.same(await store.commit([]), []);
     clock.time += 5 * minute;
     t.equal(store.revisionAged(5 * minute), 600);
     await store.close();
@@ -353,7 +435,7 @@ export function storeContract(t: Test, engine: Engine): void {
     clock.time -= 60 * minute;
     store = open();
     t.equal(store.revisionAged(5 * minute), 0);
-    store.commit([change("create", "y", 0)]);
+    await store.commit([change("create", "y", 0)]);
     clock.time += 6 * minute;
     t.equal(store.revisionAged(5 * minute), 600);
     await store.close();
@@ -365,20 +447,23 @@ export function storeContract(t: Test, engine: Engine): void {
       const { open } = fresh();
       const store = open(4 * 1024 * 1024);
       const made: number[] = [];
-      let last: Record | Mismatch | Refusal | undefined;
+      let last: Outcome | undefined;
       for (let i = 0; i < 100; i++) {
-        last = store.commit([change("create", `k${i}`, 0, "", 100_000)])[0];
+        last = (await store.commit([change("create", `k${i}`, 0, "", 100_000)]))[0];
         if (last === undefined || !("revision" in last)) break;
         made.push(last.revision);
       }
       t.equal(outcome(last), "full");
       t.ok(made.length >= 20, `${made.length} objects fit`);
-      t.equal(outcome(store.commit([change("update", "k0", 1, "", 100_000)])[0]), "full");
-      t.equal(recordsOf(store).length, made.length);
-      const deleted = store.commit(made.map((revision, i) => change("delete", `k${i}`, revision, "", 100)));
+      t.equal(outcome((await store.commit([change("update", "k0", 1, "", 100_000)]))[0]), "full");
+      t.equal((await recordsOf(store)).length, made.length);
+      const deleted = await store.commit(made.map((revision, i) => change("delete", `k${i}`, revision, "", 100)));
       t.ok(deleted.every((result) => "revision" in result));
-      t.ok(store.compact(store.revision));
-      t.equal(outcome(store.commit([change("create", "again", 0, "", 100_000)])[0]), `revision ${store.revision}`);
+      t.ok(await store.compact(store.revision));
+      t.equal(
+        outcome((await store.commit([change("create", "again", 0, "", 100_000)]))[0]),
+        `revision ${store.revision}`,
+      );
       await store.close();
     },
   );
@@ -397,18 +482,18 @@ export function storeContract(t: Test, engine: Engine): void {
         return change(mod === 0 ? "create" : pick(3) === 0 ? "delete" : "update", key, mod, "", pick(3) * 2500);
       });
       const wanted = changes.map((one) => model.apply(one));
-      const got = store.commit(changes).map(outcome);
+      const got = (await store.commit(changes)).map(outcome);
       if (String(got) !== String(wanted)) wrong.push(`step ${step}: ${got} instead of ${wanted}`);
       if (pick(4) === 0) {
         const floor = pick(model.revision + 1);
-        for (let done = false; !done; ) done = store.compact(floor);
+        for (let done = false; !done; ) done = await store.compact(floor);
         model.compact(floor);
       }
       if (pick(20) === 0) {
         await store.close();
         store = open();
       }
-      const left = recordsOf(store).map(({ revision }) => revision);
+      const left = (await recordsOf(store)).map(({ revision }) => revision);
       if (String(left) !== String(model.left)) wrong.push(`step ${step}: ${left} are left instead of ${model.left}`);
     }
     t.same(wrong.slice(0, 3), [], `ORCH_SEED=${seed}`);

@@ -5,7 +5,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { Controllers, leaseName } from "../../src/boot/controllers.ts";
 import { Lease, type LeaseOptions } from "../../src/controllers/lease.ts";
 import { createLog } from "../../src/observe/log.ts";
-import type { Outcome } from "../../src/storage/client.ts";
+import type { Outcome } from "../../src/storage/store.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/l";

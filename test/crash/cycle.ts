@@ -58,11 +58,13 @@ export function readHistory(path: string): Line[] {
 export async function readTruth(path: string, below = "/"): Promise<Truth> {
   const store = openLmdb({ path, identity: "orch", clock: systemClock });
   const facts: Fact[] = [];
-  store.replay(({ revision, type, key, previous, createRevision, body }) => {
-    if (!key.startsWith(below)) return;
-    const { version, value } = readBody(body);
-    if (version !== String(revision)) throw new Error(`Body of ${key} at ${revision} has version ${version}`);
-    facts.push({ revision, op: ops[type - 1] as Op, key, token: value, previous, createRevision });
+  await store.replay((records) => {
+    for (const { revision, type, key, previous, createRevision, body } of records) {
+      if (!key.startsWith(below)) continue;
+      const { version, value } = readBody(body);
+      if (version !== String(revision)) throw new Error(`Body of ${key} at ${revision} has version ${version}`);
+      facts.push({ revision, op: ops[type - 1] as Op, key, token: value, previous, createRevision });
+    }
   });
   const truth = { revision: store.revision, floor: store.floor, facts };
   await store.close();

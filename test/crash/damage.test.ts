@@ -22,15 +22,15 @@ async function build(path: string): Promise<string> {
   const name = (round: number, i: number): string => `k${round}-${i}-${"x".repeat(10 * i)}`;
   const all = Array.from({ length: 20 }, (_, i) => i);
   for (let round = 0; round < 20; round++) {
-    store.commit(all.map((i) => change("create", name(round, i), 0, "one", round % 4 === 0 ? 5000 : 300)));
+    await store.commit(all.map((i) => change("create", name(round, i), 0, "one", round % 4 === 0 ? 5000 : 300)));
   }
   for (let round = 0; round < 10; round++) {
-    store.commit(
+    await store.commit(
       all.map((i) => change(i % 3 === 0 ? "delete" : "update", name(round, i), 20 * round + i + 1, "two", 300)),
     );
   }
-  for (let done = false; !done; ) done = store.compact(500);
-  store.commit([change("create", "last", 0)]);
+  for (let done = false; !done; ) done = await store.compact(500);
+  await store.commit([change("create", "last", 0)]);
   await store.close();
   return digest(path);
 }

@@ -115,10 +115,10 @@ else {
     const live = new Map<string, number>();
     let made = 0;
     /** Creates objects of many sizes, ten at a time, until one is refused. */
-    const fill = (): string => {
+    const fill = async (): Promise<string> => {
       for (let i = 0; i < 5000; i++) {
         const names = Array.from({ length: 10 }, () => `k${made++}`);
-        const outcomes = store.commit(
+        const outcomes = await store.commit(
           names.map((name, n) =>
             change("create", name, 0, "", n % 3 === 0 ? 100 : n % 3 === 1 ? 9000 : 60_000 + 1000 * n),
           ),
@@ -131,36 +131,38 @@ else {
       }
       return "never";
     };
-    const remove = (names: readonly string[]): void => {
-      const outcomes = store.commit(names.map((name) => change("delete", name, live.get(name) as number)));
+    const remove = async (names: readonly string[]): Promise<void> => {
+      const outcomes = await store.commit(names.map((name) => change("delete", name, live.get(name) as number)));
       for (const [n, outcome] of outcomes.entries()) if ("revision" in outcome) live.delete(names[n] as string);
-      for (let done = false; !done; ) done = store.compact(store.revision);
+      for (let done = false; !done; ) done = await store.compact(store.revision);
     };
-    const stored = (): Map<string, number> => {
+    const stored = async (): Promise<Map<string, number>> => {
       const found = new Map<string, number>();
-      store.replay(({ key, prefix, revision, type }) => {
-        if (type === 3) found.delete(key.slice(prefix.length + 1));
-        else found.set(key.slice(prefix.length + 1), revision);
+      await store.replay((records) => {
+        for (const { key, prefix, revision, type } of records) {
+          if (type === 3) found.delete(key.slice(prefix.length + 1));
+          else found.set(key.slice(prefix.length + 1), revision);
+        }
       });
       return found;
     };
-    t.equal(fill(), "full");
-    t.same(stored(), live, "reads go on");
+    t.equal(await fill(), "full");
+    t.same(await stored(), live, "reads go on");
     for (let round = 0; round < 5; round++) {
       const before = live.size;
       const names = [...live.keys()].filter((_, i) => i % 3 === round % 3);
-      while (names.length > 0) remove(names.splice(0, 20));
+      while (names.length > 0) await remove(names.splice(0, 20));
       t.ok(live.size < before, `round ${round}: ${before - live.size} objects were deleted on the full disk`);
-      t.same(stored(), live);
-      t.equal(fill(), "full");
+      t.same(await stored(), live);
+      t.equal(await fill(), "full");
       t.ok(live.size > 0.75 * before, `round ${round}: their room was used again, ${live.size} objects are there`);
     }
     const before = live.size;
     rmSync(ballast);
-    t.equal(fill(), "full");
+    t.equal(await fill(), "full");
     t.ok(live.size > before, `${live.size - before} more objects fit where the ballast was`);
     await store.close();
     store = openLmdb({ path, identity: "orch", clock: systemClock });
-    t.same(stored(), live);
+    t.same(await stored(), live);
   });
 }

@@ -24,11 +24,13 @@ export async function digest(path: string): Promise<string> {
   const store = openLmdb({ path, identity: "orch", clock: systemClock });
   try {
     const hash = createHash("sha256").update(`${store.revision} ${store.floor}`);
-    store.replay(({ revision, createRevision, previous, type, key, prefix, selection, body, versionAt }) => {
-      hash
-        .update(`${revision} ${createRevision} ${previous} ${type} ${key} ${prefix} ${versionAt}`)
-        .update(selection)
-        .update(body);
+    await store.replay((records) => {
+      for (const { revision, createRevision, previous, type, key, prefix, selection, body, versionAt } of records) {
+        hash
+          .update(`${revision} ${createRevision} ${previous} ${type} ${key} ${prefix} ${versionAt}`)
+          .update(selection)
+          .update(body);
+      }
     });
     return hash.digest("hex");
   } finally {

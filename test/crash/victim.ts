@@ -29,18 +29,27 @@ const learn = ({ key, type, revision }: Record): void => {
   if (type === 3) known.delete(key);
   else known.set(key, revision);
 };
-store.replay(learn);
+const after = await store.replay((records) => records.forEach(learn));
 const stream = `published-${process.pid}`;
 note({ t: "open", stream, from: store.revision });
 
-const loop = serveStore({
+if (compact === "1") {
+  const commit = store.commit.bind(store);
+  store.commit = async (changes) => {
+    const outcomes = await commit(changes);
+    await store.compact(store.revision - keptRecords);
+    return outcomes;
+  };
+}
+
+const loop = await serveStore({
   store,
+  after,
   publish: (records) => {
     for (const record of records) {
       const { revision, key, type, body } = record;
       note({ t: "event", stream, op: ops[type - 1] as Op, revision, key, token: readBody(body).value });
     }
-    if (compact === "1") store.compact(store.revision - keptRecords);
   },
 });
 const { port1, port2 } = new MessageChannel();

@@ -66,7 +66,8 @@ t.test("No object that decodes makes a kind throw", (t) => {
   for (const resource of scheme.resources) {
     if (resource.virtual || resource.computed) continue;
     let lived = 0;
-    for (let round = 0; round < rounds; round++) {
+    // Some kinds have so many fields that few objects decode: there has to be one.
+    for (let round = 0; round < rounds || (lived === 0 && round < 100 * rounds); round++) {
       try {
         if (live(resource)) lived++;
       } catch (cause) {
@@ -76,7 +77,7 @@ t.test("No object that decodes makes a kind throw", (t) => {
         break;
       }
     }
-    t.ok(lived > 0, `${resource.apiVersion} ${resource.kind}: ${lived} of ${rounds} decoded`);
+    t.ok(lived > 0, `${resource.apiVersion} ${resource.kind}: some decoded`);
   }
   t.end();
 });

@@ -16,11 +16,11 @@ t.test("lmdb: the file stops growing when compaction keeps pace", async (t) => {
   const path = join(root, "churn");
   const store = openLmdb({ path, identity: "orch", clock: new HandClock() });
   const names = Array.from({ length: 100 }, (_, i) => `k${i}`);
-  store.commit(names.map((name) => change("create", name, 0, "", 4000)));
+  await store.commit(names.map((name) => change("create", name, 0, "", 4000)));
   const sizes: number[] = [];
   for (let round = 0; round < 120; round++) {
-    store.commit(names.map((name, i) => change("update", name, round * 100 + i + 1, "", 4000)));
-    for (let done = false; !done; ) done = store.compact(store.revision - 200);
+    await store.commit(names.map((name, i) => change("update", name, round * 100 + i + 1, "", 4000)));
+    for (let done = false; !done; ) done = await store.compact(store.revision - 200);
     if (round % 20 === 19) sizes.push(statSync(join(path, "data.mdb")).size);
   }
   t.equal(store.revision, 12_100);
@@ -31,13 +31,13 @@ t.test("lmdb: the file stops growing when compaction keeps pace", async (t) => {
 t.test("lmdb: somebody else's write is noticed before anything of ours follows it", async (t) => {
   const path = join(root, "shared");
   const store = openLmdb({ path, identity: "orch", clock: new HandClock() });
-  store.commit([change("create", "x", 0)]);
+  await store.commit([change("create", "x", 0)]);
   // As another process would that ignores the lock.
   rmSync(join(path, "owner"));
   const other = openLmdb({ path, identity: "orch", clock: new HandClock() });
-  other.commit([change("update", "x", 1)]);
-  t.throws(() => store.commit([change("update", "x", 1)]), { name: "SharedStateFailure", message: /somebody else/ });
-  t.throws(() => store.commit([change("create", "y", 0)]), { name: "SharedStateFailure" }, "and it stays closed");
+  await other.commit([change("update", "x", 1)]);
+  await t.rejects(store.commit([change("update", "x", 1)]), { name: "SharedStateFailure", message: /somebody else/ });
+  await t.rejects(store.commit([change("create", "y", 0)]), { name: "SharedStateFailure" }, "and it stays closed");
   await other.close();
   await store.close();
 });

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import t from "tap";
-import type { Outcome } from "../../src/storage/client.ts";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
 import { PortClient, type QueueLimits } from "../../src/storage/port.ts";
 import { type StoreLoop, serveStore } from "../../src/storage/serve.ts";
+import type { Outcome } from "../../src/storage/store.ts";
 import { type Record, type Store, StoreError } from "../../src/storage/store.ts";
 import { HandClock } from "../contract/store.ts";
 import { change, readBody } from "../support/changes.ts";
@@ -24,12 +24,17 @@ interface Rig {
   connect(queue?: QueueLimits): PortClient;
 }
 
-function rig(wrap: (store: Store) => Store = (store) => store, historyMs = 300_000, compactionMs = 1000): Rig {
+async function rig(
+  wrap: (store: Store) => Store = (store) => store,
+  historyMs = 300_000,
+  compactionMs = 1000,
+): Promise<Rig> {
   const store = wrap(openLmdb({ path: join(root, `store-${places++}`), identity: "orch", clock }));
   const published: Record[] = [];
   const batches: number[] = [];
-  const loop = serveStore({
+  const loop = await serveStore({
     store,
+    after: 0,
     publish: (records) => published.push(...records),
     historyMs,
     compactionMs,
@@ -49,7 +54,7 @@ function say(outcome: Outcome): string {
 }
 
 t.test("commit() of a turn's changes is one transaction and keeps their order", async (t) => {
-  const { loop, published, batches, connect } = rig();
+  const { loop, published, batches, connect } = await rig();
   const client = connect();
   const outcomes = await Promise.all([
     client.commit(change("create", "x", 0, "é")),
@@ -88,7 +93,7 @@ t.test("commit() of a turn's changes is one transaction and keeps their order", 
 });
 
 t.test("commit() answers after publication, and everybody's changes have one order", async (t) => {
-  const { loop, published, connect } = rig();
+  const { loop, published, connect } = await rig();
   const clients = [connect(), connect(), connect()];
   const told: number[] = [];
   await Promise.all(
@@ -118,7 +123,7 @@ t.test("commit() answers after publication, and everybody's changes have one ord
 });
 
 t.test("commit() says busy when its front's queue is full, by count and by bytes", async (t) => {
-  const { loop, connect } = rig();
+  const { loop, connect } = await rig();
   const few = connect({ storeQueueMax: 3, storeQueueBytesMax: 1_000_000 });
   const small = connect({ storeQueueMax: 1000, storeQueueBytesMax: 2500 });
   const fill = async (client: PortClient, name: string): Promise<string[]> =>
@@ -141,7 +146,7 @@ t.test("commit() says busy when its front's queue is full, by count and by bytes
 });
 
 t.test("commit() divides its front's queue among users, by count and by bytes", async (t) => {
-  const { loop, connect } = rig();
+  const { loop, connect } = await rig();
   const client = connect({ storeQueueMax: 40, storeQueueBytesMax: 40_000 });
   const commit = async (name: string, key: string, padding: number): Promise<string> =>
     say(await client.commit(change("create", key, 0, "", padding), { name, level: "ordinary" })).split(
@@ -172,7 +177,7 @@ t.test("a store that goes away rejects what waits and refuses what comes", async
 });
 
 t.test("stop() commits and answers what is queued", async (t) => {
-  const { loop, store, connect } = rig();
+  const { loop, store, connect } = await rig();
   const client = connect();
   const waiting = [1, 2, 3].map((i) => client.commit(change("create", `k${i}`, 0)));
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
@@ -183,9 +188,9 @@ t.test("stop() commits and answers what is queued", async (t) => {
 
 t.test("a full disk refuses the batch and the loop goes on", async (t) => {
   let full = true;
-  const { loop, connect } = rig((store) => {
+  const { loop, connect } = await rig((store) => {
     const commit = store.commit.bind(store);
-    store.commit = (changes) => {
+    store.commit = async (changes) => {
       if (full && changes.length > 0) throw new StoreError("full", "No space left");
       return commit(changes);
     };
@@ -200,7 +205,7 @@ t.test("a full disk refuses the batch and the loop goes on", async (t) => {
 });
 
 t.test("the loop compacts what has grown old", async (t) => {
-  const { loop, store, connect } = rig(undefined, 0, 5);
+  const { loop, store, connect } = await rig(undefined, 0, 5);
   const client = connect();
   let mod = 0;
   for (let i = 0; i < 600; i++) {
@@ -213,14 +218,14 @@ t.test("the loop compacts what has grown old", async (t) => {
   while (store.floor < mod && Date.now() < limit) await new Promise((resolve) => setTimeout(resolve, 2));
   t.equal(store.floor, 600);
   const left: number[] = [];
-  store.replay(({ revision }) => left.push(revision));
+  await store.replay((records) => left.push(...records.map(({ revision }) => revision)));
   t.same(left, [600]);
   client.close();
   await loop.stop();
 });
 
 t.test("probe() is answered by the store's loop, without a transaction, and by nobody when it is gone", async (t) => {
-  const { loop, batches, connect } = rig();
+  const { loop, batches, connect } = await rig();
   const client = connect();
   const [outcome] = await Promise.all([client.commit(change("create", "x", 0)), client.probe(), client.probe()]);
   t.equal(say(outcome), "revision 1");

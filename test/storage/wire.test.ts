@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Outcome } from "../../src/storage/client.ts";
+import type { Outcome } from "../../src/storage/store.ts";
 import { ReplyWriter, RequestWriter, readReply, readRequest } from "../../src/storage/wire.ts";
 import { change } from "../support/changes.ts";
 

@@ -30,7 +30,8 @@ import type { Exchange, Handler, Headers } from "../../src/request/exchange/tran
 import { createHandler } from "../../src/request/handle.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
 import { writersOf } from "../../src/request/writeresource.ts";
-import type { Outcome, StoreClient } from "../../src/storage/client.ts";
+import type { StoreClient } from "../../src/storage/client.ts";
+import type { Outcome } from "../../src/storage/store.ts";
 import { type Change, changeTypes } from "../../src/storage/store.ts";
 import { testAuthentication } from "./authn.ts";
 

@@ -130,19 +130,22 @@ export class LogWriter {
 
   /**
    * Fills the logs from a durable log at start: records at or below its floor become state without events, those above
-   * become history, so that watches resume across a restart.
+   * become history, so that watches resume across a restart. Resolves with the revision up to which they are filled.
    */
-  load(store: Store): void {
+  async load(store: Pick<Store, "floor" | "replay">): Promise<number> {
     assertShared(this.#revision === 0, "A writer is loaded after it was written to");
     this.#floor = store.floor;
     for (const log of this.#logList) this.#setFloor(log, store.floor);
-    store.replay((record) => {
-      this.append(record);
-      if (!this.#overLimit(record.prefix)) return;
-      this.publish(record.revision);
-      while (this.#overLimit(record.prefix) && this.tend());
+    const revision = await store.replay((records) => {
+      for (const record of records) {
+        this.append(record);
+        if (!this.#overLimit(record.prefix)) continue;
+        this.publish(record.revision);
+        while (this.#overLimit(record.prefix) && this.tend());
+      }
     });
-    this.publish(store.revision);
+    this.publish(revision);
+    return revision;
   }
 
   /** Enters and publishes a committed batch, in order: what a store loop calls before it acknowledges. */

@@ -9,19 +9,22 @@ import type { Database, RootDatabase } from "lmdb";
 import { AssertionFailure, assertShared } from "../../base/assert.ts";
 import { crc32 } from "../../base/crc32.ts";
 import { failpoint } from "../../base/failpoint.ts";
+import { nextTurn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
 import { Ages, type Sample } from "../ages.ts";
 import { type Current, checkChange } from "../check.ts";
+import { Feed } from "../feed.ts";
 import { takeLock } from "../lock.ts";
 import {
   type Change,
   changeTypes,
-  type Mismatch,
   type OpenOptions,
+  type Outcome,
   type Record,
   type Refusal,
   type Store,
   StoreError,
+  type Take,
 } from "../store.ts";
 import {
   bytesOf,
@@ -56,6 +59,8 @@ type Bytes = Database<Buffer, Buffer>;
 const metaKey = Buffer.from("store");
 /** Keys fetched at once by a scan; no read transaction lives longer. */
 const scanKeysMax = 1000;
+/** Bytes of records told at once, or one record more. */
+const toldBytesMax = 4 * 1024 * 1024;
 /** What a change or a compacted record costs besides its own bytes: copies of pages of the trees. */
 const changeBytesMax = 8 * pageBytes;
 
@@ -106,6 +111,7 @@ class LmdbStore implements Store {
   readonly #meta: Bytes;
   readonly #room: DiskRoom;
   readonly #ages: Ages;
+  readonly #feed = new Feed(this, (after) => this.#after(after));
   readonly #key = Buffer.allocUnsafe(8);
   #bytes: number;
   /** Number of the last transaction that wrote. */
@@ -151,8 +157,17 @@ class LmdbStore implements Store {
     return statSync(fileOf(this.#path), { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  commit(changes: readonly Change[]): (Record | Mismatch | Refusal)[] {
-    const outcomes: (Record | Mismatch | Refusal)[] = [];
+  currentRevision(): Promise<number> {
+    return Promise.resolve(this.revision);
+  }
+
+  watch(after: number, take: Take): Promise<() => void> {
+    return this.#feed.watch(after, take);
+  }
+
+  async commit(changes: readonly Change[]): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
+    const records: Record[] = [];
     const keys = changes.map((change) => Buffer.from(change.key));
     const arena = Buffer.allocUnsafeSlow(
       changes.reduce((sum, change, i) => sum + recordBytesMax(change, (keys[i] as Buffer).length), 0),
@@ -188,7 +203,8 @@ class LmdbStore implements Store {
         taken += footprint(recordEnd - end) + changeBytesMax;
         revision = place.revision;
         end = recordEnd;
-        outcomes.push(record);
+        records.push(record);
+        outcomes.push({ revision });
       });
       if (sample) this.#putSample(now);
       failpoint("inside-transaction");
@@ -198,12 +214,14 @@ class LmdbStore implements Store {
     if (sample) this.#ages.note(now, this.revision);
     this.revision = revision;
     this.#bytes = bytes;
+    this.#feed.tell(records);
     return outcomes;
   }
 
-  replay(take: (record: Record) => void): void {
+  async replay(take: Take): Promise<number> {
     try {
-      this.#replay(take);
+      await this.#replay(take);
+      return this.revision;
     } catch (error) {
       // LMDB's own finds have negative codes: a page that is not there, a page of another type.
       const code = (error as { code?: unknown }).code;
@@ -211,10 +229,12 @@ class LmdbStore implements Store {
     }
   }
 
-  #replay(take: (record: Record) => void): void {
+  async #replay(take: Take): Promise<void> {
     let heads = 0;
     let sum = 0;
     let last = 0;
+    let some: Record[] = [];
+    let bytes = 0;
     for (const key of this.#keys(this.#log)) {
       const record = decodeRecord(decodeNumberKey(key), this.#get(this.#log, key));
       const { revision, previous } = record;
@@ -229,16 +249,36 @@ class LmdbStore implements Store {
         heads--;
         sum = (sum - pairSum(record.key, previous)) | 0;
       }
-      take(record);
+      some.push(record);
+      bytes += record.body.length;
+      if (some.length < scanKeysMax && bytes < toldBytesMax) continue;
+      take(some);
+      some = [];
+      bytes = 0;
+      await nextTurn();
     }
+    take(some);
     this.#checkIndex(heads, sum);
+  }
+
+  /** Some of the records above a revision: every one above the floor is there. */
+  #after(revision: number): Record[] {
+    const found: Record[] = [];
+    let bytes = 0;
+    for (const key of [...this.#log.getKeys({ start: encodeNumberKey(revision + 1), limit: scanKeysMax })]) {
+      const record = decodeRecord(decodeNumberKey(key), this.#get(this.#log, key));
+      found.push(record);
+      bytes += record.body.length;
+      if (bytes >= toldBytesMax) break;
+    }
+    return found;
   }
 
   revisionAged(ageMs: number): number {
     return this.#ages.revisionAged(ageMs);
   }
 
-  compact(revision: number): boolean {
+  async compact(revision: number): Promise<boolean> {
     const target = Math.min(revision, this.revision);
     if (target <= this.floor) return true;
     let floor = this.floor;
@@ -308,7 +348,7 @@ class LmdbStore implements Store {
       // What reached the disk and what did not is unknown now, and asking again does not tell: only a restart does.
       const known = error instanceof StoreError || error instanceof AssertionFailure;
       const message = `The store at ${this.#path} failed: ${(error as Error).message}`;
-      this.#failure = known ? error : new StoreError("unavailable", message, error);
+      this.#failure = known ? error : new StoreError("in-doubt", message, error);
       throw this.#failure;
     }
   }

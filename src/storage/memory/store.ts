@@ -3,21 +3,27 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { assertShared } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
+import { nextTurn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
 import { Ages, type Sample } from "../ages.ts";
 import { type Current, checkChange } from "../check.ts";
+import { Feed } from "../feed.ts";
 import { takeLock } from "../lock.ts";
 import {
   type Change,
   changeTypes,
   type Mismatch,
   type OpenOptions,
+  type Outcome,
   type Record,
   type Refusal,
   type Store,
   StoreError,
+  type Take,
 } from "../store.ts";
 
+/** Records told at once. */
+const recordsAtOnce = 1000;
 /** What a record takes besides its own bytes, roughly. */
 const recordBytesMin = 256;
 
@@ -64,6 +70,7 @@ class MemoryStore implements Store {
   readonly #bytesMax: number;
   readonly #ages: Ages;
   readonly #unlock: () => void;
+  readonly #feed: Feed = new Feed(this, (after) => this.#after(after));
 
   constructor(held: Held, bytesMax: number, clock: Clock, unlock: () => void) {
     this.#held = held;
@@ -84,27 +91,53 @@ class MemoryStore implements Store {
     return this.#held.bytes;
   }
 
-  commit(changes: readonly Change[]): (Record | Mismatch | Refusal)[] {
+  currentRevision(): Promise<number> {
+    return Promise.resolve(this.#held.revision);
+  }
+
+  watch(after: number, take: Take): Promise<() => void> {
+    return this.#feed.watch(after, take);
+  }
+
+  async commit(changes: readonly Change[]): Promise<Outcome[]> {
     const now = this.#ages.now();
     // Of the newest revision before this batch: that one is at least this old.
     if (this.#ages.isDue(now, this.revision)) this.#ages.note(now, this.revision);
-    return changes.map((change) => this.#make(change));
+    const made = changes.map((change) => this.#make(change));
+    this.#feed.tell(made.filter((outcome) => "body" in outcome));
+    return made.map((outcome) => ("body" in outcome ? { revision: outcome.revision } : outcome));
   }
 
-  replay(take: (record: Record) => void): void {
+  async replay(take: Take): Promise<number> {
     let last = 0;
-    for (const [revision, record] of this.#held.records) {
+    for (const [revision] of this.#held.records) {
       assertShared(revision > last, `Revision ${revision} after ${last}`);
       last = revision;
-      take(record);
     }
+    const records = [...this.#held.records.values()];
+    for (let at = 0; at < records.length; at += recordsAtOnce) {
+      take(records.slice(at, at + recordsAtOnce));
+      await nextTurn();
+    }
+    return this.#held.revision;
+  }
+
+  /** Records above a revision: every one above the floor is there. */
+  #after(revision: number): Record[] {
+    const found: Record[] = [];
+    for (let at = revision + 1; at <= this.#held.revision && found.length < recordsAtOnce; at += 1) {
+      const record = this.#held.records.get(at);
+      assertShared(record !== undefined, `Revision ${at} above the floor is gone`);
+      found.push(record);
+    }
+    return found;
   }
 
   revisionAged(ageMs: number): number {
     return this.#ages.revisionAged(ageMs);
   }
 
-  compact(revision: number): boolean {
+  async compact(revision: number): Promise<boolean> {
     const held = this.#held;
     const target = Math.min(revision, held.revision);
     if (target <= held.floor) return true;
