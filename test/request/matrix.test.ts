@@ -18,6 +18,8 @@ import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
 t.setTimeout(600_000);
 
+const noRegistrations = { register: () => Promise.resolve(false), giveUp: () => Promise.resolve(false) };
+
 const apiGroup = "rbac.authorization.k8s.io";
 
 /** What storage was asked for. An empty name: a collection. */
@@ -149,7 +151,7 @@ class Watched {
           return decision;
         },
       },
-      views: { log: (prefix) => this.#watchedView(views.log(prefix)), revision: 0 },
+      views: { ...noRegistrations, log: (prefix) => this.#watchedView(views.log(prefix)), revision: 0 },
       fanout: this.#watchedFanout(server.fanout),
       store: {
         commit: (change) => {

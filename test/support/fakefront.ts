@@ -32,7 +32,8 @@ export interface FakeWatch {
 const before = '{"kind":"Thing","metadata":{"name":"","resourceVersion":"';
 const bookmark = new BookmarkText(Buffer.from(`${before}"}}`), before.length);
 const initialEnd = new BookmarkText(Buffer.from(`${before}","annotations":{"end":"true"}}}`), before.length);
-const stored: Representation = { key: "json", transform: undefined, bookmark };
+/** Events as they are stored. */
+export const storedForm: Representation = { key: "json", transform: undefined, bookmark };
 
 /** One front over one log, a fake one or a real one. */
 export class FakeFront {
@@ -69,7 +70,7 @@ export class FakeFront {
       namespaced: true,
       namespace: wishes.namespace ?? "",
       selector: selectorOf(wishes.labels ?? "", wishes.fields ?? ""),
-      representation: transform === undefined ? stored : { key: "other", transform, bookmark },
+      representation: transform === undefined ? storedForm : { key: "other", transform, bookmark },
       start: wishes.start ?? { from: "now" },
       bookmarks: wishes.bookmarks ?? false,
       initialEnd: wishes.initialEnd === true ? initialEnd : undefined,

@@ -33,6 +33,7 @@ const types = ["", "ADDED", "MODIFIED", "DELETED", "ADDED"];
 
 /** Its own writer: tests put and delete, then the view sees it at the next drain(). */
 export class FakeLog implements LogView {
+  readonly gone = false;
   readonly prefix: string;
   floor = 0;
   head = 0;

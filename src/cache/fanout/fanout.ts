@@ -141,6 +141,7 @@ export class Fanout {
     if (request.start.from === "state") log.startWithState(watcher);
     else if (request.start.from === "now") log.startNow(watcher);
     else log.startAfter(watcher, request.start.revision);
+    if (request.view.gone) log.pass();
     return () => log.end(watcher, true);
   }
 
@@ -253,7 +254,12 @@ export class Fanout {
     if (log.counts.watchers > 0) return;
     log.close();
     this.#logs.delete(log.view);
-    const { prefix } = log.view;
+    const { prefix, gone } = log.view;
+    // Counts end with their log.
+    if (gone) {
+      this.#past.delete(prefix);
+      return;
+    }
     this.#past.set(prefix, addCounts(this.#past.get(prefix) ?? emptyCounts(), log.counts));
   }
 }

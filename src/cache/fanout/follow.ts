@@ -173,6 +173,7 @@ export class LogWatchers {
   /** Carries what is new to everybody it concerns; see the file's head. */
   pass(): void {
     if (this.#passing) return;
+    if (this.view.gone) return this.#endAll();
     this.#passing = true;
     const { now, sliceMs, spent } = this.#around;
     const start = now();
@@ -232,6 +233,25 @@ export class LogWatchers {
       this.#remove(watcher);
       watcher.sink.abort();
     }
+  }
+
+  /** The log was given up: there is nothing more to tell, as at the end of a watch's time. */
+  #endAll(): void {
+    const { now, sliceMs, spent } = this.#around;
+    const start = now();
+    const until = start + sliceMs(0);
+    const synced = [...this.#groups.values()].flatMap((group) => group.synced);
+    for (const watcher of [...synced, ...this.#runnable, ...this.#blocked, ...this.#waiting]) {
+      if (now() > until) break;
+      this.end(watcher, false);
+    }
+    spent(now() - start);
+    if (this.#counts.watchers === 0 || this.#scheduled) return;
+    this.#scheduled = true;
+    this.#around.defer(() => {
+      this.#scheduled = false;
+      this.pass();
+    });
   }
 
   #schedule(): void {

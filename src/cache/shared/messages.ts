@@ -5,8 +5,13 @@
 //   segment  ── before any entry in it is published ──►  a reader that meets its number reads the port at once
 //   retire   ── after its live records were moved on ──►  index points elsewhere, holds end, slices are gone
 //                                            ◄──  released: this front will not touch those buffers again
+//   drop     ── a log is given up  ──►           its watches end, holds end
+//                                            ◄──  dropped: this front will not touch any of its buffers again
+//                                            ◄──  register, giveUp: a log is wanted, or no more
+//   answered ── after the log was announced to all, or dropped  ──►
 //
-// A segment's buffers are used again only after every front connected at its retirement released it or left.
+// A segment's buffers are used again only after every front connected at its retirement released it or left; so are
+// all buffers of a log that is given up, and its slot in the control buffer.
 
 /** A log exists. */
 export interface LogMessage {
@@ -40,17 +45,30 @@ export interface RetireMessage {
   readonly urgent: boolean;
 }
 
+/** A log is given up: nothing is in it, and nothing will come. */
+export interface DropMessage {
+  readonly kind: "drop";
+  readonly log: number;
+}
+
+/** What became of a front's wish. */
+export interface AnsweredMessage {
+  readonly kind: "answered";
+  readonly id: number;
+  /** False: no slot is free for the log to be registered; the log to be given up holds objects. */
+  readonly done: boolean;
+}
+
 /** Everything that existed when the front connected was announced. */
 export interface WelcomeMessage {
   readonly kind: "welcome";
 }
 
 /** From the store thread to a front. */
-export type ToFront = LogMessage | SegmentMessage | RetireMessage | WelcomeMessage;
+export type ToFront = LogMessage | SegmentMessage | RetireMessage | DropMessage | AnsweredMessage | WelcomeMessage;
 
 /** From a front to the store thread. */
-export interface ToWriter {
-  readonly kind: "released";
-  readonly log: number;
-  readonly number: number;
-}
+export type ToWriter =
+  | { readonly kind: "released"; readonly log: number; readonly number: number }
+  | { readonly kind: "dropped"; readonly log: number }
+  | { readonly kind: "register" | "giveUp"; readonly prefix: string; readonly id: number };

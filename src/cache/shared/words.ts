@@ -2,7 +2,7 @@
 // Each slot has a cache line (64 bytes) of its own, so that writers of one do not slow readers of another.
 // @hot
 //
-//   slot 0          committed revision (i64) · wake (i32)
+//   slot 0          committed revision (i64) · wake (i32) · logs (i32)
 //   slot 1 + log    doorbell (i32) · floor (i64)
 //
 // In a segment's meta buffer the first word of each 64-byte entry is shared in the same way: segment.ts.
@@ -18,6 +18,7 @@ import { limits } from "../../config/limits.ts";
 // Byte offsets within a slot.
 const committedByte = 0;
 const wakeByte = 8;
+const logsByte = 12;
 const doorbellByte = 0;
 const floorByte = 8;
 const slotBytes = 64;
@@ -66,6 +67,18 @@ export class ControlWords {
   waitForRing(seen: number): Promise<unknown> | undefined {
     const result = Atomics.waitAsync(this.#words, wakeByte >> 2, seen);
     return result.async ? result.value : undefined;
+  }
+
+  /**
+   * Counts logs registered and given up, modulo 2^32, each after fronts were sent the message that says so: who finds
+   * another number than before has messages to read. Written by the store thread.
+   */
+  get logs(): number {
+    return Atomics.load(this.#words, logsByte >> 2);
+  }
+
+  changeLogs(): void {
+    Atomics.add(this.#words, logsByte >> 2, 1);
   }
 
   /** Counts what happened to a log, modulo 2^32: a batch published, a floor moved. Written by the store thread. */

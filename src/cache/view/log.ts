@@ -21,6 +21,8 @@ export interface LogHost {
   receive(): void;
   /** Tells the store thread that this front will not touch a segment again. */
   released(log: number, number: number): void;
+  /** Tells it that this front will not touch a log again that was given up. */
+  dropped(log: Log): void;
   /** Calls sweep() of this log in another turn of the event loop. */
   sweepLater(log: Log): void;
   /** Monotonic ms. */
@@ -72,9 +74,10 @@ export class Log implements LogView {
   readonly number: number;
   floor: number;
   count = 0;
+  gone = false;
   readonly #words: ControlWords;
   readonly #host: LogHost;
-  readonly #index = new KeyIndex();
+  #index = new KeyIndex();
   readonly #byNumber = new Map<number, ReadSegment>();
   /** Oldest first. */
   readonly #segments: ReadSegment[] = [];
@@ -92,6 +95,10 @@ export class Log implements LogView {
   #recent: ReadSegment | undefined;
   #toldHead = 0;
   #toldFloor: number;
+  /** When the log was given up, monotonic ms. */
+  #goneMs = Number.POSITIVE_INFINITY;
+  /** This front let go of it: it is empty from then on, and its slot may be another's. */
+  #closed = false;
 
   constructor(prefix: string, number: number, words: ControlWords, host: LogHost) {
     this.prefix = prefix;
@@ -112,6 +119,7 @@ export class Log implements LogView {
     assertShared(!this.#scanning, "A scan drains its own log");
     // The order matters: records at or below the committed revision are in the log before it is set.
     const committed = this.#words.committed;
+    if (this.#closed) return committed;
     const doorbell = this.#words.doorbell(this.number);
     if (doorbell !== this.#doorbell) {
       if (this.#takeIn(committed)) this.#doorbell = doorbell;
@@ -208,7 +216,7 @@ export class Log implements LogView {
   }
 
   positionAfter(revision: number): number | undefined {
-    if (revision < this.floor) return undefined;
+    if (revision < this.floor || this.#closed) return undefined;
     if (revision >= this.#order) return this.head;
     let low = 0;
     let high = this.#segments.length;
@@ -282,8 +290,16 @@ export class Log implements LogView {
     this.#host.sweepLater(this);
   }
 
+  /** The log is given up: those who follow hear of it in another turn, and it goes when no hold keeps it. */
+  leave(): void {
+    this.gone = true;
+    this.#goneMs = this.#host.now();
+    this.#host.sweepLater(this);
+  }
+
   /** Gives back retired segments that no hold keeps. Only from a turn of the event loop of its own. */
   sweep(): void {
+    if (this.gone) return this.#sweepGone();
     if (this.#retired.length === 0) return;
     // The index must point to where records were moved before their old places go.
     this.#takeIn(this.#words.committed);
@@ -298,6 +314,12 @@ export class Log implements LogView {
 
   /** Ends the holds of segments that were retired at or before a time. */
   expire(retiredMs: number): void {
+    if (this.#goneMs <= retiredMs) {
+      for (const hold of this.#holds) {
+        hold.expired = true;
+        this.drop(hold);
+      }
+    }
     for (const { sinceMs, holds } of this.#retired) {
       if (sinceMs > retiredMs) continue;
       for (const hold of holds) {
@@ -310,6 +332,7 @@ export class Log implements LogView {
   /** Ends one hold. */
   drop(hold: LogHold): void {
     if (!this.#holds.delete(hold)) return;
+    if (this.gone && this.#holds.size === 0) this.#host.sweepLater(this);
     for (const retired of this.#retired) {
       if (retired.holds.delete(hold) && retired.holds.size === 0) this.#host.sweepLater(this);
     }
@@ -317,6 +340,7 @@ export class Log implements LogView {
 
   /** Takes in what is there and tells those who follow, if there is anything new. */
   tell(): void {
+    if (this.gone) return;
     // Most logs are silent most of the time: one load each.
     if (this.#words.doorbell(this.number) !== this.#doorbell) this.drain();
     const head = this.head;
@@ -337,6 +361,24 @@ export class Log implements LogView {
 
   get heldCount(): number {
     return this.#retired.length;
+  }
+
+  /** Tells those who follow a log that was given up, and lets go of it when nothing holds it. */
+  #sweepGone(): void {
+    if (this.#closed) return;
+    for (const news of [...this.#subscribers]) news();
+    this.#subscribers.clear();
+    if (this.#holds.size > 0) return;
+    this.#closed = true;
+    this.#index = new KeyIndex();
+    this.#byNumber.clear();
+    this.#segments.length = 0;
+    this.#retired.length = 0;
+    this.#reading = undefined;
+    this.#recent = undefined;
+    this.#next = 0;
+    this.count = 0;
+    this.#host.dropped(this);
   }
 
   /**

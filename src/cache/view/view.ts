@@ -8,6 +8,11 @@ import type { SelectionSource } from "../shared/selection.ts";
 /** One front's view of one resource prefix. */
 export interface LogView {
   readonly prefix: string;
+  /**
+   * The log was given up: nothing is in it, and nothing will come. Those who follow it were told, and it may not be
+   * looked at any more in later turns, but by who holds it.
+   */
+  readonly gone: boolean;
   /** State at this revision and every change above it can be read; below it: 410. As of the last drain(). */
   readonly floor: number;
   /**
@@ -98,4 +103,8 @@ export interface Views {
   log(prefix: string): LogView;
   /** Newest revision acknowledged to anybody, over all logs. */
   readonly revision: number;
+  /** Asks for a log of a prefix; resolves when every front can find it, false when there are too many. */
+  register(prefix: string): Promise<boolean>;
+  /** Gives up the log of a prefix, on every front; false when it holds objects. */
+  giveUp(prefix: string): Promise<boolean>;
 }

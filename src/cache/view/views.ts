@@ -62,7 +62,12 @@ class FrontViews implements OpenViews {
   readonly #holdMs: number;
   readonly #paceMs: number;
   readonly #logs = new Map<string, Log>();
-  readonly #byNumber: Log[] = [];
+  /** By their slot; those that are given up until this front let go of them. */
+  readonly #bySlot: (Log | undefined)[] = [];
+  readonly #wishes = new Map<number, (done: boolean) => void>();
+  #nextWish = 1;
+  /** ControlWords.logs when the port was last read for it. */
+  #seenChanges = 0;
   readonly #sweeping = new Set<Log>();
   readonly #timer: NodeJS.Timeout;
   #welcome: () => void = () => undefined;
@@ -89,17 +94,18 @@ class FrontViews implements OpenViews {
   }
 
   log(prefix: string): Log {
-    let log = this.#logs.get(prefix);
-    if (log === undefined) {
+    const changes = this.#words.logs;
+    if (changes !== this.#seenChanges) {
+      this.#seenChanges = changes;
       this.receive();
-      log = this.#logs.get(prefix);
     }
+    const log = this.#logs.get(prefix);
     if (log === undefined) throw new Error(`No log is registered for ${prefix}`);
     return log;
   }
 
   stats(): ViewStats[] {
-    return this.#byNumber.map((log) => ({
+    return this.#all().map((log) => ({
       prefix: log.prefix,
       objectCount: log.count,
       keyCount: log.keyCount,
@@ -114,6 +120,8 @@ class FrontViews implements OpenViews {
     this.#closed = true;
     clearInterval(this.#timer);
     this.#port.close();
+    for (const settle of this.#wishes.values()) settle(false);
+    this.#wishes.clear();
   }
 
   // What logs need: see LogHost.
@@ -124,6 +132,21 @@ class FrontViews implements OpenViews {
       if (received === undefined) return;
       this.#take(received.message as ToFront);
     }
+  }
+
+  register(prefix: string): Promise<boolean> {
+    return this.#ask("register", prefix);
+  }
+
+  giveUp(prefix: string): Promise<boolean> {
+    return this.#ask("giveUp", prefix);
+  }
+
+  dropped(log: Log): void {
+    this.#bySlot[log.number] = undefined;
+    if (this.#closed) return;
+    const message: ToWriter = { kind: "dropped", log: log.number };
+    this.#port.postMessage(message);
   }
 
   released(log: number, number: number): void {
@@ -147,17 +170,47 @@ class FrontViews implements OpenViews {
       this.#welcome();
       return;
     }
-    if (message.kind === "log") {
-      assertShared(message.log === this.#byNumber.length, "A log is announced out of order");
-      const log = new Log(message.prefix, message.log, this.#words, this);
-      this.#logs.set(message.prefix, log);
-      this.#byNumber.push(log);
+    if (message.kind === "answered") {
+      const settle = this.#wishes.get(message.id);
+      this.#wishes.delete(message.id);
+      settle?.(message.done);
       return;
     }
-    const log = this.#byNumber[message.log];
+    if (message.kind === "log") {
+      assertShared(this.#bySlot[message.log] === undefined, "A log is announced in a slot that is taken");
+      const log = new Log(message.prefix, message.log, this.#words, this);
+      this.#logs.set(message.prefix, log);
+      this.#bySlot[message.log] = log;
+      return;
+    }
+    const log = this.#bySlot[message.log];
     assertShared(log !== undefined, "A segment is announced for no log");
     if (message.kind === "segment") log.announce(message);
-    else log.retire(message.number, message.urgent);
+    else if (message.kind === "retire") log.retire(message.number, message.urgent);
+    else {
+      // Another one may have its prefix already.
+      if (this.#logs.get(log.prefix) === log) this.#logs.delete(log.prefix);
+      log.leave();
+    }
+  }
+
+  #ask(kind: "register" | "giveUp", prefix: string): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    const id = this.#nextWish++;
+    const message: ToWriter = { kind, prefix, id };
+    this.#port.postMessage(message);
+    // A thread without sockets would end while it waits.
+    this.#port.ref();
+    return new Promise((resolve) => {
+      this.#wishes.set(id, (done) => {
+        if (this.#wishes.size === 0) this.#port.unref();
+        resolve(done);
+      });
+    });
+  }
+
+  #all(): Log[] {
+    return this.#bySlot.filter((log) => log !== undefined);
   }
 
   #sweep(): void {
@@ -170,12 +223,12 @@ class FrontViews implements OpenViews {
 
   #look(): void {
     const retiredMs = this.now() - this.#holdMs;
-    for (const log of this.#byNumber) log.expire(retiredMs);
+    for (const log of this.#all()) log.expire(retiredMs);
     this.#tell();
   }
 
   #tell(): void {
-    for (const log of this.#byNumber) log.tell();
+    for (const log of this.#bySlot) log?.tell();
   }
 
   /** Sleeps until the store thread rings, tells, and starts over. A ring during tell() is not lost: `seen` is older. */

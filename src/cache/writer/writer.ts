@@ -67,6 +67,12 @@ interface Releasing {
   readonly fronts: Set<Front>;
 }
 
+/** A log that was given up and the fronts that have not let go of it. */
+interface Leaving {
+  readonly log: LedgerLog;
+  readonly fronts: Set<Front>;
+}
+
 /** A segment to empty, and then to retire: at once when its log is over the limit, else when its deaths are old. */
 interface Work {
   readonly log: LedgerLog;
@@ -90,7 +96,12 @@ export class LogWriter {
   readonly #historyMs: number;
   readonly #historyBytes: number;
   readonly #logs = new Map<string, LedgerLog>();
+  /** Those of #logs, to go through. */
   readonly #logList: LedgerLog[] = [];
+  /** By their slot; those that are given up until every front let go of them. */
+  readonly #bySlot: (LedgerLog | undefined)[] = [];
+  readonly #freeSlots: number[] = [];
+  readonly #leaving = new Map<number, Leaving>();
   readonly #fronts = new Set<Front>();
   readonly #releasing = new Map<LedgerLog, Map<number, Releasing>>();
   /** The entry being written; one object for all. */
@@ -123,9 +134,33 @@ export class LogWriter {
     for (const prefix of options.prefixes) this.register(prefix);
   }
 
-  /** Adds a log; nothing happens when it is there. */
-  register(prefix: string): void {
-    if (!this.#logs.has(prefix)) this.#addLog(prefix);
+  /** Adds a log; nothing happens when it is there. False: no slot is free (limits.logCountMax). */
+  register(prefix: string): boolean {
+    if (this.#logs.has(prefix)) return true;
+    if (this.#freeSlots.length === 0 && this.#bySlot.length === limits.logCountMax) return false;
+    this.#addLog(prefix);
+    return true;
+  }
+
+  /**
+   * Gives up a log without objects: fronts end its watches and let go of its memory, and then its slot is free for
+   * another. False: it holds objects. A log of the same prefix may be registered again at once; it begins with now.
+   */
+  giveUp(prefix: string): boolean {
+    const log = this.#logs.get(prefix);
+    if (log === undefined) return true;
+    if (log.liveCount > 0) return false;
+    if (this.#working?.log === log) this.#working = undefined;
+    this.#logs.delete(prefix);
+    this.#logList.splice(this.#logList.indexOf(log), 1);
+    // What was in it cannot be watched any more, under whatever prefix a log comes next.
+    this.#floor = this.#revision;
+    const leaving: Leaving = { log, fronts: new Set(this.#fronts) };
+    this.#leaving.set(log.index, leaving);
+    for (const front of this.#fronts) post(front, { kind: "drop", log: log.index });
+    this.#words.changeLogs();
+    this.#letGo(leaving);
+    return true;
   }
 
   /**
@@ -288,14 +323,16 @@ export class LogWriter {
   }
 
   #addLog(prefix: string): LedgerLog {
-    const index = this.#logList.length;
+    const index = this.#freeSlots.pop() ?? this.#bySlot.length;
     assertShared(index < limits.logCountMax, `There are more than ${limits.logCountMax} logs`);
     const log = new LedgerLog(prefix, index, this.#floor);
     this.#logs.set(prefix, log);
     this.#logList.push(log);
+    this.#bySlot[index] = log;
     this.#releasing.set(log, new Map());
     this.#setFloor(log, this.#floor);
     for (const front of this.#fronts) post(front, { kind: "log", log: index, prefix });
+    this.#words.changeLogs();
     return log;
   }
 
@@ -400,12 +437,26 @@ export class LogWriter {
 
   #recycle(log: LedgerLog, releasing: Releasing): void {
     if (releasing.fronts.size > 0) return;
-    const { open, segment, memory } = releasing.segment;
-    this.#releasing.get(log)?.delete(segment.number);
+    this.#releasing.get(log)?.delete(releasing.segment.segment.number);
+    this.#free(releasing.segment);
+  }
+
+  #free({ open, segment, memory }: LedgerSegment): void {
     // A later use may put entries where tables were: both are zeroed.
     segment.bytes.fill(0, 0, (open.count + 1) * entryBytes);
     segment.bytes.fill(0, open.selectionStart);
     this.#pool.give(memory);
+  }
+
+  /** Frees what a log took once every front let go of it. */
+  #letGo({ log, fronts }: Leaving): void {
+    if (fronts.size > 0) return;
+    assertShared(this.#releasing.get(log)?.size === 0, "A log is let go of before its retired segments");
+    for (const segment of log.segments) this.#free(segment);
+    this.#releasing.delete(log);
+    this.#leaving.delete(log.index);
+    this.#bySlot[log.index] = undefined;
+    this.#freeSlots.push(log.index);
   }
 
   #receive(front: Front): void {
@@ -417,20 +468,40 @@ export class LogWriter {
   }
 
   #take(front: Front, message: ToWriter): void {
-    const log = this.#logList[message.log];
-    assertShared(log !== undefined, "A front releases a segment of no log");
-    const releasing = this.#releasing.get(log)?.get(message.number);
-    assertShared(releasing?.fronts.delete(front) === true, "A front releases a segment it was not asked for");
-    this.#recycle(log, releasing);
+    switch (message.kind) {
+      case "released": {
+        const log = this.#bySlot[message.log];
+        assertShared(log !== undefined, "A front releases a segment of no log");
+        const releasing = this.#releasing.get(log)?.get(message.number);
+        assertShared(releasing?.fronts.delete(front) === true, "A front releases a segment it was not asked for");
+        this.#recycle(log, releasing);
+        return;
+      }
+      case "dropped": {
+        const leaving = this.#leaving.get(message.log);
+        assertShared(leaving?.fronts.delete(front) === true, "A front lets go of a log it was not asked for");
+        this.#releaseAll(front, leaving.log);
+        this.#letGo(leaving);
+        return;
+      }
+      default: {
+        const done = message.kind === "register" ? this.register(message.prefix) : this.giveUp(message.prefix);
+        post(front, { kind: "answered", id: message.id, done });
+      }
+    }
+  }
+
+  /** A front will touch no retired segment of a log again. */
+  #releaseAll(front: Front, log: LedgerLog): void {
+    for (const releasing of this.#releasing.get(log)?.values() ?? []) {
+      if (releasing.fronts.delete(front)) this.#recycle(log, releasing);
+    }
   }
 
   #leave(front: Front): void {
     this.#fronts.delete(front);
-    for (const [log, segments] of this.#releasing) {
-      for (const releasing of segments.values()) {
-        if (releasing.fronts.delete(front)) this.#recycle(log, releasing);
-      }
-    }
+    for (const log of this.#releasing.keys()) this.#releaseAll(front, log);
+    for (const leaving of this.#leaving.values()) if (leaving.fronts.delete(front)) this.#letGo(leaving);
   }
 }
 

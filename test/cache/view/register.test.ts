@@ -1,0 +1,168 @@
+// Logs come and go while the server runs: what is registered is there on every front at once, and of what is given up
+// nothing is left: no slot, no memory, no watch.
+import { MessageChannel } from "node:worker_threads";
+import t from "tap";
+import { Fanout } from "../../../src/cache/fanout/fanout.ts";
+import { type OpenViews, openViews } from "../../../src/cache/view/views.ts";
+import { LogWriter } from "../../../src/cache/writer/writer.ts";
+import { limits } from "../../../src/config/limits.ts";
+import type { Record } from "../../../src/storage/store.ts";
+import { selectorOf, storedForm } from "../../support/fakefront.ts";
+import { FakeSink } from "../../support/fakesink.ts";
+import { RecordSource, scanAll, TestClock, turn, until } from "../fixture.ts";
+
+const clock = new TestClock();
+
+/** A writer with so many fronts. */
+async function setup(
+  fronts: number,
+): Promise<{ writer: LogWriter; views: OpenViews[]; connect(): Promise<OpenViews> }> {
+  const writer = new LogWriter({ prefixes: ["/registry/kept"], clock, historyMs: 1000 });
+  const opened: OpenViews[] = [];
+  t.teardown(() => {
+    for (const views of opened) views.close();
+    writer.stop();
+  });
+  const connect = async (): Promise<OpenViews> => {
+    const { port1, port2 } = new MessageChannel();
+    writer.connect(port1);
+    const views = await openViews({ control: writer.control, port: port2, clock, holdMs: 5000, paceMs: 0 });
+    opened.push(views);
+    return views;
+  };
+  const views: OpenViews[] = [];
+  for (let made = 0; made < fronts; made += 1) views.push(await connect());
+  return { writer, views, connect };
+}
+
+/** A record of another prefix than the source's own. */
+function under(prefix: string, record: Record): Record {
+  return { ...record, prefix, key: `${prefix}/${record.key.slice(record.prefix.length + 1)}` };
+}
+
+t.test(
+  "10,000 logs are registered and given up, one after the other and many at once, and nothing is left",
+  async (t) => {
+    const { writer, views } = await setup(2);
+    const [one, two] = views as [OpenViews, OpenViews];
+    const source = new RecordSource();
+    const before = writer.stats();
+    const atOnce = 100;
+    let refused = 0;
+    for (let made = 0; made < 10_000; made += atOnce) {
+      const prefixes = Array.from({ length: atOnce }, (_, at) => `/registry/kind-${made + at}`);
+      const done = await Promise.all(prefixes.map((prefix, at) => (at % 2 === 0 ? one : two).register(prefix)));
+      if (!done.every(Boolean)) t.fail("a log was not registered");
+      const records: Record[] = [];
+      for (const prefix of prefixes) {
+        records.push(under(prefix, source.next("ns", "a", false, 50)), under(prefix, source.next("ns", "a", true, 50)));
+      }
+      writer.accept(records);
+      for (const front of views) {
+        for (const prefix of prefixes) {
+          const log = front.log(prefix);
+          log.drain();
+          if (log.head !== 2 || log.count !== 0) t.fail(`${prefix} has ${log.head} entries`);
+        }
+      }
+      await Promise.all(prefixes.map((prefix, at) => (at % 2 === 0 ? two : one).giveUp(prefix)));
+      for (const front of views) {
+        for (const prefix of prefixes) {
+          try {
+            front.log(prefix);
+          } catch {
+            refused += 1;
+          }
+        }
+      }
+    }
+    t.equal(refused, 20_000, "every front refuses what was given up at once");
+    await until(() => writer.stats().usedBytes === before.usedBytes, "the memory of all logs");
+    t.equal(writer.stats().logs.length, before.logs.length);
+    for (const front of views) t.equal(front.stats().length, 1);
+  },
+);
+
+t.test("register() says no when every slot is taken, and yes when one is free again", async (t) => {
+  const { writer, views } = await setup(1);
+  const [front] = views as [OpenViews];
+  for (let made = 1; made < limits.logCountMax; made += 1) writer.register(`/registry/kind-${made}`);
+  t.equal(await front.register("/registry/more"), false);
+  t.equal(await front.register("/registry/kind-7"), true, "what is there is there");
+  t.equal(await front.giveUp("/registry/kind-7"), true);
+  await until(() => writer.register("/registry/more"), "a slot");
+  t.equal(await front.register("/registry/kind-7"), false);
+  const late = front.log("/registry/more");
+  t.equal(late.drain(), 0);
+});
+
+t.test("giveUp() refuses a log with objects, ends its watches and waits for who holds it", async (t) => {
+  const { writer, views, connect } = await setup(1);
+  const [front] = views as [OpenViews];
+  const prefix = "/registry/things";
+  const source = new RecordSource();
+  await front.register(prefix);
+  writer.accept([under(prefix, source.next("ns", "a", false, 5000))]);
+  t.equal(await front.giveUp(prefix), false, "it holds an object");
+  const log = front.log(prefix);
+  log.drain();
+  const fanout = new Fanout();
+  const sink = new FakeSink();
+  const watch = { view: log, namespaced: true, namespace: "", selector: selectorOf("", "") };
+  const rest = { representation: storedForm, bookmarks: false, initialEnd: undefined, timeoutMs: undefined };
+  fanout.watch({ ...watch, ...rest, start: { from: "now" }, sink });
+  const at = log.get("ns", "a");
+  const bytes = log.object(at);
+  const text = Buffer.from(bytes).toString();
+  const hold = log.hold();
+  writer.accept([under(prefix, source.next("ns", "a", true, 10))]);
+  await until(() => sink.seen.length > 0, "the event");
+  t.equal(await front.giveUp(prefix), true);
+  t.throws(() => front.log(prefix), /No log is registered/);
+  await until(() => sink.ended, "the end of the watch");
+  t.same([sink.seen, sink.ended, fanout.watcherCount], [["DELETED a@2"], true, 0]);
+  // The same prefix again, in another slot, while the old one is held.
+  t.equal(await front.register(prefix), true);
+  const again = front.log(prefix);
+  t.not(again, log);
+  t.same([log.gone, again.gone], [true, false]);
+  t.equal(again.positionAfter(1), undefined, "what was watched before is gone: 410");
+  writer.accept([under(prefix, source.next("ns", "b", false, 5000))]);
+  again.drain();
+  t.equal(scanAll(again, 0).size, 1);
+  await turn();
+  t.equal(Buffer.from(bytes).toString(), text, "what is held stays");
+  t.equal(writer.stats().usedBytes > 0, true);
+  const late = await connect();
+  late.log(prefix).drain();
+  t.equal(late.log(prefix).count, 1, "a front that comes late knows the new one only");
+  hold.release();
+  await until(() => log.count === 0 && log.head === 0, "the end of the log");
+  t.same(
+    [log.drain(), log.get("ns", "a"), log.positionAfter(99)],
+    [3, 0, undefined],
+    "it is empty for who still has it",
+  );
+  const later = new FakeSink();
+  fanout.watch({ ...watch, ...rest, start: { from: "now" }, sink: later });
+  t.equal(later.ended, true, "a watch of it ends at once");
+});
+
+t.test("a front that hangs on to a log for too long, or leaves, does not keep its slot", async (t) => {
+  const { writer, views, connect } = await setup(1);
+  const [front] = views as [OpenViews];
+  const other = await connect();
+  await front.register("/registry/a");
+  const held = other.log("/registry/a");
+  const hold = held.hold();
+  t.equal(await front.giveUp("/registry/a"), true);
+  await until(() => held.gone, "the news");
+  clock.ms += 6000;
+  await until(() => hold.expired, "the end of the hold");
+  await front.register("/registry/b");
+  other.log("/registry/b").hold();
+  await front.giveUp("/registry/b");
+  other.close();
+  for (let made = 1; made < limits.logCountMax; made += 1) writer.register(`/registry/kind-${made}`);
+  await until(() => writer.register(`/registry/kind-${limits.logCountMax - 1}`), "every slot can be used");
+});
