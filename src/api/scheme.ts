@@ -1,5 +1,5 @@
-// What is served: every resource at every version, spelled in one identity. Built once at start from gen/ and
-// looked up per request; after listen it does not change (custom resources will get their own registry beside it).
+// A scheme says what is served: resources at their versions, spelled in one identity. It never changes; registry.ts puts
+// another in its place. The one of the built-in kinds is built here, once at start, from gen/.
 import { createHash } from "node:crypto";
 import { assert } from "../base/assert.ts";
 import { defaultGates } from "../config/gates.ts";
@@ -41,6 +41,8 @@ export interface Resource {
   /** Computed on read, never stored (componentstatuses). */
   readonly computed: boolean;
   readonly servedByDefault: boolean;
+  /** Not built in: threads that have no registry do not know it. */
+  readonly provided?: boolean;
   readonly subresources: readonly Subresource[];
   readonly storageVersionHash: string;
   readonly introducedIn: string | undefined;
@@ -81,6 +83,8 @@ export interface Scheme {
   findKind(group: string, version: string, kind: string): Resource | undefined;
   /** Resources of one group version, in discovery order; undefined when the group version is not served. */
   groupVersion(group: string, version: string): readonly Resource[] | undefined;
+  /** Whether any version of a group is served. */
+  hasGroup(group: string): boolean;
 }
 
 /** What may be switched on and off when a scheme is built. */
@@ -116,6 +120,7 @@ export function createScheme(options: SchemeOptions): Scheme {
     if (of === undefined) byVersion.set(resource.apiVersion, [resource]);
     else of.push(resource);
   }
+  const names = new Set(groups.map(({ group }) => group));
   return {
     identity: options.identity,
     gates: options.gates ?? defaultGates,
@@ -125,12 +130,27 @@ export function createScheme(options: SchemeOptions): Scheme {
     find: (group, version, resource) => byResource.get(key(group, version, resource)),
     findKind: (group, version, kind) => byKind.get(key(group, version, kind)),
     groupVersion: (group, version) => byVersion.get(apiVersionOf(group, version)),
+    hasGroup: (group) => names.has(group),
   };
 }
 
 /** `v1` or `apps/v1`. */
 export function apiVersionOf(group: string, version: string): string {
   return group === "" ? version : `${group}/${version}`;
+}
+
+const versionPattern = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/;
+
+/** Order of versions by what their names say: v10, v2, v1, v11beta2, v1beta1, v2alpha1, then any other by its text. */
+export function compareVersions(a: string, b: string): number {
+  const [one, other] = [versionPattern.exec(a), versionPattern.exec(b)];
+  if (one === null || other === null) return one === other ? compareText(a, b) : one === null ? 1 : -1;
+  const stability = (match: RegExpExecArray): number => ["alpha", "beta", undefined].indexOf(match[2]);
+  return (
+    stability(other) - stability(one) ||
+    Number(other[1]) - Number(one[1]) ||
+    Number(other[3] ?? 0) - Number(one[3] ?? 0)
+  );
 }
 
 /** None of the three holds a slash, so no two triples share a key. */

@@ -1,6 +1,7 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
 import { identities } from "../api/identity.ts";
-import { createScheme, type Scheme } from "../api/scheme.ts";
+import { Registry as ResourceRegistry } from "../api/registry.ts";
+import { createScheme } from "../api/scheme.ts";
 import { Auditor, auditFamilies } from "../audit/auditor.ts";
 import { droppedFamily } from "../audit/destination.ts";
 import { Outlet, type Pressure } from "../audit/outlet.ts";
@@ -100,7 +101,7 @@ class OpenServer implements FrontServer {
   #controllers: Controllers | undefined;
   readonly #objects: Objects;
   readonly #merges: Merges;
-  readonly #scheme: Scheme;
+  readonly #scheme: ResourceRegistry;
   readonly #outlet: Outlet | undefined;
   #probing: Promise<string | undefined> | undefined;
   #scrape = 0;
@@ -126,7 +127,7 @@ class OpenServer implements FrontServer {
     }
     const { runtimeConfig, gates, release } = data.config;
     const identity = identities[data.config.identity];
-    this.#scheme = createScheme({ identity, runtimeConfig, gates, release });
+    this.#scheme = new ResourceRegistry(createScheme({ identity, runtimeConfig, gates, release }));
     this.#objects = new Objects(this.#scheme, views);
     this.#merges = new Merges({ identity: data.config.identity, runtimeConfig, gates, release }, systemClock);
     this.#outlet = openOutlet(data, this.#registry);

@@ -21,7 +21,7 @@ export class TimedStore implements StoreClient {
   readonly #client: StoreClient;
   readonly #clock: Clock;
   readonly #seconds: Family;
-  /** The kind stored below a prefix, as the reference names its type. */
+  /** The built-in kind stored below a prefix, as upstream names its type; others share the empty name. */
   readonly #types = new Map<string, string>();
 
   constructor(client: StoreClient, clock: Clock, registry: Registry, scheme: Scheme) {

@@ -49,8 +49,6 @@ export class NamespaceController {
   readonly #view: LogView;
   readonly #finalizer: string;
   readonly #claimFinalizer: string;
-  /** One resource per log, pods first. */
-  readonly #contents: readonly Resource[];
   readonly #terminating = compileSelector({
     labels: [],
     fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
@@ -74,7 +72,6 @@ export class NamespaceController {
     const { spell } = writers.scheme.identity;
     this.#finalizer = spell("kubernetes");
     this.#claimFinalizer = spell("kubernetes.io/pvc-protection");
-    this.#contents = contentsOf(writers.scheme.resources);
   }
 
   /** Looks at once, then whenever namespaces change. */
@@ -172,7 +169,7 @@ export class NamespaceController {
 
   async #deleteContents(name: string): Promise<Remains> {
     const remains: Remains = { counts: new Map(), finalizers: new Map(), views: new Set(), refusal: undefined };
-    for (const resource of this.#contents) {
+    for (const resource of contentsOf(this.#writers.scheme.resources)) {
       if (this.#stopped) break;
       await this.#deleteAll(name, resource, remains);
       // Nothing pods may depend on goes before them.
@@ -248,6 +245,7 @@ export class NamespaceController {
 }
 
 /** Every namespaced log once, at the version it is stored in; pods first, else in the order of discovery. */
+/** One resource per log, pods first. */
 function contentsOf(resources: readonly Resource[]): readonly Resource[] {
   const byPrefix = new Map<string, Resource>();
   for (const { namespaced, stored } of resources) {

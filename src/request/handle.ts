@@ -9,6 +9,7 @@ import { createImpersonation, type Impersonate } from "../authz/impersonation.ts
 import { ownerOf } from "../authz/owner.ts";
 import { SharedStateFailure } from "../base/assert.ts";
 import { ownerAt } from "../base/network.ts";
+import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
 import { connect, createGate, opensByGet } from "./actions/connect.ts";
@@ -23,7 +24,7 @@ import { RequestPermit } from "./exchange/permit.ts";
 import type { Exchange, Handler } from "./exchange/transport.ts";
 import { servePage } from "./pages/pages.ts";
 import { readAll, readOne } from "./readresource.ts";
-import { isConnect, type Route, resolve } from "./route/info.ts";
+import { isConnect, type Route, resolve, unknownResource } from "./route/info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./route/negotiate.ts";
 import { first, type Query } from "./route/query.ts";
 import { watchResource } from "./watchresource.ts";
@@ -75,7 +76,7 @@ function endIfShared(error: unknown): void {
 }
 
 async function serve(server: Server, stages: Stages, exchange: Exchange): Promise<void> {
-  const route = resolve(server.scheme, exchange.method, exchange.path, exchange.query);
+  const route = resolve(server.scheme.current(), exchange.method, exchange.path, exchange.query);
   const book = new Book(server, exchange, route.info);
   const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
   trace.done("resolve");
@@ -86,6 +87,8 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
   try {
     await answer(server, stages, route, reply, book);
   } catch (error) {
+    // What was served when the request came is not any more.
+    if (error instanceof UnknownLog && !book.done && isGone(server, route)) return sendStatus(reply, unknownResource);
     server.observer.fault(book.id, error);
     book.failed(error);
     if (!book.done) sendStatus(reply, internalError(error));
@@ -93,6 +96,13 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
   } finally {
     book.close();
   }
+}
+
+/** Whether the resource of a request is served no more. */
+function isGone(server: Server, { info }: Route): boolean {
+  if (isStatus(info) || !info.isResource) return false;
+  const { group, version, resource } = info.resource;
+  return server.scheme.find(group, version, resource) !== info.resource;
 }
 
 async function answer(server: Server, stages: Stages, route: Route, reply: Reply, book: Book): Promise<void> {

@@ -2,7 +2,8 @@
 // Requests are made without sockets; commits are seen at once and can be made to fail or to lose a race.
 import { MessageChannel } from "node:worker_threads";
 import { type IdentityName, identities } from "../../src/api/identity.ts";
-import { createScheme, type Scheme, type SchemeOptions } from "../../src/api/scheme.ts";
+import { Registry as ResourceRegistry } from "../../src/api/registry.ts";
+import { createScheme, type SchemeOptions } from "../../src/api/scheme.ts";
 import type { User } from "../../src/api/user.ts";
 import type { Auditor } from "../../src/audit/auditor.ts";
 import type { Sender } from "../../src/authn/table.ts";
@@ -13,7 +14,7 @@ import type { Owner } from "../../src/base/shares.ts";
 import { Fanout } from "../../src/cache/fanout/fanout.ts";
 import { Objects } from "../../src/cache/view/objects.ts";
 import { type OpenViews, openViews } from "../../src/cache/view/views.ts";
-import { LogWriter } from "../../src/cache/writer/writer.ts";
+import { LogWriter, type WriterStats } from "../../src/cache/writer/writer.ts";
 import { type AdmissionConfig, defaultAdmission } from "../../src/config/config.ts";
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
@@ -87,7 +88,7 @@ const administrator: User = { name: "admin", uid: "", groups: ["system:masters"]
 
 /** A server without sockets. */
 export class InProcess {
-  readonly scheme: Scheme;
+  readonly scheme: ResourceRegistry;
   readonly store: MemoryStore;
   readonly writers: Writers;
   /** Nothing ticks: a test ends watches with closeAll(). */
@@ -119,18 +120,18 @@ export class InProcess {
   /** What controllers are made of. */
   readonly server: Server;
   readonly #handler: Handler;
-  readonly #views: OpenViews;
+  readonly views: OpenViews;
   readonly #writer: LogWriter;
 
   constructor(
-    scheme: Scheme,
+    scheme: ResourceRegistry,
     writer: LogWriter,
     views: OpenViews,
     admission: AdmissionConfig,
     { merges, registry, inflight, bounds }: Pick<InProcessOptions, "merges" | "registry" | "inflight" | "bounds"> = {},
   ) {
     this.#writer = writer;
-    this.#views = views;
+    this.views = views;
     this.scheme = scheme;
     this.store = new MemoryStore(writer);
     const clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() + this.aheadMs };
@@ -242,8 +243,13 @@ export class InProcess {
     });
   }
 
+  /** Figures of the logs. */
+  logStats(): WriterStats {
+    return this.#writer.stats();
+  }
+
   close(): void {
-    this.#views.close();
+    this.views.close();
     this.#writer.stop();
   }
 }
@@ -281,7 +287,7 @@ export async function openInProcess(
   identity: IdentityName = "kubernetes",
   { admission = { disabled: completions }, merges, registry, inflight, bounds, ...options }: InProcessOptions = {},
 ): Promise<InProcess> {
-  const scheme = createScheme({ identity: identities[identity], ...options });
+  const scheme = new ResourceRegistry(createScheme({ identity: identities[identity], ...options }));
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
   const writer = new LogWriter({ prefixes: [...prefixes, ...Object.values(claimPrefixes)] });
   const { port1, port2 } = new MessageChannel();

@@ -97,9 +97,14 @@ export interface Hold {
   release(): void;
 }
 
+/** A log was asked for that is not registered, or was given up since. */
+export class UnknownLog extends Error {
+  override name = "UnknownLog";
+}
+
 /** One front's side of everything it shares with the store thread. */
 export interface Views {
-  /** The log of a prefix. Throws on a prefix that is not registered. */
+  /** The log of a prefix. Throws UnknownLog when it is not registered. */
   log(prefix: string): LogView;
   /** Newest revision acknowledged to anybody, over all logs. */
   readonly revision: number;

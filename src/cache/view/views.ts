@@ -8,7 +8,7 @@ import { limits } from "../../config/limits.ts";
 import type { ToFront, ToWriter } from "../shared/messages.ts";
 import { ControlWords } from "../shared/words.ts";
 import { Log } from "./log.ts";
-import type { Views } from "./view.ts";
+import { UnknownLog, type Views } from "./view.ts";
 
 /** What a front gets from the thread that starts it. */
 export interface ViewsOptions {
@@ -100,7 +100,7 @@ class FrontViews implements OpenViews {
       this.receive();
     }
     const log = this.#logs.get(prefix);
-    if (log === undefined) throw new Error(`No log is registered for ${prefix}`);
+    if (log === undefined) throw new UnknownLog(`No log is registered for ${prefix}`);
     return log;
   }
 

@@ -44,7 +44,7 @@ export class Book {
     this.startedMs = server.clock.monotonic();
     this.id = askedId(exchange.header("audit-id")) ?? nextId();
     this.headers = [["Audit-Id", this.id]];
-    const asked = isRefusedMethod(info) ? resolve(server.scheme, "GET", exchange.path, "").info : info;
+    const asked = isRefusedMethod(info) ? resolve(server.scheme.current(), "GET", exchange.path, "").info : info;
     const warning = deprecation(asked, server.scheme.release);
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
     this.kind = kindOf(exchange.method, info);

@@ -1,6 +1,6 @@
 // What a front needs to answer requests: made once per front thread and handed to every stage that asks for its part.
 import type { Identity } from "../../api/identity.ts";
-import type { Scheme } from "../../api/scheme.ts";
+import type { Registry } from "../../api/registry.ts";
 import type { Auditor } from "../../audit/auditor.ts";
 import type { Authentication } from "../../authn/table.ts";
 import type { Authorizer } from "../../authz/authorizer.ts";
@@ -28,7 +28,8 @@ export interface Page {
 /** Everything a front serves requests from. */
 export interface Server {
   readonly identity: Identity;
-  readonly scheme: Scheme;
+  /** What is served. */
+  readonly scheme: Registry;
   readonly views: Views;
   /** The watches of this front. */
   readonly fanout: Fanout;

@@ -63,7 +63,7 @@ export async function serveOpenApi(server: Server, info: NonResourceInfo, reply:
 }
 
 function documentsOf(server: Server): Documents {
-  const { scheme } = server;
+  const scheme = server.scheme.current();
   let documents = known.get(scheme);
   if (documents === undefined) {
     const version = JSON.parse(server.version) as { gitVersion?: string };

@@ -71,7 +71,7 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
 }
 
 function discovery(server: Server, path: string): Document | undefined {
-  return discoveryDocument(server.scheme, trimmed(path), server.serverAddress);
+  return discoveryDocument(server.scheme.current(), trimmed(path), server.serverAddress);
 }
 
 /** Without the slash at its end. */
@@ -82,7 +82,7 @@ function trimmed(path: string): string {
 /** The aggregated form of `/api` or `/apis`, where the client prefers it. */
 function sendAggregated(server: Server, path: string, accept: string | undefined, reply: Reply): boolean {
   const version = aggregatedVersionOf(server.scheme, accept);
-  const document = version && aggregatedDiscovery(server.scheme, trimmed(path), version);
+  const document = version && aggregatedDiscovery(server.scheme.current(), trimmed(path), version);
   if (version === undefined || document === undefined) return false;
   const contentType = aggregatedContentType(server.scheme, version);
   const tags: [string, string][] = [
@@ -104,7 +104,7 @@ function isGroupDocument(path: string): boolean {
 
 function isUnderServedGroup(server: Server, path: string): boolean {
   const group = path.split("/")[2] ?? "";
-  return path.startsWith("/apis/") && server.scheme.groups.some((g) => g.group === group);
+  return path.startsWith("/apis/") && server.scheme.hasGroup(group);
 }
 
 function sendDocument(reply: Reply, types: MediaTypes, accepted: Accepted | undefined, document: Document): void {

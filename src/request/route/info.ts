@@ -51,6 +51,8 @@ export interface Route {
   readonly asked: Question;
   /** A Status: nothing is served there, or not with this method. */
   readonly info: RequestInfo | Status;
+  /** What is served while the request is on its way, whatever comes and goes meanwhile. */
+  readonly scheme: Scheme;
 }
 
 /**
@@ -63,7 +65,7 @@ export function resolve(scheme: Scheme, method: string, rawPath: string, rawQuer
   const route = routeOf(scheme, method, rawPath, parseQuery(rawQuery, unreadable));
   const [pair] = unreadable;
   if (pair === undefined || isProxied(route.info)) return route;
-  return { asked: route.asked, info: unreadableParameter(pair) };
+  return { ...route, info: unreadableParameter(pair) };
 }
 
 /** The query of a proxied request is its backend's. */
@@ -75,23 +77,24 @@ function routeOf(scheme: Scheme, method: string, rawPath: string, query: Query):
   const path = unescapePath(rawPath);
   if (path === undefined) {
     const why = `the path ${JSON.stringify(rawPath)} is not valid percent-encoded UTF-8`;
-    return { asked: pathAttributes(method, rawPath), info: refuse("BadRequest", why) };
+    return { asked: pathAttributes(method, rawPath), info: refuse("BadRequest", why), scheme };
   }
   const parts = trimSlashes(path).split("/");
   const base = parts[0] === "api" ? 2 : 3;
-  if ((parts[0] !== "api" && parts[0] !== "apis") || parts.length <= base) return pageRoute(method, path, query);
+  if ((parts[0] !== "api" && parts[0] !== "apis") || parts.length <= base)
+    return pageRoute(scheme, method, path, query);
   const group = base === 2 ? "" : (parts[1] ?? "");
   const place = placeOf(group, parts[base - 1] ?? "", parts.slice(base));
   const asked = resourceAttributes(method, path, place, query);
   // Where the reference's mux has no handler at all, its answer is the page of a path.
-  const isServed = !path.startsWith("//") && (base === 2 || scheme.groups.some((known) => known.group === group));
-  const info = isServed ? locate(scheme, method, place, asked, query) : pageRoute(method, path, query).info;
-  return { asked, info };
+  const isServed = !path.startsWith("//") && (base === 2 || scheme.hasGroup(group));
+  const info = isServed ? locate(scheme, method, place, asked, query) : pageRoute(scheme, method, path, query).info;
+  return { asked, info, scheme };
 }
 
-function pageRoute(method: string, path: string, query: Query): Route {
+function pageRoute(scheme: Scheme, method: string, path: string, query: Query): Route {
   const asked = pathAttributes(method, path);
-  return { asked, info: { isResource: false, verb: asked.verb, path, query } };
+  return { asked, info: { isResource: false, verb: asked.verb, path, query }, scheme };
 }
 
 function pathAttributes(method: string, path: string): Question {

@@ -31,8 +31,11 @@ export function registerWatchMetrics(registry: Registry, fanout: Fanout, scheme:
     "Watchers that are not in step: reading their initial state, catching up, or taking nothing.",
     "resource",
   );
-  const names = prefixLabels(scheme);
+  const all = [registered, events, sizes, initial, cut, groups, bytes, bookmarks, expired, behind];
   registry.onCollect(() => {
+    // What is served changes, and what is no more served has no figures.
+    for (const family of all) family.clear();
+    const names = prefixLabels(scheme);
     for (const [prefix, counts] of fanout.counts()) {
       const labels = names.get(prefix);
       if (labels === undefined) continue;

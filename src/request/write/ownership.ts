@@ -146,14 +146,12 @@ export function blankOf(resource: Resource): Value {
   return blank;
 }
 
-const kinds = new WeakMap<Scheme, Map<Resource, Map<string, Kind>>>();
+const kinds = new WeakMap<Resource, Map<string, Kind>>();
 
 /** What apply must know of a kind, as written through a subresource. */
 export function kindOf(scheme: Scheme, resource: Resource, subresource: string): Kind {
-  let byResource = kinds.get(scheme);
-  if (byResource === undefined) kinds.set(scheme, (byResource = new Map()));
-  let bySubresource = byResource.get(resource);
-  if (bySubresource === undefined) byResource.set(resource, (bySubresource = new Map()));
+  let bySubresource = kinds.get(resource);
+  if (bySubresource === undefined) kinds.set(resource, (bySubresource = new Map()));
   let kind = bySubresource.get(subresource);
   if (kind === undefined) bySubresource.set(subresource, (kind = makeKind(scheme, resource, subresource)));
   return kind;

@@ -167,6 +167,7 @@ function mergeInPool(
   warnings: string[],
 ): Promise<ApiObject | Status> | undefined {
   const { sent } = request;
+  if (request.resource.provided === true) return undefined;
   if (sent === undefined || merges?.takes(sent.bytes.length + (current?.bytes ?? 0)) !== true) return undefined;
   // A patch is read when there is an object to apply it to.
   const isPatch = sent.kind === "json" || sent.kind === "merge" || sent.kind === "strategic";

@@ -1,0 +1,163 @@
+// What is served, and how that changes: a registry holds one immutable snapshot at a time. The built-in kinds are its
+// first provider; others (definitions of custom resources, one each) come and go while the server runs.
+import type { Identity } from "./identity.ts";
+import { apiVersionOf, compareVersions, type Group, type Resource, type Scheme } from "./scheme.ts";
+
+/** Groups of providers come behind those with a priority of their own (upstream gives definitions 1,000). */
+const providedPriority = 1000;
+
+/** The built-in kinds and those of providers, at one moment. */
+class Snapshot implements Scheme {
+  readonly identity: Identity;
+  readonly gates: ReadonlySet<string>;
+  readonly release: number;
+  readonly #builtIn: Scheme;
+  readonly #provided: readonly Resource[];
+  readonly #byResource = new Map<string, Resource>();
+  readonly #byKind = new Map<string, Resource>();
+  /** Of provided kinds; a group version is the built-in kinds' or the providers'. */
+  readonly #byVersion = new Map<string, Resource[]>();
+  readonly #groupNames = new Set<string>();
+  #groups: readonly Group[] | undefined;
+  #resources: readonly Resource[] | undefined;
+
+  constructor(builtIn: Scheme, provided: readonly Resource[]) {
+    this.identity = builtIn.identity;
+    this.gates = builtIn.gates;
+    this.release = builtIn.release;
+    this.#builtIn = builtIn;
+    this.#provided = provided;
+    for (const resource of provided) {
+      const { group, apiVersion } = resource;
+      this.#byResource.set(`${apiVersion}/${resource.resource}`, resource);
+      this.#byKind.set(`${apiVersion}/${resource.kind}`, resource);
+      this.#groupNames.add(group);
+      const of = this.#byVersion.get(apiVersion);
+      if (of === undefined) this.#byVersion.set(apiVersion, [resource]);
+      else of.push(resource);
+    }
+  }
+
+  get groups(): readonly Group[] {
+    this.#groups ??= this.#makeGroups();
+    return this.#groups;
+  }
+
+  get resources(): readonly Resource[] {
+    this.#resources ??= [...this.#builtIn.resources, ...this.#provided];
+    return this.#resources;
+  }
+
+  find(group: string, version: string, resource: string): Resource | undefined {
+    const builtIn = this.#builtIn.find(group, version, resource);
+    return builtIn ?? this.#byResource.get(`${apiVersionOf(group, version)}/${resource}`);
+  }
+
+  findKind(group: string, version: string, kind: string): Resource | undefined {
+    const builtIn = this.#builtIn.findKind(group, version, kind);
+    return builtIn ?? this.#byKind.get(`${apiVersionOf(group, version)}/${kind}`);
+  }
+
+  groupVersion(group: string, version: string): readonly Resource[] | undefined {
+    return this.#builtIn.groupVersion(group, version) ?? this.#byVersion.get(apiVersionOf(group, version));
+  }
+
+  hasGroup(group: string): boolean {
+    return this.#builtIn.hasGroup(group) || this.#groupNames.has(group);
+  }
+
+  #makeGroups(): readonly Group[] {
+    const versions = new Map<string, Set<string>>();
+    for (const { group, version } of this.#provided) {
+      const of = versions.get(group);
+      if (of === undefined) versions.set(group, new Set([version]));
+      else of.add(version);
+    }
+    const groups = [...versions].map(([group, names]): Group => {
+      const sorted = [...names].sort(compareVersions);
+      return { group, priority: providedPriority, versions: sorted, preferredVersion: sorted[0] as string };
+    });
+    groups.sort((a, b) => (a.group < b.group ? -1 : 1));
+    return [...this.#builtIn.groups, ...groups];
+  }
+}
+
+/**
+ * What is served. As a Scheme it answers from the newest snapshot; whoever asks more than once and wants one answer asks
+ * current().
+ */
+export class Registry implements Scheme {
+  readonly identity: Identity;
+  readonly gates: ReadonlySet<string>;
+  readonly release: number;
+  readonly #builtIn: Scheme;
+  readonly #providers = new Map<string, readonly Resource[]>();
+  #current: Scheme;
+
+  constructor(builtIn: Scheme) {
+    this.identity = builtIn.identity;
+    this.gates = builtIn.gates;
+    this.release = builtIn.release;
+    this.#builtIn = builtIn;
+    this.#current = builtIn;
+  }
+
+  /** The snapshot of now: it never changes. */
+  current(): Scheme {
+    return this.#current;
+  }
+
+  /**
+   * Serves what a provider has, in place of what it had before. Their logs are registered before. Returns what it may
+   * not have because it is another's: a group version of the built-in kinds, a resource or kind of another provider;
+   * nothing changes then.
+   */
+  provide(provider: string, resources: readonly Resource[]): string | undefined {
+    const others = new Snapshot(this.#builtIn, this.#all(provider));
+    for (const { group, version, apiVersion, resource, kind } of resources) {
+      if (this.#builtIn.groupVersion(group, version) !== undefined) return `group version ${apiVersion}`;
+      if (others.find(group, version, resource) !== undefined) return `resource ${resource} of ${apiVersion}`;
+      if (others.findKind(group, version, kind) !== undefined) return `kind ${kind} of ${apiVersion}`;
+    }
+    this.#providers.set(provider, resources);
+    this.#change();
+    return undefined;
+  }
+
+  /** Serves nothing of a provider any more. Logs are given up afterwards. */
+  withdraw(provider: string): void {
+    if (this.#providers.delete(provider)) this.#change();
+  }
+
+  get groups(): readonly Group[] {
+    return this.#current.groups;
+  }
+
+  get resources(): readonly Resource[] {
+    return this.#current.resources;
+  }
+
+  find(group: string, version: string, resource: string): Resource | undefined {
+    return this.#current.find(group, version, resource);
+  }
+
+  findKind(group: string, version: string, kind: string): Resource | undefined {
+    return this.#current.findKind(group, version, kind);
+  }
+
+  groupVersion(group: string, version: string): readonly Resource[] | undefined {
+    return this.#current.groupVersion(group, version);
+  }
+
+  hasGroup(group: string): boolean {
+    return this.#current.hasGroup(group);
+  }
+
+  #change(): void {
+    this.#current = this.#providers.size === 0 ? this.#builtIn : new Snapshot(this.#builtIn, this.#all());
+  }
+
+  #all(but = ""): Resource[] {
+    return [...this.#providers].flatMap(([provider, resources]) => (provider === but ? [] : resources));
+  }
+}
