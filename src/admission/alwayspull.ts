@@ -2,7 +2,7 @@
 // because somebody else's pod left it on the node. Ephemeral containers are pods' containers, too.
 import type { Pod, PodSpec } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import { containersOf } from "../kinds/podrefs.ts";
+import { containersOf } from "../kinds/core/podrefs.ts";
 import { type AdmissionPlugin, type Attributes, forbid, isAbout } from "./plugin.ts";
 
 const always = "Always";

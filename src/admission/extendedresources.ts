@@ -3,8 +3,8 @@
 import type { Pod, Toleration } from "../api/gen/core/v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
+import { isExtended } from "../kinds/core/validation/pod/resources.ts";
 import { namesOf } from "../kinds/validation/names.ts";
-import { isExtended } from "../kinds/validation/pod/resources.ts";
 import { type AdmissionPlugin, type Environment, isAbout } from "./plugin.ts";
 
 /** Builds the plugin. */

@@ -8,7 +8,7 @@ import type { Identity } from "../api/identity.ts";
 import type { ApiObject, OwnerReference } from "../api/object.ts";
 import { notFound, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
-import { configMapNames, secretNames } from "../kinds/podrefs.ts";
+import { configMapNames, secretNames } from "../kinds/core/podrefs.ts";
 import { equal } from "../kinds/validation/equal.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
 import { forbid } from "./plugin.ts";

@@ -6,7 +6,7 @@ import type { ApiObject } from "../api/object.ts";
 import { compareQuantities, parseQuantity } from "../api/quantity.ts";
 import type { Status } from "../api/status.ts";
 import { limits } from "../config/limits.ts";
-import { mergeTolerations } from "../kinds/tolerations.ts";
+import { mergeTolerations } from "../kinds/core/tolerations.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
 type Class = ApiObject & RuntimeClass;

@@ -9,7 +9,7 @@ import { randomSuffix } from "../base/suffix.ts";
 import type { ObjectTable } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { limits } from "../config/limits.ts";
-import { secretNames } from "../kinds/podrefs.ts";
+import { secretNames } from "../kinds/core/podrefs.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
 const defaultAccount = "default";

@@ -3,8 +3,8 @@
 import type { Namespace, Pod, Toleration } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { limits } from "../config/limits.ts";
-import { qosClass } from "../kinds/pods.ts";
-import { areAllowed, mergeTolerations } from "../kinds/tolerations.ts";
+import { qosClass } from "../kinds/core/podqos.ts";
+import { areAllowed, mergeTolerations } from "../kinds/core/tolerations.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
 /** What the settings say for namespaces that say nothing. */

@@ -23,8 +23,8 @@ import {
   sameAmounts,
   writeAmounts,
 } from "../kinds/quota/amounts.ts";
+import { type Evaluator, evaluatorOf } from "../kinds/quota/evaluator.ts";
 import { isInScopes, scopesOf } from "../kinds/quota/scopes.ts";
-import { type Evaluator, evaluatorOf } from "../kinds/quota/usage.ts";
 import type { Server } from "../request/call/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";

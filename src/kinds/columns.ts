@@ -1,62 +1,100 @@
 // Kinds with columns of their own, one line each. A kind that is not listed shows its name and when it was created.
 import type { Identity } from "../api/identity.ts";
 import type { Resource } from "../api/scheme.ts";
+import { webhookColumns } from "./admissionregistration/webhooks.ts";
+import { apiServiceColumns } from "./apiregistration/apiservice.ts";
+import { storageVersionColumns } from "./apiserverinternal/storageversion.ts";
+import { controllerRevisionColumns } from "./apps/controllerrevision.ts";
+import { daemonSetColumns } from "./apps/daemonset.ts";
+import { deploymentColumns } from "./apps/deployment.ts";
+import { replicaSetColumns } from "./apps/replicaset.ts";
+import { statefulSetColumns } from "./apps/statefulset.ts";
+import { autoscalerColumns } from "./autoscaling/horizontalpodautoscaler.ts";
+import { cronJobColumns } from "./batch/cronjob.ts";
+import { jobColumns } from "./batch/job.ts";
+import { signingRequestColumns } from "./certificates/certificatesigningrequest.ts";
 import { type Columns, column, type MakeColumns, nameColumn } from "./columns/cells.ts";
-import * as cluster from "./columns/cluster.ts";
-import * as core from "./columns/core.ts";
-import * as network from "./columns/network.ts";
-import * as pods from "./columns/pods.ts";
-import * as workloads from "./columns/workloads.ts";
+import { leaseColumns } from "./coordination/lease.ts";
+import { componentStatusColumns } from "./core/componentstatus.ts";
+import { configMapColumns } from "./core/configmap.ts";
+import { endpointsColumns } from "./core/endpoints.ts";
+import { eventColumns } from "./core/event.ts";
+import { namespaceColumns } from "./core/namespace.ts";
+import { nodeColumns } from "./core/node.ts";
+import { persistentVolumeColumns } from "./core/persistentvolume.ts";
+import { persistentVolumeClaimColumns } from "./core/persistentvolumeclaim.ts";
+import { podColumns } from "./core/podcolumns.ts";
+import { podTemplateColumns } from "./core/podtemplate.ts";
+import { replicationControllerColumns } from "./core/replicationcontroller.ts";
+import { resourceQuotaColumns } from "./core/resourcequota.ts";
+import { secretColumns } from "./core/secret.ts";
+import { serviceColumns } from "./core/service.ts";
+import { serviceAccountColumns } from "./core/serviceaccount.ts";
+import { endpointSliceColumns } from "./discovery/endpointslice.ts";
+import { flowSchemaColumns } from "./flowcontrol/flowschema.ts";
+import { priorityLevelColumns } from "./flowcontrol/prioritylevelconfiguration.ts";
+import { ingressColumns } from "./networking/ingress.ts";
+import { ingressClassColumns } from "./networking/ingressclass.ts";
+import { networkPolicyColumns } from "./networking/networkpolicy.ts";
+import { runtimeClassColumns } from "./node/runtimeclass.ts";
+import { disruptionBudgetColumns } from "./policy/poddisruptionbudget.ts";
+import { podSecurityPolicyColumns } from "./policy/podsecuritypolicy.ts";
+import { roleBindingColumns } from "./rbac/bindings.ts";
+import { priorityClassColumns } from "./scheduling/priorityclass.ts";
+import { csiDriverColumns } from "./storage/csidriver.ts";
+import { csiNodeColumns } from "./storage/csinode.ts";
+import { storageClassColumns } from "./storage/storageclass.ts";
+import { volumeAttachmentColumns } from "./storage/volumeattachment.ts";
 
 export type { Cell, Column, Columns, RowCondition } from "./columns/cells.ts";
 
 /** By the message of the stored version, whose objects the cells read. */
 const table: ReadonlyMap<string, MakeColumns> = new Map<string, MakeColumns>([
-  ["admissionregistration/v1.MutatingWebhookConfiguration", cluster.webhookColumns],
-  ["admissionregistration/v1.ValidatingWebhookConfiguration", cluster.webhookColumns],
-  ["apiregistration/v1.APIService", cluster.apiServiceColumns],
-  ["apiserverinternal/v1alpha1.StorageVersion", cluster.storageVersionColumns],
-  ["apps/v1.ControllerRevision", workloads.controllerRevisionColumns],
-  ["apps/v1.DaemonSet", workloads.daemonSetColumns],
-  ["apps/v1.Deployment", workloads.deploymentColumns],
-  ["apps/v1.ReplicaSet", workloads.replicaSetColumns],
-  ["apps/v1.StatefulSet", workloads.statefulSetColumns],
-  ["autoscaling/v1.HorizontalPodAutoscaler", workloads.autoscalerColumns],
-  ["batch/v1.CronJob", workloads.cronJobColumns],
-  ["batch/v1.Job", workloads.jobColumns],
-  ["certificates/v1.CertificateSigningRequest", cluster.signingRequestColumns],
-  ["coordination/v1.Lease", cluster.leaseColumns],
-  ["core/v1.ComponentStatus", core.componentStatusColumns],
-  ["core/v1.ConfigMap", core.configMapColumns],
-  ["core/v1.Endpoints", network.endpointsColumns],
-  ["core/v1.Event", core.eventColumns],
-  ["core/v1.Namespace", core.namespaceColumns],
-  ["core/v1.Node", core.nodeColumns],
-  ["core/v1.PersistentVolume", core.persistentVolumeColumns],
-  ["core/v1.PersistentVolumeClaim", core.persistentVolumeClaimColumns],
-  ["core/v1.Pod", pods.podColumns],
-  ["core/v1.PodTemplate", pods.podTemplateColumns],
-  ["core/v1.ReplicationController", workloads.replicationControllerColumns],
-  ["core/v1.ResourceQuota", core.resourceQuotaColumns],
-  ["core/v1.Secret", core.secretColumns],
-  ["core/v1.Service", network.serviceColumns],
-  ["core/v1.ServiceAccount", core.serviceAccountColumns],
-  ["discovery/v1beta1.EndpointSlice", network.endpointSliceColumns],
-  ["flowcontrol/v1beta1.FlowSchema", cluster.flowSchemaColumns],
-  ["flowcontrol/v1beta1.PriorityLevelConfiguration", cluster.priorityLevelColumns],
-  ["networking/v1.Ingress", network.ingressColumns],
-  ["networking/v1.IngressClass", network.ingressClassColumns],
-  ["networking/v1.NetworkPolicy", network.networkPolicyColumns],
-  ["node/v1.RuntimeClass", cluster.runtimeClassColumns],
-  ["policy/v1beta1.PodDisruptionBudget", workloads.disruptionBudgetColumns],
-  ["policy/v1beta1.PodSecurityPolicy", cluster.podSecurityPolicyColumns],
-  ["rbac/v1.ClusterRoleBinding", cluster.roleBindingColumns],
-  ["rbac/v1.RoleBinding", cluster.roleBindingColumns],
-  ["scheduling/v1.PriorityClass", cluster.priorityClassColumns],
-  ["storage/v1.CSIDriver", cluster.csiDriverColumns],
-  ["storage/v1.CSINode", cluster.csiNodeColumns],
-  ["storage/v1.StorageClass", cluster.storageClassColumns],
-  ["storage/v1.VolumeAttachment", cluster.volumeAttachmentColumns],
+  ["admissionregistration/v1.MutatingWebhookConfiguration", webhookColumns],
+  ["admissionregistration/v1.ValidatingWebhookConfiguration", webhookColumns],
+  ["apiregistration/v1.APIService", apiServiceColumns],
+  ["apiserverinternal/v1alpha1.StorageVersion", storageVersionColumns],
+  ["apps/v1.ControllerRevision", controllerRevisionColumns],
+  ["apps/v1.DaemonSet", daemonSetColumns],
+  ["apps/v1.Deployment", deploymentColumns],
+  ["apps/v1.ReplicaSet", replicaSetColumns],
+  ["apps/v1.StatefulSet", statefulSetColumns],
+  ["autoscaling/v1.HorizontalPodAutoscaler", autoscalerColumns],
+  ["batch/v1.CronJob", cronJobColumns],
+  ["batch/v1.Job", jobColumns],
+  ["certificates/v1.CertificateSigningRequest", signingRequestColumns],
+  ["coordination/v1.Lease", leaseColumns],
+  ["core/v1.ComponentStatus", componentStatusColumns],
+  ["core/v1.ConfigMap", configMapColumns],
+  ["core/v1.Endpoints", endpointsColumns],
+  ["core/v1.Event", eventColumns],
+  ["core/v1.Namespace", namespaceColumns],
+  ["core/v1.Node", nodeColumns],
+  ["core/v1.PersistentVolume", persistentVolumeColumns],
+  ["core/v1.PersistentVolumeClaim", persistentVolumeClaimColumns],
+  ["core/v1.Pod", podColumns],
+  ["core/v1.PodTemplate", podTemplateColumns],
+  ["core/v1.ReplicationController", replicationControllerColumns],
+  ["core/v1.ResourceQuota", resourceQuotaColumns],
+  ["core/v1.Secret", secretColumns],
+  ["core/v1.Service", serviceColumns],
+  ["core/v1.ServiceAccount", serviceAccountColumns],
+  ["discovery/v1beta1.EndpointSlice", endpointSliceColumns],
+  ["flowcontrol/v1beta1.FlowSchema", flowSchemaColumns],
+  ["flowcontrol/v1beta1.PriorityLevelConfiguration", priorityLevelColumns],
+  ["networking/v1.Ingress", ingressColumns],
+  ["networking/v1.IngressClass", ingressClassColumns],
+  ["networking/v1.NetworkPolicy", networkPolicyColumns],
+  ["node/v1.RuntimeClass", runtimeClassColumns],
+  ["policy/v1beta1.PodDisruptionBudget", disruptionBudgetColumns],
+  ["policy/v1beta1.PodSecurityPolicy", podSecurityPolicyColumns],
+  ["rbac/v1.ClusterRoleBinding", roleBindingColumns],
+  ["rbac/v1.RoleBinding", roleBindingColumns],
+  ["scheduling/v1.PriorityClass", priorityClassColumns],
+  ["storage/v1.CSIDriver", csiDriverColumns],
+  ["storage/v1.CSINode", csiNodeColumns],
+  ["storage/v1.StorageClass", storageClassColumns],
+  ["storage/v1.VolumeAttachment", volumeAttachmentColumns],
 ]);
 
 const plain: Columns = {

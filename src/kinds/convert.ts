@@ -4,15 +4,11 @@ import type { HorizontalPodAutoscaler } from "../api/gen/autoscaling/v2.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { autoscalerConversions } from "./conversions/autoscaling.ts";
-import {
-  budgetConversions,
-  eventFromCore,
-  eventToCore,
-  runtimeClassFromOld,
-  runtimeClassToOld,
-  sliceConversions,
-} from "./conversions/others.ts";
+import { autoscalerConversions } from "./autoscaling/conversions.ts";
+import { eventFromCore, eventToCore } from "./core/event.ts";
+import { sliceConversions } from "./discovery/endpointslice.ts";
+import { runtimeClassFromOld, runtimeClassToOld } from "./node/runtimeclass.ts";
+import { budgetConversions } from "./policy/poddisruptionbudget.ts";
 
 /** Turns an object of one message type into one of another; the object given is used up. */
 type Conversion = (object: never) => ApiObject;

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { Service } from "../../src/api/gen/core/v1.ts";
-import { settleFamilies } from "../../src/kinds/families.ts";
+import { settleFamilies } from "../../src/kinds/core/servicefamilies.ts";
 
 const single = ["IPv4"];
 const dual = ["IPv4", "IPv6"];

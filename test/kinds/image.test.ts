@@ -1,5 +1,5 @@
 import t from "tap";
-import { imagePullPolicy } from "../../src/kinds/image.ts";
+import { imagePullPolicy } from "../../src/kinds/core/podimage.ts";
 
 t.test("imagePullPolicy() is Always for latest, said or implied", (t) => {
   const digest = `sha256:${"0".repeat(64)}`;

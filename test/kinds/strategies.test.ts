@@ -3,7 +3,7 @@ import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
-import { qosClass } from "../../src/kinds/pods.ts";
+import { qosClass } from "../../src/kinds/core/podqos.ts";
 import type { Strategy, StrategyContext } from "../../src/kinds/strategy.ts";
 import { strategyOf } from "../../src/kinds/table.ts";
 import { contextOf } from "../support/context.ts";

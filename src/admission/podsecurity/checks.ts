@@ -4,7 +4,7 @@ import type { Container, PodSpec, SecurityContext, Volume } from "../../api/gen/
 import { compareBytes, quote } from "../../api/gotext.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ObjectMeta } from "../../api/object.ts";
-import { safeSysctls, volumeSource } from "../../kinds/pods.ts";
+import { safeSysctls, volumeSource } from "../../kinds/core/podsecurity.ts";
 
 /** What a pod does that a level forbids. */
 export interface Violation {

@@ -4,7 +4,7 @@ import type { Container, EphemeralContainer, Pod, SecurityContext, Volume } from
 import type { IDRange, PodSecurityPolicy } from "../../api/gen/policy/v1beta1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
-import { safeSysctls, volumeSource } from "../../kinds/pods.ts";
+import { safeSysctls, volumeSource } from "../../kinds/core/podsecurity.ts";
 
 type Policy = ApiObject & PodSecurityPolicy;
 type Checked = Container | EphemeralContainer;

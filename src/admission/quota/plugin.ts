@@ -9,7 +9,7 @@ import { assert } from "../../base/assert.ts";
 import { Shares } from "../../base/shares.ts";
 import { limits } from "../../config/limits.ts";
 import { type Amounts, addAll, subtractDownToZero, writeAmounts } from "../../kinds/quota/amounts.ts";
-import { type Evaluator, evaluatorOf } from "../../kinds/quota/usage.ts";
+import { type Evaluator, evaluatorOf } from "../../kinds/quota/evaluator.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "../plugin.ts";
 import { type Account, accountOf, type Charges, judge, type LimitedResource } from "./rules.ts";
 import { readLimitedResources } from "./settings.ts";

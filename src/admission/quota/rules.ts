@@ -15,8 +15,8 @@ import {
   subtractDownToZero,
   withoutZeros,
 } from "../../kinds/quota/amounts.ts";
+import type { Evaluator } from "../../kinds/quota/evaluator.ts";
 import { isInScope, isInScopes, type Scope, scopesOf } from "../../kinds/quota/scopes.ts";
-import type { Evaluator } from "../../kinds/quota/usage.ts";
 import { type Attributes, forbid } from "../plugin.ts";
 
 /** A quota with what of it is used, counted on while several writes are judged together. */

@@ -1,6 +1,6 @@
 // What columns of a Table are made of, and how the values most of them show are written. Which cell shows what is a
 // fact of the protocol; the descriptions are ours.
-import type { PodTemplateSpec } from "../../api/gen/core/v1.ts";
+import type { LoadBalancerStatus, PodTemplateSpec } from "../../api/gen/core/v1.ts";
 import type { LabelSelector } from "../../api/gen/meta/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
@@ -59,6 +59,11 @@ export function column<T>(
 ): Column<T> {
   return { name, type, format, description, priority: wide ? 1 : 0, cell };
 }
+
+/** Looks of columns: in wide output only; of truth values; of whole numbers. */
+export const wide = { wide: true } as const;
+export const boolean = { type: "boolean" } as const;
+export const integer = { type: "integer" } as const;
 
 /** The name, which most Tables begin with. */
 export const nameColumn: Column<ApiObject> = column(
@@ -149,4 +154,10 @@ export function templateColumns<T>(templateOf: (object: T) => PodTemplateSpec | 
     column("Containers", "Names of the containers in the pod template", (object) => each(object, "name"), { wide }),
     column("Images", "Images of the containers in the pod template", (object) => each(object, "image"), { wide }),
   ];
+}
+
+/** Addresses, or names, of load balancers: sorted, each once. */
+export function balancerAddresses({ ingress }: LoadBalancerStatus): string[] {
+  const all = (ingress ?? []).map(({ ip, hostname }) => ip || (hostname ?? ""));
+  return [...new Set(all.filter((address) => address !== ""))].sort(compareBytes);
 }

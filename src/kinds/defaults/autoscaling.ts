@@ -3,7 +3,7 @@ import type { HorizontalPodAutoscaler as V1 } from "../../api/gen/autoscaling/v1
 import type { HPAScalingRules, HorizontalPodAutoscaler as V2 } from "../../api/gen/autoscaling/v2.ts";
 import type { HorizontalPodAutoscaler as V2beta1 } from "../../api/gen/autoscaling/v2beta1.ts";
 import type { HorizontalPodAutoscaler as V2beta2 } from "../../api/gen/autoscaling/v2beta2.ts";
-import { cpuPercent } from "../conversions/autoscaling.ts";
+import { cpuPercent } from "../autoscaling/conversions.ts";
 import { type DefaultRule, rule } from "./rule.ts";
 
 /** Rules of every version of HorizontalPodAutoscaler. */

@@ -22,7 +22,7 @@ import type {
   ServiceAccountTokenProjection,
   Volume,
 } from "../../api/gen/core/v1.ts";
-import { imagePullPolicy } from "../image.ts";
+import { imagePullPolicy } from "../core/podimage.ts";
 import { type DefaultRule, rule } from "./rule.ts";
 
 /** 0644: files made from secrets, config maps and the downward API. */

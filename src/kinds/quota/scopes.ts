@@ -1,8 +1,8 @@
 // Which pods a quota is about: its scopes, plain or with a selector. A quota with scopes is about pods only.
 import type { Affinity, Pod, PodAffinityTerm, ResourceQuotaSpec } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
-import { qosClass } from "../pods.ts";
-import type { Evaluator } from "./usage.ts";
+import { qosClass } from "../core/podqos.ts";
+import type { Evaluator } from "./evaluator.ts";
 
 /** One requirement on pods. */
 export interface Scope {

@@ -1,17 +1,17 @@
 // What the rules of workloads share: a selector that matches the template of the pods, amounts that may be a percentage,
 // and counts of a status that fit together.
 import { invalid, required } from "../../api/fielderror.ts";
-import type * as apps from "../../api/gen/apps/v1.ts";
-import type * as core from "../../api/gen/core/v1.ts";
+import type { DeploymentSpec, ReplicaSetSpec, ReplicaSetStatus } from "../../api/gen/apps/v1.ts";
+import type { PodTemplateSpec } from "../../api/gen/core/v1.ts";
 import type { LabelSelector, ObjectMeta } from "../../api/gen/meta/v1.ts";
+import { checkKeptRunning } from "../core/validation/pod/podspec.ts";
+import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
+import { checkSharedDisks, checkTemplate } from "../core/validation/pod/template.ts";
 import { isPercent, nonNegativeMessage } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { checkNonNegative, type Errors, faults, type Integer } from "./check.ts";
 import { checkImmutable } from "./equal.ts";
 import { goIntOrString, goLabelSelector, goStringMap } from "./gostruct.ts";
-import { checkKeptRunning } from "./pod/podspec.ts";
-import { type PodRules, podRules } from "./pod/rules.ts";
-import { checkSharedDisks, checkTemplate } from "./pod/template.ts";
 import { checkLabelSelector, isEmptySelector, selects } from "./selector.ts";
 
 /** A number, or a percentage. */
@@ -22,7 +22,7 @@ export const mismatch = "`selector` does not match template `labels`";
 const overReplicas = "cannot be greater than status.replicas";
 
 /** The rules for a change of a template. */
-export function rulesOfTemplate(context: StrategyContext, old: core.PodTemplateSpec | undefined): PodRules {
+export function rulesOfTemplate(context: StrategyContext, old: PodTemplateSpec | undefined): PodRules {
   if (old === undefined) return podRules(context);
   return podRules(context, undefined, { spec: old.spec, annotations: old.metadata.annotations });
 }
@@ -62,11 +62,7 @@ export function checkMatch(
 }
 
 /** The template of a Deployment or ReplicaSet. */
-export function checkReplicatedTemplate(
-  out: Errors,
-  spec: apps.DeploymentSpec | apps.ReplicaSetSpec,
-  rules: PodRules,
-): void {
+export function checkReplicatedTemplate(out: Errors, spec: DeploymentSpec | ReplicaSetSpec, rules: PodRules): void {
   const { template, selector } = spec;
   if (!checkMatch(out, selector, template.metadata, "invalid label selector")) return;
   checkTemplate(out, "spec.template", template, rules);
@@ -119,4 +115,17 @@ export function checkReplicaCounts<T extends { replicas?: number | undefined }>(
 export function checkCollisions(out: Errors, count: number | undefined, old: number | undefined): void {
   if (old === undefined || (count !== undefined && count >= old)) return;
   out.push(invalid("status.collisionCount", count ?? 0, "cannot be decremented"));
+}
+
+/** ReplicaSet and ReplicationController count alike. */
+export function checkReplicaSetStatus(out: Errors, status: ReplicaSetStatus): void {
+  const fields = [
+    "replicas",
+    "fullyLabeledReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "observedGeneration",
+  ] as const;
+  checkCounts(out, status, fields);
+  checkReplicaCounts(out, status, ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"], "readyReplicas");
 }

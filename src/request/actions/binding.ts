@@ -4,7 +4,7 @@ import { mutate, validate } from "../../admission/table.ts";
 import type { Binding, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { badRequest, conflict, isStatus, notFound, Status } from "../../api/status.ts";
-import { validateBinding } from "../../kinds/validation/pod/pod.ts";
+import { validateBinding } from "../../kinds/core/validation/pod/pod.ts";
 import { attributesOf } from "../commit/admit.ts";
 import {
   changed,

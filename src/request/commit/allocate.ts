@@ -8,7 +8,7 @@ import type { ApiObject } from "../../api/object.ts";
 import { isStatus, Status } from "../../api/status.ts";
 import { limits } from "../../config/limits.ts";
 import { parseAddress } from "../../kinds/address.ts";
-import { settleFamilies } from "../../kinds/families.ts";
+import { settleFamilies } from "../../kinds/core/servicefamilies.ts";
 import {
   addressAt,
   addressCount,

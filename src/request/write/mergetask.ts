@@ -4,7 +4,7 @@ import { createScheme, type Scheme } from "../../api/scheme.ts";
 import { isStatus, type Status } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
 import { encode, textOf } from "../../codec/engine/json.ts";
-import { sharesLabels } from "../../kinds/joblabels.ts";
+import { sharesLabels } from "../../kinds/batch/joblabels.ts";
 import { noTrace } from "../../observe/trace.ts";
 import type { MergeResult, MergeSetup, MergeTask } from "../../pool/tasks.ts";
 import { type FieldReport, fieldReportOf } from "../body/fieldvalidation.ts";

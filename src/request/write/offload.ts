@@ -11,7 +11,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Owner } from "../../base/shares.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
-import { shareLabels } from "../../kinds/joblabels.ts";
+import { shareLabels } from "../../kinds/batch/joblabels.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { Pool, type PoolFault } from "../../pool/pool.ts";
 import type { MergeResult, MergeSetup, MergeTask, PoolTask, PrintResult, PrintTask } from "../../pool/tasks.ts";

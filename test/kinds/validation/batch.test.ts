@@ -4,10 +4,8 @@ import {
   validateCronJob,
   validateCronJobStatusUpdate,
   validateCronJobUpdate,
-  validateJob,
-  validateJobStatusUpdate,
-  validateJobUpdate,
-} from "../../../src/kinds/validation/batch.ts";
+} from "../../../src/kinds/batch/cronjob.ts";
+import { validateJob, validateJobStatusUpdate, validateJobUpdate } from "../../../src/kinds/batch/validation/job.ts";
 import { contextOf, type Json, lines, make, podSpec, texts } from "./build.ts";
 
 const context = contextOf("batch");

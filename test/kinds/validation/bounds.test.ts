@@ -4,9 +4,9 @@ import t, { type Test } from "tap";
 import { invalidObject } from "../../../src/api/fielderror.ts";
 import type { Node, Pod, ResourceQuota } from "../../../src/api/gen/core/v1.ts";
 import { limits } from "../../../src/config/limits.ts";
-import { validateNode } from "../../../src/kinds/validation/node.ts";
-import { validatePod, validatePodUpdate } from "../../../src/kinds/validation/pod/pod.ts";
-import { validateResourceQuota } from "../../../src/kinds/validation/quota.ts";
+import { validateNode } from "../../../src/kinds/core/validation/node.ts";
+import { validatePod, validatePodUpdate } from "../../../src/kinds/core/validation/pod/pod.ts";
+import { validateResourceQuota } from "../../../src/kinds/core/validation/resourcequota.ts";
 import { container, context, type Json, make, podSpec } from "./build.ts";
 
 /** Generous for a busy machine; what is quadratic takes minutes. */

@@ -2,15 +2,15 @@
 import t from "tap";
 import type { Endpoints, Event, Namespace, Node } from "../../../src/api/gen/core/v1.ts";
 import type * as events from "../../../src/api/gen/events/v1.ts";
-import { validateEndpoints, validateEndpointsUpdate } from "../../../src/kinds/validation/endpoints.ts";
-import { validateEvent, validateEventUpdate } from "../../../src/kinds/validation/event.ts";
+import { validateEndpoints, validateEndpointsUpdate } from "../../../src/kinds/core/endpoints.ts";
+import { validateEvent, validateEventUpdate } from "../../../src/kinds/core/event.ts";
 import {
   validateNamespace,
   validateNamespaceFinalizeUpdate,
   validateNamespaceStatusUpdate,
   validateNamespaceUpdate,
-} from "../../../src/kinds/validation/namespace.ts";
-import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from "../../../src/kinds/validation/node.ts";
+} from "../../../src/kinds/core/namespace.ts";
+import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from "../../../src/kinds/core/validation/node.ts";
 import { context, contextOf, type Json, lines, make, texts } from "./build.ts";
 
 t.test("validateNamespace() checks finalizers and phases", (t) => {

@@ -1,12 +1,8 @@
 import t from "tap";
 import type { ConfigMap, Secret } from "../../../src/api/gen/core/v1.ts";
 import { identities } from "../../../src/api/identity.ts";
-import {
-  validateConfigMap,
-  validateConfigMapUpdate,
-  validateSecret,
-  validateSecretUpdate,
-} from "../../../src/kinds/validation/config.ts";
+import { validateConfigMap, validateConfigMapUpdate } from "../../../src/kinds/core/configmap.ts";
+import { validateSecret, validateSecretUpdate } from "../../../src/kinds/core/secret.ts";
 import { context, type Json, lines, make, texts } from "./build.ts";
 
 const map = (more: Json): ConfigMap => make("ConfigMap", { metadata: { name: "m" }, ...more });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { scheduleFault } from "../../../src/kinds/validation/cron.ts";
+import { scheduleFault } from "../../../src/kinds/batch/validation/schedule.ts";
 
 t.test("scheduleFault() accepts what cron accepts", (t) => {
   for (const schedule of [

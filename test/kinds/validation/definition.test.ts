@@ -4,7 +4,7 @@ import {
   validateDefinition,
   validateDefinitionStatusUpdate,
   validateDefinitionUpdate,
-} from "../../../src/kinds/validation/definition.ts";
+} from "../../../src/kinds/apiextensions/validation/customresourcedefinition.ts";
 import { contextOf, type Json, lines, make } from "./build.ts";
 
 const context = contextOf("apiextensions.k8s.io");

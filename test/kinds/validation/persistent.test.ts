@@ -2,12 +2,14 @@ import t from "tap";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../../src/api/gen/core/v1.ts";
 import {
   validatePersistentVolume,
+  validatePersistentVolumeStatusUpdate,
+  validatePersistentVolumeUpdate,
+} from "../../../src/kinds/core/validation/persistentvolume.ts";
+import {
   validatePersistentVolumeClaim,
   validatePersistentVolumeClaimStatusUpdate,
   validatePersistentVolumeClaimUpdate,
-  validatePersistentVolumeStatusUpdate,
-  validatePersistentVolumeUpdate,
-} from "../../../src/kinds/validation/persistent.ts";
+} from "../../../src/kinds/core/validation/persistentvolumeclaim.ts";
 import { context, type Json, lines, make, texts } from "./build.ts";
 
 const good = { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, hostPath: { path: "/a" } };

@@ -1,12 +1,11 @@
 import t from "tap";
 import type { LimitRange, ResourceQuota } from "../../../src/api/gen/core/v1.ts";
+import { validateLimitRange, validateLimitRangeUpdate } from "../../../src/kinds/core/limitrange.ts";
 import {
-  validateLimitRange,
-  validateLimitRangeUpdate,
   validateResourceQuota,
   validateResourceQuotaStatusUpdate,
   validateResourceQuotaUpdate,
-} from "../../../src/kinds/validation/quota.ts";
+} from "../../../src/kinds/core/validation/resourcequota.ts";
 import { context, type Json, lines, make, texts } from "./build.ts";
 
 const quota = (spec: Json, status: Json = {}): ResourceQuota =>

@@ -4,7 +4,7 @@ import {
   validateService,
   validateServiceStatusUpdate,
   validateServiceUpdate,
-} from "../../../src/kinds/validation/service.ts";
+} from "../../../src/kinds/core/validation/service.ts";
 import { context, type Json, lines, make, texts } from "./build.ts";
 
 function service(spec: Json = {}, annotations: Json = {}, status: Json = {}): Service {

@@ -11,22 +11,32 @@ import type { ReplicationController } from "../../../src/api/gen/core/v1.ts";
 import {
   validateControllerRevision,
   validateControllerRevisionUpdate,
+} from "../../../src/kinds/apps/controllerrevision.ts";
+import {
   validateDaemonSet,
   validateDaemonSetStatusUpdate,
   validateDaemonSetUpdate,
+} from "../../../src/kinds/apps/daemonset.ts";
+import {
   validateDeployment,
   validateDeploymentStatusUpdate,
   validateDeploymentUpdate,
+} from "../../../src/kinds/apps/deployment.ts";
+import {
   validateReplicaSet,
   validateReplicaSetStatusUpdate,
   validateReplicaSetUpdate,
-  validateReplicationController,
-  validateReplicationControllerStatusUpdate,
-  validateReplicationControllerUpdate,
+} from "../../../src/kinds/apps/replicaset.ts";
+import {
   validateStatefulSet,
   validateStatefulSetStatusUpdate,
   validateStatefulSetUpdate,
-} from "../../../src/kinds/validation/workloads.ts";
+} from "../../../src/kinds/apps/statefulset.ts";
+import {
+  validateReplicationController,
+  validateReplicationControllerStatusUpdate,
+  validateReplicationControllerUpdate,
+} from "../../../src/kinds/core/replicationcontroller.ts";
 import { contextOf, type Json, lines, make, template, texts, workload } from "./build.ts";
 
 const context = contextOf("apps");

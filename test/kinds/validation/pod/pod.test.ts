@@ -9,7 +9,7 @@ import {
   validatePodTemplate,
   validatePodTemplateUpdate,
   validatePodUpdate,
-} from "../../../../src/kinds/validation/pod/pod.ts";
+} from "../../../../src/kinds/core/validation/pod/pod.ts";
 import { container, context, type Json, lines, make, podSpec, texts } from "../build.ts";
 
 type Row = readonly [why: string, spec: Json, expected: readonly string[], annotations?: Json];

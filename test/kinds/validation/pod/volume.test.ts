@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import type { Pod } from "../../../../src/api/gen/core/v1.ts";
-import { validatePod } from "../../../../src/kinds/validation/pod/pod.ts";
+import { validatePod } from "../../../../src/kinds/core/validation/pod/pod.ts";
 import { context, type Json, lines, make, podSpec, texts } from "../build.ts";
 
 type Row = readonly [why: string, source: Json, expected: readonly string[]];

@@ -1,0 +1,33 @@
+// CustomResourceDefinition: a kind that clients define.
+import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts";
+import type { Resource } from "../../api/scheme.ts";
+import { strategyFor } from "../generic.ts";
+import type { Strategy } from "../strategy.ts";
+import {
+  validateDefinition,
+  validateDefinitionStatusUpdate,
+  validateDefinitionUpdate,
+} from "./validation/customresourcedefinition.ts";
+
+/** Definitions of custom resources: every version ever stored is remembered. */
+export function definitionStrategy(resource: Resource): Strategy<CustomResourceDefinition> {
+  const storeds = ({ spec }: CustomResourceDefinition) =>
+    (spec.versions ?? []).filter((version) => version.storage).map((version) => version.name);
+  return strategyFor<CustomResourceDefinition>(resource, {
+    counts: ["spec"],
+    nameFormat: "dns1123-subdomain",
+    allowUnconditionalUpdate: false,
+    validate: validateDefinition,
+    validateUpdate: validateDefinitionUpdate,
+    validateStatus: validateDefinitionStatusUpdate,
+    prepareForCreate(_context, definition) {
+      definition.status.storedVersions = storeds(definition).slice(0, 1);
+    },
+    prepareForUpdate(_context, definition) {
+      const known = definition.status.storedVersions ?? [];
+      const names = new Set(known);
+      const added = storeds(definition).filter((name) => !names.has(name));
+      if (added.length > 0) definition.status = { ...definition.status, storedVersions: [...known, ...added] };
+    },
+  });
+}

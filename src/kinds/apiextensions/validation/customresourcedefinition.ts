@@ -1,0 +1,253 @@
+// Definitions of custom resources: names, versions, subresources, columns and conversion. The schemas of versions have
+// rules of their own, in definitionschema.ts.
+import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../../api/fielderror.ts";
+import type * as crd from "../../../api/gen/apiextensions/v1.ts";
+import { checkClient } from "../../admissionregistration/validation/webhooks.ts";
+import { isDns1035Label, isDns1123Subdomain } from "../../formats.ts";
+import type { StrategyContext } from "../../strategy.ts";
+import { checkChoice, type Errors, eachItem, empty, isFull } from "../../validation/check.ts";
+import { Patterns } from "../../validation/pattern.ts";
+import { checkRootSchema } from "./schema.ts";
+
+type Definition = crd.CustomResourceDefinition;
+
+const scopes = ["Cluster", "Namespaced"];
+const columnTypes = ["boolean", "date", "integer", "number", "string"];
+const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+const strategies = ["None", "Webhook"];
+const reviewVersions = ["v1", "v1beta1"];
+const warningCharsMax = 256;
+const unchangeable = "field is immutable";
+
+/** Rules of a new definition. */
+export function validateDefinition(object: Definition, context: StrategyContext): FieldError[] {
+  const out: Errors = [];
+  const { metadata, spec } = object;
+  if (metadata.name !== `${spec.names.plural}.${spec.group}`) {
+    out.push(invalid("metadata.name", metadata.name ?? "", 'must be spec.names.plural+"."+spec.group'));
+  }
+  checkDefinition(out, object);
+  checkApproval(out, object, context);
+  if (spec.preserveUnknownFields === true) {
+    const instead = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+    out.push(invalid("spec.preserveUnknownFields", true, `cannot set to true, ${instead}`));
+  }
+  return out;
+}
+
+/** Rules of a changed definition: what its objects are stored by stays. */
+export function validateDefinitionUpdate(object: Definition, old: Definition, context: StrategyContext): FieldError[] {
+  const out: Errors = [];
+  checkDefinition(out, object);
+  const [spec, before] = [object.spec, old.spec];
+  const keep = (path: string, value: string, was: string): void => {
+    if (value !== was) out.push(invalid(path, value, unchangeable));
+  };
+  const established = old.status.conditions?.some(({ type, status }) => type === "Established" && status === "True");
+  if (established === true) {
+    keep("spec.scope", spec.scope, before.scope);
+    keep("spec.names.kind", spec.names.kind, before.names.kind);
+  }
+  keep("spec.group", spec.group, before.group);
+  keep("spec.names.plural", spec.names.plural, before.names.plural);
+  const key = context.identity.spell(approvalKey);
+  if (object.metadata.annotations?.get(key) !== old.metadata.annotations?.get(key)) checkApproval(out, object, context);
+  if (spec.preserveUnknownFields === true && before.preserveUnknownFields !== true) {
+    out.push(invalid("spec.preserveUnknownFields", true, "must be false"));
+  }
+  return out;
+}
+
+/** Rules of a changed status. */
+export function validateDefinitionStatusUpdate(object: Definition): FieldError[] {
+  const out: Errors = [];
+  checkStoredVersions(out, object);
+  return out;
+}
+
+function checkDefinition(out: Errors, object: Definition): void {
+  const { spec } = object;
+  if (empty(spec.group)) out.push(required("spec.group"));
+  else {
+    const faults = isDns1123Subdomain(spec.group);
+    if (faults.length > 0) out.push(invalid("spec.group", spec.group, faults.join(",")));
+    else if (!spec.group.includes(".")) {
+      out.push(invalid("spec.group", spec.group, "should be a domain with at least one dot"));
+    }
+  }
+  checkChoice(out, "spec.scope", spec.scope, scopes);
+  checkVersions(out, spec.versions ?? []);
+  const { plural, singular, kind, listKind } = spec.names;
+  for (const [name, value] of Object.entries({ plural, singular, kind, listKind })) {
+    if (empty(value)) out.push(required(`spec.names.${name}`));
+  }
+  checkNames(out, spec.names);
+  checkConversion(out, spec.conversion);
+  checkStoredVersions(out, object);
+}
+
+function checkVersions(out: Errors, versions: readonly crd.CustomResourceDefinitionVersion[]): void {
+  const patterns = new Patterns();
+  eachItem(out, versions, "spec.versions", (version, path) => {
+    checkLabel(out, `${path}.name`, version.name);
+    checkWarning(out, `${path}.deprecationWarning`, version);
+    const schema = version.schema?.openAPIV3Schema;
+    if (schema === undefined) out.push(required(`${path}.schema.openAPIV3Schema`, "schemas are required"));
+    else {
+      const hasStatus = version.subresources?.status !== undefined;
+      checkRootSchema(out, `${path}.schema.openAPIV3Schema`, schema, hasStatus, patterns);
+    }
+    checkScale(out, `${path}.subresources.scale`, version.subresources?.scale);
+    eachItem(out, version.additionalPrinterColumns, `${path}.additionalPrinterColumns`, (column, where) => {
+      checkColumn(out, where, column);
+    });
+  });
+  const names = versions.map(({ name }) => name);
+  if (new Set(names).size < names.length) {
+    out.push(invalid("spec.versions", names, "must contain unique version names"));
+  }
+  if (versions.filter(({ storage }) => storage).length !== 1) {
+    out.push(invalid("spec.versions", names, "must have exactly one version marked as storage version"));
+  }
+}
+
+function checkWarning(out: Errors, path: string, version: crd.CustomResourceDefinitionVersion): void {
+  const { deprecated, deprecationWarning: text } = version;
+  if (text === undefined) return;
+  if (deprecated !== true) out.push(invalid(path, text, "can only be set for deprecated versions"));
+  if (text === "") out.push(invalid(path, text, "must not be empty"));
+  if ([...text].length > warningCharsMax) {
+    out.push(invalid(path, text, `must be <= ${warningCharsMax} characters long`));
+  }
+  if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(text)) {
+    out.push(invalid(path, text, "must only contain printable UTF-8 characters"));
+  }
+}
+
+function checkLabel(out: Errors, path: string, value: string, lead = ""): void {
+  const faults = isDns1035Label(value);
+  if (faults.length > 0) out.push(invalid(path, value, lead + faults.join(",")));
+}
+
+function checkNames(out: Errors, names: crd.CustomResourceDefinitionNames): void {
+  const path = "spec.names";
+  const { plural, singular, kind, listKind } = names;
+  if (!empty(plural)) checkLabel(out, `${path}.plural`, plural);
+  if (!empty(singular)) checkLabel(out, `${path}.singular`, singular);
+  for (const [name, value] of Object.entries({ kind, listKind })) {
+    if (empty(value)) continue;
+    const faults = isDns1035Label(value.toLowerCase());
+    if (faults.length === 0) continue;
+    out.push(invalid(`${path}.${name}`, value, `may have mixed case, but should otherwise match: ${faults.join(",")}`));
+  }
+  eachItem(out, names.shortNames, `${path}.shortNames`, (name, where) => checkLabel(out, where, name));
+  if (!empty(kind) && kind === listKind) {
+    out.push(invalid(`${path}.listKind`, listKind, "kind and listKind may not be the same"));
+  }
+  eachItem(out, names.categories, `${path}.categories`, (name, where) => checkLabel(out, where, name));
+}
+
+function checkScale(out: Errors, path: string, scale: crd.CustomResourceSubresourceScale | undefined): void {
+  if (scale === undefined) return;
+  const parts = [
+    ["specReplicasPath", scale.specReplicasPath, ".spec."],
+    ["statusReplicasPath", scale.statusReplicasPath, ".status."],
+  ] as const;
+  for (const [name, value, lead] of parts) {
+    if (empty(value)) out.push(required(`${path}.${name}`));
+    else if (checkPath(out, `${path}.${name}`, value) && !value.startsWith(lead)) {
+      out.push(invalid(`${path}.${name}`, value, `should be a json path under ${lead.slice(0, -1)}`));
+    }
+  }
+  const labels = scale.labelSelectorPath;
+  if (empty(labels) || !checkPath(out, `${path}.labelSelectorPath`, labels)) return;
+  if (!/^\.(spec|status)\./.test(labels)) {
+    out.push(invalid(`${path}.labelSelectorPath`, labels, "should be a json path under either .spec or .status"));
+  }
+}
+
+/** Names behind dots, as far as the reference looks. True: sound. */
+function checkPath(out: Errors, path: string, value: string): boolean {
+  if (value.startsWith(".")) return true;
+  out.push(invalid(path, value, "must be a simple json path starting with ."));
+  return false;
+}
+
+function checkColumn(out: Errors, path: string, column: crd.CustomResourceColumnDefinition): void {
+  if (empty(column.name)) out.push(required(`${path}.name`));
+  const types = `must be one of ${columnTypes.join(",")}`;
+  if (empty(column.type)) out.push(required(`${path}.type`, types));
+  else if (!columnTypes.includes(column.type)) out.push(invalid(`${path}.type`, column.type, types));
+  if (!empty(column.format) && !columnFormats.includes(column.format)) {
+    out.push(invalid(`${path}.format`, column.format, `must be one of ${columnFormats.join(",")}`));
+  }
+  if (empty(column.jsonPath)) out.push(required(`${path}.JSONPath`));
+  else checkPath(out, `${path}.JSONPath`, column.jsonPath);
+}
+
+function checkConversion(out: Errors, conversion: crd.CustomResourceConversion | undefined): void {
+  if (conversion === undefined) return;
+  const path = "spec.conversion";
+  const { strategy, webhook } = conversion;
+  if (empty(strategy)) out.push(required(`${path}.strategy`));
+  else if (!strategies.includes(strategy)) out.push(notSupported(`${path}.strategy`, strategy, strategies));
+  const { clientConfig, conversionReviewVersions: versions = [] } = webhook ?? {};
+  if (strategy !== "Webhook") {
+    const why = "should not be set when strategy is not set to Webhook";
+    if (clientConfig !== undefined) out.push(forbiddenField(`${path}.webhookClientConfig`, why));
+    if (versions.length > 0) out.push(forbiddenField(`${path}.conversionReviewVersions`, why));
+    return;
+  }
+  if (clientConfig === undefined) {
+    out.push(required(`${path}.webhookClientConfig`, "required when strategy is set to Webhook"));
+  } else checkClient(out, `${path}.webhookClientConfig`, clientConfig);
+  checkReviewVersions(out, `${path}.conversionReviewVersions`, versions);
+}
+
+function checkReviewVersions(out: Errors, path: string, versions: readonly string[]): void {
+  if (versions.length === 0) {
+    out.push(required(path));
+    return;
+  }
+  const seen = new Set<string>();
+  eachItem(out, versions, path, (version, where) => {
+    if (seen.has(version)) out.push(invalid(where, version, "duplicate version"));
+    seen.add(version);
+    checkLabel(out, where, version);
+  });
+  if (!isFull(out) && !versions.some((version) => reviewVersions.includes(version))) {
+    out.push(invalid(path, versions, `must include at least one of ${reviewVersions.join(", ")}`));
+  }
+}
+
+function checkStoredVersions(out: Errors, { spec, status }: Definition): void {
+  const path = "status.storedVersions";
+  const stored = status.storedVersions ?? [];
+  if (stored.length === 0) {
+    out.push(invalid(path, stored, "must have at least one stored version"));
+    return;
+  }
+  const known = new Set(spec.versions?.map(({ name }) => name));
+  for (const { name, storage } of spec.versions ?? []) {
+    if (storage && !stored.includes(name)) out.push(invalid(path, stored, `must have the storage version ${name}`));
+  }
+  eachItem(out, stored, path, (name, where) => {
+    if (!known.has(name)) out.push(invalid(where, name, "must appear in spec.versions"));
+  });
+}
+
+const approvalKey = "api-approved.kubernetes.io";
+
+/** Groups of the community's own domains need a word that somebody agreed to them. */
+function checkApproval(out: Errors, { metadata, spec }: Definition, { identity }: StrategyContext): void {
+  const domains = ["k8s.io", "kubernetes.io"].map((domain) => identity.spell(domain));
+  if (!domains.some((domain) => spec.group === domain || spec.group.endsWith(`.${domain}`))) return;
+  const key = identity.spell(approvalKey);
+  const path = at("metadata.annotations", key);
+  const word = metadata.annotations?.get(key) ?? "";
+  const why = `protected groups must have approval annotation ${JSON.stringify(key)}`;
+  if (word === "") out.push(required(path, why));
+  else if (!word.startsWith("unapproved") && !/^https?:\/\/[^\s/]+/.test(word)) {
+    out.push(invalid(path, word, `${why} with either a URL or a reason starting with "unapproved"`));
+  }
+}

@@ -1,0 +1,20 @@
+// ComponentStatus: whether a component is well. It is computed, never stored.
+import type { ComponentStatus } from "../../api/gen/core/v1.ts";
+import { type Columns, column, nameColumn } from "../columns/cells.ts";
+
+/** Columns of component statuses. */
+export function componentStatusColumns(): Columns<ComponentStatus> {
+  const healthy = ({ conditions }: ComponentStatus) => conditions?.find(({ type }) => type === "Healthy");
+  return {
+    columns: [
+      nameColumn,
+      column("Status", "Whether the component is well", (component) => {
+        const condition = healthy(component);
+        if (condition === undefined) return "Unknown";
+        return condition.status === "True" ? "Healthy" : "Unhealthy";
+      }),
+      column("Message", "What the component said", (component) => healthy(component)?.message ?? ""),
+      column("Error", "What went wrong asking it", (component) => healthy(component)?.error ?? ""),
+    ],
+  };
+}

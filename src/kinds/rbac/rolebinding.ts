@@ -1,0 +1,31 @@
+// RoleBinding.
+import type { FieldError } from "../../api/fielderror.ts";
+import type { RoleBinding } from "../../api/gen/rbac/v1.ts";
+import type { Resource } from "../../api/scheme.ts";
+import { strategyFor } from "../generic.ts";
+import type { Strategy, StrategyContext } from "../strategy.ts";
+import { validateBinding, validateRoleRef } from "./bindings.ts";
+import { named } from "./rules.ts";
+
+/** Role bindings. */
+export function roleBindingStrategy(resource: Resource): Strategy<RoleBinding> {
+  return strategyFor<RoleBinding>(
+    resource,
+    named({ validate: validateRoleBinding, validateUpdate: validateRoleBindingUpdate }),
+  );
+}
+
+/** Rules of a new role binding. */
+export function validateRoleBinding(object: RoleBinding, context: StrategyContext): FieldError[] {
+  return validateBinding(object, ["Role", "ClusterRole"], true, context);
+}
+
+/** Rules of a changed role binding. */
+export function validateRoleBindingUpdate(
+  object: RoleBinding,
+  old: RoleBinding,
+  context: StrategyContext,
+): FieldError[] {
+  const errors = validateRoleBinding(object, context);
+  return [...errors, ...errors, ...validateRoleRef(object.roleRef, old.roleRef)];
+}
