@@ -2,7 +2,7 @@
 // uses, and documents that name tests which must exist. Each check is a function with a test of its own.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import ts from "typescript";
@@ -69,6 +69,19 @@ function orphans(sources: readonly Source[]): string[] {
 function unlisted(table: Source, siblings: readonly string[]): string[] {
   const listed = new Set(importsOf(table));
   return siblings.filter((path) => path !== table.path && dirname(path) === dirname(table.path) && !listed.has(path));
+}
+
+/** Behaviours in folders beside the table of kinds that no line of it names, or that stand in a file of another name. */
+function unlistedKinds(table: Source, sources: readonly Source[]): string[] {
+  const room = `${dirname(table.path)}/`;
+  return sources
+    .filter(({ path }) => path.startsWith(room) && path.slice(room.length).includes("/"))
+    .flatMap(({ path, text }) => {
+      const names = [...text.matchAll(/^export (?:function|const) (\w+)Behaviour\b/gm)].map((match) => match[1] ?? "");
+      const isListed = (name: string): boolean => new RegExp(`\\b${name}Behaviour,?\\s*\\]`).test(table.text);
+      const isOwn = (name: string): boolean => basename(path, ".ts") === name.toLowerCase();
+      return names.filter((name) => !isListed(name) || !isOwn(name)).map((name) => `${path}: ${name}`);
+    });
 }
 
 /** What hot files must not do per event. */
@@ -188,12 +201,9 @@ t.test("the tree keeps its rules", async (t) => {
   const sources = own.filter(({ path }) => /^(src|workers)\//.test(path));
   t.same(sources.flatMap(oversized), [], "sizes");
   t.same(orphans(own.filter(({ path }) => !path.startsWith("test/"))), [], "everything is imported");
-  for (const table of ["src/admission/table.ts", "src/kinds/table.ts"]) {
-    const siblings = sources
-      .map(({ path }) => path)
-      .filter((path) => table !== "src/kinds/table.ts" && path.startsWith(`${dirname(table)}/`));
-    t.same(unlisted(read(table), siblings), [], table);
-  }
+  const plugins = sources.map(({ path }) => path).filter((path) => path.startsWith("src/admission/"));
+  t.same(unlisted(read("src/admission/table.ts"), plugins), [], "admission plugins");
+  t.same(unlistedKinds(read("src/kinds/table.ts"), sources), [], "kinds");
   t.same(sources.flatMap(banned), [], "hot files");
   t.same(sources.flatMap(accessors), [], "no accessors in literals");
   t.same(sources.flatMap(unreserved), [], "nothing goes round authorization");
@@ -239,6 +249,11 @@ t.test("each check finds what it is for", async (t) => {
   const a = { path: "src/a/a.ts", text: 'import { b } from "./b.ts";' };
   t.same(orphans([a, { path: "src/a/b.ts", text: "" }]), ["src/a/a.ts"]);
   t.same(unlisted({ path: "src/a/table.ts", text: 'import "./b.ts";' }, ["src/a/b.ts", "src/a/c.ts"]), ["src/a/c.ts"]);
+  const kinds = { path: "src/a/table.ts", text: '  ["", "pods", podBehaviour],\n  ["", "nodes", nodeBehaviour],\n' };
+  const kind = (path: string, name: string): Source => ({ path, text: `export function ${name}Behaviour() {}` });
+  t.same(unlistedKinds(kinds, [kind("src/a/core/pod.ts", "pod"), kind("src/a/behaviour.ts", "own")]), []);
+  t.same(unlistedKinds(kinds, [kind("src/a/core/event.ts", "event")]), ["src/a/core/event.ts: event"], "no line");
+  t.same(unlistedKinds(kinds, [kind("src/a/core/cluster.ts", "node")]), ["src/a/core/cluster.ts: node"], "its name");
   t.same(banned({ path: "h.ts", text: "// Fast. @hot\nJSON.parse(x); // new Error(\n" }), [
     "h.ts: JSON.parse in a hot file",
   ]);

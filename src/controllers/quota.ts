@@ -23,8 +23,9 @@ import {
   sameAmounts,
   writeAmounts,
 } from "../kinds/quota/amounts.ts";
-import { type Evaluator, evaluatorOf } from "../kinds/quota/evaluator.ts";
+import type { Evaluator } from "../kinds/quota/evaluator.ts";
 import { isInScopes, scopesOf } from "../kinds/quota/scopes.ts";
+import { evaluatorOf } from "../kinds/table.ts";
 import type { Server } from "../request/call/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";

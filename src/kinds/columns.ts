@@ -1,103 +1,83 @@
-// Kinds with columns of their own, one line each. A kind that is not listed shows its name and when it was created.
-import type { Identity } from "../api/identity.ts";
-import type { Resource } from "../api/scheme.ts";
-import { webhookColumns } from "./admissionregistration/webhooks.ts";
-import { apiServiceColumns } from "./apiregistration/apiservice.ts";
-import { storageVersionColumns } from "./apiserverinternal/storageversion.ts";
-import { controllerRevisionColumns } from "./apps/controllerrevision.ts";
-import { daemonSetColumns } from "./apps/daemonset.ts";
-import { deploymentColumns } from "./apps/deployment.ts";
-import { replicaSetColumns } from "./apps/replicaset.ts";
-import { statefulSetColumns } from "./apps/statefulset.ts";
-import { autoscalerColumns } from "./autoscaling/horizontalpodautoscaler.ts";
-import { cronJobColumns } from "./batch/cronjob.ts";
-import { jobColumns } from "./batch/job.ts";
-import { signingRequestColumns } from "./certificates/certificatesigningrequest.ts";
-import { type Columns, column, type MakeColumns, nameColumn } from "./columns/cells.ts";
-import { leaseColumns } from "./coordination/lease.ts";
-import { componentStatusColumns } from "./core/componentstatus.ts";
-import { configMapColumns } from "./core/configmap.ts";
-import { endpointsColumns } from "./core/endpoints.ts";
-import { eventColumns } from "./core/event.ts";
-import { namespaceColumns } from "./core/namespace.ts";
-import { nodeColumns } from "./core/node.ts";
-import { persistentVolumeColumns } from "./core/persistentvolume.ts";
-import { persistentVolumeClaimColumns } from "./core/persistentvolumeclaim.ts";
-import { podColumns } from "./core/podcolumns.ts";
-import { podTemplateColumns } from "./core/podtemplate.ts";
-import { replicationControllerColumns } from "./core/replicationcontroller.ts";
-import { resourceQuotaColumns } from "./core/resourcequota.ts";
-import { secretColumns } from "./core/secret.ts";
-import { serviceColumns } from "./core/service.ts";
-import { serviceAccountColumns } from "./core/serviceaccount.ts";
-import { endpointSliceColumns } from "./discovery/endpointslice.ts";
-import { flowSchemaColumns } from "./flowcontrol/flowschema.ts";
-import { priorityLevelColumns } from "./flowcontrol/prioritylevelconfiguration.ts";
-import { ingressColumns } from "./networking/ingress.ts";
-import { ingressClassColumns } from "./networking/ingressclass.ts";
-import { networkPolicyColumns } from "./networking/networkpolicy.ts";
-import { runtimeClassColumns } from "./node/runtimeclass.ts";
-import { disruptionBudgetColumns } from "./policy/poddisruptionbudget.ts";
-import { podSecurityPolicyColumns } from "./policy/podsecuritypolicy.ts";
-import { roleBindingColumns } from "./rbac/bindings.ts";
-import { priorityClassColumns } from "./scheduling/priorityclass.ts";
-import { csiDriverColumns } from "./storage/csidriver.ts";
-import { csiNodeColumns } from "./storage/csinode.ts";
-import { storageClassColumns } from "./storage/storageclass.ts";
-import { volumeAttachmentColumns } from "./storage/volumeattachment.ts";
+// What columns of a Table are made of, and how the values most of them show are written. Which cell shows what is a
+// fact of the protocol; the descriptions are ours.
+import type { LoadBalancerStatus, PodTemplateSpec } from "../api/gen/core/v1.ts";
+import type { LabelSelector } from "../api/gen/meta/v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import { parseTime } from "../api/time.ts";
+import { compareBytes, sortedKeys } from "../codec/json/write.ts";
 
-export type { Cell, Column, Columns, RowCondition } from "./columns/cells.ts";
+/** What stands in a cell, as it is written to JSON. */
+export type Cell = string | number | bigint | boolean | null;
 
-/** By the message of the stored version, whose objects the cells read. */
-const table: ReadonlyMap<string, MakeColumns> = new Map<string, MakeColumns>([
-  ["admissionregistration/v1.MutatingWebhookConfiguration", webhookColumns],
-  ["admissionregistration/v1.ValidatingWebhookConfiguration", webhookColumns],
-  ["apiregistration/v1.APIService", apiServiceColumns],
-  ["apiserverinternal/v1alpha1.StorageVersion", storageVersionColumns],
-  ["apps/v1.ControllerRevision", controllerRevisionColumns],
-  ["apps/v1.DaemonSet", daemonSetColumns],
-  ["apps/v1.Deployment", deploymentColumns],
-  ["apps/v1.ReplicaSet", replicaSetColumns],
-  ["apps/v1.StatefulSet", statefulSetColumns],
-  ["autoscaling/v1.HorizontalPodAutoscaler", autoscalerColumns],
-  ["batch/v1.CronJob", cronJobColumns],
-  ["batch/v1.Job", jobColumns],
-  ["certificates/v1.CertificateSigningRequest", signingRequestColumns],
-  ["coordination/v1.Lease", leaseColumns],
-  ["core/v1.ComponentStatus", componentStatusColumns],
-  ["core/v1.ConfigMap", configMapColumns],
-  ["core/v1.Endpoints", endpointsColumns],
-  ["core/v1.Event", eventColumns],
-  ["core/v1.Namespace", namespaceColumns],
-  ["core/v1.Node", nodeColumns],
-  ["core/v1.PersistentVolume", persistentVolumeColumns],
-  ["core/v1.PersistentVolumeClaim", persistentVolumeClaimColumns],
-  ["core/v1.Pod", podColumns],
-  ["core/v1.PodTemplate", podTemplateColumns],
-  ["core/v1.ReplicationController", replicationControllerColumns],
-  ["core/v1.ResourceQuota", resourceQuotaColumns],
-  ["core/v1.Secret", secretColumns],
-  ["core/v1.Service", serviceColumns],
-  ["core/v1.ServiceAccount", serviceAccountColumns],
-  ["discovery/v1beta1.EndpointSlice", endpointSliceColumns],
-  ["flowcontrol/v1beta1.FlowSchema", flowSchemaColumns],
-  ["flowcontrol/v1beta1.PriorityLevelConfiguration", priorityLevelColumns],
-  ["networking/v1.Ingress", ingressColumns],
-  ["networking/v1.IngressClass", ingressClassColumns],
-  ["networking/v1.NetworkPolicy", networkPolicyColumns],
-  ["node/v1.RuntimeClass", runtimeClassColumns],
-  ["policy/v1beta1.PodDisruptionBudget", disruptionBudgetColumns],
-  ["policy/v1beta1.PodSecurityPolicy", podSecurityPolicyColumns],
-  ["rbac/v1.ClusterRoleBinding", roleBindingColumns],
-  ["rbac/v1.RoleBinding", roleBindingColumns],
-  ["scheduling/v1.PriorityClass", priorityClassColumns],
-  ["storage/v1.CSIDriver", csiDriverColumns],
-  ["storage/v1.CSINode", csiNodeColumns],
-  ["storage/v1.StorageClass", storageClassColumns],
-  ["storage/v1.VolumeAttachment", volumeAttachmentColumns],
-]);
+/** Column types of OpenAPI. */
+export type ColumnType = "string" | "integer" | "boolean" | "date";
 
-const plain: Columns = {
+/** One column and how its cell is computed; `now` is the wall clock in milliseconds. */
+export interface Column<T> {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** `name` marks the column clients take an object's name from. */
+  readonly format: string;
+  readonly description: string;
+  /** 1: shown in wide output only. */
+  readonly priority: number;
+  readonly cell: (object: T, now: number) => Cell;
+}
+
+/** A condition of a row: why clients may hide it. */
+export interface RowCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** How a kind is shown as a Table: columns over the object at its stored version. */
+export interface Columns<T = ApiObject> {
+  readonly columns: readonly Column<T>[];
+  readonly conditions?: (object: T) => readonly RowCondition[];
+  /** Every event of a watch carries the definitions, not the first alone. */
+  readonly repeatsHeaders?: boolean;
+}
+
+interface Look {
+  readonly type?: ColumnType;
+  readonly format?: string;
+  readonly wide?: boolean;
+}
+
+/** A column of strings unless told otherwise. */
+export function column<T>(
+  name: string,
+  description: string,
+  cell: (object: T, now: number) => Cell,
+  { type = "string", format = "", wide = false }: Look = {},
+): Column<T> {
+  return { name, type, format, description, priority: wide ? 1 : 0, cell };
+}
+
+/** Looks of columns: in wide output only; of truth values; of whole numbers. */
+export const wide = { wide: true } as const;
+export const boolean = { type: "boolean" } as const;
+export const integer = { type: "integer" } as const;
+
+/** The name, which most Tables begin with. */
+export const nameColumn: Column<ApiObject> = column(
+  "Name",
+  "Name of the object, unique among objects of its kind in its namespace",
+  ({ metadata }) => metadata.name ?? "",
+  { format: "name" },
+);
+
+/** The time since an object was created. */
+export const ageColumn: Column<ApiObject> = column(
+  "Age",
+  "Time since the server created the object",
+  ({ metadata }, now) => since(metadata.creationTimestamp, now),
+);
+
+/** The columns of kinds that have none of their own. */
+export const plainColumns: Columns = {
   columns: [
     nameColumn,
     column("Created At", "When the server created the object", ({ metadata }) => metadata.creationTimestamp ?? null, {
@@ -106,26 +86,84 @@ const plain: Columns = {
   ],
 };
 
-const made = new WeakMap<Resource, Columns>();
+/** What stands where nothing is. */
+export const none = "<none>";
+export const unset = "<unset>";
+export const unknown = "<unknown>";
 
-/**
- * How a resource is shown as a Table; the same for all its versions. Cells read objects at the stored version (at the
- * only one, of what is not stored).
- */
-export function columnsOf(resource: Resource, identity: Identity): Columns {
-  const stored = resource.stored ?? resource;
-  let columns = made.get(stored);
-  if (columns === undefined) {
-    columns = (table.get(stored.message.name)?.(identity) as Columns | undefined) ?? plain;
-    made.set(stored, columns);
+/** The time since a Time or MicroTime. */
+export function since(time: string | undefined, now: number): string {
+  const at = time === undefined ? undefined : parseTime(time);
+  return at === undefined ? unknown : elapsed(now - at);
+}
+
+/** A duration for people: two units at most, the smaller one only while it matters. */
+export function elapsed(ms: number): string {
+  const seconds = Math.trunc(ms / 1000);
+  if (seconds < -1) return "<invalid>";
+  if (seconds <= 0) return "0s";
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.trunc(seconds / 60);
+  if (minutes < 10) return units(minutes, "m", seconds % 60, "s");
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.trunc(minutes / 60);
+  if (hours < 8) return units(hours, "h", minutes % 60, "m");
+  if (hours < 48) return `${hours}h`;
+  const days = Math.trunc(hours / 24);
+  if (days < 8) return units(days, "d", hours % 24, "h");
+  if (days < 2 * 365) return `${days}d`;
+  const years = Math.trunc(days / 365);
+  return years < 8 ? units(years, "y", days % 365, "d") : `${years}y`;
+}
+
+function units(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
+}
+
+/** `a=1,b=2`; none when empty. */
+export function labels(map: ReadonlyMap<string, string> | undefined): string {
+  if (map === undefined || map.size === 0) return none;
+  return sortedKeys(map)
+    .map((key) => `${key}=${map.get(key) ?? ""}`)
+    .join(",");
+}
+
+/** A label selector on one line; `empty` when it has no requirement. */
+export function selector(requirements: LabelSelector | undefined, empty: string = none): string {
+  const terms: [key: string, text: string][] = [];
+  for (const [key, value] of requirements?.matchLabels ?? []) terms.push([key, `${key}=${value}`]);
+  for (const { key, operator, values = [] } of requirements?.matchExpressions ?? []) {
+    const list = values.toSorted(compareBytes).join(",");
+    if (operator === "Exists") terms.push([key, key]);
+    else if (operator === "DoesNotExist") terms.push([key, `!${key}`]);
+    else terms.push([key, `${key} ${operator === "In" ? "in" : "notin"} (${list})`]);
   }
-  return columns;
+  if (terms.length === 0) return empty;
+  return terms
+    .sort(([a], [b]) => compareBytes(a, b))
+    .map(([, text]) => text)
+    .join(",");
 }
 
-/** Whether a resource has columns of its own. */
-export function hasOwnColumns({ stored, message }: Resource): boolean {
-  return table.has((stored?.message ?? message).name);
+/** The first three, and how many more of `count` there are. */
+export function firstThree(list: readonly string[], empty: string, count = list.length): string {
+  if (count === 0) return empty;
+  const shown = list.slice(0, 3).join(",");
+  return count > 3 ? `${shown} + ${count - 3} more...` : shown;
 }
 
-/** Messages with columns of their own. */
-export const columnMessages: readonly string[] = [...table.keys()];
+/** Names and images of the containers a template makes, shown in wide output. */
+export function templateColumns<T>(templateOf: (object: T) => PodTemplateSpec | undefined, wide = true): Column<T>[] {
+  const each = (object: T, part: "name" | "image"): string =>
+    (templateOf(object)?.spec.containers ?? []).map((container) => container[part] ?? "").join(",");
+  return [
+    column("Containers", "Names of the containers in the pod template", (object) => each(object, "name"), { wide }),
+    column("Images", "Images of the containers in the pod template", (object) => each(object, "image"), { wide }),
+  ];
+}
+
+/** Addresses, or names, of load balancers: sorted, each once. */
+export function balancerAddresses({ ingress }: LoadBalancerStatus): string[] {
+  const all = (ingress ?? []).map(({ ip, hostname }) => ip || (hostname ?? ""));
+  return [...new Set(all.filter((address) => address !== ""))].sort(compareBytes);
+}

@@ -18,8 +18,18 @@ export interface Scalable extends ApiObject {
   readonly status: { replicas?: number | undefined };
 }
 
-/** The Scale of a workload. */
-export function scaleOf(workload: ApiObject): Scale {
+/** How objects of a kind are read and resized as a Scale. */
+export interface Scaling {
+  /** The Scale of an object. */
+  read(object: ApiObject): Scale;
+  /** Makes an object as large as a Scale says. The version a Scale names is the version of the object. */
+  write(object: ApiObject, scale: Scale): void;
+}
+
+/** Scaling by `spec.replicas`, with what `spec.selector` selects. */
+export const replicaScaling: Scaling = { read: scaleOf, write: applyScale };
+
+function scaleOf(workload: ApiObject): Scale {
   const { metadata, spec, status } = workload as Scalable;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return {
@@ -31,8 +41,7 @@ export function scaleOf(workload: ApiObject): Scale {
   };
 }
 
-/** Makes a workload as large as its Scale says. The version a Scale names is the version of the workload. */
-export function applyScale(workload: ApiObject, scale: Scale): void {
+function applyScale(workload: ApiObject, scale: Scale): void {
   (workload as Scalable).spec.replicas = scale.spec.replicas ?? 0;
   if (scale.metadata.resourceVersion === undefined) delete workload.metadata.resourceVersion;
   else workload.metadata.resourceVersion = scale.metadata.resourceVersion;

@@ -1,129 +1,167 @@
-// Kinds with behaviour, one line each. A kind that is not listed has the generic behaviour.
+// Kinds with behaviour of their own, one line each, and the one look-up. A kind that is not listed behaves as all do.
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { webhookConfigurationStrategy } from "./admissionregistration/webhooks.ts";
-import { definitionStrategy } from "./apiextensions/customresourcedefinition.ts";
-import { apiServiceStrategy } from "./apiregistration/apiservice.ts";
-import { controllerRevisionStrategy } from "./apps/controllerrevision.ts";
-import { daemonSetStrategy } from "./apps/daemonset.ts";
-import { deploymentStrategy } from "./apps/deployment.ts";
-import { replicaSetStrategy } from "./apps/replicaset.ts";
-import { statefulSetStrategy } from "./apps/statefulset.ts";
-import { autoscalerStrategy } from "./autoscaling/horizontalpodautoscaler.ts";
-import { cronJobStrategy } from "./batch/cronjob.ts";
-import { jobStrategy } from "./batch/job.ts";
-import { signingRequestStrategy } from "./certificates/certificatesigningrequest.ts";
-import { leaseStrategy } from "./coordination/lease.ts";
-import { configMapStrategy } from "./core/configmap.ts";
-import { endpointsStrategy } from "./core/endpoints.ts";
-import { eventStrategy } from "./core/event.ts";
-import { limitRangeStrategy } from "./core/limitrange.ts";
-import { namespaceStrategy } from "./core/namespace.ts";
-import { nodeStrategy } from "./core/node.ts";
-import { persistentVolumeStrategy } from "./core/persistentvolume.ts";
-import { persistentVolumeClaimStrategy } from "./core/persistentvolumeclaim.ts";
-import { podStrategy } from "./core/pod.ts";
-import { podTemplateStrategy } from "./core/podtemplate.ts";
-import { replicationControllerStrategy } from "./core/replicationcontroller.ts";
-import { resourceQuotaStrategy } from "./core/resourcequota.ts";
-import { secretStrategy } from "./core/secret.ts";
-import { serviceStrategy } from "./core/service.ts";
-import { serviceAccountStrategy } from "./core/serviceaccount.ts";
-import { endpointSliceStrategy } from "./discovery/endpointslice.ts";
-import { flowSchemaStrategy } from "./flowcontrol/flowschema.ts";
-import { priorityLevelStrategy } from "./flowcontrol/prioritylevelconfiguration.ts";
-import { strategyFor } from "./generic.ts";
-import { ingressStrategy } from "./networking/ingress.ts";
-import { ingressClassStrategy } from "./networking/ingressclass.ts";
-import { networkPolicyStrategy } from "./networking/networkpolicy.ts";
-import { runtimeClassStrategy } from "./node/runtimeclass.ts";
-import { disruptionBudgetStrategy } from "./policy/poddisruptionbudget.ts";
-import { podSecurityPolicyStrategy } from "./policy/podsecuritypolicy.ts";
-import { clusterRoleStrategy } from "./rbac/clusterrole.ts";
-import { clusterRoleBindingStrategy } from "./rbac/clusterrolebinding.ts";
-import { roleStrategy } from "./rbac/role.ts";
-import { roleBindingStrategy } from "./rbac/rolebinding.ts";
-import { priorityClassStrategy } from "./scheduling/priorityclass.ts";
-import { csiDriverStrategy } from "./storage/csidriver.ts";
-import { csiNodeStrategy } from "./storage/csinode.ts";
-import { csiStorageCapacityStrategy } from "./storage/csistoragecapacity.ts";
-import { storageClassStrategy } from "./storage/storageclass.ts";
-import { volumeAttachmentStrategy } from "./storage/volumeattachment.ts";
+import type { FieldSet } from "../merge/fieldset.ts";
+import { mutatingWebhookConfigurationBehaviour } from "./admissionregistration/mutatingwebhookconfiguration.ts";
+import { validatingWebhookConfigurationBehaviour } from "./admissionregistration/validatingwebhookconfiguration.ts";
+import { customResourceDefinitionBehaviour } from "./apiextensions/customresourcedefinition.ts";
+import { apiServiceBehaviour } from "./apiregistration/apiservice.ts";
+import { storageVersionBehaviour } from "./apiserverinternal/storageversion.ts";
+import { controllerRevisionBehaviour } from "./apps/controllerrevision.ts";
+import { daemonSetBehaviour } from "./apps/daemonset.ts";
+import { deploymentBehaviour } from "./apps/deployment.ts";
+import { replicaSetBehaviour } from "./apps/replicaset.ts";
+import { statefulSetBehaviour } from "./apps/statefulset.ts";
+import { horizontalPodAutoscalerBehaviour } from "./autoscaling/horizontalpodautoscaler.ts";
+import { cronJobBehaviour } from "./batch/cronjob.ts";
+import { jobBehaviour } from "./batch/job.ts";
+import { type Behaviour, completed, type OwnBehaviour } from "./behaviour.ts";
+import { certificateSigningRequestBehaviour } from "./certificates/certificatesigningrequest.ts";
+import { type Columns, plainColumns } from "./columns.ts";
+import { leaseBehaviour } from "./coordination/lease.ts";
+import { componentStatusBehaviour } from "./core/componentstatus.ts";
+import { configMapBehaviour } from "./core/configmap.ts";
+import { endpointsBehaviour } from "./core/endpoints.ts";
+import { eventBehaviour } from "./core/event.ts";
+import { limitRangeBehaviour } from "./core/limitrange.ts";
+import { namespaceBehaviour } from "./core/namespace.ts";
+import { nodeBehaviour } from "./core/node.ts";
+import { persistentVolumeBehaviour } from "./core/persistentvolume.ts";
+import { persistentVolumeClaimBehaviour } from "./core/persistentvolumeclaim.ts";
+import { podBehaviour } from "./core/pod.ts";
+import { podTemplateBehaviour } from "./core/podtemplate.ts";
+import { replicationControllerBehaviour } from "./core/replicationcontroller.ts";
+import { resourceQuotaBehaviour } from "./core/resourcequota.ts";
+import { secretBehaviour } from "./core/secret.ts";
+import { serviceBehaviour } from "./core/service.ts";
+import { serviceAccountBehaviour } from "./core/serviceaccount.ts";
+import { endpointSliceBehaviour } from "./discovery/endpointslice.ts";
+import { flowSchemaBehaviour } from "./flowcontrol/flowschema.ts";
+import { priorityLevelConfigurationBehaviour } from "./flowcontrol/prioritylevelconfiguration.ts";
+import type { MetaRules } from "./metarules.ts";
+import { ingressBehaviour } from "./networking/ingress.ts";
+import { ingressClassBehaviour } from "./networking/ingressclass.ts";
+import { networkPolicyBehaviour } from "./networking/networkpolicy.ts";
+import { runtimeClassBehaviour } from "./node/runtimeclass.ts";
+import { podDisruptionBudgetBehaviour } from "./policy/poddisruptionbudget.ts";
+import { podSecurityPolicyBehaviour } from "./policy/podsecuritypolicy.ts";
+import type { Evaluator } from "./quota/evaluator.ts";
+import { clusterRoleBehaviour } from "./rbac/clusterrole.ts";
+import { clusterRoleBindingBehaviour } from "./rbac/clusterrolebinding.ts";
+import { roleBehaviour } from "./rbac/role.ts";
+import { roleBindingBehaviour } from "./rbac/rolebinding.ts";
+import { priorityClassBehaviour } from "./scheduling/priorityclass.ts";
+import { csiDriverBehaviour } from "./storage/csidriver.ts";
+import { csiNodeBehaviour } from "./storage/csinode.ts";
+import { csiStorageCapacityBehaviour } from "./storage/csistoragecapacity.ts";
+import { storageClassBehaviour } from "./storage/storageclass.ts";
+import { volumeAttachmentBehaviour } from "./storage/volumeattachment.ts";
 import type { Strategy } from "./strategy.ts";
 
-type Make = (resource: Resource, identity: Identity) => Strategy<ApiObject>;
+type Make = (resource: Resource, identity: Identity) => OwnBehaviour;
 
 /** Group (canonical spelling), resource, and what makes its behaviour; the same for all versions of a kind. */
-const table: readonly (readonly [group: string, resource: string, make: Make])[] = [
-  ["", "configmaps", configMapStrategy],
-  ["", "endpoints", endpointsStrategy],
-  ["", "events", eventStrategy],
-  ["", "limitranges", limitRangeStrategy],
-  ["", "namespaces", namespaceStrategy],
-  ["", "nodes", nodeStrategy],
-  ["", "persistentvolumeclaims", persistentVolumeClaimStrategy],
-  ["", "persistentvolumes", persistentVolumeStrategy],
-  ["", "pods", podStrategy],
-  ["", "podtemplates", podTemplateStrategy],
-  ["", "replicationcontrollers", replicationControllerStrategy],
-  ["", "resourcequotas", resourceQuotaStrategy],
-  ["", "secrets", secretStrategy],
-  ["", "serviceaccounts", serviceAccountStrategy],
-  ["", "services", serviceStrategy],
-  ["admissionregistration.k8s.io", "mutatingwebhookconfigurations", webhookConfigurationStrategy],
-  ["admissionregistration.k8s.io", "validatingwebhookconfigurations", webhookConfigurationStrategy],
-  ["apiextensions.k8s.io", "customresourcedefinitions", definitionStrategy],
-  ["apiregistration.k8s.io", "apiservices", apiServiceStrategy],
-  ["apps", "controllerrevisions", controllerRevisionStrategy],
-  ["apps", "daemonsets", daemonSetStrategy],
-  ["apps", "deployments", deploymentStrategy],
-  ["apps", "replicasets", replicaSetStrategy],
-  ["apps", "statefulsets", statefulSetStrategy],
-  ["autoscaling", "horizontalpodautoscalers", autoscalerStrategy],
-  ["batch", "cronjobs", cronJobStrategy],
-  ["batch", "jobs", jobStrategy],
-  ["certificates.k8s.io", "certificatesigningrequests", signingRequestStrategy],
-  ["coordination.k8s.io", "leases", leaseStrategy],
-  ["discovery.k8s.io", "endpointslices", endpointSliceStrategy],
-  ["events.k8s.io", "events", eventStrategy],
-  ["flowcontrol.apiserver.k8s.io", "flowschemas", flowSchemaStrategy],
-  ["flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", priorityLevelStrategy],
-  [
-    "internal.apiserver.k8s.io",
-    "storageversions",
-    (resource) => strategyFor(resource, { allowUnconditionalUpdate: false }),
-  ],
-  ["networking.k8s.io", "ingressclasses", ingressClassStrategy],
-  ["networking.k8s.io", "ingresses", ingressStrategy],
-  ["networking.k8s.io", "networkpolicies", networkPolicyStrategy],
-  ["node.k8s.io", "runtimeclasses", runtimeClassStrategy],
-  ["policy", "poddisruptionbudgets", disruptionBudgetStrategy],
-  ["policy", "podsecuritypolicies", podSecurityPolicyStrategy],
-  ["rbac.authorization.k8s.io", "clusterrolebindings", clusterRoleBindingStrategy],
-  ["rbac.authorization.k8s.io", "clusterroles", clusterRoleStrategy],
-  ["rbac.authorization.k8s.io", "rolebindings", roleBindingStrategy],
-  ["rbac.authorization.k8s.io", "roles", roleStrategy],
-  ["scheduling.k8s.io", "priorityclasses", priorityClassStrategy],
-  ["storage.k8s.io", "csidrivers", csiDriverStrategy],
-  ["storage.k8s.io", "csinodes", csiNodeStrategy],
-  ["storage.k8s.io", "csistoragecapacities", csiStorageCapacityStrategy],
-  ["storage.k8s.io", "storageclasses", storageClassStrategy],
-  ["storage.k8s.io", "volumeattachments", volumeAttachmentStrategy],
+export const kindTable: readonly (readonly [group: string, resource: string, make: Make])[] = [
+  ["admissionregistration.k8s.io", "mutatingwebhookconfigurations", mutatingWebhookConfigurationBehaviour],
+  ["admissionregistration.k8s.io", "validatingwebhookconfigurations", validatingWebhookConfigurationBehaviour],
+  ["apiextensions.k8s.io", "customresourcedefinitions", customResourceDefinitionBehaviour],
+  ["apiregistration.k8s.io", "apiservices", apiServiceBehaviour],
+  ["internal.apiserver.k8s.io", "storageversions", storageVersionBehaviour],
+  ["apps", "controllerrevisions", controllerRevisionBehaviour],
+  ["apps", "daemonsets", daemonSetBehaviour],
+  ["apps", "deployments", deploymentBehaviour],
+  ["apps", "replicasets", replicaSetBehaviour],
+  ["apps", "statefulsets", statefulSetBehaviour],
+  ["autoscaling", "horizontalpodautoscalers", horizontalPodAutoscalerBehaviour],
+  ["batch", "cronjobs", cronJobBehaviour],
+  ["batch", "jobs", jobBehaviour],
+  ["certificates.k8s.io", "certificatesigningrequests", certificateSigningRequestBehaviour],
+  ["coordination.k8s.io", "leases", leaseBehaviour],
+  ["", "componentstatuses", componentStatusBehaviour],
+  ["", "configmaps", configMapBehaviour],
+  ["", "endpoints", endpointsBehaviour],
+  ["", "events", eventBehaviour],
+  ["", "limitranges", limitRangeBehaviour],
+  ["", "namespaces", namespaceBehaviour],
+  ["", "nodes", nodeBehaviour],
+  ["", "persistentvolumeclaims", persistentVolumeClaimBehaviour],
+  ["", "persistentvolumes", persistentVolumeBehaviour],
+  ["", "pods", podBehaviour],
+  ["", "podtemplates", podTemplateBehaviour],
+  ["", "replicationcontrollers", replicationControllerBehaviour],
+  ["", "resourcequotas", resourceQuotaBehaviour],
+  ["", "secrets", secretBehaviour],
+  ["", "serviceaccounts", serviceAccountBehaviour],
+  ["", "services", serviceBehaviour],
+  ["discovery.k8s.io", "endpointslices", endpointSliceBehaviour],
+  ["events.k8s.io", "events", eventBehaviour],
+  ["flowcontrol.apiserver.k8s.io", "flowschemas", flowSchemaBehaviour],
+  ["flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", priorityLevelConfigurationBehaviour],
+  ["networking.k8s.io", "ingressclasses", ingressClassBehaviour],
+  ["networking.k8s.io", "ingresses", ingressBehaviour],
+  ["networking.k8s.io", "networkpolicies", networkPolicyBehaviour],
+  ["node.k8s.io", "runtimeclasses", runtimeClassBehaviour],
+  ["policy", "poddisruptionbudgets", podDisruptionBudgetBehaviour],
+  ["policy", "podsecuritypolicies", podSecurityPolicyBehaviour],
+  ["rbac.authorization.k8s.io", "clusterrolebindings", clusterRoleBindingBehaviour],
+  ["rbac.authorization.k8s.io", "clusterroles", clusterRoleBehaviour],
+  ["rbac.authorization.k8s.io", "rolebindings", roleBindingBehaviour],
+  ["rbac.authorization.k8s.io", "roles", roleBehaviour],
+  ["scheduling.k8s.io", "priorityclasses", priorityClassBehaviour],
+  ["storage.k8s.io", "csidrivers", csiDriverBehaviour],
+  ["storage.k8s.io", "csinodes", csiNodeBehaviour],
+  ["storage.k8s.io", "csistoragecapacities", csiStorageCapacityBehaviour],
+  ["storage.k8s.io", "storageclasses", storageClassBehaviour],
+  ["storage.k8s.io", "volumeattachments", volumeAttachmentBehaviour],
 ];
 
-const made = new WeakMap<Resource, Strategy<ApiObject>>();
+const made = new WeakMap<Resource, Behaviour>();
 
-/**
- * The behaviour of a resource at the version asked for; made once per resource. Selectable fields are those of the
- * stored version: take them from `strategyOf(resource.stored)`.
- */
-export function strategyOf(resource: Resource, identity: Identity): Strategy<ApiObject> {
+/** The behaviour of a resource at its version; made once per resource. */
+export function behaviourOf(resource: Resource, identity: Identity): Behaviour {
   const known = made.get(resource);
   if (known !== undefined) return known;
-  const line = table.find(([group, name]) => name === resource.resource && identity.spell(group) === resource.group);
-  const strategy =
-    line === undefined ? strategyFor(resource, { nameFormat: "path-segment" }) : line[2](resource, identity);
-  made.set(resource, strategy);
-  return strategy;
+  const line = kindTable.find(
+    ([group, name]) => name === resource.resource && identity.spell(group) === resource.group,
+  );
+  const behaviour = completed(resource, line?.[2](resource, identity) ?? {});
+  made.set(resource, behaviour);
+  return behaviour;
+}
+
+/**
+ * The strategy of a resource at the version asked for. Selectable fields are those of the stored version: take them from
+ * `strategyOf(resource.stored)`.
+ */
+export function strategyOf(resource: Resource, identity: Identity): Strategy<ApiObject> {
+  return behaviourOf(resource, identity).strategy;
+}
+
+/**
+ * How a resource is shown as a Table; the same for all its versions. Cells read objects at the stored version (at the
+ * only one, of what is not stored).
+ */
+export function columnsOf(resource: Resource, identity: Identity): Columns {
+  return behaviourOf(resource.stored ?? resource, identity).columns;
+}
+
+/** Whether a resource has columns of its own. */
+export function hasOwnColumns(resource: Resource, identity: Identity): boolean {
+  return columnsOf(resource, identity) !== plainColumns;
+}
+
+/** What a write of a resource, or of its subresource, does not own; undefined: it owns all it changes. */
+export function resetFields(resource: Resource, subresource: string, identity: Identity): FieldSet | undefined {
+  return behaviourOf(resource, identity).resetFields.get(subresource);
+}
+
+/** How a resource is counted; undefined: it is not. */
+export function evaluatorOf(resource: Resource, identity: Identity): Evaluator | undefined {
+  return behaviourOf(resource, identity).evaluator;
+}
+
+/** What the rules of a resource's kind say about metadata. */
+export function metaRulesOf(resource: Resource, identity: Identity): MetaRules {
+  return behaviourOf(resource, identity).metaRules;
 }

@@ -2,16 +2,7 @@
 import type { Deployment, StatefulSet } from "../api/gen/apps/v1.ts";
 import type { PodTemplateSpec } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import {
-  ageColumn,
-  type Column,
-  type Columns,
-  column,
-  integer,
-  nameColumn,
-  templateColumns,
-  wide,
-} from "./columns/cells.ts";
+import { ageColumn, type Column, type Columns, column, integer, nameColumn, templateColumns, wide } from "./columns.ts";
 import { copyServiceAccount, settleTemplateFields } from "./core/podfields.ts";
 import { podWarnings } from "./core/podwarnings.ts";
 import type { Rules } from "./generic.ts";

@@ -5,8 +5,8 @@ import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
 import { decode, Fault, parseText, zeroOf } from "../../src/codec/engine/json.ts";
-import { elapsed, firstThree, labels, selector } from "../../src/kinds/columns/cells.ts";
-import { type Cell, columnsOf } from "../../src/kinds/columns.ts";
+import { type Cell, elapsed, firstThree, labels, selector } from "../../src/kinds/columns.ts";
+import { columnsOf } from "../../src/kinds/table.ts";
 
 const identity = identities.kubernetes;
 const scheme = createScheme({ identity, runtimeConfig: new Map([["api/all", true]]) });

@@ -8,8 +8,9 @@ import { createScheme } from "../../src/api/scheme.ts";
 import type { StatusDetails } from "../../src/api/status.ts";
 import { assert } from "../../src/base/assert.ts";
 import { validateMeta, validateMetaUpdate } from "../../src/kinds/meta.ts";
-import { metaRulesOf, metaRunsOf } from "../../src/kinds/metarules.ts";
+import { metaRunsOf } from "../../src/kinds/metarules.ts";
 import type { NameFormat } from "../../src/kinds/strategy.ts";
+import { metaRulesOf } from "../../src/kinds/table.ts";
 
 const identity = identities.kubernetes;
 const scenarios = "../shared/transcripts/scenarios";
@@ -151,7 +152,7 @@ t.test("a change tells of faults of metadata as often as upstream, by kind and p
   for (const [name, subresource, labels, finalizers] of repeated) {
     const resource = scheme.resources.find((each) => each.resource === name);
     assert(resource !== undefined, `${name} is served`);
-    const rules = metaRulesOf(resource);
+    const rules = metaRulesOf(resource, identity);
     const meta = { ...stored, labels: new Map([["bad key", "v"]]), finalizers: ["plain"] };
     const runs = metaRunsOf(rules, subresource);
     const errors = validateMetaUpdate(meta, stored, true, "dns1123-subdomain", identity, runs, rules.anyFinalizer);

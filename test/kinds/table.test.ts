@@ -5,7 +5,7 @@ import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
 import { zeroOf } from "../../src/codec/engine/json.ts";
-import { strategyOf } from "../../src/kinds/table.ts";
+import { behaviourOf, evaluatorOf, kindTable, resetFields, strategyOf } from "../../src/kinds/table.ts";
 import { contextOf } from "../support/context.ts";
 
 const identity = identities.kubernetes;
@@ -120,5 +120,66 @@ t.test("strategyOf() makes one strategy per resource, in both identities", (t) =
   const roles = orch.find("rbac.authorization.orch.io", "v1", "roles");
   assert(roles !== undefined, "Roles are served");
   t.equal(strategyOf(roles, identities.orch).nameFormat, "path-segment");
+  t.end();
+});
+
+t.test("each line of the table is of a kind that is there, and of the kind it names", (t) => {
+  for (const name of ["orch", "kubernetes"] as const) {
+    const all = createScheme({ identity: identities[name], runtimeConfig: new Map([["api/all", true]]) });
+    for (const [group, plural, make] of kindTable) {
+      const spelled = identities[name].spell(group);
+      const found = all.resources.find((r) => r.resource === plural && r.group === spelled);
+      t.equal(make.name.toLowerCase(), `${found?.kind.toLowerCase() ?? "none"}behaviour`, `${plural} of ${spelled}`);
+    }
+  }
+  const names = new Set(kindTable.map(([group, plural]) => `${plural}.${group}`));
+  t.equal(names.size, kindTable.length, "one line for each");
+  t.end();
+});
+
+t.test("behaviour goes by group and resource, not by the plural alone", (t) => {
+  const pods = scheme.find("", "v1", "pods");
+  const deployments = scheme.find("apps", "v1", "deployments");
+  assert(pods !== undefined && deployments !== undefined, "Both are served");
+  const other = behaviourOf({ ...deployments, group: "example.org" }, identity);
+  t.equal(other.scale, undefined);
+  t.not(resetFields(pods, "status", identity), other.resetFields.get("status"));
+  t.strictSame(
+    resetFields({ ...pods, group: "example.org" }, "status", identity),
+    other.resetFields.get("status"),
+    "what is written back is the common rule's",
+  );
+  t.end();
+});
+
+t.test("what has a scale subresource can be scaled, and nothing else", (t) => {
+  for (const resource of scheme.resources) {
+    const has = resource.subresources.some(({ name }) => name === "scale");
+    t.equal(behaviourOf(resource, identity).scale !== undefined, has, `${resource.apiVersion} ${resource.resource}`);
+  }
+  t.end();
+});
+
+/** Kinds no quota counts upstream. */
+const uncounted = [
+  "bindings.",
+  "componentstatuses.",
+  "events.",
+  "localsubjectaccessreviews.authorization.k8s.io",
+  "selfsubjectaccessreviews.authorization.k8s.io",
+  "selfsubjectrulesreviews.authorization.k8s.io",
+  "subjectaccessreviews.authorization.k8s.io",
+  "tokenreviews.authentication.k8s.io",
+];
+
+t.test("evaluatorOf() leaves out what upstream leaves out, and counts all else", (t) => {
+  const left = scheme.resources.filter((resource) => evaluatorOf(resource, identity) === undefined);
+  t.strictSame([...new Set(left.map(({ resource, group }) => `${resource}.${group}`))].sort(), uncounted);
+  const secrets = scheme.find("", "v1", "secrets");
+  const roles = scheme.find("rbac.authorization.k8s.io", "v1", "roles");
+  assert(secrets !== undefined && roles !== undefined, "Both are served");
+  const names = ["secrets", "count/secrets", "roles", "count/roles.rbac.authorization.k8s.io"];
+  t.strictSame(evaluatorOf(secrets, identity)?.matching(names), ["secrets", "count/secrets"]);
+  t.strictSame(evaluatorOf(roles, identity)?.matching(names), ["count/roles.rbac.authorization.k8s.io"]);
   t.end();
 });

@@ -4,13 +4,18 @@ import type {
   ValidatingWebhookConfiguration,
 } from "../../api/gen/admissionregistration/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, integer, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, integer, nameColumn } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import { validateWebhooks } from "./validation/webhooks.ts";
 
-/** Webhook configurations, mutating and validating. */
-export function webhookConfigurationStrategy(resource: Resource): Strategy<MutatingWebhookConfiguration> {
+/** Behaviour of both kinds. */
+export function webhookConfiguration(resource: Resource): OwnBehaviour {
+  return { strategy: strategy(resource), columns: columns(), metaRules: { update: [1, 0], anyFinalizer: true } };
+}
+
+function strategy(resource: Resource): Strategy<MutatingWebhookConfiguration> {
   return strategyFor<MutatingWebhookConfiguration>(resource, {
     counts: ["webhooks"],
     allowUnconditionalUpdate: false,
@@ -20,7 +25,7 @@ export function webhookConfigurationStrategy(resource: Resource): Strategy<Mutat
 }
 
 /** Columns of webhook configurations of both kinds. */
-export function webhookColumns(): Columns<ValidatingWebhookConfiguration> {
+function columns(): Columns<ValidatingWebhookConfiguration> {
   return {
     columns: [
       nameColumn,

@@ -1,7 +1,9 @@
 // CustomResourceDefinition: a kind that clients define.
 import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
 import { strategyFor } from "../generic.ts";
+import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   validateDefinition,
@@ -9,8 +11,17 @@ import {
   validateDefinitionUpdate,
 } from "./validation/customresourcedefinition.ts";
 
+/** Behaviour of definitions of custom resources. */
+export function customResourceDefinitionBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: definitionStrategy(resource),
+    resetFields: specAndMetadata,
+    metaRules: { update: [0, 1], anyFinalizer: true },
+  };
+}
+
 /** Definitions of custom resources: every version ever stored is remembered. */
-export function definitionStrategy(resource: Resource): Strategy<CustomResourceDefinition> {
+function definitionStrategy(resource: Resource): Strategy<CustomResourceDefinition> {
   const storeds = ({ spec }: CustomResourceDefinition) =>
     (spec.versions ?? []).filter((version) => version.storage).map((version) => version.name);
   return strategyFor<CustomResourceDefinition>(resource, {

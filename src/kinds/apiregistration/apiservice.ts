@@ -1,15 +1,27 @@
-// APIService: who serves a group version.
+// APIService: which server answers for a group version.
 import { type FieldError, invalid, required } from "../../api/fielderror.ts";
 import type { APIService } from "../../api/gen/apiregistration/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { isDns1035Label, isDns1123Subdomain, isPortNumber } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
+import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
 import { type Errors, empty, faults } from "../validation/check.ts";
 
+/** Behaviour of registrations of API groups. */
+export function apiServiceBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: apiServiceStrategy(resource),
+    columns: apiServiceColumns(),
+    resetFields: specAndMetadata,
+    metaRules: { update: [1, 1], anyFinalizer: true },
+  };
+}
+
 /** Registrations of API groups; one that names no service is served here and so is always available. */
-export function apiServiceStrategy(resource: Resource): Strategy<APIService> {
+function apiServiceStrategy(resource: Resource): Strategy<APIService> {
   return strategyFor<APIService>(resource, {
     nameFormat: "path-segment",
     allowUnconditionalUpdate: false,
@@ -31,7 +43,7 @@ export function apiServiceStrategy(resource: Resource): Strategy<APIService> {
 }
 
 /** Columns of API services. */
-export function apiServiceColumns(): Columns<APIService> {
+function apiServiceColumns(): Columns<APIService> {
   return {
     columns: [
       nameColumn,

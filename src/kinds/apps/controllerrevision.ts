@@ -2,15 +2,24 @@
 import { type FieldError, invalid, required } from "../../api/fielderror.ts";
 import type { ControllerRevision } from "../../api/gen/apps/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn, none } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, none } from "../columns.ts";
 import { immutableMessage } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { checkNonNegative, type Errors } from "../validation/check.ts";
 import { goRaw } from "../validation/gostruct.ts";
 
-/** Controller revisions. */
-export function controllerRevisionStrategy(resource: Resource): Strategy<ControllerRevision> {
+/** Behaviour of controller revisions. */
+export function controllerRevisionBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: controllerRevisionStrategy(resource),
+    columns: controllerRevisionColumns(),
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function controllerRevisionStrategy(resource: Resource): Strategy<ControllerRevision> {
   return strategyFor<ControllerRevision>(resource, {
     validate: validateControllerRevision,
     validateUpdate: validateControllerRevisionUpdate,
@@ -18,7 +27,7 @@ export function controllerRevisionStrategy(resource: Resource): Strategy<Control
 }
 
 /** Columns of controller revisions. */
-export function controllerRevisionColumns(): Columns<ControllerRevision> {
+function controllerRevisionColumns(): Columns<ControllerRevision> {
   return {
     columns: [
       nameColumn,

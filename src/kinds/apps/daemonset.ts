@@ -2,7 +2,8 @@
 import { type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type { DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy } from "../../api/gen/apps/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, integer, labels, nameColumn, selector } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, integer, labels, nameColumn, selector } from "../columns.ts";
 import { podWarnings } from "../core/podwarnings.ts";
 import { checkKeptRunning } from "../core/validation/pod/podspec.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
@@ -25,10 +26,19 @@ import {
 import { checkLabelSelector, isEmptySelector, selects } from "../validation/selector.ts";
 import { podColumns, workload } from "../workload.ts";
 
+/** Behaviour of daemon sets. */
+export function daemonSetBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: daemonSetStrategy(resource),
+    columns: daemonSetColumns(),
+    metaRules: { update: [1, 1] },
+  };
+}
+
 const templateGeneration = "deprecated.daemonset.template.generation";
 
 /** Daemon sets: changes of the template are counted in an annotation, which is what is left of a field of long ago. */
-export function daemonSetStrategy(resource: Resource): Strategy<DaemonSet> {
+function daemonSetStrategy(resource: Resource): Strategy<DaemonSet> {
   const shared = workload<DaemonSet>();
   return strategyFor<DaemonSet>(resource, {
     ...shared,
@@ -71,7 +81,7 @@ function setTemplateGeneration(object: DaemonSet, generation: number): void {
 }
 
 /** Columns of daemon sets. */
-export function daemonSetColumns(): Columns<DaemonSet> {
+function daemonSetColumns(): Columns<DaemonSet> {
   return {
     columns: [
       nameColumn,

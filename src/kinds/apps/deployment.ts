@@ -3,9 +3,12 @@ import { type FieldError, forbiddenField, invalid, notSupported, required } from
 import type { Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment } from "../../api/gen/apps/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn, selector } from "../columns/cells.ts";
+import { setOf } from "../../merge/fieldset.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, selector } from "../columns.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
 import { strategyFor } from "../generic.ts";
+import { replicaScaling } from "../scale.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { checkNonNegative, type Errors } from "../validation/check.ts";
 import { equalStrings } from "../validation/equal.ts";
@@ -24,8 +27,18 @@ import {
 } from "../validation/replicas.ts";
 import { podColumns, readyOfWanted, workload } from "../workload.ts";
 
+/** Behaviour of deployments. */
+export function deploymentBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: deploymentStrategy(resource),
+    columns: deploymentColumns(),
+    resetFields: new Map([["status", setOf(["f:spec"], ["f:metadata", "f:labels"])]]),
+    scale: replicaScaling,
+  };
+}
+
 /** Deployments: a change of the annotations counts too, for they are copied to the replica sets. */
-export function deploymentStrategy(resource: Resource): Strategy<Deployment> {
+function deploymentStrategy(resource: Resource): Strategy<Deployment> {
   const strategy = strategyFor<Deployment>(resource, {
     ...workload<Deployment>(),
     prepareForStatus(_context, object, old) {
@@ -53,7 +66,7 @@ function countOne(object: ApiObject, old: ApiObject): void {
 }
 
 /** Columns of deployments. */
-export function deploymentColumns(): Columns<Deployment> {
+function deploymentColumns(): Columns<Deployment> {
   return {
     columns: [
       nameColumn,

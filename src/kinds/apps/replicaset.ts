@@ -2,9 +2,11 @@
 import type { FieldError } from "../../api/fielderror.ts";
 import type { ReplicaSet, ReplicaSetSpec } from "../../api/gen/apps/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { type Columns, selector } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { type Columns, selector } from "../columns.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
 import { strategyFor } from "../generic.ts";
+import { replicaScaling } from "../scale.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { addAll, checkNonNegative, type Errors } from "../validation/check.ts";
 import {
@@ -16,8 +18,17 @@ import {
 } from "../validation/replicas.ts";
 import { replicaColumns, workload } from "../workload.ts";
 
-/** Replica sets. */
-export function replicaSetStrategy(resource: Resource): Strategy<ReplicaSet> {
+/** Behaviour of replica sets. */
+export function replicaSetBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: replicaSetStrategy(resource),
+    columns: replicaSetColumns(),
+    scale: replicaScaling,
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function replicaSetStrategy(resource: Resource): Strategy<ReplicaSet> {
   return strategyFor<ReplicaSet>(resource, {
     ...workload<ReplicaSet>(),
     validate: validateReplicaSet,
@@ -27,7 +38,7 @@ export function replicaSetStrategy(resource: Resource): Strategy<ReplicaSet> {
 }
 
 /** Columns of replica sets. */
-export function replicaSetColumns(): Columns<ReplicaSet> {
+function replicaSetColumns(): Columns<ReplicaSet> {
   return replicaColumns(({ spec }) => selector(spec.selector));
 }
 

@@ -2,11 +2,13 @@
 import { type FieldError, forbiddenField, invalid, required } from "../../api/fielderror.ts";
 import type { StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy } from "../../api/gen/apps/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, nameColumn, templateColumns } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, nameColumn, templateColumns } from "../columns.ts";
 import { checkKeptRunning } from "../core/validation/pod/podspec.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
 import { checkPodAnnotations } from "../core/validation/pod/template.ts";
 import { strategyFor } from "../generic.ts";
+import { replicaScaling } from "../scale.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { checkAnnotations, checkLabels, checkNonNegative, type Errors, empty } from "../validation/check.ts";
 import { checkImmutable } from "../validation/equal.ts";
@@ -20,8 +22,17 @@ import {
 } from "../validation/replicas.ts";
 import { readyOfWanted, workload } from "../workload.ts";
 
-/** Stateful sets. */
-export function statefulSetStrategy(resource: Resource): Strategy<StatefulSet> {
+/** Behaviour of stateful sets. */
+export function statefulSetBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: statefulSetStrategy(resource),
+    columns: statefulSetColumns(),
+    scale: replicaScaling,
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function statefulSetStrategy(resource: Resource): Strategy<StatefulSet> {
   const shared = workload<StatefulSet>();
   const drop = ({ gates }: StrategyContext, object: StatefulSet, old: StatefulSet | undefined) => {
     if (!gates.has("StatefulSetAutoDeletePVC") && old?.spec.persistentVolumeClaimRetentionPolicy === undefined) {
@@ -52,7 +63,7 @@ export function statefulSetStrategy(resource: Resource): Strategy<StatefulSet> {
 }
 
 /** Columns of stateful sets. */
-export function statefulSetColumns(): Columns<StatefulSet> {
+function statefulSetColumns(): Columns<StatefulSet> {
   return {
     columns: [nameColumn, readyOfWanted, ageColumn, ...templateColumns<StatefulSet>(({ spec }) => spec.template)],
   };

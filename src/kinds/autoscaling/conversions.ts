@@ -9,6 +9,7 @@ import type { ObjectMeta } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import { textIn, type Value } from "../../api/value.ts";
 import { decode, encode, isFault, parseText } from "../../codec/engine/json.ts";
+import type { Conversion } from "../behaviour.ts";
 
 /** Conversions between v2 and the versions that differ in shape. */
 export interface AutoscalerConversions {
@@ -16,6 +17,13 @@ export interface AutoscalerConversions {
   toV1(object: v2.HorizontalPodAutoscaler): v1.HorizontalPodAutoscaler;
   fromV2beta1(object: v2beta1.HorizontalPodAutoscaler): v2.HorizontalPodAutoscaler;
   toV2beta1(object: v2.HorizontalPodAutoscaler): v2beta1.HorizontalPodAutoscaler;
+}
+
+/** Conversion of a version by way of v2; undefined: it has the shape of v2. */
+export function autoscalerConversion(version: string, identity: Identity): Conversion | undefined {
+  const { fromV1, toV1, fromV2beta1, toV2beta1 } = autoscalerConversions(identity);
+  if (version === "v1") return { toHub: fromV1, fromHub: toV1 };
+  return version === "v2beta1" ? { toHub: fromV2beta1, fromHub: toV2beta1 } : undefined;
 }
 
 /** Names of the annotations, spelled. */

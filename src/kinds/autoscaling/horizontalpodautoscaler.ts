@@ -1,8 +1,5 @@
 // HorizontalPodAutoscaler, in every version; its rules are those of v2.
-import type {
-  HorizontalPodAutoscaler as AutoscalerV1,
-  HorizontalPodAutoscaler as V1,
-} from "../../api/gen/autoscaling/v1.ts";
+import type { HorizontalPodAutoscaler as V1 } from "../../api/gen/autoscaling/v1.ts";
 import type {
   HorizontalPodAutoscaler,
   MetricSpec,
@@ -16,17 +13,27 @@ import { messageOf } from "../../api/messages.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { copyObject } from "../../codec/engine/copy.ts";
-import { ageColumn, type Columns, column, nameColumn, none, unknown, unset } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, none, unknown, unset } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
-import { autoscalerCarriers, autoscalerConversions } from "./conversions.ts";
+import { autoscalerCarriers, autoscalerConversion, autoscalerConversions } from "./conversions.ts";
 import { validateAutoscaler, validateAutoscalerStatus } from "./validation/horizontalpodautoscaler.ts";
+
+/** Behaviour of autoscalers. */
+export function horizontalPodAutoscalerBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: autoscalerStrategy(resource, identity),
+    columns: autoscalerColumns(identity),
+    conversion: autoscalerConversion(resource.version, identity),
+  };
+}
 
 /**
  * Autoscalers, in every version; rules are those of v2, and what a version says is what it says by way of v2. Metrics of
  * single containers are behind a gate.
  */
-export function autoscalerStrategy(resource: Resource, identity: Identity): Strategy<ApiObject> {
+function autoscalerStrategy(resource: Resource, identity: Identity): Strategy<ApiObject> {
   const { fromV1, toV1, fromV2beta1, toV2beta1 } = autoscalerConversions(identity);
   const carriers = autoscalerCarriers(identity);
   const hub = (object: ApiObject): HorizontalPodAutoscaler => {
@@ -64,7 +71,7 @@ function dropAnnotations({ metadata }: ApiObject, keys: readonly string[]): void
 }
 
 /** Columns of autoscalers. They are stored in a version whose metrics stand in annotations. */
-export function autoscalerColumns(identity: Identity): Columns<AutoscalerV1> {
+function autoscalerColumns(identity: Identity): Columns<V1> {
   const { fromV1 } = autoscalerConversions(identity);
   return {
     columns: [

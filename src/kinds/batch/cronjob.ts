@@ -3,6 +3,7 @@ import { type FieldError, invalid, notSupported, required } from "../../api/fiel
 import type { CronJob, CronJobSpec } from "../../api/gen/batch/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
 import {
   ageColumn,
   type Columns,
@@ -15,7 +16,7 @@ import {
   templateColumns,
   unset,
   wide,
-} from "../columns/cells.ts";
+} from "../columns.ts";
 import { settleTemplateFields } from "../core/podfields.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
 import { strategyFor } from "../generic.ts";
@@ -27,8 +28,17 @@ import { templateWarnings } from "../workload.ts";
 import { checkJobSpec } from "./validation/job.ts";
 import { scheduleFault } from "./validation/schedule.ts";
 
+/** Behaviour of cron jobs. */
+export function cronJobBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: cronJobStrategy(resource, identity),
+    columns: cronJobColumns(),
+    metaRules: { update: [0, 1], parts: { status: [0, 0] } },
+  };
+}
+
 /** Cron jobs; the old version leaves the jobs behind when it is deleted. */
-export function cronJobStrategy(resource: Resource, identity: Identity): Strategy<CronJob> {
+function cronJobStrategy(resource: Resource, identity: Identity): Strategy<CronJob> {
   return strategyFor<CronJob>(resource, {
     counts: ["spec"],
     prepareForCreate(context, object) {
@@ -58,7 +68,7 @@ function scheduleWarnings(
 }
 
 /** Columns of cron jobs. */
-export function cronJobColumns(): Columns<CronJob> {
+function cronJobColumns(): Columns<CronJob> {
   return {
     columns: [
       nameColumn,

@@ -3,14 +3,24 @@ import type { Job } from "../../api/gen/batch/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { parseTime } from "../../api/time.ts";
-import { ageColumn, type Columns, column, elapsed, nameColumn, selector } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, elapsed, nameColumn, selector } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import { podColumns, workload } from "../workload.ts";
 import { validateJob, validateJobStatusUpdate, validateJobUpdate } from "./validation/job.ts";
 
+/** Behaviour of jobs. */
+export function jobBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: jobStrategy(resource, identity),
+    columns: jobColumns(),
+    metaRules: { update: [1, 1] },
+  };
+}
+
 /** Jobs: their pods are told by a label with the job's uid, unless the user chose the selector. */
-export function jobStrategy(resource: Resource, identity: Identity): Strategy<Job> {
+function jobStrategy(resource: Resource, identity: Identity): Strategy<Job> {
   const shared = workload<Job>();
   const tracking = identity.spell("batch.kubernetes.io/job-tracking");
   return strategyFor<Job>(resource, {
@@ -60,7 +70,7 @@ function selectByUid({ metadata, spec }: Job): void {
 }
 
 /** Columns of jobs. */
-export function jobColumns(): Columns<Job> {
+function jobColumns(): Columns<Job> {
   return {
     columns: [
       nameColumn,

@@ -1,13 +1,29 @@
 // CertificateSigningRequest: who asks is what the server saw; approval and signing come through subresources.
 import type { CertificateSigningRequest, CertificateSigningRequestCondition } from "../../api/gen/certificates/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, elapsed, nameColumn, none } from "../columns/cells.ts";
+import { setOf } from "../../merge/fieldset.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, elapsed, nameColumn, none } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../strategy.ts";
 import { validateSigningRequest, validateSigningRequestUpdate } from "./validation/certificatesigningrequest.ts";
 
+/** Behaviour of certificate signing requests. */
+export function certificateSigningRequestBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: signingRequestStrategy(resource),
+    columns: signingRequestColumns(),
+    resetFields: new Map([
+      ["", setOf(["f:spec"], ["f:status"])],
+      ["status", setOf(["f:spec"], ["f:status", "f:conditions"])],
+      ["approval", setOf(["f:spec"], ["f:status", "f:certificate"])],
+    ]),
+    metaRules: { update: [1, 1], parts: { status: [1, 1], approval: [1, 1] }, nameLast: true },
+  };
+}
+
 /** Signing requests: who asks is what the server saw, and nobody approves or signs by the way. */
-export function signingRequestStrategy(resource: Resource): Strategy<CertificateSigningRequest> {
+function signingRequestStrategy(resource: Resource): Strategy<CertificateSigningRequest> {
   return strategyFor<CertificateSigningRequest>(resource, {
     nameFormat: "path-segment",
     prepareForCreate({ user, gates }, request) {
@@ -76,7 +92,7 @@ function fillTimes(
 }
 
 /** Columns of certificate signing requests. */
-export function signingRequestColumns(): Columns<CertificateSigningRequest> {
+function signingRequestColumns(): Columns<CertificateSigningRequest> {
   return {
     columns: [
       nameColumn,

@@ -1,14 +1,24 @@
-// Lease: who leads, or that a node is alive.
+// Lease: which client leads, or that a node is alive.
 import { type FieldError, invalid } from "../../api/fielderror.ts";
 import type { Lease } from "../../api/gen/coordination/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import type { Errors } from "../validation/check.ts";
 
+/** Behaviour of leases. */
+export function leaseBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: leaseStrategy(resource),
+    columns: leaseColumns(),
+    metaRules: { update: [0, 1], anyFinalizer: true },
+  };
+}
+
 /** Leases: every renewal names the version it renews. */
-export function leaseStrategy(resource: Resource): Strategy<Lease> {
+function leaseStrategy(resource: Resource): Strategy<Lease> {
   return strategyFor<Lease>(resource, {
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: false,
@@ -18,7 +28,7 @@ export function leaseStrategy(resource: Resource): Strategy<Lease> {
 }
 
 /** Columns of leases. */
-export function leaseColumns(): Columns<Lease> {
+function leaseColumns(): Columns<Lease> {
   return {
     columns: [nameColumn, column("Holder", "Who holds the lease", ({ spec }) => spec.holderIdentity ?? ""), ageColumn],
   };

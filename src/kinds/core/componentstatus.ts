@@ -1,9 +1,17 @@
 // ComponentStatus: whether a component is well. It is computed, never stored.
 import type { ComponentStatus } from "../../api/gen/core/v1.ts";
-import { type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { type Columns, column, nameColumn } from "../columns.ts";
+
+/** Behaviour of component statuses. */
+export function componentStatusBehaviour(): OwnBehaviour {
+  return {
+    columns: componentStatusColumns(),
+  };
+}
 
 /** Columns of component statuses. */
-export function componentStatusColumns(): Columns<ComponentStatus> {
+function componentStatusColumns(): Columns<ComponentStatus> {
   const healthy = ({ conditions }: ComponentStatus) => conditions?.find(({ type }) => type === "Healthy");
   return {
     columns: [

@@ -2,15 +2,26 @@
 import { type FieldError, forbiddenField, invalid, tooLong } from "../../api/fielderror.ts";
 import type { ConfigMap } from "../../api/gen/core/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { bytesOf, isConfigMapKey } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
+import { countEvaluator } from "../quota/evaluator.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { addAll, type Errors, faults, isFull } from "../validation/check.ts";
 import { type Bag, decodedBytes, frozen, sameBag, valueBytesMax } from "./keptdata.ts";
 
-/** Config maps. */
-export function configMapStrategy(resource: Resource): Strategy<ConfigMap> {
+/** Behaviour of config maps. */
+export function configMapBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: configMapStrategy(resource),
+    columns: configMapColumns(),
+    evaluator: countEvaluator(resource, resource.resource),
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function configMapStrategy(resource: Resource): Strategy<ConfigMap> {
   return strategyFor<ConfigMap>(resource, {
     boundsSize: true,
     validate: validateConfigMap,
@@ -19,7 +30,7 @@ export function configMapStrategy(resource: Resource): Strategy<ConfigMap> {
 }
 
 /** Columns of config maps. */
-export function configMapColumns(): Columns<ConfigMap> {
+function configMapColumns(): Columns<ConfigMap> {
   return {
     columns: [
       nameColumn,

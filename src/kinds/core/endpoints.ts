@@ -7,7 +7,8 @@ import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { limits } from "../../config/limits.ts";
 import { isIp } from "../address.ts";
-import { ageColumn, type Columns, column, firstThree, nameColumn, none } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, firstThree, nameColumn, none } from "../columns.ts";
 import { isPortNumber } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
@@ -24,8 +25,17 @@ import {
   portProtocols,
 } from "../validation/check.ts";
 
+/** Behaviour of endpoints. */
+export function endpointsBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: endpointsStrategy(resource, identity),
+    columns: endpointsColumns(),
+    metaRules: { update: [1, 1] },
+  };
+}
+
 /** Endpoints: kept as they are sent (the reference packs and sorts no longer, so that controllers see what they wrote). */
-export function endpointsStrategy(resource: Resource, identity: Identity): Strategy<Endpoints> {
+function endpointsStrategy(resource: Resource, identity: Identity): Strategy<Endpoints> {
   return strategyFor<Endpoints>(resource, {
     canonicalize: cutEndpoints(identity),
     allowCreateOnUpdate: true,
@@ -35,7 +45,7 @@ export function endpointsStrategy(resource: Resource, identity: Identity): Strat
 }
 
 /** Columns of endpoints. */
-export function endpointsColumns(): Columns<Endpoints> {
+function endpointsColumns(): Columns<Endpoints> {
   return {
     columns: [
       nameColumn,

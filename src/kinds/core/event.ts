@@ -3,18 +3,36 @@ import { type FieldError, invalid, required } from "../../api/fielderror.ts";
 import type { Event, EventSource } from "../../api/gen/core/v1.ts";
 import type { Event as NewEvent } from "../../api/gen/events/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { type Columns, column, since, wide } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { type Columns, column, since, wide } from "../columns.ts";
 import { isDns1123Subdomain, isQualifiedName } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { type Errors, empty, faults } from "../validation/check.ts";
 import { namesOf } from "../validation/names.ts";
 
+/** Behaviour of events of both groups. */
+export function eventBehaviour(resource: Resource): OwnBehaviour {
+  const isCore = resource.group === "";
+  return {
+    strategy: eventStrategy(resource),
+    columns: eventColumns(),
+    // Those of the other group are counted (so upstream).
+    ...(isCore ? { evaluator: "uncounted" } : {}),
+    conversion: isCore ? { toHub: eventFromCore, fromHub: eventToCore } : undefined,
+    // Events in their first form, whichever group they come in, keep rules older than those of metadata.
+    metaRules:
+      !isCore && resource.version === "v1"
+        ? { update: [0, 1] }
+        : { update: [0, 0], parts: { status: [0, 0] }, last: true },
+  };
+}
+
 /** Fields of the object an event is about. */
 const objectFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"] as const;
 
 /** Events of both groups; selectable fields are those of the stored version, core. */
-export function eventStrategy(resource: Resource): Strategy<AnyEvent> {
+function eventStrategy(resource: Resource): Strategy<AnyEvent> {
   const core = resource.group === "";
   return strategyFor<AnyEvent>(resource, {
     allowCreateOnUpdate: true,
@@ -43,7 +61,7 @@ function eventFields({ involvedObject, reason, type, source, reportingComponent 
 }
 
 /** Columns of events; those of both groups are stored in the core one's form. */
-export function eventColumns(): Columns<Event> {
+function eventColumns(): Columns<Event> {
   return {
     columns: [
       column("Last Seen", "Time since the event was last observed", lastSeen),

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { duplicate, type FieldError, forbiddenField, invalid, required } from "../../api/fielderror.ts";
 import type { LimitRange, LimitRangeItem } from "../../api/gen/core/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
 import { isQualifiedName } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
@@ -11,8 +12,16 @@ import { type Errors, eachItem, faults, isFull } from "../validation/check.ts";
 import { type Names, namesOf } from "../validation/names.ts";
 import { checkContainerResourceName, checkResourceName, mayOvercommit } from "./validation/pod/resources.ts";
 
+/** Behaviour of limit ranges. */
+export function limitRangeBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: limitRangeStrategy(resource),
+    metaRules: { update: [1, 0] },
+  };
+}
+
 /** Limit ranges: the only kind that may be created without a name. */
-export function limitRangeStrategy(resource: Resource): Strategy<LimitRange> {
+function limitRangeStrategy(resource: Resource): Strategy<LimitRange> {
   return strategyFor<LimitRange>(resource, {
     allowCreateOnUpdate: true,
     prepareForCreate(_context, { metadata }) {

@@ -3,15 +3,27 @@ import { type FieldError, invalid } from "../../api/fielderror.ts";
 import type { Namespace } from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import { setOf } from "../../merge/fieldset.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { isQualifiedName } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../strategy.ts";
 import { type Errors, eachItem, faults, isFull } from "../validation/check.ts";
 import { namesOf } from "../validation/names.ts";
 
+/** Behaviour of namespaces. */
+export function namespaceBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: namespaceStrategy(resource, identity),
+    columns: namespaceColumns(),
+    resetFields: new Map([["finalize", setOf(["f:status"])]]),
+    metaRules: { update: [1, 1] },
+  };
+}
+
 /** Namespaces: held by a finalizer in their spec until their contents are gone. */
-export function namespaceStrategy(resource: Resource, identity: Identity): Strategy<Namespace> {
+function namespaceStrategy(resource: Resource, identity: Identity): Strategy<Namespace> {
   const finalizer = identity.spell("kubernetes");
   const nameLabel = identity.spell("kubernetes.io/metadata.name");
   return strategyFor<Namespace>(resource, {
@@ -54,7 +66,7 @@ const finalize: UpdateStrategy<Namespace> = {
 };
 
 /** Columns of namespaces. */
-export function namespaceColumns(): Columns<Namespace> {
+function namespaceColumns(): Columns<Namespace> {
   return {
     columns: [
       nameColumn,

@@ -3,13 +3,23 @@ import type { Node } from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { compareBytes } from "../../codec/json/write.ts";
-import { ageColumn, type Columns, column, nameColumn, none, unknown, wide } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, none, unknown, wide } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from "./validation/node.ts";
 
+/** Behaviour of nodes. */
+export function nodeBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: nodeStrategy(resource),
+    columns: nodeColumns(identity),
+    metaRules: { update: [1, 1] },
+  };
+}
+
 /** Nodes: registered with their status, by the agent that runs on them. */
-export function nodeStrategy(resource: Resource): Strategy<Node> {
+function nodeStrategy(resource: Resource): Strategy<Node> {
   return strategyFor<Node>(resource, {
     keepsStatusOnCreate: true,
     canonicalize({ spec }) {
@@ -51,7 +61,7 @@ function dropDynamicConfig({ gates }: StrategyContext, { spec, status }: Node, o
 }
 
 /** Columns of nodes. */
-export function nodeColumns(identity: Identity): Columns<Node> {
+function nodeColumns(identity: Identity): Columns<Node> {
   const rolePrefix = identity.spell("node-role.kubernetes.io/");
   const roleLabel = identity.spell("kubernetes.io/role");
   const address = (wanted: string) => (node: Node) =>

@@ -1,8 +1,9 @@
-// PersistentVolume.
+// PersistentVolume: storage that pods can use by way of a claim.
 import type { PersistentVolume } from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn, unset, wide } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, unset, wide } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import {
@@ -12,8 +13,16 @@ import {
 } from "./validation/persistentvolume.ts";
 import { accessModes, phase, storageClassOf } from "./volumecells.ts";
 
-/** Persistent volumes. */
-export function persistentVolumeStrategy(resource: Resource): Strategy<PersistentVolume> {
+/** Behaviour of volumes. */
+export function persistentVolumeBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: persistentVolumeStrategy(resource),
+    columns: persistentVolumeColumns(identity),
+    metaRules: { update: [2, 0] },
+  };
+}
+
+function persistentVolumeStrategy(resource: Resource): Strategy<PersistentVolume> {
   return strategyFor<PersistentVolume>(resource, {
     returnsDeletedObject: true,
     prepareForCreate(_context, volume) {
@@ -26,7 +35,7 @@ export function persistentVolumeStrategy(resource: Resource): Strategy<Persisten
 }
 
 /** Columns of volumes. */
-export function persistentVolumeColumns(identity: Identity): Columns<PersistentVolume> {
+function persistentVolumeColumns(identity: Identity): Columns<PersistentVolume> {
   const classOf = storageClassOf(identity);
   return {
     columns: [

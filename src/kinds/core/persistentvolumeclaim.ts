@@ -3,7 +3,8 @@ import type { PersistentVolumeClaim, TypedLocalObjectReference } from "../../api
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn, unset, wide } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, unset, wide } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import { type AmountMap, countOf, readAmounts } from "../quota/amounts.ts";
 import type { Evaluator } from "../quota/evaluator.ts";
@@ -16,8 +17,17 @@ import {
 } from "./validation/persistentvolumeclaim.ts";
 import { accessModes, phase, storageClassOf } from "./volumecells.ts";
 
-/** Claims. */
-export function persistentVolumeClaimStrategy(resource: Resource, identity: Identity): Strategy<PersistentVolumeClaim> {
+/** Behaviour of claims. */
+export function persistentVolumeClaimBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: persistentVolumeClaimStrategy(resource, identity),
+    columns: persistentVolumeClaimColumns(identity),
+    evaluator: claimEvaluator(identity),
+    metaRules: { update: [2, 1] },
+  };
+}
+
+function persistentVolumeClaimStrategy(resource: Resource, identity: Identity): Strategy<PersistentVolumeClaim> {
   const snapshots = identity.spell("snapshot.storage.k8s.io");
   const clones = (source: TypedLocalObjectReference | undefined) => {
     if (source?.kind === "PersistentVolumeClaim") return !source.apiGroup;
@@ -53,7 +63,7 @@ export function persistentVolumeClaimStrategy(resource: Resource, identity: Iden
 }
 
 /** Columns of volume claims. */
-export function persistentVolumeClaimColumns(identity: Identity): Columns<PersistentVolumeClaim> {
+function persistentVolumeClaimColumns(identity: Identity): Columns<PersistentVolumeClaim> {
   const classOf = storageClassOf(identity);
   return {
     columns: [
@@ -76,7 +86,7 @@ export function persistentVolumeClaimColumns(identity: Identity): Columns<Persis
 const claimNames = ["count/persistentvolumeclaims", "persistentvolumeclaims", "requests.storage"];
 
 /** How claims are counted. */
-export function claimEvaluator(identity: Identity): Evaluator {
+function claimEvaluator(identity: Identity): Evaluator {
   const suffix = identity.spell(".storageclass.storage.k8s.io/");
   const suffixes = ["requests.storage", "persistentvolumeclaims"].map((name) => `${suffix}${name}`);
   const { betaStorageClass } = namesOf(identity);

@@ -3,10 +3,14 @@
 import type { Container, Pod, SeccompProfile } from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
+import { setOf } from "../../merge/fieldset.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
 import { keepMeta, strategyFor } from "../generic.ts";
 import type { Strategy, UpdateStrategy } from "../strategy.ts";
+import { podColumns } from "./podcolumns.ts";
 import { copyServiceAccount, settlePodFields } from "./podfields.ts";
 import { qosClass } from "./podqos.ts";
+import { podEvaluator } from "./podquota.ts";
 import { podWarnings } from "./podwarnings.ts";
 import {
   validatePod,
@@ -15,8 +19,20 @@ import {
   validatePodUpdate,
 } from "./validation/pod/pod.ts";
 
-/** Pods. */
-export function podStrategy(resource: Resource, identity: Identity): Strategy<Pod> {
+/** Behaviour of pods. */
+export function podBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: podStrategy(resource, identity),
+    columns: podColumns(),
+    resetFields: new Map([
+      ["status", setOf(["f:spec"], ["f:metadata", "f:deletionTimestamp"], ["f:metadata", "f:ownerReferences"])],
+    ]),
+    evaluator: podEvaluator(identity),
+    metaRules: { update: [1, 1], parts: { ephemeralcontainers: [1, 1] } },
+  };
+}
+
+function podStrategy(resource: Resource, identity: Identity): Strategy<Pod> {
   const seccomp = seccompSync(identity);
   return strategyFor<Pod>(resource, {
     returnsDeletedObject: true,

@@ -1,7 +1,7 @@
 // How pods are shown: the state of a pod is the first thing that keeps it from running.
 import type { ContainerState, ContainerStatus, Pod } from "../../api/gen/core/v1.ts";
 import { parseTime } from "../../api/time.ts";
-import { ageColumn, type Columns, column, elapsed, nameColumn, none, type RowCondition } from "../columns/cells.ts";
+import { ageColumn, type Columns, column, elapsed, nameColumn, none, type RowCondition } from "../columns.ts";
 
 /** Columns of pods. */
 export function podColumns(): Columns<Pod> {

@@ -1,15 +1,23 @@
-// PodTemplate.
+// PodTemplate: a template of pods that is an object by itself.
 import type { PodTemplate } from "../../api/gen/core/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { type Columns, column, labels, nameColumn, templateColumns } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { type Columns, column, labels, nameColumn, templateColumns } from "../columns.ts";
 import { countUp, differs, fieldOf, strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import { settlePodFields } from "./podfields.ts";
 import { podWarnings } from "./podwarnings.ts";
 import { validatePodTemplate, validatePodTemplateUpdate } from "./validation/pod/pod.ts";
 
-/** Pod templates. */
-export function podTemplateStrategy(resource: Resource): Strategy<PodTemplate> {
+/** Behaviour of pod templates. */
+export function podTemplateBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: podTemplateStrategy(resource),
+    columns: podTemplateColumns(),
+  };
+}
+
+function podTemplateStrategy(resource: Resource): Strategy<PodTemplate> {
   const template = fieldOf(resource, "template");
   return strategyFor<PodTemplate>(resource, {
     returnsDeletedObject: true,
@@ -31,7 +39,7 @@ export function podTemplateStrategy(resource: Resource): Strategy<PodTemplate> {
 }
 
 /** Columns of pod templates. */
-export function podTemplateColumns(): Columns<PodTemplate> {
+function podTemplateColumns(): Columns<PodTemplate> {
   return {
     columns: [
       nameColumn,

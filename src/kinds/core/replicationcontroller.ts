@@ -2,8 +2,11 @@
 import { type FieldError, invalid, required } from "../../api/fielderror.ts";
 import type { ReplicationController, ReplicationControllerSpec } from "../../api/gen/core/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { type Columns, labels } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { type Columns, labels } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
+import { countEvaluator } from "../quota/evaluator.ts";
+import { replicaScaling } from "../scale.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { addAll, checkNonNegative, type Errors } from "../validation/check.ts";
 import { goStringMap } from "../validation/gostruct.ts";
@@ -13,8 +16,18 @@ import { checkKeptRunning } from "./validation/pod/podspec.ts";
 import { type PodRules, podRules } from "./validation/pod/rules.ts";
 import { checkSharedDisks, checkTemplate } from "./validation/pod/template.ts";
 
-/** Replication controllers. */
-export function replicationControllerStrategy(resource: Resource): Strategy<ReplicationController> {
+/** Behaviour of replication controllers. */
+export function replicationControllerBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: replicationControllerStrategy(resource),
+    columns: replicationControllerColumns(),
+    evaluator: countEvaluator(resource, resource.resource),
+    scale: replicaScaling,
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function replicationControllerStrategy(resource: Resource): Strategy<ReplicationController> {
   return strategyFor<ReplicationController>(resource, {
     ...workload<ReplicationController>(),
     // Another path on create, and on update those of the template that goes (so upstream).
@@ -32,7 +45,7 @@ export function replicationControllerStrategy(resource: Resource): Strategy<Repl
 }
 
 /** Columns of replication controllers. */
-export function replicationControllerColumns(): Columns<ReplicationController> {
+function replicationControllerColumns(): Columns<ReplicationController> {
   return replicaColumns(({ spec }) => labels(spec.selector));
 }
 

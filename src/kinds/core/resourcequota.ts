@@ -2,8 +2,10 @@
 import type { ResourceQuota } from "../../api/gen/core/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { sortedKeys } from "../../codec/json/write.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
+import { countEvaluator } from "../quota/evaluator.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   validateResourceQuota,
@@ -11,8 +13,16 @@ import {
   validateResourceQuotaUpdate,
 } from "./validation/resourcequota.ts";
 
-/** Resource quotas. */
-export function resourceQuotaStrategy(resource: Resource): Strategy<ResourceQuota> {
+/** Behaviour of quotas. */
+export function resourceQuotaBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: resourceQuotaStrategy(resource),
+    columns: resourceQuotaColumns(),
+    evaluator: countEvaluator(resource, resource.resource),
+  };
+}
+
+function resourceQuotaStrategy(resource: Resource): Strategy<ResourceQuota> {
   return strategyFor<ResourceQuota>(resource, {
     returnsDeletedObject: true,
     validate: validateResourceQuota,
@@ -22,7 +32,7 @@ export function resourceQuotaStrategy(resource: Resource): Strategy<ResourceQuot
 }
 
 /** Columns of resource quotas. */
-export function resourceQuotaColumns(): Columns<ResourceQuota> {
+function resourceQuotaColumns(): Columns<ResourceQuota> {
   const uses = (isLimit: boolean) => (quota: ResourceQuota) => {
     const { hard, used } = quota.status;
     if (hard === undefined) return "";

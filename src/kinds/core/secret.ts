@@ -3,17 +3,29 @@ import { type FieldError, forbiddenField, invalid, required, tooLong } from "../
 import type { Secret } from "../../api/gen/core/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { Fault, parseJson } from "../../codec/engine/json.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { isConfigMapKey } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
+import { countEvaluator } from "../quota/evaluator.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { addAll, type Errors, empty, faults, isFull } from "../validation/check.ts";
 import { checkImmutableScalar } from "../validation/equal.ts";
 import { namesOf } from "../validation/names.ts";
 import { type Bag, decodedBytes, frozen, sameBag, valueBytesMax } from "./keptdata.ts";
 
+/** Behaviour of secrets. */
+export function secretBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: secretStrategy(resource),
+    columns: secretColumns(),
+    evaluator: countEvaluator(resource, resource.resource),
+    metaRules: { update: [1, 1] },
+  };
+}
+
 /** Secrets: stringData is a way to write data, never stored. */
-export function secretStrategy(resource: Resource): Strategy<Secret> {
+function secretStrategy(resource: Resource): Strategy<Secret> {
   return strategyFor<Secret>(resource, {
     boundsSize: true,
     canonicalize: mergeStringData,
@@ -36,7 +48,7 @@ function mergeStringData(secret: Secret): void {
 }
 
 /** Columns of secrets. */
-export function secretColumns(): Columns<Secret> {
+function secretColumns(): Columns<Secret> {
   return {
     columns: [
       nameColumn,

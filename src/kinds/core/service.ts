@@ -3,24 +3,25 @@
 import type { Service, ServicePort } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import {
-  ageColumn,
-  balancerAddresses,
-  type Columns,
-  column,
-  labels,
-  nameColumn,
-  none,
-  unknown,
-} from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, balancerAddresses, type Columns, column, labels, nameColumn, none, unknown } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import { countOf } from "../quota/amounts.ts";
 import type { Evaluator } from "../quota/evaluator.ts";
 import type { Strategy } from "../strategy.ts";
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from "./validation/service.ts";
 
-/** Services. */
-export function serviceStrategy(resource: Resource): Strategy<Service> {
+/** Behaviour of services. */
+export function serviceBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: serviceStrategy(resource),
+    columns: serviceColumns(),
+    evaluator: serviceEvaluator,
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function serviceStrategy(resource: Resource): Strategy<Service> {
   return strategyFor<Service>(resource, {
     nameFormat: "dns1035-label",
     allowCreateOnUpdate: true,
@@ -121,7 +122,7 @@ function trimFamilies({ spec }: Service, { spec: old }: Service): void {
 }
 
 /** Columns of services. */
-export function serviceColumns(): Columns<Service> {
+function serviceColumns(): Columns<Service> {
   return {
     columns: [
       nameColumn,
@@ -162,7 +163,7 @@ function externalAddress({ spec, status }: Service): string {
 const serviceNames = new Set(["count/services", "services", "services.nodeports", "services.loadbalancers"]);
 
 /** How services are counted. */
-export const services: Evaluator = {
+const serviceEvaluator: Evaluator = {
   onUpdate: true,
   matching: (bounded) => [...bounded].filter((name) => serviceNames.has(name)),
   usage(object) {

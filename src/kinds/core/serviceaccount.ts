@@ -1,12 +1,22 @@
-// ServiceAccount: who the processes of a pod are.
+// ServiceAccount: the identity of a pod's processes.
 import type { ServiceAccount } from "../../api/gen/core/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 
+/** Behaviour of service accounts. */
+export function serviceAccountBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: serviceAccountStrategy(resource),
+    columns: serviceAccountColumns(),
+    metaRules: { update: [1, 1] },
+  };
+}
+
 /** Service accounts: of a reference to a secret only the name is kept. */
-export function serviceAccountStrategy(resource: Resource): Strategy<ServiceAccount> {
+function serviceAccountStrategy(resource: Resource): Strategy<ServiceAccount> {
   const keepNames = (account: ServiceAccount) => {
     account.secrets = account.secrets?.map(({ name }) => ({ name }));
   };
@@ -18,7 +28,7 @@ export function serviceAccountStrategy(resource: Resource): Strategy<ServiceAcco
 }
 
 /** Columns of service accounts. */
-export function serviceAccountColumns(): Columns<ServiceAccount> {
+function serviceAccountColumns(): Columns<ServiceAccount> {
   return {
     columns: [
       nameColumn,

@@ -7,7 +7,8 @@ import type { EndpointSlice as StoredSlice } from "../../api/gen/discovery/v1bet
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { isIpv4Text, isIpv6Text } from "../address.ts";
-import { ageColumn, type Columns, column, firstThree, nameColumn, unset } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, firstThree, nameColumn, unset } from "../columns.ts";
 import { immutableMessage, isDns1123Label, isDns1123Subdomain } from "../formats.ts";
 import { countUp, differs, fieldOf, strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
@@ -24,8 +25,19 @@ import {
 } from "../validation/check.ts";
 import { equalStrings } from "../validation/equal.ts";
 
+/** Behaviour of endpoint slices. */
+export function endpointSliceBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  const { fromOld, toOld } = sliceConversions(identity);
+  return {
+    strategy: endpointSliceStrategy(resource, identity),
+    columns: endpointSliceColumns(),
+    metaRules: { update: [1, 0] },
+    conversion: resource.version === "v1beta1" ? { toHub: fromOld, fromHub: toOld } : undefined,
+  };
+}
+
 /** Endpoint slices: changes of labels count too; the current version has no room for the topology of the old one. */
-export function endpointSliceStrategy(resource: Resource, identity: Identity): Strategy<EndpointSlice> {
+function endpointSliceStrategy(resource: Resource, identity: Identity): Strategy<EndpointSlice> {
   const endpoints = fieldOf(resource, "endpoints");
   const content = ["addressType", "endpoints", "ports"].map((name) => fieldOf(resource, name));
   const hostname = identity.spell("kubernetes.io/hostname");
@@ -68,7 +80,7 @@ function dropTopology(slice: EndpointSlice, old: EndpointSlice, hostname: string
 }
 
 /** Columns of endpoint slices. */
-export function endpointSliceColumns(): Columns<StoredSlice> {
+function endpointSliceColumns(): Columns<StoredSlice> {
   return {
     columns: [
       nameColumn,

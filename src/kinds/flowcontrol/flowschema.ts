@@ -9,14 +9,25 @@ import type {
   Subject,
 } from "../../api/gen/flowcontrol/v1beta2.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn, none } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, none } from "../columns.ts";
 import { isDns1123Label } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
+import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
 import { checkSubdomain, type Errors, eachItem, empty, faults } from "../validation/check.ts";
 
-/** Flow schemas. */
-export function flowSchemaStrategy(resource: Resource): Strategy<FlowSchema> {
+/** Behaviour of flow schemas. */
+export function flowSchemaBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: flowSchemaStrategy(resource),
+    columns: flowSchemaColumns(),
+    resetFields: specAndMetadata,
+    metaRules: { update: [1, 0], parts: { status: [0, 0] } },
+  };
+}
+
+function flowSchemaStrategy(resource: Resource): Strategy<FlowSchema> {
   return strategyFor<FlowSchema>(resource, {
     counts: ["spec"],
     keepsMetaOnStatus: true,
@@ -26,7 +37,7 @@ export function flowSchemaStrategy(resource: Resource): Strategy<FlowSchema> {
 }
 
 /** Columns of flow schemas. */
-export function flowSchemaColumns(): Columns<StoredSchema> {
+function flowSchemaColumns(): Columns<StoredSchema> {
   return {
     columns: [
       nameColumn,

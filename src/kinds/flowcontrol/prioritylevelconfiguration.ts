@@ -7,13 +7,24 @@ import type {
   QueuingConfiguration,
 } from "../../api/gen/flowcontrol/v1beta2.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn, none } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, none } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
+import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
 import type { Errors } from "../validation/check.ts";
 
-/** Priority levels. */
-export function priorityLevelStrategy(resource: Resource): Strategy<PriorityLevelConfiguration> {
+/** Behaviour of priority levels. */
+export function priorityLevelConfigurationBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: priorityLevelStrategy(resource),
+    columns: priorityLevelColumns(),
+    resetFields: specAndMetadata,
+    metaRules: { update: [1, 0], parts: { status: [0, 0] } },
+  };
+}
+
+function priorityLevelStrategy(resource: Resource): Strategy<PriorityLevelConfiguration> {
   return strategyFor<PriorityLevelConfiguration>(resource, {
     counts: ["spec"],
     keepsMetaOnStatus: true,
@@ -23,7 +34,7 @@ export function priorityLevelStrategy(resource: Resource): Strategy<PriorityLeve
 }
 
 /** Columns of priority levels. */
-export function priorityLevelColumns(): Columns<StoredLevel> {
+function priorityLevelColumns(): Columns<StoredLevel> {
   const queuing = (part: "queues" | "handSize" | "queueLengthLimit") => (level: StoredLevel) =>
     level.spec.limited?.limitResponse.queuing?.[part] ?? none;
   return {

@@ -5,7 +5,8 @@ import type { HTTPIngressPath, Ingress, IngressBackend, IngressRule } from "../.
 import { GoText } from "../../api/gotext.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { parseAddress } from "../address.ts";
-import { ageColumn, balancerAddresses, type Columns, column, nameColumn, none } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, balancerAddresses, type Columns, column, nameColumn, none } from "../columns.ts";
 import {
   isDns1035Label,
   isDns1123Subdomain,
@@ -19,8 +20,16 @@ import type { Strategy, StrategyContext } from "../strategy.ts";
 import { checkSubdomain, type Errors, eachItem, empty, faults } from "../validation/check.ts";
 import { checkLoadBalancer } from "../validation/loadbalancer.ts";
 
-/** Ingresses. */
-export function ingressStrategy(resource: Resource): Strategy<Ingress> {
+/** Behaviour of ingresses. */
+export function ingressBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: ingressStrategy(resource),
+    columns: ingressColumns(),
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function ingressStrategy(resource: Resource): Strategy<Ingress> {
   return strategyFor<Ingress>(resource, {
     counts: ["spec"],
     validate: validateIngress,
@@ -30,7 +39,7 @@ export function ingressStrategy(resource: Resource): Strategy<Ingress> {
 }
 
 /** Columns of ingresses. */
-export function ingressColumns(): Columns<Ingress> {
+function ingressColumns(): Columns<Ingress> {
   return {
     columns: [
       nameColumn,

@@ -2,7 +2,8 @@
 import { type FieldError, forbiddenField, invalid, notSupported, required, tooLong } from "../../api/fielderror.ts";
 import type { IngressClass } from "../../api/gen/networking/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn, none } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, none } from "../columns.ts";
 import { bytesOf, immutableMessage } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
@@ -10,8 +11,16 @@ import { checkLabel1123, type Errors } from "../validation/check.ts";
 import { checkDomainPath } from "../validation/domains.ts";
 import { checkReference } from "./ingress.ts";
 
-/** Ingress classes. */
-export function ingressClassStrategy(resource: Resource): Strategy<IngressClass> {
+/** Behaviour of ingress classes. */
+export function ingressClassBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: ingressClassStrategy(resource),
+    columns: ingressClassColumns(),
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function ingressClassStrategy(resource: Resource): Strategy<IngressClass> {
   return strategyFor<IngressClass>(resource, {
     counts: ["spec"],
     validate: validateIngressClass,
@@ -20,7 +29,7 @@ export function ingressClassStrategy(resource: Resource): Strategy<IngressClass>
 }
 
 /** Columns of ingress classes. */
-export function ingressClassColumns(): Columns<IngressClass> {
+function ingressClassColumns(): Columns<IngressClass> {
   return {
     columns: [
       nameColumn,

@@ -1,17 +1,26 @@
-// NetworkPolicy: who may talk to which pods.
+// NetworkPolicy: which peers may talk to which pods.
 import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from "../../api/gen/networking/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { contains, parseCidr } from "../address.ts";
-import { ageColumn, type Columns, column, nameColumn, selector } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn, selector } from "../columns.ts";
 import { isPortName, isPortNumber } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import { type Errors, eachItem, faults } from "../validation/check.ts";
 import { checkLabelSelector } from "../validation/selector.ts";
 
-/** Network policies. */
-export function networkPolicyStrategy(resource: Resource): Strategy<NetworkPolicy> {
+/** Behaviour of network policies. */
+export function networkPolicyBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: networkPolicyStrategy(resource),
+    columns: networkPolicyColumns(),
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function networkPolicyStrategy(resource: Resource): Strategy<NetworkPolicy> {
   return strategyFor<NetworkPolicy>(resource, {
     counts: ["spec"],
     validate: validateNetworkPolicy,
@@ -23,7 +32,7 @@ export function networkPolicyStrategy(resource: Resource): Strategy<NetworkPolic
 }
 
 /** Columns of network policies. */
-export function networkPolicyColumns(): Columns<NetworkPolicy> {
+function networkPolicyColumns(): Columns<NetworkPolicy> {
   return {
     columns: [
       nameColumn,

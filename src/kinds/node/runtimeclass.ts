@@ -4,15 +4,27 @@ import type { RuntimeClass } from "../../api/gen/node/v1.ts";
 import type { RuntimeClass as OldRuntimeClass } from "../../api/gen/node/v1alpha1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { immutableMessage, isDns1123Label, isQualifiedName } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import { isNegativeAmount } from "../validation/amounts.ts";
 import { checkLabels, type Errors, eachItem, faults } from "../validation/check.ts";
 
+/** Behaviour of runtime classes. */
+export function runtimeClassBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: runtimeClassStrategy(resource),
+    columns: runtimeClassColumns(),
+    conversion:
+      resource.version === "v1alpha1" ? { toHub: runtimeClassFromOld, fromHub: runtimeClassToOld } : undefined,
+    metaRules: { update: [1, 1], anyFinalizer: true },
+  };
+}
+
 /** Runtime classes, in every version; rules are those of the shape without a spec. */
-export function runtimeClassStrategy(resource: Resource): Strategy<ApiObject> {
+function runtimeClassStrategy(resource: Resource): Strategy<ApiObject> {
   const flat = (object: ApiObject): RuntimeClass =>
     "spec" in object ? runtimeClassFromOld(object as OldRuntimeClass) : (object as RuntimeClass);
   return strategyFor<ApiObject>(resource, {
@@ -24,7 +36,7 @@ export function runtimeClassStrategy(resource: Resource): Strategy<ApiObject> {
 }
 
 /** Columns of runtime classes. */
-export function runtimeClassColumns(): Columns<RuntimeClass> {
+function runtimeClassColumns(): Columns<RuntimeClass> {
   return {
     columns: [nameColumn, column("Handler", "Runtime configuration on nodes", ({ handler }) => handler), ageColumn],
   };

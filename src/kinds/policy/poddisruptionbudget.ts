@@ -5,15 +5,26 @@ import type { PodDisruptionBudget } from "../../api/gen/policy/v1.ts";
 import type { PodDisruptionBudget as StoredBudget } from "../../api/gen/policy/v1beta1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, integer, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, integer, nameColumn } from "../columns.ts";
 import { isPercent, nonNegativeMessage } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import { checkNonNegative, type Errors, faults } from "../validation/check.ts";
 import { checkLabelSelector } from "../validation/selector.ts";
 
-/** Disruption budgets. */
-export function disruptionBudgetStrategy(resource: Resource): Strategy<PodDisruptionBudget> {
+/** Behaviour of disruption budgets. */
+export function podDisruptionBudgetBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  const { fromOld, toOld } = budgetConversions(identity);
+  return {
+    strategy: disruptionBudgetStrategy(resource),
+    columns: disruptionBudgetColumns(),
+    metaRules: { update: [0, 0], parts: { status: [0, 0] }, last: true },
+    conversion: resource.version === "v1beta1" ? { toHub: fromOld, fromHub: toOld } : undefined,
+  };
+}
+
+function disruptionBudgetStrategy(resource: Resource): Strategy<PodDisruptionBudget> {
   return strategyFor<PodDisruptionBudget>(resource, {
     counts: ["spec"],
     allowUnconditionalUpdate: false,
@@ -24,7 +35,7 @@ export function disruptionBudgetStrategy(resource: Resource): Strategy<PodDisrup
 }
 
 /** Columns of disruption budgets. */
-export function disruptionBudgetColumns(): Columns<StoredBudget> {
+function disruptionBudgetColumns(): Columns<StoredBudget> {
   const shown = (value: number | string | undefined): string => (value === undefined ? "N/A" : String(value));
   return {
     columns: [

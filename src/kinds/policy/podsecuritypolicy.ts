@@ -2,13 +2,21 @@
 import { type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type { IDRange, PodSecurityPolicy } from "../../api/gen/policy/v1beta1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { type Columns, column, nameColumn } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import { type Errors, eachItem } from "../validation/check.ts";
 
-/** Pod security policies. */
-export function podSecurityPolicyStrategy(resource: Resource): Strategy<PodSecurityPolicy> {
+/** Behaviour of pod security policies. */
+export function podSecurityPolicyBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: podSecurityPolicyStrategy(resource),
+    columns: podSecurityPolicyColumns(),
+  };
+}
+
+function podSecurityPolicyStrategy(resource: Resource): Strategy<PodSecurityPolicy> {
   return strategyFor<PodSecurityPolicy>(resource, {
     returnsDeletedObject: true,
     validate: validatePodSecurityPolicy,
@@ -17,7 +25,7 @@ export function podSecurityPolicyStrategy(resource: Resource): Strategy<PodSecur
 }
 
 /** Columns of pod security policies. */
-export function podSecurityPolicyColumns(): Columns<PodSecurityPolicy> {
+function podSecurityPolicyColumns(): Columns<PodSecurityPolicy> {
   return {
     columns: [
       nameColumn,

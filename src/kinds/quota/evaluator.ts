@@ -1,10 +1,6 @@
 // What an object uses of a quota (upstream: the quota evaluators): its own count, unless its kind says otherwise.
-import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { claimEvaluator } from "../core/persistentvolumeclaim.ts";
-import { podEvaluator } from "../core/podquota.ts";
-import { services } from "../core/service.ts";
 import { type AmountMap, countOf } from "./amounts.ts";
 
 /** How one resource is counted. */
@@ -24,42 +20,9 @@ export function countName({ group, resource }: Pick<Resource, "group" | "resourc
   return group === "" ? `count/${resource}` : `count/${resource}.${group}`;
 }
 
-/** Kinds no quota counts, in canonical spelling (reference: ignoredResources). */
-const ignored = new Set([
-  "bindings.",
-  "componentstatuses.",
-  "events.",
-  "tokenreviews.authentication.k8s.io",
-  "subjectaccessreviews.authorization.k8s.io",
-  "selfsubjectaccessreviews.authorization.k8s.io",
-  "localsubjectaccessreviews.authorization.k8s.io",
-  "selfsubjectrulesreviews.authorization.k8s.io",
-]);
-
-/** Core kinds that older quotas bound by their plain names. */
-const plainCounts = new Set(["configmaps", "resourcequotas", "replicationcontrollers", "secrets"]);
-
-const tables = new WeakMap<Identity, Map<string, Evaluator | undefined>>();
-
-/** How a resource is counted; undefined: it is not. */
-export function evaluatorOf(resource: Resource, identity: Identity): Evaluator | undefined {
-  let table = tables.get(identity);
-  if (table === undefined) tables.set(identity, (table = new Map()));
-  const key = `${resource.resource}.${resource.group}`;
-  if (!table.has(key)) table.set(key, makeEvaluator(resource, identity));
-  return table.get(key);
-}
-
-function makeEvaluator(resource: Resource, identity: Identity): Evaluator | undefined {
-  const key = `${resource.resource}.${resource.group}`;
-  if ([...ignored].some((name) => identity.spell(name) === key)) return undefined;
-  if (resource.group === "") {
-    if (resource.resource === "pods") return podEvaluator(identity);
-    if (resource.resource === "services") return services;
-    if (resource.resource === "persistentvolumeclaims") return claimEvaluator(identity);
-  }
-  const names = [countName(resource)];
-  if (resource.group === "" && plainCounts.has(resource.resource)) names.push(resource.resource);
+/** How objects of a resource are counted as themselves; `plainName`: older quotas bound them by this name as well. */
+export function countEvaluator(resource: Resource, plainName?: string): Evaluator {
+  const names = [countName(resource), ...(plainName === undefined ? [] : [plainName])];
   return {
     onUpdate: false,
     matching: (bounded) => [...bounded].filter((name) => names.includes(name)),

@@ -2,7 +2,7 @@
 import { type FieldError, invalid, notSupported, required } from "../../api/fielderror.ts";
 import type { ClusterRoleBinding, RoleBinding, RoleRef, Subject } from "../../api/gen/rbac/v1.ts";
 import { GoText, quote } from "../../api/gotext.ts";
-import { ageColumn, type Columns, column, nameColumn, wide } from "../columns/cells.ts";
+import { ageColumn, type Columns, column, nameColumn, wide } from "../columns.ts";
 import { isDns1123Subdomain, isPathSegment } from "../formats.ts";
 import type { StrategyContext } from "../strategy.ts";
 import { type Errors, eachItem, empty, faults } from "../validation/check.ts";

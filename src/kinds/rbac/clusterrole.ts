@@ -1,15 +1,23 @@
-// ClusterRole.
+// ClusterRole: what may be done in every namespace, and to what is in none.
 import { type FieldError, invalid, required } from "../../api/fielderror.ts";
 import type { ClusterRole } from "../../api/gen/rbac/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import { type Errors, eachItem } from "../validation/check.ts";
 import { checkLabelSelector } from "../validation/selector.ts";
 import { checkRule, named, twice } from "./rules.ts";
 
-/** Cluster roles. */
-export function clusterRoleStrategy(resource: Resource): Strategy<ClusterRole> {
+/** Behaviour of cluster roles. */
+export function clusterRoleBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: clusterRoleStrategy(resource),
+    metaRules: { update: [2, 1] },
+  };
+}
+
+function clusterRoleStrategy(resource: Resource): Strategy<ClusterRole> {
   return strategyFor<ClusterRole>(
     resource,
     named({ validate: validateClusterRole, validateUpdate: twice(validateClusterRole) }),

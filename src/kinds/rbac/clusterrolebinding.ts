@@ -1,14 +1,23 @@
-// ClusterRoleBinding.
+// ClusterRoleBinding: which users may do what a cluster role says, everywhere.
 import type { FieldError } from "../../api/fielderror.ts";
 import type { ClusterRoleBinding } from "../../api/gen/rbac/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
-import { validateBinding, validateRoleRef } from "./bindings.ts";
+import { roleBindingColumns, validateBinding, validateRoleRef } from "./bindings.ts";
 import { named } from "./rules.ts";
 
-/** Cluster role bindings. */
-export function clusterRoleBindingStrategy(resource: Resource): Strategy<ClusterRoleBinding> {
+/** Behaviour of cluster role bindings. */
+export function clusterRoleBindingBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: clusterRoleBindingStrategy(resource),
+    columns: roleBindingColumns(),
+    metaRules: { update: [2, 1] },
+  };
+}
+
+function clusterRoleBindingStrategy(resource: Resource): Strategy<ClusterRoleBinding> {
   return strategyFor<ClusterRoleBinding>(
     resource,
     named({ validate: validateClusterRoleBinding, validateUpdate: validateClusterRoleBindingUpdate }),

@@ -3,14 +3,22 @@ import { type FieldError, forbiddenField, invalid, notSupported } from "../../ap
 import type { PriorityClass } from "../../api/gen/scheduling/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { forbidden } from "../../api/status.ts";
-import { ageColumn, boolean, type Columns, column, integer, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, boolean, type Columns, column, integer, nameColumn } from "../columns.ts";
 import { immutableMessage } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
 import type { Errors } from "../validation/check.ts";
 
-/** Priority classes. */
-export function priorityClassStrategy(resource: Resource): Strategy<PriorityClass> {
+/** Behaviour of priority classes. */
+export function priorityClassBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: priorityClassStrategy(resource),
+    columns: priorityClassColumns(),
+  };
+}
+
+function priorityClassStrategy(resource: Resource): Strategy<PriorityClass> {
   const strategy = strategyFor<PriorityClass>(resource, {
     counts: [],
     validate: validatePriorityClass,
@@ -28,7 +36,7 @@ export function priorityClassStrategy(resource: Resource): Strategy<PriorityClas
 }
 
 /** Columns of priority classes. */
-export function priorityClassColumns(): Columns<PriorityClass> {
+function priorityClassColumns(): Columns<PriorityClass> {
   return {
     columns: [
       nameColumn,

@@ -2,7 +2,8 @@
 import { duplicate, type FieldError, invalid, required } from "../../api/fielderror.ts";
 import type { CSIDriver, CSIDriverSpec, TokenRequest } from "../../api/gen/storage/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, boolean, type Columns, column, nameColumn, none, unset } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, boolean, type Columns, column, nameColumn, none, unset } from "../columns.ts";
 import { immutableMessage } from "../formats.ts";
 import { countUp, strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
@@ -10,8 +11,16 @@ import { type Errors, eachItem, isFull } from "../validation/check.ts";
 import { equal } from "../validation/equal.ts";
 import { checkDriverName, checkSet } from "./drivers.ts";
 
+/** Behaviour of CSI drivers. */
+export function csiDriverBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: csiDriverStrategy(resource),
+    columns: csiDriverColumns(),
+  };
+}
+
 /** CSI drivers: only what may change after creation is counted. */
-export function csiDriverStrategy(resource: Resource): Strategy<CSIDriver> {
+function csiDriverStrategy(resource: Resource): Strategy<CSIDriver> {
   return strategyFor<CSIDriver>(resource, {
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
@@ -26,7 +35,7 @@ export function csiDriverStrategy(resource: Resource): Strategy<CSIDriver> {
 }
 
 /** Columns of CSI drivers. */
-export function csiDriverColumns(): Columns<CSIDriver> {
+function csiDriverColumns(): Columns<CSIDriver> {
   return {
     columns: [
       nameColumn,

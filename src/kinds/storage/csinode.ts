@@ -2,7 +2,8 @@
 import { duplicate, type FieldError, invalid, required } from "../../api/fielderror.ts";
 import type { CSINode } from "../../api/gen/storage/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, integer, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, integer, nameColumn } from "../columns.ts";
 import { bytesOf, immutableMessage, isQualifiedName } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
@@ -10,8 +11,16 @@ import { checkNonNegative, type Errors, eachItem, faults, isFull } from "../vali
 import { equal } from "../validation/equal.ts";
 import { checkDriverName } from "./drivers.ts";
 
-/** CSI nodes. */
-export function csiNodeStrategy(resource: Resource): Strategy<CSINode> {
+/** Behaviour of CSI nodes. */
+export function csiNodeBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: csiNodeStrategy(resource),
+    columns: csiNodeColumns(),
+    metaRules: { update: [2, 0] },
+  };
+}
+
+function csiNodeStrategy(resource: Resource): Strategy<CSINode> {
   return strategyFor<CSINode>(resource, {
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
@@ -21,7 +30,7 @@ export function csiNodeStrategy(resource: Resource): Strategy<CSINode> {
 }
 
 /** Columns of CSI nodes. */
-export function csiNodeColumns(): Columns<CSINode> {
+function csiNodeColumns(): Columns<CSINode> {
   return {
     columns: [
       nameColumn,

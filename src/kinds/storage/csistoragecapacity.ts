@@ -2,6 +2,7 @@
 import { type FieldError, invalid } from "../../api/fielderror.ts";
 import type { CSIStorageCapacity } from "../../api/gen/storage/v1beta1.ts";
 import type { Resource } from "../../api/scheme.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
 import { immutableMessage, isDns1123Subdomain } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
@@ -10,8 +11,15 @@ import { type Errors, faults } from "../validation/check.ts";
 import { equal } from "../validation/equal.ts";
 import { checkLabelSelector } from "../validation/selector.ts";
 
-/** CSI storage capacities. */
-export function csiStorageCapacityStrategy(resource: Resource): Strategy<CSIStorageCapacity> {
+/** Behaviour of CSI storage capacities. */
+export function csiStorageCapacityBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: csiStorageCapacityStrategy(resource),
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function csiStorageCapacityStrategy(resource: Resource): Strategy<CSIStorageCapacity> {
   return strategyFor<CSIStorageCapacity>(resource, {
     allowUnconditionalUpdate: false,
     validate: validateCsiStorageCapacity,

@@ -3,7 +3,8 @@ import { type FieldError, forbiddenField, invalid, required, tooLong } from "../
 import type { StorageClass } from "../../api/gen/storage/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
 import { bytesOf, immutableMessage, isQualifiedName } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
@@ -11,8 +12,16 @@ import { type Errors, empty, faults } from "../validation/check.ts";
 import { equalStrings } from "../validation/equal.ts";
 import { checkSet } from "./drivers.ts";
 
-/** Storage classes. */
-export function storageClassStrategy(resource: Resource): Strategy<StorageClass> {
+/** Behaviour of storage classes. */
+export function storageClassBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
+  return {
+    strategy: storageClassStrategy(resource),
+    columns: storageClassColumns(identity),
+    metaRules: { update: [1, 1] },
+  };
+}
+
+function storageClassStrategy(resource: Resource): Strategy<StorageClass> {
   return strategyFor<StorageClass>(resource, {
     returnsDeletedObject: true,
     validate: validateStorageClass,
@@ -21,7 +30,7 @@ export function storageClassStrategy(resource: Resource): Strategy<StorageClass>
 }
 
 /** Columns of storage classes. */
-export function storageClassColumns(identity: Identity): Columns<StorageClass> {
+function storageClassColumns(identity: Identity): Columns<StorageClass> {
   const marks = ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
   const annotations = marks.map((mark) => identity.spell(mark));
   return {

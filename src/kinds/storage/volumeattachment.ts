@@ -2,16 +2,27 @@
 import { type FieldError, invalid, required, tooLong } from "../../api/fielderror.ts";
 import type { VolumeAttachment, VolumeAttachmentStatus } from "../../api/gen/storage/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { ageColumn, boolean, type Columns, column, nameColumn } from "../columns/cells.ts";
+import type { OwnBehaviour } from "../behaviour.ts";
+import { ageColumn, boolean, type Columns, column, nameColumn } from "../columns.ts";
 import { bytesOf } from "../formats.ts";
 import { strategyFor } from "../generic.ts";
+import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
 import { checkSubdomain, type Errors, empty } from "../validation/check.ts";
 import { equal } from "../validation/equal.ts";
 import { checkDriverName } from "./drivers.ts";
 
-/** Volume attachments. */
-export function volumeAttachmentStrategy(resource: Resource): Strategy<VolumeAttachment> {
+/** Behaviour of volume attachments. */
+export function volumeAttachmentBehaviour(resource: Resource): OwnBehaviour {
+  return {
+    strategy: volumeAttachmentStrategy(resource),
+    columns: volumeAttachmentColumns(),
+    resetFields: specAndMetadata,
+    metaRules: { update: [2, 0], parts: { status: [2, 0] } },
+  };
+}
+
+function volumeAttachmentStrategy(resource: Resource): Strategy<VolumeAttachment> {
   return strategyFor<VolumeAttachment>(resource, {
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
@@ -22,7 +33,7 @@ export function volumeAttachmentStrategy(resource: Resource): Strategy<VolumeAtt
 }
 
 /** Columns of volume attachments. */
-export function volumeAttachmentColumns(): Columns<VolumeAttachment> {
+function volumeAttachmentColumns(): Columns<VolumeAttachment> {
   return {
     columns: [
       nameColumn,

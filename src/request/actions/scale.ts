@@ -2,6 +2,7 @@
 // the rest, so that generation, rules and conflicts are those of the workload.
 import { invalidObject } from "../../api/fielderror.ts";
 import type { Scale } from "../../api/gen/autoscaling/v1.ts";
+import type { Identity } from "../../api/identity.ts";
 import type { ApiObject, ManagedFieldsEntry } from "../../api/object.ts";
 import type { Resource, Subresource } from "../../api/scheme.ts";
 import { badRequest, conflict, type GroupResource, isStatus, notFound, type Status } from "../../api/status.ts";
@@ -9,7 +10,8 @@ import type { Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { encode, Fault, toValue } from "../../codec/engine/json.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
-import { applyScale, scaleOf, validateScale } from "../../kinds/scale.ts";
+import { type Scaling, validateScale } from "../../kinds/scale.ts";
+import { behaviourOf } from "../../kinds/table.ts";
 import type { Kind } from "../../merge/apply.ts";
 import { trackUpdate } from "../../merge/managedfields.ts";
 import { scaleEntries, scaleVersion, workloadEntries } from "../../merge/scalefields.ts";
@@ -42,9 +44,9 @@ export function shapeOf(resource: Resource, subresource: Subresource | undefined
 
 /** The Scale of an object, as JSON; 404, or 504 for a resource version that does not come. */
 export async function readScale(input: ReadInput, name: string, resourceVersion: string): Promise<Uint8Array | Status> {
-  const { resource } = input;
+  const { resource, identity } = input;
   const found = await readObject(input, name, resourceVersion);
-  if (!isStatus(found)) return scaleBytes(resource, found);
+  if (!isStatus(found)) return scaleBytes(resource, found, identity);
   return found.reason === "NotFound" ? notFound(missingScale(resource), name) : found;
 }
 
@@ -117,12 +119,13 @@ async function writeScale(writers: Writers, request: WriteRequest, merge: ScaleM
   const { resource, name } = request;
   const { identity } = writers.scheme;
   const shape = scaleShape(resource);
+  const scaling = scalingOf(resource, identity);
   const hasSize = (version: string): boolean => groupOf(version) === resource.group;
   const resize: Merge = (current, old) => {
     if (current === undefined || old === undefined) return notFound(resource, name);
     const { uid, managedFields } = old.metadata;
     const entries = scaleEntries(managedFields, managedLimits, hasSize);
-    const merged = merge(current, old, { document: toValue(shape.message, scaleOf(old)), entries });
+    const merged = merge(current, old, { document: toValue(shape.message, scaling.read(old)), entries });
     if (isStatus(merged)) return merged;
     const { scale } = merged;
     const errors = validateScale(scale, identity);
@@ -133,7 +136,7 @@ async function writeScale(writers: Writers, request: WriteRequest, merge: ScaleM
       return conflict({ group: resource.group, resource: `${resource.resource}/scale` }, name, why);
     }
     const workload = requestedObject(writers, resource, current);
-    applyScale(workload, scale);
+    scaling.write(workload, scale);
     const { apiVersion } = resource;
     workload.metadata.managedFields = workloadEntries(
       managedFields,
@@ -144,13 +147,20 @@ async function writeScale(writers: Writers, request: WriteRequest, merge: ScaleM
     );
     return workload;
   };
-  const done = await writeMerged(writers, request, resize, "recorded", facadeOf(writers, name));
-  return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body) };
+  const done = await writeMerged(writers, request, resize, "recorded", facadeOf(writers, resource, name));
+  return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body, identity) };
 }
 
 function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");
   return slash < 0 ? "" : apiVersion.slice(0, slash);
+}
+
+/** How objects of a resource with a scale subresource are resized. */
+function scalingOf(resource: Resource, identity: Identity): Scaling {
+  const { scale } = behaviourOf(resource, identity);
+  assert(scale !== undefined, `${resource.resource} cannot be scaled`);
+  return scale;
 }
 
 function scaleShape(resource: Resource): Resource {
@@ -168,22 +178,23 @@ function scaleKind({ message }: Resource): Kind {
 }
 
 /** Plugins see Scales, the present one and the new one, and never the workload. */
-function facadeOf(writers: Writers, name: string): Facade {
+function facadeOf(writers: Writers, resource: Resource, name: string): Facade {
   const { identity } = writers.scheme;
+  const scaling = scalingOf(resource, identity);
   return {
-    show: scaleOf,
+    show: scaling.read,
     take(shown, workload) {
       const scale = shown as ApiObject & Scale;
       const errors = validateScale(scale, identity);
       if (errors.length > 0) return invalidObject("autoscaling", "Scale", name, errors);
-      applyScale(workload, scale);
+      scaling.write(workload, scale);
       return undefined;
     },
   };
 }
 
-function scaleBytes(resource: Resource, workload: Uint8Array): Uint8Array {
+function scaleBytes(resource: Resource, workload: Uint8Array, identity: Identity): Uint8Array {
   const scale = resource.subresources.find(({ name }) => name === "scale");
   assert(scale?.message !== undefined, `${resource.resource} cannot be scaled`);
-  return encoder.encode(encode(scale.message, scaleOf(decodeStored(resource, workload))));
+  return encoder.encode(encode(scale.message, scalingOf(resource, identity).read(decodeStored(resource, workload))));
 }

@@ -9,9 +9,9 @@ import { refuse, type Status } from "../../api/status.ts";
 import { assert, unreachable } from "../../base/assert.ts";
 import { decode, encode, Fault, parseText, quote, textOf } from "../../codec/engine/json.ts";
 import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
-import { type Cell, type Columns, columnsOf, hasOwnColumns } from "../../kinds/columns.ts";
+import type { Cell, Columns } from "../../kinds/columns.ts";
 import { convert } from "../../kinds/convert.ts";
-import { strategyOf } from "../../kinds/table.ts";
+import { columnsOf, hasOwnColumns, strategyOf } from "../../kinds/table.ts";
 import type { Form } from "../route/negotiate.ts";
 import { represent, typeMetaBytes } from "./represent.ts";
 
@@ -138,7 +138,7 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
     `{"kind":"Table","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},` +
     `"columnDefinitions":${headed ? definitions : "null"},"rows":`;
   const head = (metadata: ListMeta, headed: boolean): string => `${top(metadata, headed)}[`;
-  const noRows = hasOwnColumns(resource) ? "[]" : "null";
+  const noRows = hasOwnColumns(resource, identity) ? "[]" : "null";
   return {
     listType: { kind: form.kind, apiVersion },
     listHead: (metadata) => head(metadata, true),

@@ -8,8 +8,9 @@ import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../../api/status.ts";
 import { randomSuffix } from "../../base/suffix.ts";
 import { validateMeta, validateMetaUpdate } from "../../kinds/meta.ts";
-import { metaRulesOf, metaRunsOf } from "../../kinds/metarules.ts";
+import { metaRunsOf } from "../../kinds/metarules.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../../kinds/strategy.ts";
+import { metaRulesOf } from "../../kinds/table.ts";
 import type { WriteRequest } from "./writerequest.ts";
 
 /** Characters of generateName that are kept (reference: 63 less the ending). */
@@ -43,7 +44,7 @@ export function prepareCreate(
   if ((meta.name ?? "") === "" && strategy.namesItself) meta.name = randomUUID();
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
-  const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource);
+  const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource, context.identity);
   const own = strategy.validate(context, object);
   const format = last ? "path-segment" : strategy.nameFormat;
   const common =
@@ -91,7 +92,7 @@ export function prepareUpdate(
   const part = updateOf(strategy, request.subresource);
   part.prepare(context, object, old);
   restoreSystemFields(meta, old.metadata, context.now);
-  const rules = metaRulesOf(resource);
+  const rules = metaRulesOf(resource, context.identity);
   const runs = metaRunsOf(rules, request.subresource);
   const { namespaced } = resource;
   const { nameFormat } = strategy;

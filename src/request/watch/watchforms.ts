@@ -8,7 +8,7 @@ import { type Bookmark, BookmarkText } from "../../cache/fanout/bookmark.ts";
 import type { Representation } from "../../cache/fanout/group.ts";
 import { decode, encode, encodeForStore, Fault } from "../../codec/engine/json.ts";
 import { encodeEnvelope } from "../../codec/proto/protobuf.ts";
-import { columnsOf } from "../../kinds/columns.ts";
+import { columnsOf } from "../../kinds/table.ts";
 import { definitionsText, type FormInput, formWriter, partialMessage } from "../answer/form.ts";
 import { protoDocument } from "../answer/protoanswer.ts";
 import { protoCache } from "../answer/protocache.ts";

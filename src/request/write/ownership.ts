@@ -6,8 +6,7 @@ import type { Value } from "../../api/value.ts";
 import { decode, Fault, parseText, toValue, zeroOf } from "../../codec/engine/json.ts";
 import { limits } from "../../config/limits.ts";
 import { convert } from "../../kinds/convert.ts";
-import { resetFields } from "../../kinds/ownership.ts";
-import { strategyOf } from "../../kinds/table.ts";
+import { resetFields } from "../../kinds/table.ts";
 import type { Kind } from "../../merge/apply.ts";
 import { entriesOfNew, type ManagedLimits, trackUpdate, unowned, type Writer } from "../../merge/managedfields.ts";
 import { typeOfMessage } from "../../merge/schema.ts";
@@ -159,7 +158,7 @@ export function kindOf(scheme: Scheme, resource: Resource, subresource: string):
 
 function makeKind(scheme: Scheme, resource: Resource, subresource: string): Kind {
   const { identity } = scheme;
-  const ignored = resetFields(resource.resource, subresource, strategyOf(resource, identity).status !== undefined);
+  const ignored = resetFields(resource, subresource, identity);
   const at = (apiVersion: string): Resource | undefined => {
     // Kinds of subresources are in no list.
     if (apiVersion === resource.apiVersion) return resource;

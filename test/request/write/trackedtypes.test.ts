@@ -5,7 +5,7 @@ import type { ApiObject } from "../../../src/api/object.ts";
 import type { Message } from "../../../src/api/schema.ts";
 import { createScheme } from "../../../src/api/scheme.ts";
 import { decode, encode, isFault, parseText, toValue, zeroOf } from "../../../src/codec/engine/json.ts";
-import { resetFields } from "../../../src/kinds/ownership.ts";
+import { resetFields } from "../../../src/kinds/table.ts";
 import { setOf } from "../../../src/merge/fieldset.ts";
 import { unowned } from "../../../src/merge/managedfields.ts";
 import { typeOfMessage } from "../../../src/merge/schema.ts";
@@ -68,10 +68,11 @@ t.test("typedDifference() finds what a comparison of documents finds", (t) => {
 
 t.test("ownedText() is what a comparison with a blank object finds", (t) => {
   let told = 0;
-  for (const { message, kind, resource } of kinds) {
+  for (const resource of kinds) {
+    const { message, kind } = resource;
     const zero = zeroOf(message);
     const blank = toValue(message, zero);
-    const ignored = resetFields(resource, "", true);
+    const ignored = resetFields(resource, "", scheme.identity);
     for (let round = 0; round < rounds; round += 1) {
       const object = read(message, wild(message));
       if (object === undefined) continue;
