@@ -1,34 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import t from "tap";
-import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
-import { createScheme, type Resource } from "../../src/api/scheme.ts";
-import { assert } from "../../src/base/assert.ts";
-import { decode, Fault, parseText, zeroOf } from "../../src/codec/engine/json.ts";
+import { zeroOf } from "../../src/codec/engine/json.ts";
 import { type Cell, elapsed, firstThree, labels, selector } from "../../src/kinds/columns.ts";
 import { columnsOf } from "../../src/kinds/table.ts";
-
-const identity = identities.kubernetes;
-const scheme = createScheme({ identity, runtimeConfig: new Map([["api/all", true]]) });
-const now = Date.parse("2024-01-02T00:00:00Z");
-const created = "2024-01-01T23:00:00Z";
-
-function resourceOf(group: string, name: string): Resource {
-  const found = scheme.resources.find((r) => r.group === group && r.resource === name);
-  assert(found !== undefined, `${name}.${group} is served`);
-  return found.stored ?? found;
-}
-
-/** The cells of an object by column name. */
-function cellsOf(group: string, name: string, json: object): Record<string, Cell> {
-  const resource = resourceOf(group, name);
-  const value = parseText(JSON.stringify({ metadata: { name: "one", creationTimestamp: created }, ...json }));
-  assert(!(value instanceof Fault), "The test's JSON parses");
-  const object = decode<ApiObject>(resource.message, value);
-  assert(!(object instanceof Fault), `The test's ${resource.kind} decodes`);
-  const { columns } = columnsOf(resource, identity);
-  return Object.fromEntries(columns.map(({ name: column, cell }) => [column, cell(object, now)]));
-}
+import { cellsOf, created, identity, now, resourceOf, scheme } from "./cells.ts";
 
 interface Fact {
   readonly name: string;
@@ -119,102 +95,6 @@ t.test("selector(), labels() and firstThree() write one line", (t) => {
   t.equal(firstThree([], "-"), "-");
   t.equal(firstThree(["a", "b", "c"], "-"), "a,b,c");
   t.equal(firstThree(["a", "b", "c", "d", "e"], "-"), "a,b,c + 2 more...");
-  t.end();
-});
-
-const running = { state: { running: {} }, ready: true, restartCount: 0, name: "c", image: "", imageID: "" };
-
-/** A container's status, running but for what is given. */
-function container(change: object): object {
-  return { ...running, ...change };
-}
-
-t.test("pods show what keeps them from running", (t) => {
-  const spec = { containers: [{ name: "a" }, { name: "b" }], initContainers: [{ name: "i" }, { name: "j" }] };
-  const done = container({ state: { terminated: { exitCode: 0 } }, restartCount: 1 });
-  const crashed = { terminated: { exitCode: 1, finishedAt: "2024-01-01T23:55:00Z" } };
-  const rows: [title: string, status: object, ready: string, text: string, restarts: string][] = [
-    ["new", { phase: "Pending" }, "0/2", "Pending", "0"],
-    ["evicted", { phase: "Failed", reason: "Evicted" }, "0/2", "Evicted", "0"],
-    ["running", { phase: "Running", containerStatuses: [running, running] }, "2/2", "Running", "0"],
-    [
-      "crash loop",
-      {
-        phase: "Running",
-        containerStatuses: [
-          container({
-            ready: false,
-            state: { waiting: { reason: "CrashLoopBackOff" } },
-            lastState: crashed,
-            restartCount: 3,
-          }),
-          running,
-        ],
-      },
-      "1/2",
-      "CrashLoopBackOff",
-      "3 (5m ago)",
-    ],
-    [
-      "first init",
-      { phase: "Pending", initContainerStatuses: [container({ ready: false, restartCount: 2 })] },
-      "0/2",
-      "Init:0/2",
-      "2",
-    ],
-    [
-      "second init fails",
-      {
-        phase: "Pending",
-        initContainerStatuses: [done, container({ state: { terminated: { exitCode: 7, signal: 9 } } })],
-      },
-      "0/2",
-      "Init:Signal:9",
-      "1",
-    ],
-    [
-      "init done",
-      { phase: "Running", initContainerStatuses: [done], containerStatuses: [running] },
-      "1/2",
-      "Running",
-      "0",
-    ],
-    [
-      "exit code",
-      { phase: "Failed", containerStatuses: [container({ state: { terminated: { exitCode: 4 } } })] },
-      "0/2",
-      "ExitCode:4",
-      "0",
-    ],
-    [
-      "one completed",
-      {
-        phase: "Running",
-        containerStatuses: [container({ state: { terminated: { exitCode: 0, reason: "Completed" } } }), running],
-      },
-      "1/2",
-      "NotReady",
-      "0",
-    ],
-  ];
-  for (const [title, status, ready, text, restarts] of rows) {
-    t.match(cellsOf("", "pods", { spec, status }), { Ready: ready, Status: text, Restarts: restarts }, title);
-  }
-  const metadata = { name: "p", deletionTimestamp: created };
-  t.match(cellsOf("", "pods", { metadata, spec, status: { phase: "Running" } }), { Status: "Terminating" });
-  t.match(cellsOf("", "pods", { metadata, spec, status: { reason: "NodeLost" } }), { Status: "Unknown" });
-  t.end();
-});
-
-t.test("pods that are over carry a condition", (t) => {
-  const { conditions } = columnsOf(resourceOf("", "pods"), identity);
-  for (const [phase, count] of [
-    ["Succeeded", 1],
-    ["Failed", 1],
-    ["Running", 0],
-  ] as const) {
-    t.equal(conditions?.({ metadata: {}, status: { phase } } as never).length, count, phase);
-  }
   t.end();
 });
 

@@ -7,7 +7,7 @@ import { limits } from "../../../src/config/limits.ts";
 import { validateNode } from "../../../src/kinds/core/validation/node.ts";
 import { validatePod, validatePodUpdate } from "../../../src/kinds/core/validation/pod/pod.ts";
 import { validateResourceQuota } from "../../../src/kinds/core/validation/resourcequota.ts";
-import { container, context, type Json, make, podSpec } from "./build.ts";
+import { container, context, type Json, make, podSpec } from "../build.ts";
 
 /** Generous for a busy machine; what is quadratic takes minutes. */
 const msMax = 5_000;
