@@ -1,4 +1,4 @@
-// IP addresses and CIDRs: parsing and classes of addresses as the reference's net package sees them. An address is
+// IP addresses and CIDRs: parsing and classes of addresses as upstream's net package sees them. An address is
 // its 16 bytes; an IPv4 address is the mapped form, and `isIpv4` tells (which is how Go's net.IP works too).
 
 /** An address in 16 bytes, IPv4 mapped (::ffff:a.b.c.d). */
@@ -13,7 +13,7 @@ export interface Cidr {
   readonly family: "IPv4" | "IPv6";
 }
 
-/** Parses an address; leading zeros in IPv4 are decimal (the reference tolerates them), zones are refused. */
+/** Parses an address; leading zeros in IPv4 are decimal (upstream tolerates them), zones are refused. */
 export function parseAddress(text: string): Address | undefined {
   if (text.length > 45) return undefined;
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text);

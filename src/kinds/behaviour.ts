@@ -1,5 +1,5 @@
-// What a kind does beyond having a shape, as one value: whoever works on objects of a resource asks it, and nothing else
-// is looked up by the name of a kind. Pure: no I/O, no clock of its own.
+// What a kind does beyond having a shape, as one value. Code that handles objects of a resource asks this value; nothing
+// else is looked up by the name of a kind. Pure: no I/O, no clock of its own.
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import type { FieldSet } from "../merge/fieldset.ts";

@@ -34,7 +34,7 @@ interface Below {
 
 type Struct = Record<string, unknown>;
 
-/** Types whose quantities stay as written: their group has no defaults of its own in the reference. */
+/** Types whose quantities stay as written: their group has no defaults of its own in upstream. */
 const unrounded: ReadonlySet<string> = new Set(["node/v1.Overhead", "node/v1beta1.Overhead", "node/v1alpha1.Overhead"]);
 
 const plans = new WeakMap<Identity, ReadonlyMap<Message, Plan>>();

@@ -1,4 +1,4 @@
-// Formats of names, keys and numbers, each as a function that lists what is wrong with a value in the reference's
+// Formats of names, keys and numbers, each as a function that lists what is wrong with a value in upstream's
 // words (apimachinery util/validation); an empty list means the value is fine. Lengths are bytes of UTF-8.
 import { limits } from "../config/limits.ts";
 import type { NameFormat } from "./strategy.ts";
@@ -91,7 +91,7 @@ const formats = {
   ),
 } as const;
 
-/** Size in UTF-8, as the reference counts. */
+/** Size in UTF-8, as upstream counts. */
 export function bytesOf(value: string): number {
   return Buffer.byteLength(value);
 }
@@ -246,8 +246,8 @@ export function isName(value: string, nameFormat: NameFormat, prefix: boolean): 
   }
 }
 
-/** The reference's text for an integer below zero. */
+/** Upstream's text for an integer below zero. */
 export const nonNegativeMessage = "must be greater than or equal to 0";
 
-/** The reference's text for a field that changed and may not. */
+/** Upstream's text for a field that changed and may not. */
 export const immutableMessage = "field is immutable";

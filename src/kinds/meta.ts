@@ -1,5 +1,5 @@
 // The rules of metadata that hold for every kind: checked once, by the write path, for create and update.
-// Source: the reference's ObjectMeta validation; the order of the checks is the order of the causes it reports.
+// Source: upstream's ObjectMeta validation; the order of the checks is the order of the causes it reports.
 import type { FieldError } from "../api/fielderror.ts";
 import { at, forbiddenField, invalid, required, tooLong } from "../api/fielderror.ts";
 import { compareBytes, GoText, quote, stringList, timeText } from "../api/gotext.ts";

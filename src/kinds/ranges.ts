@@ -13,7 +13,7 @@ export interface ServiceRanges {
   readonly ports: { readonly first: number; readonly last: number };
 }
 
-/** Bits of a range's addresses that may vary (reference: 20). */
+/** Bits of a range's addresses that may vary (upstream: 20). */
 const hostBitsMax = 20;
 /** And at least 8 addresses. */
 const hostBitsMin = 3;
@@ -41,7 +41,7 @@ export function parseRanges(addresses: string, ports: string): ServiceRanges | s
   return { addresses: found, ports: { first, last } };
 }
 
-/** The ranges of a server nobody told any (reference). */
+/** The ranges of a server nobody told any (upstream). */
 export const defaultRanges = { addresses: "10.0.0.0/24", ports: "30000-32767" };
 
 /** The range of a family; undefined when the cluster has none. */

@@ -1,5 +1,6 @@
-// What a kind does beyond having a shape. One file per kind in this folder returns a Strategy; a kind without one
-// gets the generic behaviour. Pure: no I/O, no clock of its own (times come in the context).
+// How objects of a kind are named, prepared, validated, selected and deleted: the largest part of its behaviour
+// (behaviour.ts). What most kinds have in common is in generic.ts. Pure: no I/O, no clock of its own (times come in the
+// context).
 import type { FieldError } from "../api/fielderror.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";

@@ -73,7 +73,7 @@ export function validateReplicaSetStatusUpdate(
 function checkReplicaSetSpec(out: Errors, spec: ReplicaSetSpec, rules: PodRules): void {
   checkNonNegative(out, "spec.replicas", spec.replicas);
   checkNonNegative(out, "spec.minReadySeconds", spec.minReadySeconds);
-  // The reference says deployment here too.
+  // Upstream says deployment here too.
   checkSelector(out, spec.selector, "deployment");
   checkReplicatedTemplate(out, spec, rules);
 }

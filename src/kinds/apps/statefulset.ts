@@ -136,7 +136,7 @@ function checkStatefulSetSpec(out: Errors, spec: StatefulSetSpec, rules: PodRule
   checkSelector(out, spec.selector, "statefulset");
   const { metadata, spec: pod } = spec.template;
   if (checkMatch(out, spec.selector, metadata, "")) {
-    // The reference never looks into the pod of a StatefulSet's template beyond this.
+    // Upstream never looks into the pod of a StatefulSet's template beyond this.
     checkLabels(out, "spec.template.labels", metadata.labels);
     checkAnnotations(out, "spec.template.annotations", metadata.annotations);
     checkPodAnnotations(out, "spec.template.annotations", metadata.annotations, pod, rules);

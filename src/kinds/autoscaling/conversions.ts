@@ -1,5 +1,5 @@
 // HorizontalPodAutoscaler in its four versions. v2 is the hub (v2beta2 has the same shape); v1, which is stored, and
-// v2beta1 carry what they have no fields for in annotations, as the reference writes them.
+// v2beta1 carry what they have no fields for in annotations, as upstream writes them.
 import type * as v1 from "../../api/gen/autoscaling/v1.ts";
 import type * as v2 from "../../api/gen/autoscaling/v2.ts";
 import type * as v2beta1 from "../../api/gen/autoscaling/v2beta1.ts";
@@ -73,7 +73,7 @@ function fromV1(object: v1.HorizontalPodAutoscaler, keys: Keys): v2.HorizontalPo
   const { currentCPUUtilizationPercentage: currentPercent, ...status } = object.status;
   const { metadata } = object;
   const others = readList<v1.MetricSpec>(metadata, keys.metrics, metricMessage)?.map(metricToHub) ?? [];
-  // Told here and not by the defaults of v1, which do not see whether the annotation holds metrics (reference).
+  // Told here and not by the defaults of v1, which do not see whether the annotation holds metrics (upstream).
   const averageUtilization = percent ?? (others.length === 0 ? cpuPercent : undefined);
   const cpu: v2.MetricSpec[] =
     averageUtilization === undefined
@@ -101,7 +101,7 @@ function toV1(object: v2.HorizontalPodAutoscaler, keys: Keys): v1.HorizontalPodA
   dropKeys(metadata, keys);
   const isCpu = (m: v2.MetricSpec): boolean =>
     m.type === "Resource" && isCpuShare(m.resource?.name, m.resource?.target);
-  // Of several shares of CPU the first is kept (reference).
+  // Of several shares of CPU the first is kept (upstream).
   const cpu = metrics?.find(isCpu);
   const others = metrics?.filter((metric) => !isCpu(metric)).map(metricFromHub);
   const current = currentMetrics?.find(
@@ -336,7 +336,7 @@ function writeList(metadata: ObjectMeta, key: string, message: Message, list: re
   metadata.annotations.set(key, `[${list.map((item) => encode(message, item)).join(",")}]`);
 }
 
-/** The annotation of behavior is the reference's internal type: names capitalized, nothing left out. */
+/** The annotation of behavior is upstream's internal type: names capitalized, nothing left out. */
 function writeBehavior(
   metadata: ObjectMeta,
   key: string,

@@ -37,7 +37,7 @@ function jobStrategy(resource: Resource, identity: Identity): Strategy<Job> {
       if (tracked !== undefined) (object.metadata.annotations ??= new Map()).set(tracking, tracked);
       else if (!context.gates.has("JobTrackingWithFinalizers")) object.metadata.annotations?.delete(tracking);
     },
-    // The selector needs uid and name, which are known only after preparation: so it is made here, as in the reference.
+    // The selector needs uid and name, which are known only after preparation: so it is made here, as in upstream.
     validate(object, context) {
       if (!object.spec.manualSelector) selectByUid(object);
       return validateJob(object, context);

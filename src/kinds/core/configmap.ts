@@ -9,7 +9,7 @@ import { strategyFor } from "../generic.ts";
 import { countEvaluator } from "../quota/evaluator.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { addAll, type Errors, faults, isFull } from "../validation/check.ts";
-import { type Bag, decodedBytes, frozen, sameBag, valueBytesMax } from "./keptdata.ts";
+import { type Bag, decodedBytes, frozen, sameBag, valueBytesMax } from "./configdata.ts";
 
 /** Behaviour of config maps. */
 export function configMapBehaviour(resource: Resource): OwnBehaviour {

@@ -103,7 +103,7 @@ function source({ source, reportingComponent, reportingInstance }: Event): strin
 /** An event of either group. */
 export type AnyEvent = Event | NewEvent;
 
-/** One event seen as the reference sees it, whatever version it came in. */
+/** One event seen as upstream sees it, whatever version it came in. */
 interface EventView {
   readonly namespace: string;
   readonly subjectNamespace: string;

@@ -99,7 +99,7 @@ function checkLimitResource(out: Errors, path: string, type: string, name: strin
   else checkResourceName(out, path, name);
 }
 
-/** How the bounds of one resource relate. The values two of the errors show are not those at fault: so the reference. */
+/** How the bounds of one resource relate. The values two of the errors show are not those at fault: so upstream. */
 function checkBounds(
   out: Errors,
   path: string,

@@ -15,7 +15,7 @@ const podNames = new Set([
   ...compute.map((name) => `requests.${name}`),
   ...compute.map((name) => `limits.${name}`),
 ]);
-/** Once a quota bounds one of these, every container must say how much of it it wants (reference). */
+/** Once a quota bounds one of these, every container must say how much of it it wants (upstream). */
 const demanded = new Set(["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"]);
 
 /** How pods are counted. */

@@ -1,7 +1,7 @@
 // What admission asks about the safety of pods.
 import type { Volume } from "../../api/gen/core/v1.ts";
 
-/** Kernel parameters every pod may set: they touch nothing but the pod (reference). */
+/** Kernel parameters every pod may set: they touch nothing but the pod (upstream). */
 export const safeSysctls: ReadonlySet<string> = new Set([
   "kernel.shm_rmid_forced",
   "net.ipv4.ip_local_port_range",

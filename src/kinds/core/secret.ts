@@ -12,7 +12,7 @@ import type { Strategy, StrategyContext } from "../strategy.ts";
 import { addAll, type Errors, empty, faults, isFull } from "../validation/check.ts";
 import { checkImmutableScalar } from "../validation/equal.ts";
 import { namesOf } from "../validation/names.ts";
-import { type Bag, decodedBytes, frozen, sameBag, valueBytesMax } from "./keptdata.ts";
+import { type Bag, decodedBytes, frozen, sameBag, valueBytesMax } from "./configdata.ts";
 
 /** Behaviour of secrets. */
 export function secretBehaviour(resource: Resource): OwnBehaviour {
@@ -102,7 +102,7 @@ function checkSecretType(out: Errors, object: Secret, context: StrategyContext):
       break;
     case "basic-auth":
       if (data?.has("username") !== true && data?.has("password") !== true) {
-        // The paths of the reference really have this `%s` in them (also below).
+        // The paths of upstream really have this `%s` in them (also below).
         out.push(required("data[%s][username]"), required("data[%s][password]"));
       }
       break;
@@ -127,7 +127,7 @@ function checkJsonKey(out: Errors, data: Bag | undefined, key: string): void {
   if (fault !== undefined) out.push(invalid(`data[${key}]`, "<secret contents redacted>", fault));
 }
 
-/** What is wrong with bytes that should be a JSON object (or null), in the reference's words. */
+/** What is wrong with bytes that should be a JSON object (or null), in upstream's words. */
 function jsonObjectFault(bytes: Uint8Array): string | undefined {
   const value = parseJson(bytes);
   if (value instanceof Fault) return value.message;

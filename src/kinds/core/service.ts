@@ -44,7 +44,7 @@ function serviceStrategy(resource: Resource): Strategy<Service> {
   });
 }
 
-/** A client that knows one of the two fields for addresses means both (reference: NormalizeClusterIPs). */
+/** A client that knows one of the two fields for addresses means both (upstream: NormalizeClusterIPs). */
 function syncClusterIps({ spec }: Service, old: Service["spec"] | undefined): void {
   if (old === undefined) {
     if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];

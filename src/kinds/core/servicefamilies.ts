@@ -1,5 +1,5 @@
 // Which address families a service has, and how many: what the client said, completed by what the cluster offers
-// (reference: the allocator's defaulting of ipFamilies and ipFamilyPolicy).
+// (upstream: the allocator's defaulting of ipFamilies and ipFamilyPolicy).
 import { type FieldError, invalid } from "../../api/fielderror.ts";
 import type { Service } from "../../api/gen/core/v1.ts";
 import { isIpv4, parseAddress } from "../address.ts";

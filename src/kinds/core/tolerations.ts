@@ -1,7 +1,7 @@
 // Tolerations as sets: which one covers another, and what two lists of them come to.
 import type { Toleration } from "../../api/gen/core/v1.ts";
 
-/** Whether `wide` tolerates everything `narrow` does (reference: util/tolerations, isSuperset). */
+/** Whether `wide` tolerates everything `narrow` does (upstream: util/tolerations, isSuperset). */
 export function covers(wide: Toleration, narrow: Toleration): boolean {
   if (isSame(wide, narrow)) return true;
   const everyKey = !wide.key && wide.operator === "Exists";

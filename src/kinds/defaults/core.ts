@@ -92,7 +92,7 @@ function limitDefaults(item: LimitRangeItem): void {
   item.defaultRequest = fill(fill(item.defaultRequest, item.default), item.min);
 }
 
-/** `target` with the keys of `source` it lacks; an empty map where there was none, as in the reference. */
+/** `target` with the keys of `source` it lacks; an empty map where there was none, as in upstream. */
 function fill(
   target: Map<string, string> | undefined,
   source: ReadonlyMap<string, string> | undefined,

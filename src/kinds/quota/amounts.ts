@@ -1,5 +1,5 @@
-// Arithmetic on lists of resources by name, as quotas need it: sums, differences, what exceeds what, and how the
-// reference prints them.
+// Arithmetic on lists of resources by name, as quotas need it: sums, differences, what exceeds what, and how
+// upstream prints them.
 import {
   addQuantities,
   canonical,

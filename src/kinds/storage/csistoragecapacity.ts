@@ -27,7 +27,7 @@ function csiStorageCapacityStrategy(resource: Resource): Strategy<CSIStorageCapa
   });
 }
 
-/** Rules of a new storage capacity; the reference reports the class twice. */
+/** Rules of a new storage capacity; upstream reports the class twice. */
 export function validateCsiStorageCapacity(object: CSIStorageCapacity): FieldError[] {
   const out: Errors = [];
   checkLabelSelector(out, "nodeTopology", object.nodeTopology);

@@ -48,7 +48,7 @@ function volumeAttachmentColumns(): Columns<VolumeAttachment> {
 
 const attachmentBytesMax = 262_144;
 
-/** Rules of a new volume attachment; the reference looks at the attacher twice. */
+/** Rules of a new volume attachment; upstream looks at the attacher twice. */
 export function validateVolumeAttachment({ spec, status }: VolumeAttachment): FieldError[] {
   const out: Errors = [];
   if (empty(spec.attacher)) out.push(required("spec.attacher"));

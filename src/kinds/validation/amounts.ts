@@ -39,7 +39,7 @@ export function isPositiveAmount(text: string): boolean {
   return !text.startsWith("-") && signOf(read(text)) > 0;
 }
 
-/** True for an amount without thousandths. Finer parts round up, as the reference does. */
+/** True for an amount without thousandths. Finer parts round up, as upstream does. */
 export function isWholeAmount(text: string): boolean {
   return milliValue(read(text)) % 1000n === 0n;
 }

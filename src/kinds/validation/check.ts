@@ -1,5 +1,5 @@
 // The small checks every kind's rules are made of. Each takes the list to add to, the path and the value, and adds
-// one error per fault in the reference's words; none of them builds a text unless there is a fault.
+// one error per fault in upstream's words; none of them builds a text unless there is a fault.
 import { type FieldError, forbiddenField, invalid, notSupported, required, tooLong } from "../../api/fielderror.ts";
 import { limits } from "../../config/limits.ts";
 import {

@@ -1,4 +1,4 @@
-// Equality of two values of one message type as the reference's semantic comparison sees it: an absent and an empty
+// Equality of two values of one message type as upstream's semantic comparison sees it: an absent and an empty
 // list or map are the same, quantities compare by amount, and what is not a pointer equals its zero when absent.
 import { invalid, quoteBad } from "../../api/fielderror.ts";
 import { messageOf } from "../../api/messages.ts";
@@ -43,7 +43,7 @@ const changeLinesMax = 10;
 
 /**
  * What changed between two values of a message type, for people: one line per field, `path: old → new`, the first ten.
- * Stands where the reference prints a diff of its structs.
+ * Stands where upstream prints a diff of its structs.
  */
 export function changeText(type: string, path: string, old: object, now: object): string {
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-// Structs as the reference prints them inside messages (Go's %#v), for the few types whose errors show one. Only for
+// Structs as upstream prints them inside messages (Go's %#v), for the few types whose errors show one. Only for
 // people's eyes; where a struct is large, or holds addresses of memory, the JSON form stands for it.
 import type * as core from "../../api/gen/core/v1.ts";
 import type * as meta from "../../api/gen/meta/v1.ts";

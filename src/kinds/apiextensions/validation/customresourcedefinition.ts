@@ -166,7 +166,7 @@ function checkScale(out: Errors, path: string, scale: crd.CustomResourceSubresou
   }
 }
 
-/** Names behind dots, as far as the reference looks. True: sound. */
+/** Names behind dots, as far as upstream looks. True: sound. */
 function checkPath(out: Errors, path: string, value: string): boolean {
   if (value.startsWith(".")) return true;
   out.push(invalid(path, value, "must be a simple json path starting with ."));

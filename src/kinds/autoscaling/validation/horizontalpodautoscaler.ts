@@ -46,7 +46,7 @@ function checkReference(out: Errors, path: string, reference: autoscaling.CrossV
   }
 }
 
-/** In the order in which the reference looks at them: of several members only the first is checked. */
+/** In the order in which upstream looks at them: of several members only the first is checked. */
 const sources = [
   ["object", "Object"],
   ["external", "External"],
@@ -62,7 +62,7 @@ function checkMetric(out: Errors, path: string, metric: autoscaling.MetricSpec):
   if (source === undefined) out.push(unknown);
   const present = sources.filter(([member]) => metric[member] !== undefined);
   if (present[0] !== undefined) checkSource(out, path, metric, present[0][0]);
-  // Told twice, before and behind the sources (reference).
+  // Told twice, before and behind the sources (upstream).
   if (source === undefined) out.push(unknown);
   else if (metric[source[0]] === undefined) {
     const off = " (only allowed when HPAContainerMetrics feature is enabled)";

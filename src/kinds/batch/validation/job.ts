@@ -31,7 +31,7 @@ export function validateJob(object: Job, context: StrategyContext): FieldError[]
   return out;
 }
 
-/** Rules of a changed Job. The reference checks its spec twice. */
+/** Rules of a changed Job. Upstream checks its spec twice. */
 export function validateJobUpdate(object: Job, old: Job, context: StrategyContext): FieldError[] {
   const out: Errors = [];
   const rules = rulesOfTemplate(context, old.spec.template);

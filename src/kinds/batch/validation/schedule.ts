@@ -38,7 +38,7 @@ export function scheduleFault(schedule: string): string | undefined {
   let spec = schedule;
   if (timeZonePrefix.test(spec)) {
     const space = spec.indexOf(" ");
-    // The reference's parser panics on a zone without a schedule; here it is a fault like others.
+    // Upstream's parser panics on a zone without a schedule; here it is a fault like others.
     const zone = spec.slice(spec.indexOf("=") + 1, space < 0 ? spec.length : space);
     if (!isTimeZone(zone)) return `provided bad location ${zone}: unknown time zone ${zone}`;
     spec = space < 0 ? "" : spec.slice(space).trim();

@@ -59,7 +59,7 @@ export function checkTaintEffect(out: Errors, path: string, effect: string): voi
   if (!effects.includes(effect)) out.push(notSupported(path, effect, effects));
 }
 
-/** Taints carry the path metadata.taints: so the reference. */
+/** Taints carry the path metadata.taints: so upstream. */
 function checkTaints(out: Errors, taints: readonly Taint[] | undefined): void {
   const seen = new Set<string>();
   eachItem(out, taints, "metadata.taints", (taint, path) => {

@@ -51,7 +51,7 @@ function kind<K extends SourceField>(
   };
 }
 
-/** In the reference's order, which decides which of two is the one too many. */
+/** In upstream's order, which decides which of two is the one too many. */
 const sources: readonly SourceKind[] = [
   kind("hostPath", source.checkHostPath),
   kind(
@@ -125,7 +125,7 @@ export function validatePersistentVolume(object: PersistentVolume, context: Stra
   return out;
 }
 
-/** Rules of a changed volume: its source stays. The reference checks the new spec twice. */
+/** Rules of a changed volume: its source stays. Upstream checks the new spec twice. */
 export function validatePersistentVolumeUpdate(
   object: PersistentVolume,
   old: PersistentVolume,
@@ -139,7 +139,7 @@ export function validatePersistentVolumeUpdate(
   checkMountOptions(out, object, names);
   addAll(out, again);
   checkSourceChange(out, object.spec, old.spec);
-  // These two paths have no spec in front: so the reference.
+  // These two paths have no spec in front: so upstream.
   checkImmutableScalar(out, "volumeMode", object.spec.volumeMode, old.spec.volumeMode);
   if (old.spec.nodeAffinity !== undefined) {
     const type = "core/v1.VolumeNodeAffinity";

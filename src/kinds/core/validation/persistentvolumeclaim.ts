@@ -16,7 +16,7 @@ export function validatePersistentVolumeClaim(object: PersistentVolumeClaim, _co
   return out;
 }
 
-/** Rules of a changed claim: it may grow once bound. The reference checks the new spec twice. */
+/** Rules of a changed claim: it may grow once bound. Upstream checks the new spec twice. */
 export function validatePersistentVolumeClaimUpdate(
   object: PersistentVolumeClaim,
   old: PersistentVolumeClaim,

@@ -194,7 +194,7 @@ function faultsOfMix({ spec }: Service, { gates }: StrategyContext, allowed: boo
   return [invalid("spec.ports", shown, "may not contain more than 1 protocol when type is 'LoadBalancer'")];
 }
 
-/** A port as the reference prints it; an app protocol would show an address of memory and is left out. */
+/** A port as upstream prints it; an app protocol would show an address of memory and is left out. */
 function goPort({ name = "", protocol = "", port, targetPort, nodePort = 0 }: ServicePort): string {
   return (
     `core.ServicePort{Name:${quote(name)}, Protocol:${quote(protocol)}, AppProtocol:(*string)(nil), Port:${port}, ` +
@@ -224,7 +224,7 @@ function checkAffinityConfig(out: Errors, path: string, config: SessionAffinityC
   }
 }
 
-/** What contradicts itself in the addresses is told alone: the reference finds it when it gives out addresses. */
+/** What contradicts itself in the addresses is told alone: upstream finds it when it gives out addresses. */
 function faultsOfIps(object: Service): FieldError[] {
   const out: Errors = [];
   checkClusterIps(out, object);

@@ -55,7 +55,7 @@ export function checkInitContainers(out: Errors, path: string, spec: PodSpec, vo
   const containers = spec.initContainers ?? [];
   if (containers.length === 0) return;
   checkEach(out, path, containers, volumes, rules);
-  // They run one after another, so each may use any port; the reference then reports all of them as the first.
+  // They run one after another, so each may use any port; upstream then reports all of them as the first.
   for (const container of containers) if (!isFull(out)) checkHostPorts(out, path, [container]);
   const names = new Set(spec.containers?.map((container) => container.name));
   eachItem(out, containers, path, (container, at) => {
@@ -85,7 +85,7 @@ export function checkEphemeralContainers(
       out.push(required(at, "ephemeralContainer requires a name"));
       return;
     }
-    // The reference checks a list of this one, which puts an index into the paths.
+    // Upstream checks a list of this one, which puts an index into the paths.
     checkEach(out, at, [container], volumes, rules);
     checkHostPorts(out, at, [container]);
     checkImageSpaces(out, at, [container]);
@@ -150,7 +150,7 @@ function checkEach(
   });
 }
 
-/** The startup probe is checked twice by the reference, so its faults are there twice. */
+/** The startup probe is checked twice by upstream, so its faults are there twice. */
 function checkProbes(out: Errors, path: string, container: EphemeralContainerCommon): void {
   const { livenessProbe: liveness, readinessProbe: readiness, startupProbe: startup } = container;
   checkLifecycle(out, `${path}.lifecycle`, container.lifecycle);
@@ -222,7 +222,7 @@ function checkMounts(out: Errors, path: string, container: EphemeralContainerCom
   });
 }
 
-/** Sub-paths and propagation; some of these paths have no index: so the reference. */
+/** Sub-paths and propagation; some of these paths have no index: so upstream. */
 function checkMountDetails(
   out: Errors,
   path: string,

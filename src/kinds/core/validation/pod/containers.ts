@@ -1,4 +1,4 @@
-// Walking the containers of a pod in the reference's order.
+// Walking the containers of a pod in upstream's order.
 import type { EphemeralContainerCommon, PodSpec } from "../../../../api/gen/core/v1.ts";
 
 /** Calls `visit` with every container, init containers first, ephemeral ones last, and its path. */

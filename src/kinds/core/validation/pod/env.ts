@@ -43,7 +43,7 @@ function checkSource(out: Errors, path: string, source: EnvVarSource, value: str
   }
 }
 
-/** Rules of `envFrom`. How many sources an item has is reported on the list: so the reference. */
+/** Rules of `envFrom`. How many sources an item has is reported on the list: so upstream. */
 export function checkEnvFrom(out: Errors, path: string, sources: readonly EnvFromSource[] | undefined): void {
   eachItem(out, sources, path, (source, at) => {
     if (!empty(source.prefix)) faults(out, `${at}.prefix`, source.prefix, isEnvVarName(source.prefix));

@@ -71,7 +71,7 @@ export function validatePodUpdate(object: Pod, old: Pod, context: StrategyContex
 export function validatePodStatusUpdate(object: Pod, old: Pod, context: StrategyContext): FieldError[] {
   const out: Errors = [];
   checkAnnotationChange(out, object, old, rulesOfChange(object, old, context));
-  // The reference really puts the conditions under metadata.
+  // Upstream really puts the conditions under metadata.
   eachItem(out, object.status.conditions, "metadata.conditions", ({ type }, path) => {
     if (!systemConditions.has(type)) faults(out, `${path}.Type`, type, isQualifiedName(type));
   });
@@ -119,7 +119,7 @@ export function validateBinding(object: Binding, _context: StrategyContext): Fie
   const { kind, name } = object.target;
   if (!empty(kind) && kind !== "Node") out.push(notSupported("target.kind", kind, ["Node", "<empty>"]));
   if (empty(name)) out.push(required("target.name"));
-  // A node's name becomes part of paths; the reference does not look.
+  // A node's name becomes part of paths; upstream does not look.
   else faults(out, "target.name", name, isPathSegment(name));
   return out;
 }

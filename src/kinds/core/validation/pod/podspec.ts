@@ -127,7 +127,7 @@ function checkSearches(out: Errors, path: string, { searches = [] }: PodDNSConfi
   });
 }
 
-/** No index in these paths: so the reference. */
+/** No index in these paths: so upstream. */
 function checkHostAliases(out: Errors, path: string, aliases: readonly HostAlias[]): void {
   for (const { ip = "", hostnames = [] } of aliases) {
     if (isFull(out)) return;

@@ -37,7 +37,7 @@ export function checkConfigMapSource(out: Errors, path: string, source: core.Con
   checkItems(out, path, source.items);
 }
 
-/** A file of a downward API volume; the path has no index: so the reference. */
+/** A file of a downward API volume; the path has no index: so upstream. */
 function checkDownwardFile(out: Errors, path: string, file: core.DownwardAPIVolumeFile): void {
   checkPresent(out, `${path}.path`, file.path);
   checkUnreservedPath(out, `${path}.path`, file.path);
@@ -90,7 +90,7 @@ export function checkProjected(out: Errors, path: string, source: core.Projected
   });
 }
 
-/** A missing path is reported on the volume: so the reference. */
+/** A missing path is reported on the volume: so upstream. */
 function checkTokenSource(
   out: Errors,
   volumePath: string,

@@ -1,4 +1,4 @@
-// Volumes of a pod: names, and exactly one source each. The sources are looked at in the reference's order, which
+// Volumes of a pod: names, and exactly one source each. The sources are looked at in upstream's order, which
 // decides which of two is the one too many.
 import { duplicate, forbiddenField, invalid, required } from "../../../../api/fielderror.ts";
 import type { PersistentVolumeClaimTemplate, Volume, VolumeSource } from "../../../../api/gen/core/v1.ts";
@@ -73,7 +73,7 @@ const sources: readonly SourceKind[] = [
   kind("cinder", (out, path, cinder) => source.checkCinder(out, path, cinder)),
   kind("cephfs", source.checkCephFs, "cephFS"),
   kind("quobyte", source.checkQuobyte),
-  // The reference's own spelling of the surplus one.
+  // Upstream's own spelling of the surplus one.
   kind("downwardAPI", projection.checkDownward, "downwarAPI"),
   kind("fc", source.checkFc),
   kind("flexVolume", (out, path, flex, rules) => source.checkFlex(out, path, flex, rules.names)),

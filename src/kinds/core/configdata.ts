@@ -1,4 +1,4 @@
-// What config maps and secrets hold alike.
+// Data of config maps and secrets: its size, and what `immutable` compares.
 
 /** Bytes of all values of a config map or secret. */
 export const valueBytesMax = 1024 * 1024;
