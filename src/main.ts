@@ -41,12 +41,12 @@ main().catch((error: unknown) => {
 });
 
 async function main(): Promise<void> {
-  const asked = readCommandLine(process.argv.slice(2));
+  const asked = await readCommandLine(process.argv.slice(2));
   const log = createLog(asked.logLevel, "main");
-  const files = checkFiles(asked);
-  const authz = readAuthorizationFiles(asked.authorization, identities[asked.identity]);
+  const files = await checkFiles(asked);
+  const authz = await readAuthorizationFiles(asked.authorization, identities[asked.identity]);
   if (typeof authz === "string") die(authz);
-  const auditFiles = checkAuditFiles(asked, identities[asked.identity]);
+  const auditFiles = await checkAuditFiles(asked, identities[asked.identity]);
   // Files of the server are its own: those of the store's library, which asks for no mode, too.
   process.umask(0o077);
   openDataDir(asked.dataDir, engineOf(asked.storageBackend).file);
@@ -109,7 +109,7 @@ async function startAudit(
 }
 
 /** Parses the arguments. Prints and exits for --help and --version. */
-function readCommandLine(args: readonly string[]): Config {
+async function readCommandLine(args: readonly string[]): Promise<Config> {
   const values = parseFlags(args);
   if (isFlagFault(values)) die(values.fault);
   if (values.get("help") === "true") {
@@ -133,11 +133,11 @@ function readCommandLine(args: readonly string[]): Config {
   for (const note of [...config.notes, ...(engineNote === undefined ? [] : [engineNote])]) {
     process.stderr.write(`${note}\n`);
   }
-  const settings = readAdmissionFile(config.admission.file, identities[config.identity]);
+  const settings = await readAdmissionFile(config.admission.file, identities[config.identity]);
   const ranges = parseRanges(config.serviceAddressRanges, config.servicePortRange);
   if (typeof ranges === "string") die(ranges);
   const admission = { ...config.admission, settings };
-  const lacking = checkMissingSettings(admission, identities[config.identity]);
+  const lacking = checkMissingSettings(admission);
   if (lacking !== undefined) die(lacking);
   return { ...config, admission };
 }

@@ -11,6 +11,7 @@ import { parsePolicy } from "../../src/audit/policy.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { AuditThread } from "../../src/boot/threads.ts";
 import { readConfig } from "../../src/config/config.ts";
+import { checkedBefore } from "../../src/config/filecheck.ts";
 import { isFlagFault, parseFlags } from "../../src/config/flags.ts";
 import { Registry } from "../../src/observe/metrics.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
@@ -47,7 +48,7 @@ const nowhere = {
 } as const;
 
 function auditor(rules: string, to: Pick<Outlet, keyof typeof nowhere> = outlet): Auditor {
-  const policy = parsePolicy(Buffer.from(`apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: ${rules}`), identity);
+  const policy = parsePolicy(Buffer.from(`apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: ${rules}`), checkedBefore);
   if (typeof policy === "string") throw new Error(policy);
   return new Auditor({ policy, outlet: to, identity, clock: systemClock, families: auditFamilies(new Registry()) });
 }

@@ -5,22 +5,16 @@ import type { Event } from "../api/gen/core/v1.ts";
 import type { Event as NewEvent } from "../api/gen/events/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { refuse, type Status } from "../api/status.ts";
+import type { EventRateSettings } from "../config/files/plugins.ts";
 import { limits } from "../config/limits.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
 
-const types = ["Server", "Namespace", "User", "SourceAndObject"] as const;
+type Limit = Required<EventRateSettings["limits"][number]>;
 
-interface Limit {
-  readonly type: (typeof types)[number];
-  readonly qps: number;
-  readonly burst: number;
-  readonly cacheSize: number;
-}
-
-/** What is left of a burst, and when that was. */
 /** Characters of a key from which it is not kept as it is. */
 const longMin = 256;
 
+/** What is left of a burst, and when that was. */
 interface Bucket {
   tokens: number;
   atMs: number;
@@ -92,26 +86,9 @@ function keyOf(type: Limit["type"], { namespace, user, object }: Attributes): st
   return [source?.component, source?.host, kind, within, name, uid, apiVersion].map((part) => part ?? "").join("");
 }
 
-/** Reads the settings; a text says what is wrong with them. */
+/** Reads the settings, JSON text that main checked; a text says why there must be some. */
 export function readEventLimits(settings: string | undefined): Limit[] | string {
-  const { limits: list } = JSON.parse(settings ?? "{}") as { limits?: unknown };
-  if (!Array.isArray(list) || list.length === 0) return "limits must not be empty";
-  const found: Limit[] = [];
-  for (const [index, item] of list.entries()) {
-    const { type, qps, burst, cacheSize = limits.eventBuckets } = (item ?? {}) as { [key: string]: unknown };
-    const at = `limits[${index}]`;
-    const known = types.find((one) => one === type);
-    if (known === undefined) return `${at}.type must be one of ${types.join(", ")}`;
-    if (!isCount(qps) || qps === 0) return `${at}.qps must be a positive number`;
-    if (!isCount(burst) || burst === 0) return `${at}.burst must be a positive number`;
-    if (!isCount(cacheSize) || cacheSize > limits.eventBucketsMax) {
-      return `${at}.cacheSize must be a number up to ${limits.eventBucketsMax}`;
-    }
-    found.push({ type: known, qps, burst, cacheSize: cacheSize === 0 ? limits.eventBuckets : cacheSize });
-  }
-  return found;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  if (settings === undefined) return "limits: must be a list that is not empty";
+  const { limits: found } = JSON.parse(settings) as EventRateSettings;
+  return found.map(({ cacheSize = 0, ...limit }) => ({ ...limit, cacheSize: cacheSize || limits.eventBuckets }));
 }

@@ -8,11 +8,19 @@ import { textAt, type Value } from "../api/value.ts";
 import { ownerOf } from "../authz/owner.ts";
 import { assert } from "../base/assert.ts";
 import { Fault, parseJson, writeValue } from "../codec/engine/json.ts";
+import { checkedBefore, type FileCheck } from "../config/filecheck.ts";
+import type { ImagePolicySettings } from "../config/files/plugins.ts";
 import { limits } from "../config/limits.ts";
-import { CallFailure, OutboundClient } from "../outbound/client.ts";
+import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";
 import { post } from "../outbound/post.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid } from "./plugin.ts";
+
+/** The webhook and how it is called. */
+interface ImageWebhook {
+  readonly settings: Settings;
+  readonly connection: Connection;
+}
 
 /** How the plugin is configured. */
 interface Settings {
@@ -25,48 +33,38 @@ interface Settings {
   readonly defaultAllow: boolean;
 }
 
-/** Defaults and bounds of the reference, in milliseconds. */
-const bounds = {
-  allowTTL: { unit: 1000, default: 300_000, min: 1000, max: 1_800_000 },
-  denyTTL: { unit: 1000, default: 30_000, min: 1000, max: 1_800_000 },
-  retryBackoff: { unit: 1, default: 500, min: 1, max: 300_000 },
-} as const;
+/** Milliseconds, as of upstream; zero is the default, and below it nothing is kept. */
+function timeOf(value: number, unitMs: number, defaultMs: number): number {
+  return value === 0 ? defaultMs : Math.max(0, value * unitMs);
+}
 
-/** Reads the plugin's configuration, JSON text; a text says what is wrong with it. */
+/** Reads the plugin's configuration, JSON text that main checked; a text says why there must be one. */
 export function readImagePolicy(text: string | undefined): Settings | string {
   if (text === undefined) return "it needs a configuration: imagePolicy with kubeConfigFile";
-  const { imagePolicy } = JSON.parse(text) as { imagePolicy?: { [key: string]: unknown } };
-  const said = new Map(Object.entries(imagePolicy ?? {}));
-  const file = said.get("kubeConfigFile");
-  if (typeof file !== "string" || file === "") return "imagePolicy.kubeConfigFile must name a file";
-  const times = new Map<string, number>();
-  for (const [name, bound] of Object.entries(bounds)) {
-    const value = said.get(name) ?? 0;
-    if (typeof value !== "number" || !Number.isInteger(value)) return `imagePolicy.${name} must be a whole number`;
-    // Zero is the default, below it nothing is kept (reference).
-    const ms = value === 0 ? bound.default : value < 0 ? 0 : value * bound.unit;
-    if (ms !== 0 && (ms < bound.min || ms > bound.max)) {
-      const unit = bound.unit === 1 ? "milliseconds" : "seconds";
-      return `imagePolicy.${name} must be between ${bound.min / bound.unit} and ${bound.max / bound.unit} ${unit}: ${value}`;
-    }
-    times.set(name, ms);
-  }
+  const { imagePolicy } = JSON.parse(text) as ImagePolicySettings;
+  const { kubeConfigFile, allowTTL = 0, denyTTL = 0, retryBackoff = 0, defaultAllow = false } = imagePolicy;
   return {
-    kubeConfigFile: file,
-    allowMs: times.get("allowTTL") ?? 0,
-    denyMs: times.get("denyTTL") ?? 0,
-    retryMs: times.get("retryBackoff") ?? 0,
-    defaultAllow: said.get("defaultAllow") === true,
+    kubeConfigFile,
+    allowMs: timeOf(allowTTL, 1000, 300_000),
+    denyMs: timeOf(denyTTL, 1000, 30_000),
+    retryMs: timeOf(retryBackoff, 1, 500),
+    defaultAllow,
   };
+}
+
+/** Reads the configuration and where it leads; a text says what is wrong. */
+export function readImageWebhook(text: string | undefined, check: FileCheck): ImageWebhook | string {
+  const settings = readImagePolicy(text);
+  if (typeof settings === "string") return settings;
+  const connection = readConnection(settings.kubeConfigFile, check);
+  return typeof connection === "string" ? `imagePolicy.kubeConfigFile: ${connection}` : { settings, connection };
 }
 
 /** Builds the plugin. */
 export function imagePolicy(environment: Environment): AdmissionPlugin {
-  const settings = readImagePolicy(environment.settings);
-  assert(typeof settings !== "string", `Main checked the settings: ${settings}`);
-  const connection = readConnection(settings.kubeConfigFile);
-  assert(typeof connection !== "string", `Main checked the connection: ${connection}`);
-  const policy = new ImagePolicy(environment, settings, new OutboundClient(connection));
+  const webhook = readImageWebhook(environment.settings, checkedBefore);
+  assert(typeof webhook !== "string", `Main checked the settings: ${webhook}`);
+  const policy = new ImagePolicy(environment, webhook.settings, new OutboundClient(webhook.connection));
   return {
     validate: ({ operation, resource, subresource, ...rest }) => {
       const isPod = resource.group === "" && resource.resource === "pods";

@@ -3,6 +3,7 @@
 import type { Namespace, Pod } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Status } from "../api/status.ts";
+import type { NodeSelectorSettings } from "../config/files/plugins.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
 type Labels = ReadonlyMap<string, string>;
@@ -61,13 +62,11 @@ function isNewPod(attributes: Attributes): boolean {
 /** Selectors by namespace, and that of the cluster; a text says what is wrong with the settings. */
 export function readNodeSelectors(settings: string | undefined): Map<string, Labels> | string {
   if (settings === undefined) return new Map();
-  const document = JSON.parse(settings) as { podNodeSelectorPluginConfig?: unknown };
-  const config = document.podNodeSelectorPluginConfig ?? {};
-  if (typeof config !== "object" || Array.isArray(config)) return "podNodeSelectorPluginConfig must be an object";
+  const { podNodeSelectorPluginConfig: config = {} } = JSON.parse(settings) as NodeSelectorSettings;
   const found = new Map<string, Labels>();
-  for (const [namespace, text] of Object.entries(config ?? {})) {
-    const labels = typeof text === "string" ? parseLabels(text) : "a node selector must be a text";
-    if (typeof labels === "string") return `podNodeSelectorPluginConfig: ${namespace}: ${labels}`;
+  for (const [namespace, text] of Object.entries(config)) {
+    const labels = parseLabels(text);
+    if (typeof labels === "string") return `podNodeSelectorPluginConfig.${namespace}: ${labels}`;
     found.set(namespace, labels);
   }
   return found;

@@ -1,9 +1,10 @@
 // Admission: the plugins of the reference in its order, which of them run, and the run itself. Each may change the
 // object (after defaulting, before the kind's own rules) and each may refuse it (after validation).
-import type { Identity } from "../api/identity.ts";
 import { type Status, timedOut } from "../api/status.ts";
 import type { Clock } from "../base/clock.ts";
 import type { AdmissionConfig } from "../config/config.ts";
+import { checkedBefore, type FileCheck } from "../config/filecheck.ts";
+import type { FormatName } from "../config/files/table.ts";
 import type { AdmissionHalf, AdmissionMeter, StepMeter } from "../observe/admission.ts";
 import { alwaysAdmit, alwaysDeny } from "./always.ts";
 import { alwaysPull } from "./alwayspull.ts";
@@ -13,7 +14,7 @@ import { claimResize } from "./claimresize.ts";
 import { eventRate, readEventLimits } from "./eventrate.ts";
 import { extendedResources } from "./extendedresources.ts";
 import { externalIps } from "./externalips.ts";
-import { imagePolicy, readImagePolicy } from "./imagepolicy.ts";
+import { imagePolicy, readImageWebhook } from "./imagepolicy.ts";
 import { defaultIngressClass } from "./ingressclass.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { limitRanger } from "./limitranger.ts";
@@ -24,17 +25,15 @@ import { nodeTaint } from "./nodetaint.ts";
 import { ownerReferences } from "./owners.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
 import { podSecurity } from "./podsecurity/plugin.ts";
-import { readSettings } from "./podsecurity/settings.ts";
 import { podSecurityPolicy } from "./podsecuritypolicy/plugin.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota } from "./quota/plugin.ts";
-import { readLimitedResources } from "./quota/settings.ts";
 import { runtimeClass } from "./runtimeclass.ts";
 import { securityContextDeny } from "./securitycontextdeny.ts";
 import { serviceAccount } from "./serviceaccount.ts";
 import { defaultStorageClass } from "./storageclass.ts";
 import { storageProtection } from "./storageprotection.ts";
-import { readTolerationSettings, tolerationRestriction } from "./tolerationrestriction.ts";
+import { tolerationRestriction } from "./tolerationrestriction.ts";
 import { tolerationSeconds } from "./tolerationseconds.ts";
 import { readWebhookLogins } from "./webhook/logins.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhook/plugins.ts";
@@ -44,8 +43,10 @@ interface Entry {
   readonly plugin: string;
   readonly byDefault: boolean;
   readonly build: (environment: Environment) => AdmissionPlugin;
-  /** What is wrong with its settings (JSON text, undefined: none), in one line; left out: it takes none. */
-  readonly check?: (settings: string | undefined, identity: Identity) => string | undefined;
+  /** Format of its settings; left out: it takes none. */
+  readonly format?: FormatName;
+  /** What is wrong with its settings (JSON text that fits the format, undefined: none) beyond that, in one line. */
+  readonly check?: (settings: string | undefined, check: FileCheck) => string | undefined;
 }
 
 /** Every plugin, in the order they run (reference: AllOrderedPlugins of v1.23). */
@@ -61,19 +62,37 @@ const entries: readonly Entry[] = [
   { plugin: "NodeRestriction", byDefault: false, build: nodeRestriction },
   { plugin: "TaintNodesByCondition", byDefault: true, build: nodeTaint },
   { plugin: "AlwaysPullImages", byDefault: false, build: alwaysPull },
-  { plugin: "ImagePolicyWebhook", byDefault: false, build: imagePolicy, check: faultOf(readImagePolicy) },
-  { plugin: "PodSecurity", byDefault: true, build: podSecurity, check: faultOf(readSettings) },
+  {
+    plugin: "ImagePolicyWebhook",
+    byDefault: false,
+    build: imagePolicy,
+    format: "image-policy-webhook",
+    check: faultOf(readImageWebhook),
+  },
+  { plugin: "PodSecurity", byDefault: true, build: podSecurity, format: "pod-security" },
   { plugin: "PodSecurityPolicy", byDefault: false, build: podSecurityPolicy },
-  { plugin: "PodNodeSelector", byDefault: false, build: nodeSelector, check: faultOf(readNodeSelectors) },
+  {
+    plugin: "PodNodeSelector",
+    byDefault: false,
+    build: nodeSelector,
+    format: "pod-node-selector",
+    check: faultOf(readNodeSelectors),
+  },
   { plugin: "Priority", byDefault: true, build: priority },
   { plugin: "DefaultTolerationSeconds", byDefault: true, build: tolerationSeconds },
   {
     plugin: "PodTolerationRestriction",
     byDefault: false,
     build: tolerationRestriction,
-    check: faultOf(readTolerationSettings),
+    format: "pod-toleration-restriction",
   },
-  { plugin: "EventRateLimit", byDefault: false, build: eventRate, check: faultOf(readEventLimits) },
+  {
+    plugin: "EventRateLimit",
+    byDefault: false,
+    build: eventRate,
+    format: "event-rate-limit",
+    check: faultOf(readEventLimits),
+  },
   { plugin: "ExtendedResourceToleration", byDefault: false, build: extendedResources },
   { plugin: "PersistentVolumeLabel", byDefault: false, build: alwaysAdmit },
   { plugin: "DefaultStorageClass", byDefault: true, build: defaultStorageClass },
@@ -86,21 +105,28 @@ const entries: readonly Entry[] = [
   { plugin: "CertificateSubjectRestriction", byDefault: true, build: certificateSubject },
   { plugin: "DefaultIngressClass", byDefault: true, build: defaultIngressClass },
   { plugin: "DenyServiceExternalIPs", byDefault: false, build: externalIps },
-  { plugin: "MutatingAdmissionWebhook", byDefault: true, build: mutatingWebhooks, check: faultOf(readWebhookLogins) },
+  {
+    plugin: "MutatingAdmissionWebhook",
+    byDefault: true,
+    build: mutatingWebhooks,
+    format: "webhook-admission",
+    check: faultOf(readWebhookLogins),
+  },
   {
     plugin: "ValidatingAdmissionWebhook",
     byDefault: true,
     build: validatingWebhooks,
+    format: "webhook-admission",
     check: faultOf(readWebhookLogins),
   },
-  { plugin: "ResourceQuota", byDefault: true, build: resourceQuota, check: faultOf(readLimitedResources) },
+  { plugin: "ResourceQuota", byDefault: true, build: resourceQuota, format: "resource-quota" },
   { plugin: "AlwaysDeny", byDefault: false, build: alwaysDeny },
 ];
 
 /** What a reader of settings says is wrong with them. */
-function faultOf(read: (settings: string | undefined, identity: Identity) => unknown): NonNullable<Entry["check"]> {
-  return (settings, identity) => {
-    const found = read(settings, identity);
+function faultOf(read: (settings: string | undefined, check: FileCheck) => unknown): NonNullable<Entry["check"]> {
+  return (settings, check) => {
+    const found = read(settings, check);
     return typeof found === "string" ? found : undefined;
   };
 }
@@ -203,16 +229,17 @@ function running({ enabled, disabled }: AdmissionConfig): readonly Entry[] {
   );
 }
 
-/** What is wrong with a plugin's settings; undefined when nothing is. */
-export function checkPluginSettings(name: string, settings: string, identity: Identity): string | undefined {
+/** What is wrong with a plugin's settings, an object of plain data; undefined when nothing is. */
+export function checkPluginSettings(name: string, settings: object, check: FileCheck): string | undefined {
   const entry = entries.find(({ plugin }) => plugin === name);
-  return entry?.check === undefined ? "it takes no settings" : entry.check(settings, identity);
+  if (entry?.format === undefined) return "it takes no settings";
+  return check(entry.format, settings) ?? entry.check?.(JSON.stringify(settings), check);
 }
 
 /** The first plugin that is to run and lacks settings, with why; undefined when there is none. */
-export function checkMissingSettings(config: AdmissionConfig, identity: Identity): string | undefined {
+export function checkMissingSettings(config: AdmissionConfig): string | undefined {
   for (const { plugin, check } of running(config)) {
-    const wrong = config.settings.has(plugin) ? undefined : check?.(undefined, identity);
+    const wrong = config.settings.has(plugin) ? undefined : check?.(undefined, checkedBefore);
     if (wrong !== undefined) return `plugin ${plugin} needs settings in --admission-control-config-file: ${wrong}`;
   }
   return undefined;

@@ -2,6 +2,7 @@
 // saying so, and what they may tolerate at all.
 import type { Namespace, Pod, Toleration } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
+import type { TolerationSettings } from "../config/files/plugins.ts";
 import { limits } from "../config/limits.ts";
 import { qosClass } from "../kinds/core/podqos.ts";
 import { areAllowed, mergeTolerations } from "../kinds/core/tolerations.ts";
@@ -24,8 +25,7 @@ export function tolerationRestriction({ objects, identity, settings }: Environme
     operator: "Exists",
     effect: "NoSchedule",
   };
-  const read = readTolerationSettings(settings);
-  const cluster: Settings = typeof read === "string" ? { default: [], whitelist: [] } : read;
+  const cluster = readTolerationSettings(settings);
   const said = (namespace: string, annotation = ""): readonly Toleration[] | string | undefined => {
     const text = namespaces.get("", namespace)?.metadata.annotations?.get(annotation);
     return text === undefined || text === "" ? undefined : parseTolerations(text);
@@ -68,12 +68,9 @@ function podOf(attributes: Attributes): (ApiObject & Pod) | undefined {
   return operation === "create" || operation === "update" ? (object as ApiObject & Pod) : undefined;
 }
 
-/** Reads the settings; a text says what is wrong with them. */
-export function readTolerationSettings(settings: string | undefined): Settings | string {
-  if (settings === undefined) return { default: [], whitelist: [] };
-  const { default: defaults = [], whitelist = [] } = JSON.parse(settings) as { default?: unknown; whitelist?: unknown };
-  if (!areTolerations(defaults)) return "default must be a list of tolerations";
-  if (!areTolerations(whitelist)) return "whitelist must be a list of tolerations";
+/** Reads the settings, JSON text that main checked. */
+function readTolerationSettings(settings: string | undefined): Settings {
+  const { default: defaults = [], whitelist = [] } = JSON.parse(settings ?? "{}") as TolerationSettings;
   return { default: defaults, whitelist };
 }
 

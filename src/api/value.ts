@@ -1,5 +1,6 @@
 // A JSON document in memory: what patches, apply and free-form fields work on.
 // Objects are Maps, so that no key of a client ever indexes a JavaScript object; key order is kept.
+import { limits } from "../config/limits.ts";
 
 /** A number token JavaScript cannot hold exactly or that was not written as an integer: its text, as sent. */
 export class NumberText {
@@ -26,4 +27,18 @@ export function textIn(value: Value | undefined): string {
 /** The text an object holds under a key; empty where there is none. */
 export function textAt(object: Value | undefined, key: string): string {
   return object instanceof Map ? textIn(object.get(key)) : "";
+}
+
+/**
+ * The value as plain data, for schemas and typed readers of configuration files: objects without fields that are null,
+ * which upstream takes for left out. What nests deeper than any format is left out.
+ */
+export function plainOf(value: Value, depth = 0): unknown {
+  if (value instanceof NumberText) return Number(value.text);
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= limits.fileDepthMax) return Array.isArray(value) ? [] : {};
+  if (Array.isArray(value)) return value.map((item) => plainOf(item, depth + 1));
+  const kept = [...value].filter(([, item]) => item !== null);
+  return Object.fromEntries(kept.map(([key, item]) => [key, plainOf(item, depth + 1)]));
 }

@@ -1,13 +1,12 @@
 // The audit policy: a list of rules, the first that matches a request says how much of it is written. Read once, when
 // the server starts; what is wrong with a file is told in one line (reference: audit policy checker and validation).
-import { type FieldError, forbiddenField, invalid, notSupported, required } from "../api/fielderror.ts";
-import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
-import type { Value } from "../api/value.ts";
+import { plainOf } from "../api/value.ts";
 import { Fault } from "../codec/engine/json.ts";
 import { parseYaml } from "../codec/yaml/yaml.ts";
-import { isDns1123Subdomain } from "../kinds/formats.ts";
-import { type Asked, auditVersion, type Coverage, type Level, levels, type Stage, stages } from "./event.ts";
+import type { FileCheck } from "../config/filecheck.ts";
+import type { AuditPolicy, AuditRule } from "../config/files/auditpolicy.ts";
+import type { Asked, Coverage } from "./event.ts";
 
 /** Resources of one group. */
 interface Resources {
@@ -76,167 +75,52 @@ function leadsTo(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith("*") && path.startsWith(pattern.slice(0, -1)));
 }
 
-/** Reads a policy, YAML or JSON, names in the identity's spelling. A text says in one line what is wrong with it. */
-export function parsePolicy(bytes: Uint8Array, identity: Identity): Policy | string {
+/**
+ * Reads a policy, YAML or JSON, and checks it by its schema. A text says in one line what is wrong with it: what upstream
+ * refuses is refused, unknown and duplicate fields included.
+ */
+export function parsePolicy(bytes: Uint8Array, check: FileCheck): Policy | string {
   const duplicates: string[] = [];
   const document = parseYaml(bytes, duplicates);
   if (document instanceof Fault) return document.message;
   const [twice] = duplicates;
   if (twice !== undefined) return twice;
-  const apiVersion = identity.spell(auditVersion);
-  if (!(document instanceof Map)) return `it is no Policy of ${apiVersion}`;
-  if (document.get("apiVersion") !== apiVersion || document.get("kind") !== "Policy") {
-    return `it must have apiVersion: ${apiVersion} and kind: Policy`;
-  }
-  const reader = new Reader();
-  const rules = reader.policy(document);
-  if (reader.faults.length > 0) return reader.faults.map(({ field, text }) => `${field}: ${text}`).join("; ");
-  return rules.length === 0 ? "it has no rules" : new Policy(rules);
+  const plain = plainOf(document);
+  const wrong = check("audit-policy", plain);
+  if (wrong !== undefined) return wrong;
+  const policy = plain as AuditPolicy;
+  const faults = policy.rules.flatMap(contradictions);
+  return faults.length > 0 ? faults.join("; ") : new Policy(policy.rules.map((rule) => ruleOf(rule, policy)));
 }
 
-type Fields = ReadonlyMap<string, Value>;
-
-const policyFields = new Set(["apiVersion", "kind", "metadata", "rules", "omitStages", "omitManagedFields"]);
-const ruleFields = new Set([
-  "level",
-  "users",
-  "userGroups",
-  "verbs",
-  "resources",
-  "namespaces",
-  "nonResourceURLs",
-  "omitStages",
-  "omitManagedFields",
-]);
-const resourceFields = new Set(["group", "resources", "resourceNames"]);
-
-/** Takes a document apart and gathers what is wrong with it. */
-class Reader {
-  readonly faults: FieldError[] = [];
-
-  policy(document: Fields): Rule[] {
-    this.#known(document, policyFields, "");
-    const omitted = this.#stages(document, "");
-    const omitManagedFields = this.#flag(document, "omitManagedFields", "") ?? false;
-    return this.#items(document, "rules", "").map(({ item, at }) => this.#rule(item, at, omitted, omitManagedFields));
-  }
-
-  #rule(rule: Fields, at: string, omitted: readonly Stage[], omitManagedFields: boolean): Rule {
-    this.#known(rule, ruleFields, at);
-    const level = this.#level(rule, at);
-    const omitStages = new Set([...omitted, ...this.#stages(rule, at)]);
-    const omit = this.#flag(rule, "omitManagedFields", at) ?? omitManagedFields;
-    const resources = this.#items(rule, "resources", at).map(({ item, at }) => this.#resources(item, at));
-    const namespaces = new Set(this.#texts(rule, "namespaces", at));
-    const paths = this.#paths(rule, at);
-    if (paths.length > 0 && (resources.length > 0 || namespaces.size > 0)) {
-      const why = "rules cannot apply to both regular resources and non-resource URLs";
-      this.faults.push(invalid(`${at}.nonResourceURLs`, paths, why));
-    }
-    return {
-      coverage: level === "None" ? undefined : { level, omitStages, omitManagedFields: omit },
-      users: new Set(this.#texts(rule, "users", at)),
-      groups: new Set(this.#texts(rule, "userGroups", at)),
-      verbs: new Set(this.#texts(rule, "verbs", at)),
-      resources,
-      namespaces,
-      paths,
-    };
-  }
-
-  #level(rule: Fields, at: string): Level {
-    const level = this.#text(rule, "level", at);
-    const known = levels.find((each) => each === level);
-    if (known !== undefined) return known;
-    const field = `${at}.level`;
-    this.faults.push(level === "" ? required(field, "") : notSupported(field, level, levels));
-    return "None";
-  }
-
-  #resources(item: Fields, at: string): Resources {
-    this.#known(item, resourceFields, at);
-    const group = this.#text(item, "group", at);
-    const resources = this.#texts(item, "resources", at);
-    const names = this.#texts(item, "resourceNames", at);
-    const [odd] = group === "" ? [] : isDns1123Subdomain(group);
-    if (odd !== undefined) this.faults.push(invalid(`${at}.group`, group, odd));
-    if (names.length > 0 && resources.length === 0) {
-      this.faults.push(invalid(`${at}.resourceNames`, names, "using resourceNames requires at least one resource"));
-    }
-    return { group, resources, names: new Set(names) };
-  }
-
-  #paths(rule: Fields, at: string): readonly string[] {
-    const paths = this.#texts(rule, "nonResourceURLs", at);
-    for (const [index, path] of paths.entries()) {
-      const field = `${at}.nonResourceURLs[${index}]`;
-      if (path === "*") continue;
-      if (!path.startsWith("/")) {
-        this.faults.push(invalid(field, path, "non-resource URL rules must begin with a '/' character"));
-      }
-      if (path.slice(0, -1).includes("*")) {
-        const why = "non-resource URL wildcards '*' must be the final character of the rule";
-        this.faults.push(invalid(field, path, why));
-      }
-    }
-    return paths;
-  }
-
-  #stages(from: Fields, at: string): Stage[] {
-    return this.#texts(from, "omitStages", at).flatMap((text, index) => {
-      const stage = stages.find((each) => each === text);
-      if (stage !== undefined) return [stage];
-      const field = `${join(at, "omitStages")}[${index}]`;
-      this.faults.push(invalid(field, text, `allowed stages are ${stages.join(",")}`));
-      return [];
-    });
-  }
-
-  #items(from: Fields, key: string, at: string): { readonly item: Fields; readonly at: string }[] {
-    return this.#list(from, key, at).flatMap((item, index) => {
-      const path = `${join(at, key)}[${index}]`;
-      if (item instanceof Map) return [{ item, at: path }];
-      this.faults.push(forbiddenField(path, "must be an object"));
-      return [];
-    });
-  }
-
-  #texts(from: Fields, key: string, at: string): readonly string[] {
-    const list = this.#list(from, key, at);
-    const texts = list.filter((item) => typeof item === "string");
-    if (texts.length < list.length) this.faults.push(forbiddenField(join(at, key), "must be a list of texts"));
-    return texts;
-  }
-
-  #list(from: Fields, key: string, at: string): readonly Value[] {
-    const value = from.get(key) ?? [];
-    if (Array.isArray(value)) return value;
-    this.faults.push(forbiddenField(join(at, key), "must be a list"));
-    return [];
-  }
-
-  #text(from: Fields, key: string, at: string): string {
-    const value = from.get(key) ?? "";
-    if (typeof value === "string") return value;
-    this.faults.push(forbiddenField(join(at, key), "must be a text"));
-    return "";
-  }
-
-  #flag(from: Fields, key: string, at: string): boolean | undefined {
-    const value = from.get(key) ?? undefined;
-    if (value === undefined || typeof value === "boolean") return value;
-    this.faults.push(forbiddenField(join(at, key), "must be true or false"));
-    return undefined;
-  }
-
-  /** A field that is misspelled would silently mean something else: it is a fault. */
-  #known(from: Fields, known: ReadonlySet<string>, at: string): void {
-    for (const key of from.keys()) {
-      if (!known.has(key)) this.faults.push(forbiddenField(join(at, key), "there is no such field"));
-    }
-  }
+function ruleOf(rule: AuditRule, policy: AuditPolicy): Rule {
+  const { level } = rule;
+  const omitStages = new Set([...(policy.omitStages ?? []), ...(rule.omitStages ?? [])]);
+  const omitManagedFields = rule.omitManagedFields ?? policy.omitManagedFields ?? false;
+  return {
+    coverage: level === "None" ? undefined : { level, omitStages, omitManagedFields },
+    users: new Set(rule.users),
+    groups: new Set(rule.userGroups),
+    verbs: new Set(rule.verbs),
+    resources: (rule.resources ?? []).map(({ group = "", resources = [], resourceNames }) => {
+      return { group, resources, names: new Set(resourceNames) };
+    }),
+    namespaces: new Set(rule.namespaces),
+    paths: rule.nonResourceURLs ?? [],
+  };
 }
 
-function join(at: string, key: string): string {
-  return at === "" ? key : `${at}.${key}`;
+/** Fields of a rule that do not go together, which no schema says. */
+function contradictions({ resources = [], namespaces = [], nonResourceURLs = [] }: AuditRule, index: number): string[] {
+  const at = `rules[${index}]`;
+  const faults = resources.flatMap(({ resources = [], resourceNames = [] }, item) =>
+    resourceNames.length > 0 && resources.length === 0
+      ? [`${at}.resources[${item}].resourceNames: needs resources: at least one whose objects have these names`]
+      : [],
+  );
+  if (nonResourceURLs.length > 0 && (resources.length > 0 || namespaces.length > 0)) {
+    const others = resources.length > 0 ? "resources" : "namespaces";
+    faults.push(`${at}.nonResourceURLs: cannot be combined with ${others}; write two rules`);
+  }
+  return faults;
 }

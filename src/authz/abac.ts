@@ -1,10 +1,11 @@
 // The mode ABAC: a file of policies, one JSON object per line, each allowing one kind of question to one sort of user.
 // Format, versions and what an absent field means are the reference's (the abac package); a mistake names its line.
 import type { PolicyRule } from "../api/gen/rbac/v1.ts";
-import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
-import type { Value, ValueMap } from "../api/value.ts";
+import { plainOf, textAt } from "../api/value.ts";
 import { Fault, parseText } from "../codec/engine/json.ts";
+import type { FileCheck } from "../config/filecheck.ts";
+import type { AbacLine, OldAbacLine } from "../config/files/abac.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 import type { HeldRules, RuleResolver } from "./rules.ts";
 
@@ -23,50 +24,40 @@ export interface AbacPolicy {
 const authenticated = "system:authenticated";
 
 /** Reads a policy file's text; a text says in one line what is wrong, and where. */
-export function parsePolicies(text: string, path: string, identity: Identity): AbacPolicy[] | string {
+export function parsePolicies(text: string, path: string, check: FileCheck): AbacPolicy[] | string {
   const policies: AbacPolicy[] = [];
   for (const [index, raw] of text.split("\n").entries()) {
     const line = raw.trim();
     if (line === "" || line.startsWith("#")) continue;
-    const policy = parsePolicy(line, identity);
+    const policy = parsePolicy(line, check);
     if (typeof policy === "string") return `${path}, line ${index + 1}: ${policy}`;
     policies.push(policy);
   }
   return policies;
 }
 
-function parsePolicy(line: string, { spell }: Identity): AbacPolicy | string {
+function parsePolicy(line: string, check: FileCheck): AbacPolicy | string {
   const value = parseText(line);
   if (value instanceof Fault) return value.message;
-  if (!(value instanceof Map)) return "a policy is a JSON object";
-  const version = spell("abac.authorization.kubernetes.io/v1beta1");
-  const apiVersion = value.get("apiVersion") ?? "";
-  const kind = value.get("kind") ?? "";
-  if (apiVersion === "" || kind === "") return oldPolicy(value);
-  if (kind !== "Policy" || apiVersion !== version) {
-    return `there is no kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}; there is Policy in ${version}`;
-  }
-  const spec = value.get("spec") ?? new Map();
-  if (!(spec instanceof Map)) return "spec must be an object";
-  const fields = readFields(spec, ["user", "group", "apiGroup", "resource", "namespace", "nonResourcePath"]);
-  if (typeof fields === "string") return `spec.${fields}`;
-  const { text, readonly } = fields;
-  return {
-    ...subject(text("user"), text("group")),
-    readonly,
-    apiGroup: text("apiGroup"),
-    resource: text("resource"),
-    namespace: text("namespace"),
-    nonResourcePath: text("nonResourcePath"),
-  };
+  const hasVersion = textAt(value, "apiVersion") !== "" && textAt(value, "kind") !== "";
+  const plain = plainOf(value);
+  const wrong = check(hasVersion ? "abac-policy" : "abac-policy-unversioned", plain);
+  if (wrong !== undefined) return wrong;
+  if (!hasVersion) return oldPolicy(plain as OldAbacLine);
+  const { spec = {} } = plain as AbacLine;
+  const { user = "", group = "", readonly = false } = spec;
+  const { apiGroup = "", resource = "", namespace = "", nonResourcePath = "" } = spec;
+  return { ...subject(user, group), readonly, apiGroup, resource, namespace, nonResourcePath };
 }
 
 /** A line without a version: what is left out matches everything. */
-function oldPolicy(value: ValueMap): AbacPolicy | string {
-  const fields = readFields(value, ["user", "group", "resource", "namespace"]);
-  if (typeof fields === "string") return fields;
-  const { text, readonly } = fields;
-  const [user, group, resource, namespace] = [text("user"), text("group"), text("resource"), text("namespace")];
+function oldPolicy({
+  user = "",
+  group = "",
+  readonly = false,
+  resource = "",
+  namespace = "",
+}: OldAbacLine): AbacPolicy {
   return {
     ...(user === "" && group === "" ? { user, group: authenticated } : subject(user, group)),
     readonly,
@@ -79,20 +70,6 @@ function oldPolicy(value: ValueMap): AbacPolicy | string {
 
 function subject(user: string, group: string): { user: string; group: string } {
   return user === "*" || group === "*" ? { user: "", group: authenticated } : { user, group };
-}
-
-interface Fields {
-  readonly text: (name: string) => string;
-  readonly readonly: boolean;
-}
-
-function readFields(value: ValueMap, names: readonly string[]): Fields | string {
-  const of = (name: string): Value => value.get(name) ?? null;
-  const wrong = names.find((name) => of(name) !== null && typeof of(name) !== "string");
-  if (wrong !== undefined) return `${wrong} must be a text`;
-  const readonly = of("readonly") ?? false;
-  if (typeof readonly !== "boolean") return "readonly must be true or false";
-  return { text: (name) => (of(name) ?? "") as string, readonly };
 }
 
 const allowed: Decision = { verdict: "allow", reason: "" };

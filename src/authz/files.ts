@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Identity } from "../api/identity.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
+import { loadFileCheck } from "../config/filecheck.ts";
 import type { Connection } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";
 import { type AbacPolicy, parsePolicies } from "./abac.ts";
@@ -15,18 +16,22 @@ export interface AuthorizationFiles {
 }
 
 /** Reads them; a text says in one line what is wrong. */
-export function readAuthorizationFiles(config: AuthorizationConfig, identity: Identity): AuthorizationFiles | string {
-  const { policyFile, webhookConfigFile } = config;
+export async function readAuthorizationFiles(
+  { policyFile, webhookConfigFile }: AuthorizationConfig,
+  { spell }: Identity,
+): Promise<AuthorizationFiles | string> {
+  if (policyFile === "" && webhookConfigFile === "") return { policies: [], webhook: undefined };
+  const check = await loadFileCheck(spell);
   let policies: AbacPolicy[] | string = [];
   if (policyFile !== "") {
     try {
-      policies = parsePolicies(readFileSync(policyFile, "utf8"), policyFile, identity);
+      policies = parsePolicies(readFileSync(policyFile, "utf8"), policyFile, check);
     } catch (error) {
       policies = `cannot read ${policyFile}: ${(error as Error).message}`;
     }
   }
   if (typeof policies === "string") return `--authorization-policy-file: ${policies}`;
   if (webhookConfigFile === "") return { policies, webhook: undefined };
-  const webhook = readConnection(webhookConfigFile);
+  const webhook = readConnection(webhookConfigFile, check);
   return typeof webhook === "string" ? `--authorization-webhook-config-file: ${webhook}` : { policies, webhook };
 }

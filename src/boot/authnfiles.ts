@@ -4,11 +4,13 @@ import { createPrivateKey, createPublicKey, generateKeyPair, X509Certificate } f
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { type Identity, identities } from "../api/identity.ts";
 import { createSigner } from "../authn/accountkeys.ts";
 import { parsePublicKeys } from "../authn/jwt.ts";
 import type { AuthnMaterial } from "../authn/table.ts";
 import { parseTokens, type TokenUser } from "../authn/tokens.ts";
 import type { Config } from "../config/config.ts";
+import { loadFileCheck } from "../config/filecheck.ts";
 import type { NamedCertificate, TlsFiles } from "../http/listener.ts";
 import type { Connection } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";
@@ -31,7 +33,7 @@ export interface AuthnFiles {
 }
 
 /** Reads and checks everything. Throws BootFault. */
-export function checkAuthnFiles(config: Config): AuthnFiles {
+export async function checkAuthnFiles(config: Config): Promise<AuthnFiles> {
   const { clientCaFile, requestHeader, accounts, oidc, tokenWebhook } = config.authn;
   if (clientCaFile !== "") checkAuthorities("--client-ca-file", clientCaFile);
   if (requestHeader !== undefined) checkAuthorities("--requestheader-client-ca-file", requestHeader.caFile);
@@ -42,7 +44,8 @@ export function checkAuthnFiles(config: Config): AuthnFiles {
     privateKey: readSigner("--service-account-private-key-file", accounts.privateKeyFile),
     named: config.tls.named.map(nameCertificate),
     oidcAuthorities: oidc === undefined || oidc.caFile === "" ? "" : readAuthorities("--oidc-ca-file", oidc.caFile),
-    webhook: tokenWebhook === undefined ? undefined : connect(tokenWebhook.configFile),
+    webhook:
+      tokenWebhook === undefined ? undefined : await connect(tokenWebhook.configFile, identities[config.identity]),
   };
 }
 
@@ -68,8 +71,8 @@ function readAuthorities(flag: string, path: string): string {
   return found.pem;
 }
 
-function connect(path: string): Connection {
-  const connection = readConnection(path);
+async function connect(path: string, { spell }: Identity): Promise<Connection> {
+  const connection = readConnection(path, await loadFileCheck(spell));
   if (typeof connection === "string") throw new BootFault(`--authentication-token-webhook-config-file ${connection}`);
   return connection;
 }

@@ -27,7 +27,7 @@ export interface Credentials {
 }
 
 /** Checks what the flags point at before anything is started. Throws BootFault. */
-export function checkFiles(config: Config): AuthnFiles {
+export function checkFiles(config: Config): Promise<AuthnFiles> {
   if (config.tlsCertFile !== "") checkPair(config.tlsCertFile, config.tlsPrivateKeyFile);
   return checkAuthnFiles(config);
 }

@@ -15,6 +15,7 @@ import { Fanout } from "../cache/fanout/fanout.ts";
 import { Objects } from "../cache/view/objects.ts";
 import { type OpenViews, openViews } from "../cache/view/views.ts";
 import type { Config } from "../config/config.ts";
+import { checkedBefore } from "../config/filecheck.ts";
 import { limits } from "../config/limits.ts";
 import { Openings } from "../http/openings.ts";
 import { parseRanges } from "../kinds/ranges.ts";
@@ -201,7 +202,7 @@ class OpenServer implements FrontServer {
     const outlet = this.#outlet;
     if (audit === undefined || outlet === undefined) return undefined;
     const identity = identities[config.identity];
-    const policy = parsePolicy(audit.policy, identity);
+    const policy = parsePolicy(audit.policy, checkedBefore);
     assert(typeof policy !== "string", "Main checked the audit policy");
     return new Auditor({ policy, outlet, identity, clock: systemClock, families });
   }

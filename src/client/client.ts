@@ -3,6 +3,7 @@
 import type { Identity } from "../api/identity.ts";
 import type { Value } from "../api/value.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
+import { checkedBefore } from "../config/filecheck.ts";
 import { type Answer, type Call, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { type ClientFile, readClientFile } from "../outbound/connection.ts";
 import { ExecPlugin, readExec } from "./exec.ts";
@@ -34,7 +35,7 @@ type Source = () => Promise<Login | string>;
 
 /** Opens a client; a text says what is wrong with its configuration. */
 export function openClient(options: ClientOptions): ApiClient | string {
-  const file = readClientFile(options.config, options.context);
+  const file = readClientFile(options.config, checkedBefore, options.context);
   if (typeof file === "string") return file;
   const source = sourceOf(file, options);
   return typeof source === "string" ? `${options.config}: ${source}` : new ApiClient(file.connection, source);

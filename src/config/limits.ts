@@ -23,6 +23,11 @@ export const limits = {
   bodyValuesMax: 250_000,
   /** What is read and thrown away of a body that is too large, so that its sender gets to see the answer. */
   bodyDiscardBytesMax: 16 * MiB,
+  /** Faults of a configuration file that are shown, and characters of a value or key that one repeats. */
+  fileFaultsMax: 8,
+  fileShownCharsMax: 100,
+  /** Levels of a configuration file that are looked at: its formats need eight, and what is deeper is in none of them. */
+  fileDepthMax: 64,
   /** JSON and YAML nesting (reference: 10,000). */
   depthMax: 10_000,
   /** Levels an answer, an event or an object of ours puts around a client's document, at most: typed messages nest to 500. */

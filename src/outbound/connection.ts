@@ -3,9 +3,10 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
-import type { Value } from "../api/value.ts";
+import { plainOf, type Value } from "../api/value.ts";
 import { Fault } from "../codec/engine/json.ts";
 import { parseYaml } from "../codec/yaml/yaml.ts";
+import type { FileCheck } from "../config/filecheck.ts";
 import { type Connection, checkUrl } from "./client.ts";
 
 /** What a file says of one context. */
@@ -33,8 +34,8 @@ export interface Logins {
  * Reads the users of a file whose names say whom they are for; its clusters are not looked at. A text says in one line
  * what is wrong with it: plugins, identity providers and impersonation have no place there.
  */
-export function readLogins(path: string): Logins | string {
-  return readDocument(path, (document, directory) => {
+export function readLogins(path: string, check: FileCheck): Logins | string {
+  return readDocument(path, check, (document, directory) => {
     const byName = new Map<string, Login>();
     for (const item of list(document, "users")) {
       const name = text(item, "name");
@@ -53,18 +54,18 @@ export function readLogins(path: string): Logins | string {
 }
 
 /** Reads a file for its current context; a text says in one line what is wrong with it. */
-export function readConnection(path: string): Connection | string {
-  const file = readClientFile(path);
+export function readConnection(path: string, check: FileCheck): Connection | string {
+  const file = readClientFile(path, check);
   return typeof file === "string" ? file : file.connection;
 }
 
 /** Reads a file for a context; left out: its current one. A text says in one line what is wrong with it. */
-export function readClientFile(path: string, context?: string): ClientFile | string {
-  return readDocument(path, (document, directory) => clientFileOf(document, directory, context));
+export function readClientFile(path: string, check: FileCheck, context?: string): ClientFile | string {
+  return readDocument(path, check, (document, directory) => clientFileOf(document, directory, context));
 }
 
 /** Reads a file as `read` says, which may throw a ConnectionFault. */
-function readDocument<T>(path: string, read: (document: Value, directory: string) => T): T | string {
+function readDocument<T>(path: string, check: FileCheck, read: (document: Value, directory: string) => T): T | string {
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(path);
@@ -73,6 +74,8 @@ function readDocument<T>(path: string, read: (document: Value, directory: string
   }
   const document = parseYaml(bytes);
   if (document instanceof Fault) return `${path}: ${document.message}`;
+  const wrong = check("kubeconfig", plainOf(document) ?? {});
+  if (wrong !== undefined) return `${path}: ${wrong}`;
   try {
     return read(document, dirname(path));
   } catch (error) {
@@ -171,9 +174,10 @@ function field(value: Value, key: string): Value | undefined {
   return value instanceof Map ? value.get(key) : undefined;
 }
 
+/** Files change: what was checked once may be read again as something else, and must not pass for a field left out. */
 function text(value: Value, key: string): string {
   const found = field(value, key) ?? "";
-  if (typeof found !== "string") throw new ConnectionFault(`${key} must be a text`);
+  if (typeof found !== "string") throw new ConnectionFault(`${key} must be a string`);
   return found;
 }
 

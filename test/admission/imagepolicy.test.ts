@@ -130,12 +130,9 @@ t.test("the end of a request's own time opens nothing", async (t) => {
   t.equal(silent.server.store.revision, revision, "nothing was stored");
 });
 
-t.test("readImagePolicy() names what is wrong", async (t) => {
+t.test("readImagePolicy() reads times, and needs a configuration", async (t) => {
   const read = (imagePolicy: object): unknown => readImagePolicy(JSON.stringify({ imagePolicy }));
   t.match(readImagePolicy(undefined), /it needs a configuration/);
-  t.match(read({}), /imagePolicy.kubeConfigFile must name a file/);
-  t.match(read({ kubeConfigFile: "f", allowTTL: 0.5 }), /imagePolicy.allowTTL must be a whole number/);
-  t.match(read({ kubeConfigFile: "f", denyTTL: 9999 }), /imagePolicy.denyTTL must be between 1 and 1800 seconds: 9999/);
   t.match(read({ kubeConfigFile: "f", denyTTL: -1 }), {
     allowMs: 300_000,
     denyMs: 0,

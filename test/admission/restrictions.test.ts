@@ -1,8 +1,6 @@
 // Plugins that are off by default: each alone, switched on by its name, with the settings its file would hold.
 import t from "tap";
-import { readEventLimits } from "../../src/admission/eventrate.ts";
 import { readNodeSelectors } from "../../src/admission/nodeselector.ts";
-import { readTolerationSettings } from "../../src/admission/tolerationrestriction.ts";
 import type { Attributes } from "../../src/authz/authorizer.ts";
 import { type Answer, type InProcess, openInProcess } from "../support/inprocess.ts";
 
@@ -123,7 +121,6 @@ t.test("PodNodeSelector merges the namespace's selector, and keeps pods to what 
   t.same((await create(server, "annotated")).json.spec.nodeSelector, { a: "b" });
   server.close();
   t.match(readNodeSelectors('{"podNodeSelectorPluginConfig":{"x":"a"}}'), /invalid selector: a/);
-  t.match(readNodeSelectors('{"podNodeSelectorPluginConfig":[]}'), /must be an object/);
 });
 
 t.test("PodTolerationRestriction adds defaults and holds pods to the list", async (t) => {
@@ -149,9 +146,6 @@ t.test("PodTolerationRestriction adds defaults and holds pods to the list", asyn
   await server.call("PATCH", "/api/v1/namespaces/default", { metadata: { annotations } }, merge);
   t.equal((await create(server, "r", { tolerations: [other] })).code, 403, "what cannot be read allows nothing");
   server.close();
-  for (const bad of ['{"default":{}}', '{"whitelist":[{"key":1}]}', '{"default":[{"ke":"x"}]}']) {
-    t.match(readTolerationSettings(bad), /must be a list of tolerations/);
-  }
 });
 
 t.test("ExtendedResourceToleration tolerates the taints of what a pod asks for", async (t) => {
@@ -212,15 +206,6 @@ t.test("EventRateLimit refuses events beyond the burst until time has passed", a
   server.aheadMs += 1100;
   t.equal((await create("default", "c")).code, 201);
   server.close();
-  for (const [bad, why] of [
-    ["{}", /must not be empty/],
-    ['{"limits":[{"type":"Odd","qps":1,"burst":1}]}', /type must be one of/],
-    ['{"limits":[{"type":"User","qps":0,"burst":1}]}', /qps must be/],
-    ['{"limits":[{"type":"User","qps":1,"burst":-1}]}', /burst must be/],
-    ['{"limits":[{"type":"User","qps":1,"burst":1,"cacheSize":1e9}]}', /cacheSize must be/],
-  ] as const) {
-    t.match(readEventLimits(bad), why);
-  }
 });
 
 t.test("EventRateLimit tells long keys apart, and keeps their digests", async (t) => {

@@ -4,6 +4,7 @@ import { Auditor, auditFamilies } from "../../src/audit/auditor.ts";
 import { parsePolicy } from "../../src/audit/policy.ts";
 import { sourcesOf } from "../../src/audit/sources.ts";
 import type { Owner } from "../../src/base/shares.ts";
+import { checkedBefore } from "../../src/config/filecheck.ts";
 import { limits } from "../../src/config/limits.ts";
 import { Registry } from "../../src/observe/metrics.ts";
 import { openInProcess } from "../support/inprocess.ts";
@@ -25,7 +26,7 @@ async function open(t: Test, rules: string, identity: "kubernetes" | "orch" = "k
   const registry = new Registry();
   const { identity: names } = server.scheme;
   const text = `apiVersion: ${names.spell("audit.k8s.io/v1")}\nkind: Policy\n${rules}`;
-  const policy = parsePolicy(Buffer.from(text), names);
+  const policy = parsePolicy(Buffer.from(text), checkedBefore);
   if (typeof policy === "string") throw new Error(policy);
   const room: Room = { owner: undefined, next: () => undefined };
   const outlet = {
@@ -359,7 +360,7 @@ t.test("a request whose arrival cannot be written does not run", async (t) => {
   const { server } = await open(t, "rules: [{level: Metadata}]");
   const policy = parsePolicy(
     Buffer.from("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]"),
-    server.scheme.identity,
+    checkedBefore,
   );
   if (typeof policy === "string") throw new Error(policy);
   const build = (room: boolean | undefined, stored: boolean): Auditor => {

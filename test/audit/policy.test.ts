@@ -4,8 +4,10 @@ import { identities } from "../../src/api/identity.ts";
 import type { User } from "../../src/api/user.ts";
 import type { Asked } from "../../src/audit/event.ts";
 import { Policy, parsePolicy } from "../../src/audit/policy.ts";
+import { loadFileCheck } from "../../src/config/filecheck.ts";
 
-const { kubernetes, orch } = identities;
+const kubernetes = await loadFileCheck(identities.kubernetes.spell);
+const orch = await loadFileCheck(identities.orch.spell);
 
 function read(rules: string, more = ""): Policy {
   const text = `apiVersion: audit.k8s.io/v1\nkind: Policy\n${more}\nrules:\n${rules}`;
@@ -94,26 +96,53 @@ t.test("coverage() joins what policy and rule leave out", (t) => {
 t.test("parsePolicy() says in one line what is wrong", (t) => {
   const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\n";
   const cases: [text: string, fault: RegExp][] = [
-    ["", /it is no Policy of audit\.k8s\.io\/v1/],
+    ["", /^must be an object, not null$/],
     ["a: [", /yaml/],
-    ["kind: Policy", /it must have apiVersion: audit\.k8s\.io\/v1 and kind: Policy/],
-    ["apiVersion: audit.k8s.io/v2\nkind: Policy\nrules: [{level: None}]", /apiVersion/],
-    [head, /it has no rules/],
-    [`${head}rules: []`, /it has no rules/],
-    [`${head}rules: {}`, /rules: Forbidden: must be a list/],
-    [`${head}rules: [1]`, /rules\[0\]: Forbidden: must be an object/],
-    [`${head}rules: [{}]`, /rules\[0\]\.level: Required value/],
-    [`${head}rules: [{level: All}]`, /rules\[0\]\.level: Unsupported value: "All": supported values: "None"/],
-    [`${head}rules: [{level: None, user: [a]}]`, /rules\[0\]\.user: Forbidden: there is no such field/],
-    [`${head}rules: [{level: None, users: [1]}]`, /rules\[0\]\.users: Forbidden: must be a list of texts/],
-    [`${head}rules: [{level: None, omitStages: [End]}]`, /omitStages\[0\]: Invalid value: "End": allowed stages are/],
-    [`${head}omitStages: [End]\nrules: [{level: None}]`, /^omitStages\[0\]: Invalid value/],
-    [`${head}rules: [{level: None, nonResourceURLs: [a]}]`, /must begin with a '\/' character/],
-    [`${head}rules: [{level: None, nonResourceURLs: ["/*/a"]}]`, /must be the final character/],
-    [`${head}rules: [{level: None, namespaces: [a], nonResourceURLs: ["*"]}]`, /cannot apply to both/],
-    [`${head}rules: [{level: None, resources: [{resourceNames: [a]}]}]`, /requires at least one resource/],
-    [`${head}rules: [{level: None, resources: [{group: A/b}]}]`, /resources\[0\]\.group: Invalid value/],
-    [`${head}rules: [{level: None, omitManagedFields: yes please}]`, /must be true or false/],
+    ["kind: Policy", /^apiVersion: is missing; it must be audit\.k8s\.io\/v1$/],
+    [
+      "apiVersion: audit.k8s.io/v2\nkind: Policy\nrules: [{level: None}]",
+      /^apiVersion: must be audit\.k8s\.io\/v1, not "audit\.k8s\.io\/v2"$/,
+    ],
+    [head, /^rules: is missing; it must be a list that is not empty$/],
+    [`${head}rules: []`, /^rules: must be a list that is not empty, not an empty list$/],
+    [`${head}rules: {}`, /^rules: must be a list that is not empty, not an object$/],
+    [`${head}rules: [1]`, /^rules\[0\]: must be an object, not a number$/],
+    [
+      `${head}rules: [{}]`,
+      /^rules\[0\]\.level: is missing; it must be one of None, Metadata, Request, RequestResponse$/,
+    ],
+    [
+      `${head}rules: [{level: All}]`,
+      /^rules\[0\]\.level: must be one of None, Metadata, Request, RequestResponse, not "All"$/,
+    ],
+    [`${head}rules: [{level: None, user: [a]}]`, /^rules\[0\]\.user: there is no such field; there are level, users, /],
+    [`${head}rules: [{level: None, users: [1]}]`, /^rules\[0\]\.users\[0\]: must be a string, not 1$/],
+    [
+      `${head}rules: [{level: None, omitStages: [End]}]`,
+      /^rules\[0\]\.omitStages\[0\]: must be one of RequestReceived, .*, not "End"$/,
+    ],
+    [`${head}omitStages: [End]\nrules: [{level: None}]`, /^omitStages\[0\]: must be one of/],
+    [
+      `${head}rules: [{level: None, nonResourceURLs: [a]}]`,
+      /nonResourceURLs\[0\]: must be \* or a path from \/ on, with \* at its end only, not "a"$/,
+    ],
+    [`${head}rules: [{level: None, nonResourceURLs: ["/*/a"]}]`, /with \* at its end only, not "\/\*\/a"$/],
+    [
+      `${head}rules: [{level: None, namespaces: [a], nonResourceURLs: ["*"]}]`,
+      /^rules\[0\]\.nonResourceURLs: cannot be combined with namespaces; write two rules$/,
+    ],
+    [
+      `${head}rules: [{level: None, resources: [{resourceNames: [a]}]}]`,
+      /^rules\[0\]\.resources\[0\]\.resourceNames: needs resources: at least one/,
+    ],
+    [
+      `${head}rules: [{level: None, resources: [{group: A/b}]}]`,
+      /resources\[0\]\.group: must be a DNS subdomain: .*, not "A\/b"$/,
+    ],
+    [
+      `${head}rules: [{level: None, omitManagedFields: yes please}]`,
+      /omitManagedFields: must be true or false, not "yes please"$/,
+    ],
   ];
   for (const [text, fault] of cases) {
     const parsed = parsePolicy(Buffer.from(text), kubernetes);

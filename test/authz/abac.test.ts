@@ -2,11 +2,15 @@ import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { Abac, parsePolicies } from "../../src/authz/abac.ts";
 import type { Attributes } from "../../src/authz/authorizer.ts";
+import { loadFileCheck } from "../../src/config/filecheck.ts";
+
+const kubernetes = await loadFileCheck(identities.kubernetes.spell);
+const orch = await loadFileCheck(identities.orch.spell);
 
 const version = { apiVersion: "abac.authorization.kubernetes.io/v1beta1", kind: "Policy" };
 
 function abac(...lines: object[]): Abac {
-  const policies = parsePolicies(lines.map((line) => JSON.stringify(line)).join("\n"), "p", identities.kubernetes);
+  const policies = parsePolicies(lines.map((line) => JSON.stringify(line)).join("\n"), "p", kubernetes);
   if (typeof policies === "string") throw new Error(policies);
   return new Abac(policies);
 }
@@ -71,24 +75,24 @@ t.test("authorize() follows the policies of both formats", (t) => {
 
 t.test("parsePolicies() skips comments and names the line of a mistake", (t) => {
   const good = JSON.stringify({ ...version, spec: { user: "a" } });
-  const parse = (text: string): unknown => parsePolicies(text, "/p.jsonl", identities.kubernetes);
+  const parse = (text: string): unknown => parsePolicies(text, "/p.jsonl", kubernetes);
   t.equal((parse(`# a comment\n\n  ${good}  \r\n#\n${good}\n`) as unknown[]).length, 2);
   const cases: readonly (readonly [string, RegExp])[] = [
     [`${good}\n{`, /^\/p\.jsonl, line 2: /],
-    ["[]", /^\/p\.jsonl, line 1: a policy is a JSON object$/],
-    ['{"user":1}', /line 1: user must be a text$/],
+    ["[]", /^\/p\.jsonl, line 1: must be an object, not an empty list$/],
+    ['{"user":1}', /line 1: user: must be a string, not 1$/],
     [
       `\n\n{"apiVersion":"abac.authorization.kubernetes.io/v9","kind":"Policy"}`,
-      /line 3: there is no kind "Policy" in version/,
+      /line 3: apiVersion: must be abac\.authorization\.kubernetes\.io\/v1beta1, not "abac\.authorization\.kubernetes\.io\/v9"$/,
     ],
-    [JSON.stringify({ ...version, kind: "Rule" }), /there is no kind "Rule"/],
-    [JSON.stringify({ ...version, spec: [] }), /spec must be an object$/],
-    [JSON.stringify({ ...version, spec: { readonly: "yes" } }), /spec\.readonly must be true or false$/],
+    [JSON.stringify({ ...version, kind: "Rule" }), /line 1: kind: must be Policy, not "Rule"$/],
+    [JSON.stringify({ ...version, spec: [] }), /spec: must be an object, not an empty list$/],
+    [JSON.stringify({ ...version, spec: { readonly: "yes" } }), /spec\.readonly: must be true or false, not "yes"$/],
   ];
   for (const [text, wanted] of cases) t.match(parse(text), wanted);
   const branded = good.replace("kubernetes.io", "orch.io");
-  t.type(parsePolicies(branded, "p", identities.orch), Array);
-  t.type(parsePolicies(good, "p", identities.orch), "string");
+  t.type(parsePolicies(branded, "p", orch), Array);
+  t.type(parsePolicies(good, "p", orch), "string");
   t.end();
 });
 

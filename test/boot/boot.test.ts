@@ -205,7 +205,7 @@ t.test("authorization that cannot work ends the start with one line", async (t) 
     [["--authorization-webhook-config-file=x"], /Webhook and --authorization-webhook-config-file belong together/],
     [
       ["--authorization-mode=ABAC", `--authorization-policy-file=${policies}`],
-      /policies\.jsonl, line 2: user must be a text/,
+      /policies\.jsonl, line 2: user: must be a string, not 1/,
     ],
     [["--authorization-mode=Webhook", "--authorization-webhook-config-file=/none"], /cannot read \/none/],
   ];

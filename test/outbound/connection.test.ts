@@ -2,7 +2,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { identities } from "../../src/api/identity.ts";
+import { loadFileCheck } from "../../src/config/filecheck.ts";
 import { readConnection } from "../../src/outbound/connection.ts";
+
+const check = await loadFileCheck(identities.orch.spell);
 
 function fileOf(text: string): string {
   const path = join(t.testdir({}), "connection.yaml");
@@ -39,7 +43,7 @@ users:
   user: {username: a, password: b}
 `,
   );
-  t.match(readConnection(path), {
+  t.match(readConnection(path, check), {
     url: "https://peer.example/hook",
     authorities: "CA",
     serverName: "name.example",
@@ -51,19 +55,19 @@ users:
 t.test("readConnection() takes the only cluster where no context is named, and certificates as data", async (t) => {
   const data = (text: string): string => Buffer.from(text).toString("base64");
   const user = `users:\n- name: u\n  user:\n    client-certificate-data: ${data("CERT")}\n    client-key-data: ${data("KEY")}\n`;
-  const found = readConnection(fileOf(cluster + user));
+  const found = readConnection(fileOf(cluster + user), check);
   t.match(found, { url: "https://peer.example:8443/hook", certificate: "CERT", key: "KEY" });
 });
 
 t.test("readConnection() says in one line what is wrong", async (t) => {
-  t.match(readConnection("/nowhere/file"), /^cannot read \/nowhere\/file: /);
-  t.match(readConnection(fileOf("{")), /connection.yaml: /);
-  t.match(readConnection(fileOf("kind: Config\n")), /it names no cluster$/);
-  t.match(readConnection(fileOf(`current-context: x\n${cluster}`)), /it has no context "x"$/);
-  t.match(readConnection(fileOf(cluster.replace("https:", "ftp:"))), /server must begin with https:/);
-  t.match(readConnection(fileOf(`clusters: 5\n`)), /clusters must be a list$/);
+  t.match(readConnection("/nowhere/file", check), /^cannot read \/nowhere\/file: /);
+  t.match(readConnection(fileOf("{"), check), /connection.yaml: /);
+  t.match(readConnection(fileOf("kind: Config\n"), check), /it names no cluster$/);
+  t.match(readConnection(fileOf(`current-context: x\n${cluster}`), check), /it has no context "x"$/);
+  t.match(readConnection(fileOf(cluster.replace("https:", "ftp:")), check), /server must begin with https:/);
+  t.match(readConnection(fileOf(`clusters: 5\n`), check), /connection.yaml: clusters: must be a list, not a number$/);
   const half = "users:\n- name: u\n  user: {client-certificate-data: QQ==}\n";
-  t.match(readConnection(fileOf(cluster + half)), /client-certificate and client-key belong together$/);
+  t.match(readConnection(fileOf(cluster + half), check), /client-certificate and client-key belong together$/);
   const lost = "users:\n- name: u\n  user: {tokenFile: lost}\n";
-  t.match(readConnection(fileOf(cluster + lost)), /cannot read .*lost: /);
+  t.match(readConnection(fileOf(cluster + lost), check), /cannot read .*lost: /);
 });

@@ -7,7 +7,8 @@ import { checks, type Subject, type Violation } from "./checks.ts";
 /** How much pods may. */
 export type Level = "privileged" | "baseline" | "restricted";
 
-const levels: readonly Level[] = ["privileged", "baseline", "restricted"];
+/** Every level, from the widest. */
+export const levels: readonly Level[] = ["privileged", "baseline", "restricted"];
 
 /** The newest version there are checks for: 1.23. */
 const newestMinor = 23;

@@ -8,6 +8,7 @@ import type { ApiObject } from "../../api/object.ts";
 import { Status, timedOut } from "../../api/status.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import { writeValue } from "../../codec/engine/json.ts";
+import { checkedBefore } from "../../config/filecheck.ts";
 import { limits } from "../../config/limits.ts";
 import { CallFailure, type Connection, checkUrl, OutboundClient } from "../../outbound/client.ts";
 import type { Logins } from "../../outbound/connection.ts";
@@ -52,7 +53,7 @@ export class HookCaller {
 
   constructor(environment: Environment) {
     this.#environment = environment;
-    this.#logins = readWebhookLogins(environment.settings, environment.identity);
+    this.#logins = readWebhookLogins(environment.settings, checkedBefore);
   }
 
   /** One call; never rejects. */

@@ -1,29 +1,20 @@
 // As whom webhooks are called: the users of a client configuration that the plugin's settings name, chosen by the
 // webhook's host and port (reference: WebhookAdmission and its kubeConfigFile).
 import { isAbsolute } from "node:path";
-import type { Identity } from "../../api/identity.ts";
+import type { FileCheck } from "../../config/filecheck.ts";
+import type { WebhookSettings } from "../../config/files/plugins.ts";
 import { type Login, type Logins, readLogins } from "../../outbound/connection.ts";
-
-/** Kinds of the settings: the first version calls them shorter. */
-const kinds = ["WebhookAdmissionConfiguration", "WebhookAdmission"];
-const apiVersions = ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1alpha1"];
 
 const nobody: Logins = { byName: new Map(), current: "" };
 const anonymous: Login = {};
 
 /** Reads the settings of a plugin, JSON text, and the file they name; a text says in one line what is wrong. */
-export function readWebhookLogins(settings: string | undefined, identity: Identity): Logins | string {
+export function readWebhookLogins(settings: string | undefined, check: FileCheck): Logins | string {
   if (settings === undefined) return nobody;
-  const said = new Map(Object.entries(JSON.parse(settings) as object)) as Map<string, unknown>;
-  const [kind, apiVersion, file] = [said.get("kind"), said.get("apiVersion"), said.get("kubeConfigFile")];
-  const served = apiVersions.map(identity.spell);
-  if (!kinds.some((one) => one === kind) || !served.some((one) => one === apiVersion)) {
-    return `its configuration must be a ${kinds[0]} of ${served[0]}`;
-  }
-  if (typeof file !== "string" || !isAbsolute(file)) {
-    return `kubeConfigFile: Invalid value: ${JSON.stringify(file ?? "")}: must be an absolute file path`;
-  }
-  return readLogins(file);
+  const { kubeConfigFile: file } = JSON.parse(settings) as WebhookSettings;
+  if (!isAbsolute(file)) return `kubeConfigFile: must be an absolute path, not ${JSON.stringify(file)}`;
+  const logins = readLogins(file, check);
+  return typeof logins === "string" ? `kubeConfigFile: ${logins}` : logins;
 }
 
 /**

@@ -187,14 +187,10 @@ t.test("labels that cannot be read are refused, and enforce the most where they 
   t.match(made.json.message, /warn-version\]: Invalid value: "1.2": must be "latest" or "v1.x"/);
 });
 
-t.test("readSettings() reads defaults and exemptions and names what is wrong", async (t) => {
+t.test("readSettings() reads defaults and exemptions", async (t) => {
   const read = (document: object): unknown => readSettings(JSON.stringify(document));
   t.match(read({ defaults: { enforce: "baseline", "enforce-version": "v1.20" }, exemptions: { usernames: ["u"] } }), {
     defaults: { enforce: { level: "baseline", version: "v1.20" }, warn: { level: "privileged" } },
     exemptions: { users: new Set(["u"]) },
   });
-  t.match(read({ kind: "Other" }), /kind must be PodSecurityConfiguration, not "Other"/);
-  t.match(read({ defaults: { audit: "x" } }), /defaults.audit must be one of/);
-  t.match(read({ defaults: { "warn-version": "2" } }), /defaults.warn-version must be/);
-  t.match(read({ exemptions: { namespaces: [""] } }), /exemptions.namespaces must be a list of names/);
 });

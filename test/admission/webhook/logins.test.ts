@@ -7,6 +7,7 @@ import t, { type Test } from "tap";
 import { loginFor, readWebhookLogins } from "../../../src/admission/webhook/logins.ts";
 import { identities } from "../../../src/api/identity.ts";
 import { readAdmissionFile } from "../../../src/boot/admissionfile.ts";
+import { checkedBefore } from "../../../src/config/filecheck.ts";
 import type { Login } from "../../../src/outbound/connection.ts";
 import { authority, client } from "../../support/certificates.ts";
 import { type InProcess, openInProcess } from "../../support/inprocess.ts";
@@ -53,7 +54,7 @@ t.test("loginFor() takes the user named for a host and port, then wider ones", a
   t.same(loginFor({ byName: new Map(), current: "" }, "a.b.svc", 443), {});
 });
 
-t.test("readWebhookLogins() says in one line what is wrong, and so does the start", async (t) => {
+t.test("the start says in one line what is wrong with the logins of webhooks", async (t) => {
   const dir = t.testdir({
     bad: "users: 5",
     half: "users: [{name: a, user: {client-certificate-data: YQ==}}]",
@@ -65,11 +66,14 @@ t.test("readWebhookLogins() says in one line what is wrong, and so does the star
     good: 'users: [{name: a, user: {token: x}}, {name: "*"}]',
   });
   const cases: [settings: string, why: RegExp][] = [
-    ["{}", /its configuration must be a WebhookAdmissionConfiguration of apiserver.config.k8s.io\/v1$/],
-    [settingsFor(""), /kubeConfigFile: Invalid value: "": must be an absolute file path$/],
-    [settingsFor("a/b"), /kubeConfigFile: Invalid value: "a\/b": must be an absolute file path$/],
+    [
+      "{}",
+      /apiVersion: is missing; it must be one of apiserver\.config\.k8s\.io\/v1, .*; kind: is missing; it must be/,
+    ],
+    [settingsFor(""), /kubeConfigFile: must be a string that is not empty, not ""$/],
+    [settingsFor("a/b"), /kubeConfigFile: must be an absolute path, not "a\/b"$/],
     [settingsFor(join(dir, "none")), /cannot read .*none: /],
-    [settingsFor(join(dir, "bad")), /bad: users must be a list$/],
+    [settingsFor(join(dir, "bad")), /bad: users: must be a list, not a number$/],
     [settingsFor(join(dir, "half")), /client-certificate and client-key belong together$/],
     [settingsFor(join(dir, "garbage")), /user "a": its certificate and key cannot be used: [^\n]+$/],
     [settingsFor(join(dir, "exec")), /user "a": exec is not supported$/],
@@ -79,7 +83,6 @@ t.test("readWebhookLogins() says in one line what is wrong, and so does the star
   ];
   const file = join(dir, "admission.yaml");
   for (const [settings, why] of cases) {
-    t.match(readWebhookLogins(settings, identities.kubernetes), why, settings);
     writeFileSync(
       file,
       JSON.stringify({
@@ -88,17 +91,17 @@ t.test("readWebhookLogins() says in one line what is wrong, and so does the star
         plugins: [{ name: "ValidatingAdmissionWebhook", configuration: JSON.parse(settings) as object }],
       }),
     );
-    t.throws(() => readAdmissionFile(file, identities.kubernetes), { name: "BootFault", message: why });
+    await t.rejects(readAdmissionFile(file, identities.kubernetes), { name: "BootFault", message: why });
   }
   const [logins, old] = [
-    readWebhookLogins(settingsFor(join(dir, "good")), identities.kubernetes),
+    readWebhookLogins(settingsFor(join(dir, "good")), checkedBefore),
     readWebhookLogins(
       JSON.stringify({
         apiVersion: "apiserver.config.orch.io/v1alpha1",
         kind: "WebhookAdmission",
         kubeConfigFile: join(dir, "good"),
       }),
-      identities.orch,
+      checkedBefore,
     ),
   ];
   for (const found of [logins, old]) t.same(typeof found === "string" ? found : [...found.byName.keys()], ["a", "*"]);
