@@ -22,8 +22,10 @@ import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
-import { helpText, isFlagFault, parseFlags } from "./config/flags.ts";
+import { flags, isFlagFault, parseFlags } from "./config/flags.ts";
+import { helpText, helpTopics } from "./config/help.ts";
 import { limits } from "./config/limits.ts";
+import { printConfigCommand } from "./config/schemacommand.ts";
 import { canReusePort } from "./http/node.ts";
 import { loadsUws, uwsVersion } from "./http/uwsbuild.ts";
 import { parseRanges } from "./kinds/ranges.ts";
@@ -108,12 +110,17 @@ async function startAudit(
   return thread;
 }
 
-/** Parses the arguments. Prints and exits for --help and --version. */
+/** Parses the arguments. Prints and exits for --help, --version and the command `config`. */
 async function readCommandLine(args: readonly string[]): Promise<Config> {
+  if (args[0] === "config") await runConfigCommand(args.slice(1));
   const values = parseFlags(args);
   if (isFlagFault(values)) die(values.fault);
-  if (values.get("help") === "true") {
-    process.stdout.write(`${helpText()}\n`);
+  const topic = values.get("help") ?? "";
+  if (topic !== "") {
+    const text = helpText(topic);
+    if (text === undefined)
+      die(`--help: there is no topic ${JSON.stringify(topic)}; there are: ${helpTopics().join(", ")}`);
+    process.stdout.write(`${text}\n`);
     process.exit(0);
   }
   if (values.get("version") === "true") {
@@ -140,6 +147,22 @@ async function readCommandLine(args: readonly string[]): Promise<Config> {
   const lacking = checkMissingSettings(admission);
   if (lacking !== undefined) die(lacking);
   return { ...config, admission };
+}
+
+/** Prints what `config` is asked for, and exits. Its one flag is --identity, in whose spelling names are printed. */
+async function runConfigCommand(args: readonly string[]): Promise<never> {
+  const first = args.findIndex((arg) => arg.startsWith("-"));
+  const words = first === -1 ? args : args.slice(0, first);
+  const values = parseFlags(
+    args.slice(words.length),
+    flags.filter(({ name }) => name === "identity"),
+  );
+  if (isFlagFault(values)) die(values.fault);
+  const { spell } = identities[values.get("identity") as Config["identity"]];
+  const printed = await printConfigCommand(words, spell);
+  if (typeof printed !== "string") die(printed.fault);
+  process.stdout.write(`${printed}\n`);
+  process.exit(0);
 }
 
 /** Makes sure that nobody has the port; the uWS build would share it silently. Returns it, chosen when it was 0. */

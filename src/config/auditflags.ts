@@ -31,11 +31,11 @@ function deliveryFlags(backend: string, { mode, batchMax, wait, throttled }: Def
       default: mode,
       choices: ["batch", "blocking", "blocking-strict"],
       help:
-        "batch: events wait in a buffer, and are dropped and counted when it is full. blocking: requests wait while too " +
-        "many events are unwritten. blocking-strict: no request runs before the event of its arrival is written.",
+        "batch: events wait in a buffer; when it is full, they are dropped and counted. blocking: requests wait while " +
+        "too many events are unwritten. blocking-strict: a request runs when the event of its arrival is written.",
     },
-    int("batch-buffer-size", 10_000, "Events that wait in mode batch; more are dropped."),
-    int("batch-max-size", batchMax, "Events of one batch in mode batch."),
+    int("batch-buffer-size", 10_000, "Size of the buffer in events in mode batch; more are dropped."),
+    int("batch-max-size", batchMax, "Maximum number of events of a batch in mode batch."),
     {
       name: `audit-${backend}-batch-max-wait`,
       group,
@@ -43,50 +43,52 @@ function deliveryFlags(backend: string, { mode, batchMax, wait, throttled }: Def
       default: wait,
       min: 0,
       max: 3_600_000,
-      help: "How long a batch that is not full waits in mode batch.",
+      help: "How long an incomplete batch waits in mode batch.",
     },
     {
       name: `audit-${backend}-batch-throttle-enable`,
       group,
       type: "bool",
       default: String(throttled),
-      help: "Limit the batches per second in mode batch.",
+      help: "Throttle batches in mode batch.",
     },
     {
       name: `audit-${backend}-batch-throttle-qps`,
       group,
       type: "string",
       default: "10",
-      help: "Batches per second on average in mode batch, where they are limited.",
+      help: "Average number of batches per second in mode batch with throttling.",
     },
-    int("batch-throttle-burst", 15, "Batches at once in mode batch, where they are limited and there were few before."),
+    int("batch-throttle-burst", 15, "Maximum number of batches at once in mode batch with throttling."),
     {
       name: `audit-${backend}-truncate-enabled`,
       group,
       type: "bool",
       default: "false",
-      help: "Take request and response out of events that are too large, and drop those that still are.",
+      help: "Remove request and response from events that are too large, and drop events that still are.",
     },
-    int("truncate-max-event-size", 102_400, "Bytes of an event beyond which it is too large, where that is enabled."),
-    int("truncate-max-batch-size", 10_485_760, "Bytes beyond which a batch is split, where that is enabled."),
+    int("truncate-max-event-size", 102_400, "Maximum size of an event in bytes with truncation."),
+    int("truncate-max-batch-size", 10_485_760, "Size in bytes above which a batch is split with truncation."),
   ];
 }
 
-/** All of them, in the order of --help. */
+/** All of them, in the order of --help audit. */
 export const auditFlags: readonly Flag[] = [
   {
     name: "audit-policy-file",
     group,
     type: "string",
     default: "",
-    help: "File with the audit Policy: which requests are written down, and how much of them. Without it none is.",
+    brief: "what is audited",
+    help: "File with the audit Policy: which requests are recorded, and how much of them. Without it, none is.",
   },
   {
     name: "audit-log-path",
     group,
     type: "string",
     default: "",
-    help: "File events are appended to, one per line; - is standard output.",
+    brief: "file for events; - is standard output",
+    help: "File that events are appended to, one per line; - is standard output.",
   },
   {
     name: "audit-log-format",
@@ -94,7 +96,7 @@ export const auditFlags: readonly Flag[] = [
     type: "string",
     default: "json",
     choices: ["json", "legacy"],
-    help: "json: events as they are; legacy: a line of text with the most important of each.",
+    help: "json: the events themselves; legacy: a line of text with the main fields of each.",
   },
   {
     name: "audit-log-maxsize",
@@ -103,7 +105,7 @@ export const auditFlags: readonly Flag[] = [
     default: "0",
     min: 0,
     max: 1_000_000,
-    help: "Megabytes after which the file is put aside and begun anew; 0 is 100.",
+    help: "Size in megabytes at which the file is rotated; 0 is 100.",
   },
   {
     name: "audit-log-maxbackup",
@@ -112,7 +114,7 @@ export const auditFlags: readonly Flag[] = [
     default: "0",
     min: 0,
     max: 1_000_000,
-    help: "Files put aside that are kept; 0 is all of them.",
+    help: "Maximum number of rotated files; 0 is unlimited.",
   },
   {
     name: "audit-log-maxage",
@@ -121,14 +123,14 @@ export const auditFlags: readonly Flag[] = [
     default: "0",
     min: 0,
     max: 1_000_000,
-    help: "Days files put aside are kept; 0 is for ever.",
+    help: "Maximum age of rotated files in days; 0 is unlimited.",
   },
   {
     name: "audit-log-compress",
     group,
     type: "bool",
     default: "false",
-    help: "Compress files put aside with gzip.",
+    help: "Compress rotated files with gzip.",
   },
   ...deliveryFlags("log", logDefaults),
   {
@@ -136,7 +138,8 @@ export const auditFlags: readonly Flag[] = [
     group,
     type: "string",
     default: "",
-    help: "Client configuration file that says where lists of events are posted to.",
+    brief: "kubeconfig of a webhook for events",
+    help: "Kubeconfig of the service that batches of events are posted to.",
   },
   {
     name: "audit-webhook-initial-backoff",
@@ -145,7 +148,7 @@ export const auditFlags: readonly Flag[] = [
     default: "10s",
     min: 1,
     max: 3_600_000,
-    help: "How long to wait after a batch could not be posted; longer after each further try, five in all.",
+    help: "Delay after a batch could not be posted; it grows with each of at most five tries.",
   },
   ...deliveryFlags("webhook", webhookDefaults),
 ];

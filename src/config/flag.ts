@@ -1,7 +1,7 @@
 // What a flag is, and what came of a command line.
 
-/** What a flag takes. */
-export type FlagType = "bool" | "string" | "int" | "duration" | "map" | "list";
+/** What a flag takes; a topic may be left out. */
+export type FlagType = "bool" | "string" | "int" | "duration" | "map" | "list" | "topic";
 
 /** One flag. */
 export interface Flag {
@@ -11,6 +11,8 @@ export interface Flag {
   /** As it is written on the command line; empty for none. */
   readonly default: string;
   readonly help: string;
+  /** A few words for the main --help; left out: the flag is in the help of its group only. */
+  readonly brief?: string;
   /** One letter that stands for it. */
   readonly short?: string;
   /** The values it takes, when they are few. */

@@ -5,20 +5,20 @@ import { auditFlags } from "./auditflags.ts";
 import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import type { Flag, FlagValues } from "./flag.ts";
-import { gatesText } from "./gates.ts";
 import { limits } from "./limits.ts";
 import { remoteAuthnFlags } from "./remoteauthnflags.ts";
 
 /** At least two, on small machines too: one front's end, or one long turn, must not be an outage. */
 const fronts = Math.max(2, availableParallelism() - 1);
 
-/** All flags, in the order of --help. */
+/** All flags, in the order of --help all. */
 export const flags = [
   {
     name: "bind-address",
     group: "Serving",
     type: "string",
     default: "127.0.0.1",
+    brief: "IP address to listen on",
     help: "IP address to listen on; 0.0.0.0 or :: for all interfaces.",
   },
   {
@@ -26,7 +26,8 @@ export const flags = [
     group: "Serving",
     type: "string",
     default: "",
-    help: "IP address members of the cluster reach the server at; empty: the one it listens on, or the host's first when it listens on all. The server's own service leads there; a loopback address is none.",
+    brief: "IP address members of the cluster use",
+    help: "IP address at which members of the cluster reach the server; the server's own service points to it. Default: the address it listens on, or the first address of the host when it listens on all. A loopback address is not published.",
   },
   {
     name: "secure-port",
@@ -35,6 +36,7 @@ export const flags = [
     default: "6443",
     min: 0,
     max: 65_535,
+    brief: "port for HTTPS; 0 picks one",
     help: "Port for HTTPS; 0 picks a free one.",
   },
   {
@@ -42,14 +44,16 @@ export const flags = [
     group: "Serving",
     type: "string",
     default: "",
-    help: "PEM file of the serving certificate, with its intermediates; without it one is made in the data directory.",
+    brief: "serving certificate, PEM",
+    help: "PEM file of the serving certificate with its intermediates. Default: one is generated in the data directory.",
   },
   {
     name: "tls-private-key-file",
     group: "Serving",
     type: "string",
     default: "",
-    help: "PEM file of the private key that belongs to --tls-cert-file.",
+    brief: "its private key, PEM",
+    help: "PEM file of the private key of --tls-cert-file.",
   },
   ...tlsFlags,
   {
@@ -58,9 +62,8 @@ export const flags = [
     type: "string",
     default: "auto",
     choices: ["auto", "uws", "node"],
-    help:
-      "HTTP implementation: uws is the fast one; node is for authenticating proxies (--requestheader-client-ca-file), " +
-      "more ways of TLS and whole header values; auto is uws where it loads and no other flag needs node.",
+    brief: "HTTP implementation",
+    help: "HTTP implementation. uws is the faster one; node is required for authenticating proxies (--requestheader-client-ca-file), the TLS flags that say so, and header values of any bytes. auto is uws where it can be loaded and no other flag requires node.",
   },
   {
     name: "front-workers",
@@ -69,9 +72,8 @@ export const flags = [
     default: String(fronts),
     min: 1,
     max: 64,
-    help:
-      "Threads that serve requests; default: cores less one, at least two, so that the end of one is no outage. " +
-      "--front=node has one before Node 22.12 and off Linux.",
+    brief: "threads that serve requests",
+    help: "Threads that serve requests. Default: the number of cores less one, at least two, so that the loss of one is no outage. --front=node has one before Node 22.12 and on systems other than Linux.",
   },
   {
     name: "fanout-port",
@@ -80,7 +82,7 @@ export const flags = [
     default: "0",
     min: 0,
     max: 65_535,
-    help: "Additional port served by uws beside --front=node, for watchers; 0 is off.",
+    help: "Additional port for watchers, served by uws beside --front=node; 0 disables it.",
   },
   {
     name: "request-timeout",
@@ -89,7 +91,7 @@ export const flags = [
     default: formatDuration(limits.requestMsMax),
     min: 1,
     max: 3_600_000,
-    help: "Time after which a request that is not a watch is given up.",
+    help: "Time limit of requests other than watches.",
   },
   {
     name: "min-request-timeout",
@@ -98,7 +100,7 @@ export const flags = [
     default: "1800",
     min: 0,
     max: 86_400,
-    help: "Seconds a watch without timeoutSeconds lasts at least; it ends at random before twice that.",
+    help: "Minimum duration in seconds of a watch without timeoutSeconds; it ends at a random time before twice that.",
   },
   {
     name: "max-requests-inflight",
@@ -107,7 +109,8 @@ export const flags = [
     default: "400",
     min: 0,
     max: 1_000_000,
-    help: "Reading requests served at once, watches not counted; more, and more than a user's share, get 429, system:masters excepted. 0 is no limit.",
+    brief: "concurrent reading requests",
+    help: "Maximum number of concurrent reading requests, watches excluded. Requests above it, or above the user's share of it, get 429, except those of system:masters. 0 disables the limit.",
   },
   {
     name: "max-mutating-requests-inflight",
@@ -116,7 +119,8 @@ export const flags = [
     default: "200",
     min: 0,
     max: 1_000_000,
-    help: "Changing requests served at once; more, and more than a user's share, get 429, system:masters excepted. 0 is no limit.",
+    brief: "concurrent changing requests",
+    help: "Maximum number of concurrent changing requests. Requests above it, or above the user's share of it, get 429, except those of system:masters. 0 disables the limit.",
   },
   {
     name: "livez-grace-period",
@@ -125,7 +129,7 @@ export const flags = [
     default: "0s",
     min: 0,
     max: 3_600_000,
-    help: "After the start, how long /livez takes steps of it that have not ended for done.",
+    help: "Time after the start during which /livez ignores startup steps that are not complete.",
   },
   {
     name: "shutdown-delay-duration",
@@ -134,14 +138,16 @@ export const flags = [
     default: "0s",
     min: 0,
     max: 3_600_000,
-    help: "After SIGTERM, how long /readyz says no while requests are still taken.",
+    brief: "delay of the shutdown after SIGTERM",
+    help: "Time after SIGTERM during which requests are still accepted while /readyz fails.",
   },
   {
     name: "data-dir",
     group: "Storage",
     type: "string",
     default: ".orch",
-    help: "Directory of the embedded store, certificates and the administrator's configuration.",
+    brief: "store, certificates, kubeconfig",
+    help: "Directory of the store, generated certificates and the administrator's kubeconfig.",
   },
   {
     name: "storage-backend",
@@ -149,9 +155,8 @@ export const flags = [
     type: "string",
     default: "lmdb",
     choices: ["lmdb", "memory"],
-    help:
-      "Where objects are kept: lmdb in a file of the data directory, each write on the disk before it is answered; " +
-      "memory, for tests and trials, where nothing survives the process.",
+    brief: "where objects are stored",
+    help: "Where objects are stored. lmdb: a file in the data directory, every write on disk before it is answered. memory: for tests and trials; nothing survives the process.",
   },
   {
     name: "event-ttl",
@@ -160,7 +165,8 @@ export const flags = [
     default: "1h0m0s",
     min: 1,
     max: 31_536_000_000,
-    help: "How long events are kept after they were written last.",
+    brief: "lifetime of events",
+    help: "Lifetime of events after their last write.",
   },
   {
     name: "identity",
@@ -168,78 +174,86 @@ export const flags = [
     type: "string",
     default: "orch",
     choices: ["orch", "kubernetes"],
-    help: "Names the API is spoken in; kubernetes serves existing clients unchanged. A data directory keeps its identity.",
+    brief: "names of the API",
+    help: "Names of the API; kubernetes serves existing clients unchanged. A data directory keeps its identity.",
   },
   {
     name: "controllers",
     group: "API",
     type: "string",
     default: "*",
-    help: "Controllers to run: *, a name, or -name to leave one out, comma-separated. There are: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service; and, not by *, tokencleaner.",
+    brief: "controllers to run: *, name or -name",
+    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service. Others: tokencleaner.",
   },
   {
     name: "allow-privileged",
     group: "API",
     type: "bool",
     default: "false",
-    help: "Allow privileged containers; without it, objects with one are refused.",
+    brief: "allow privileged containers",
+    help: "Allow privileged containers; without it, objects with a privileged container are refused.",
   },
   {
     name: "service-cluster-ip-range",
     group: "API",
     type: "string",
     default: "10.0.0.0/24",
-    help: "Range the addresses of services are taken from; for both families, one of each, comma-separated.",
+    brief: "addresses of services",
+    help: "Address range of services; for dual stack one range of each family, comma-separated.",
   },
   {
     name: "service-node-port-range",
     group: "API",
     type: "string",
     default: "30000-32767",
-    help: "Ports the node ports of services are taken from: first-last, or first+more.",
+    brief: "node ports of services",
+    help: "Range of the node ports of services: first-last, or first+offset of the last.",
   },
   {
     name: "runtime-config",
     group: "API",
     type: "map",
     default: "",
-    help:
-      "API groups, versions and resources to switch on or off: key[=true|false], comma-separated. Keys: api/all; " +
-      "api/ga, api/beta, api/alpha; v1 or <group>/<version>; either of them and /<resource>. The narrower key wins.",
+    brief: "API versions on or off",
+    help: "API groups, versions and resources to enable or disable: key[=true|false], comma-separated. Keys: api/all; api/ga, api/beta, api/alpha; v1 or <group>/<version>; one of these with /<resource>. The more specific key wins.",
   },
   {
     name: "feature-gates",
     group: "API",
     type: "map",
     default: "",
-    help: `Features to switch on or off: name[=true|false], comma-separated. Gates: ${gatesText()}.`,
+    brief: "features on or off; see --help gates",
+    help: "Features to enable or disable: name[=true|false], comma-separated. --help gates lists them.",
   },
   {
     name: "emulated-release",
     group: "API",
     type: "string",
     default: "1.23",
-    help: "Leaves out the versions of kinds that are gone by this later release, and warns as it does, to try clients.",
+    help: "Later release to emulate, for testing clients: versions of kinds that it removed are not served, and its deprecation warnings are sent.",
   },
   {
     name: "enable-admission-plugins",
     group: "Admission",
     type: "string",
     default: "",
-    help: "Admission plugins to run besides those that run by default, comma-separated; their order is fixed.",
+    brief: "plugins besides the default ones",
+    help: "Admission plugins to run besides the default ones, comma-separated; their order is fixed.",
   },
   {
     name: "disable-admission-plugins",
     group: "Admission",
     type: "string",
     default: "",
-    help: "Admission plugins that run by default and shall not, comma-separated.",
+    brief: "default plugins not to run",
+    help: "Default admission plugins not to run, comma-separated.",
   },
   {
     name: "admission-control-config-file",
     group: "Admission",
     type: "string",
     default: "",
+    brief: "settings of plugins",
     help: "AdmissionConfiguration with the settings of plugins, YAML or JSON.",
   },
   {
@@ -247,14 +261,14 @@ export const flags = [
     group: "Admission",
     type: "int",
     default: "300",
-    help: "How long pods that say nothing about it stay on a node that is not ready.",
+    help: "Seconds that a pod without such a toleration of its own stays on a node that is not ready.",
   },
   {
     name: "default-unreachable-toleration-seconds",
     group: "Admission",
     type: "int",
     default: "300",
-    help: "How long pods that say nothing about it stay on a node that cannot be reached.",
+    help: "Seconds that a pod without such a toleration of its own stays on an unreachable node.",
   },
   ...authnFlags,
   ...remoteAuthnFlags,
@@ -263,13 +277,15 @@ export const flags = [
     group: "Authorization",
     type: "string",
     default: "Node,RBAC",
-    help: "Who decides what a user may do, asked in this order until one allows or denies, comma-separated: Node (a node agent may read what the pods on its node need), RBAC (roles and bindings), ABAC (a file of policies), Webhook (somebody else decides), AlwaysAllow, AlwaysDeny. system:masters may do anything in every mode.",
+    brief: "authorizers in their order",
+    help: "Authorizers, comma-separated, asked in this order until one allows or denies: Node (a node agent may read what the pods on its node need), RBAC (roles and bindings), ABAC (a policy file), Webhook (an external service), AlwaysAllow, AlwaysDeny. system:masters is always allowed.",
   },
   {
     name: "authorization-policy-file",
     group: "Authorization",
     type: "string",
     default: "",
+    brief: "policies of the mode ABAC",
     help: "Policies of the mode ABAC, one JSON object per line.",
   },
   {
@@ -277,7 +293,8 @@ export const flags = [
     group: "Authorization",
     type: "string",
     default: "",
-    help: "Where the mode Webhook asks: a file in the format of client configurations.",
+    brief: "kubeconfig of the mode Webhook",
+    help: "Kubeconfig of the service that the mode Webhook asks.",
   },
   {
     name: "authorization-webhook-version",
@@ -285,7 +302,7 @@ export const flags = [
     type: "string",
     default: "v1beta1",
     choices: ["v1", "v1beta1"],
-    help: "Version of the SubjectAccessReview that is sent there.",
+    help: "Version of the SubjectAccessReview that is sent to it.",
   },
   {
     name: "authorization-webhook-cache-authorized-ttl",
@@ -294,7 +311,7 @@ export const flags = [
     default: "5m0s",
     min: 0,
     max: 86_400_000,
-    help: "How long an allowance of the webhook is kept.",
+    help: "How long its permissions are cached.",
   },
   {
     name: "authorization-webhook-cache-unauthorized-ttl",
@@ -303,7 +320,7 @@ export const flags = [
     default: "30s",
     min: 0,
     max: 86_400_000,
-    help: "How long a refusal of the webhook is kept.",
+    help: "How long its refusals are cached.",
   },
   ...auditFlags,
   {
@@ -312,14 +329,15 @@ export const flags = [
     type: "string",
     default: "info",
     choices: ["fatal", "error", "warn", "info", "debug", "trace"],
-    help: "Least severe lines to log.",
+    brief: "least severe level to log",
+    help: "Least severe level to log.",
   },
   {
     name: "show-hidden-metrics-for-version",
     group: "Logging",
     type: "string",
     default: "",
-    help: "The previous release, as in 1.22: its metrics that are deprecated and hidden by now are shown once more.",
+    help: "The previous release, for example 1.22: metrics that are deprecated and hidden since then are shown.",
   },
   {
     name: "v",
@@ -329,11 +347,30 @@ export const flags = [
     short: "v",
     min: 0,
     max: 10,
+    brief: "verbosity by number: 3 logs requests",
     help: "Verbosity by number: 3 logs every request, 6 and more everything.",
   },
-  { name: "help", group: "Help", type: "bool", default: "false", short: "h", help: "Print the flags and exit." },
-  { name: "version", group: "Help", type: "bool", default: "false", help: "Print the version and exit." },
+  {
+    name: "help",
+    group: "Help",
+    type: "topic",
+    default: "",
+    short: "h",
+    brief: "print help and exit",
+    help: "Print this help, that of a group of flags, or all of it, and exit.",
+  },
+  {
+    name: "version",
+    group: "Help",
+    type: "bool",
+    default: "false",
+    brief: "print the version and exit",
+    help: "Print the version and exit.",
+  },
 ] as const satisfies readonly Flag[];
+
+/** The topic of --help without one. */
+export const mainTopic = "main";
 
 /** A mistake on the command line: one line for the operator. */
 export interface FlagFault {
@@ -353,6 +390,10 @@ export function parseFlags(args: readonly string[], table: readonly Flag[] = fla
     if (flag === undefined) return { fault: `unknown flag: ${arg.startsWith("--") ? `--${name}` : `-${name}`}` };
     let value = attached;
     if (value === undefined && flag.type === "bool") value = "true";
+    if (value === undefined && flag.type === "topic") {
+      const topic = args[i + 1];
+      if (topic === undefined || topic.startsWith("-")) value = mainTopic;
+    }
     if (value === undefined) {
       i += 1;
       value = args[i];
@@ -391,6 +432,7 @@ function checkValue(flag: Flag, value: string): string | undefined {
     case "map":
       return parseMap(value) === undefined ? "it must be key[=true|false], comma-separated" : undefined;
     case "list":
+    case "topic":
       return undefined;
     case "string":
       if (flag.choices !== undefined && !flag.choices.includes(value))
@@ -429,39 +471,4 @@ export function parseMap(text: string): ReadonlyMap<string, boolean> | undefined
 /** Tells a mistake from values. */
 export function isFlagFault(parsed: FlagValues | FlagFault): parsed is FlagFault {
   return "fault" in parsed;
-}
-
-const helpColumns = 110;
-
-/** The text of --help: every flag, in groups. */
-export function helpText(table: readonly Flag[] = flags): string {
-  const lines = ["orch: the API server of a cluster control plane", "", "Usage: npm start -- [flags]", ""];
-  for (const group of new Set(table.map((flag) => flag.group))) {
-    lines.push(`${group} flags:`, "");
-    for (const flag of table.filter((f) => f.group === group)) lines.push(...helpLines(flag));
-    lines.push("");
-  }
-  return lines.join("\n");
-}
-
-function helpLines(flag: Flag): string[] {
-  const names =
-    flag.short === undefined
-      ? `    --${flag.name}`
-      : flag.short === flag.name
-        ? `-${flag.name}, --${flag.name}`
-        : `-${flag.short}, --${flag.name}`;
-  const takes = flag.type === "bool" ? "" : ` ${flag.choices?.join("|") ?? flag.type}`;
-  const initial = flag.default === "" || flag.type === "bool" ? "" : ` (default ${flag.default})`;
-  const lines = [`  ${names}${takes}`];
-  let line = "         ";
-  for (const word of `${flag.help}${initial}`.split(" ")) {
-    if (line.length + word.length >= helpColumns) {
-      lines.push(line);
-      line = "         ";
-    }
-    line += ` ${word}`;
-  }
-  lines.push(line);
-  return lines;
 }

@@ -139,14 +139,13 @@ export function readGates(wishes: ReadonlyMap<string, boolean>): Gates | string 
   return { on, notes };
 }
 
-/** The gates for --help: what may still be set, with its stage. */
-export function gatesText(): string {
-  const all = [...whole].map(([name, stage]) => `${name}=true|false (${stage.toUpperCase()} - default=false)`);
-  for (const { name, stage, on } of gates.values()) {
-    if (stage === "Alpha" || stage === "Beta") all.push(`${name}=true|false (${stage.toUpperCase()} - default=${on})`);
-    if (stage === "Deprecated") all.push(`${name}=true|false (DEPRECATED - default=${on})`);
-  }
-  return all.join(", ");
+/** The gates for --help, one per line: those that may still be set, with stage and default. */
+export function gateLines(): string[] {
+  const line = (name: string, stage: GateStage, on: boolean): string =>
+    `${name}=true|false (${stage.toUpperCase()} - default=${on})`;
+  const all = [...whole].map(([name, stage]) => line(name, stage, false));
+  for (const { name, stage, on } of gates.values()) if (stage !== "GA") all.push(line(name, stage, on));
+  return all;
 }
 
 /** Stands among the gates, where every part of a write sees it, while --allow-privileged is false. No gate of a flag. */

@@ -171,7 +171,21 @@ t.test("--help and --version print and exit with 0", async (t) => {
   const help = await run(["--help"]);
   t.equal(help.code, 0);
   t.match(help.out, "--secure-port");
+  t.match((await run(["--help", "gates"])).out, "\n  APIListChunking=true|false (BETA - default=true)\n");
+  const none = await run(["--help=none"]);
+  t.equal(none.code, 1);
+  t.match(none.errors, /^orch: --help: there is no topic "none"; there are: serving, .*, gates, all\n$/);
   t.match((await run(["--version"])).out, /^orch \d+\.\d+\.\d+\n$/);
+});
+
+t.test("config schema prints the schema of a file in the names of the identity, and exits", async (t) => {
+  const printed = await run(["config", "schema", "audit-policy", "--identity=kubernetes"]);
+  t.equal(printed.code, 0);
+  t.equal(JSON.parse(printed.out).properties.apiVersion.const, "audit.k8s.io/v1");
+  const unknown = await run(["config", "schema", "none"]);
+  t.equal(unknown.code, 1);
+  t.match(unknown.errors, /^orch: config schema: there is no format "none"; there are: audit-policy, [^\n]+\n$/);
+  t.match((await run(["config", "schema", "--secure-port=1"])).errors, "orch: unknown flag: --secure-port\n");
 });
 
 t.test("--token-auth-file adds users", async (t) => {
