@@ -1,10 +1,11 @@
 // EventRateLimit: events are nice to have; beyond so many a second, in all, of a namespace, of a user or about one
-// object, they are refused. Buckets are kept per key, the least recently used ones forgotten; each front has its share.
+// object, they are refused. Buckets are kept per key, those used longest ago forgotten; each front has its share.
 import { createHash } from "node:crypto";
 import type { Event } from "../api/gen/core/v1.ts";
 import type { Event as NewEvent } from "../api/gen/events/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { refuse, type Status } from "../api/status.ts";
+import { Recent } from "../base/recent.ts";
 import type { EventRateSettings } from "../config/files/plugins.ts";
 import { limits } from "../config/limits.ts";
 import type { AdmissionPlugin, Attributes, Environment } from "./plugin.ts";
@@ -44,13 +45,14 @@ class Enforcer {
   readonly #limit: Limit;
   readonly #perMs: number;
   readonly #burst: number;
-  /** Least recently used first. */
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets: Recent<string, Bucket>;
 
   constructor(limit: Limit, fronts: number) {
     this.#limit = limit;
     this.#perMs = limit.qps / fronts / 1000;
     this.#burst = Math.max(1, Math.floor(limit.burst / fronts));
+    // The younger half of what is kept is what cacheSize promises.
+    this.#buckets = new Recent(2 * limit.cacheSize);
   }
 
   /** Takes a token for an event; 429 when there is none. */
@@ -58,18 +60,15 @@ class Enforcer {
     const shown = keyOf(this.#limit.type, attributes);
     // What a client made long is kept by its digest.
     const key = shown.length > longMin ? createHash("sha256").update(shown).digest("base64") : shown;
-    const known = this.#buckets.get(key);
-    this.#buckets.delete(key);
-    const earned = known === undefined ? 0 : (nowMs - known.atMs) * this.#perMs;
-    const tokens = Math.min(this.#burst, (known?.tokens ?? this.#burst) + earned);
-    const allowed = tokens >= 1;
-    this.#buckets.set(key, { tokens: allowed ? tokens - 1 : tokens, atMs: nowMs });
-    if (this.#buckets.size > this.#limit.cacheSize) {
-      for (const oldest of this.#buckets.keys()) {
-        this.#buckets.delete(oldest);
-        break;
-      }
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      bucket = { tokens: this.#burst, atMs: nowMs };
+      this.#buckets.set(key, bucket);
     }
+    bucket.tokens = Math.min(this.#burst, bucket.tokens + (nowMs - bucket.atMs) * this.#perMs);
+    bucket.atMs = nowMs;
+    const allowed = bucket.tokens >= 1;
+    if (allowed) bucket.tokens -= 1;
     if (allowed) return undefined;
     return refuse("TooManyRequests", `Too many requests: limit reached on type ${this.#limit.type} for key ${shown}`);
   }

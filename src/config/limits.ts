@@ -77,7 +77,7 @@ export const limits = {
   defaultAccountWaitMsMax: 1_000,
   /** Tolerations of a pod and its runtime class that are made one list: every pair is compared, about 30 ms. */
   tolerationsMergedMax: 1_000,
-  /** Keys EventRateLimit counts by where its settings do not say (reference: 4096), about 100 bytes each, and at most. */
+  /** Keys EventRateLimit counts by where its settings do not say (reference: 4096), and at most; up to twice as many are kept, about 100 bytes each. */
   eventBuckets: 4_096,
   eventBucketsMax: 1_000_000,
   /** Addresses of one Endpoints object; the list is cut there (document: well-known annotations). */
