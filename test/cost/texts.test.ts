@@ -93,3 +93,19 @@ t.test("a JSON document of too many values is refused as YAML for what reading i
   const whole = await costOf(() => t.type(parseYaml(document, undefined, max), TooManyValues), 5);
   t.ok(whole < 2 * once + 5, `${whole.toFixed(1)} ms as YAML, ${once.toFixed(1)} as JSON`);
 });
+
+t.test("a YAML document of too many values is refused where it has too many, not at its end", async (t) => {
+  const max = 10_000;
+  for (const [head, item] of [
+    ["", "- a\n"],
+    ["x: [", "{},"],
+    ["", "- &a {b: c}\n"],
+  ] as const) {
+    const refused = bytes(head + item.repeat((3 * 2 ** 20) / item.length));
+    const needed = bytes(head + item.repeat(max));
+    const once = await costOf(() => parseYaml(needed), 5);
+    const cost = await costOf(() => t.type(parseYaml(refused, undefined, max), TooManyValues), 5);
+    // Both are made a string and looked through for control characters, which takes a few milliseconds for 3 MiB.
+    t.ok(cost < 2 * once + 20, `${item.trim()}: ${cost.toFixed(1)} ms, ${once.toFixed(1)} for so many`);
+  }
+});

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import t from "tap";
 import { Fault, parseText } from "../../src/codec/engine/json.ts";
 import { prettyJson } from "../../src/codec/json/print.ts";
-import { yamlText } from "../../src/codec/yaml/yamlprint.ts";
+import { yamlText } from "../../src/codec/yaml/printer.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";

@@ -1,6 +1,5 @@
-// YAML request bodies, as the reference reads them: the first document of YAML 1.1, turned into what JSON can say. The
-// yaml package needs 26 s for three megabytes of `a: a: a: …` and overflows its stack on brackets, so the reader is
-// ours: one pass, nesting on a stack of our own, aliases counted. A body that is JSON goes to the JSON reader.
+// YAML request bodies as upstream reads them: the first document of YAML 1.1, turned into what JSON can express. One pass
+// with a stack of its own; no library reads what upstream reads (DECISIONS 78). JSON goes to the JSON reader.
 //
 //   frames   root ─ block map ─ block list ─ flow list …      each waits for a key, a value or nothing
 //   tokens   move the top frame on, close frames (a smaller column, a bracket) or open new ones
@@ -10,8 +9,9 @@ import type { Value, ValueMap } from "../../api/value.ts";
 import { limits } from "../../config/limits.ts";
 import { Fault, TooManyValues } from "../json/fault.ts";
 import { parseIntegersOnly, textOf } from "../json/scan.ts";
-import { keyText, scalarValue } from "./yamlscalar.ts";
+import { keyText, scalarValue } from "./scalar.ts";
 import {
+  Cursor,
   isBlankOrEnd,
   isDocumentMark,
   scanBlock,
@@ -21,11 +21,7 @@ import {
   skipToBreak,
   skipToToken,
   textFault,
-  YamlCursor,
-} from "./yamltext.ts";
-
-/** What a frame waits for. */
-type Waiting = "node" | "key" | "colon" | "nothing";
+} from "./scanner.ts";
 
 /** A collection being read. */
 interface Frame {
@@ -38,7 +34,7 @@ interface Frame {
   /** `[a: b]`: a map of one pair, which ends with its value. */
   readonly single: boolean;
   readonly anchor: string | undefined;
-  waiting: Waiting;
+  waiting: "node" | "key" | "colon" | "nothing";
   key: string | undefined;
   merges: boolean;
 }
@@ -52,26 +48,24 @@ interface Properties {
   readonly keyAllowed: boolean;
 }
 
-class Reading {
-  readonly cursor: YamlCursor;
+class Reader extends Cursor {
   readonly frames: Frame[] = [];
   /** Undefined while its node is being read. */
   readonly anchors = new Map<string, Value | undefined>();
   properties: Properties | undefined = undefined;
   /** Properties of a collection that starts on the next line, kept while its first key has some of its own. */
   outer: Properties | undefined = undefined;
-  aliased = 0;
   root: Value = null;
   done = false;
-  /** Keys that come twice are told here; undefined: nobody wants to know. */
+  /** Nodes read so far, those made by aliases, and how many there may be. */
+  values = 0;
+  aliased = 0;
+  readonly valuesMax: number;
+  /** Receives a line for each key that comes twice. */
   readonly duplicates: string[] | undefined;
 
-  /** Nodes read so far, and how many there may be. */
-  values = 0;
-  readonly valuesMax: number;
-
   constructor(text: string, duplicates: string[] | undefined, valuesMax: number) {
-    this.cursor = new YamlCursor(text);
+    super(text);
     this.duplicates = duplicates;
     this.valuesMax = valuesMax;
   }
@@ -82,8 +76,8 @@ class Reading {
 }
 
 /**
- * Parses one YAML document. Aliases, depth and size are bounded. Keys that come twice are added to `duplicates` in the
- * reference's words; the last of them wins.
+ * Parses one YAML document. Aliases, depth and size are bounded. Keys that come twice are added to `duplicates` in
+ * upstream's words; the last of them wins.
  */
 export function parseYaml(
   bytes: Uint8Array,
@@ -97,172 +91,174 @@ export function parseYaml(
   if (json !== undefined) return json;
   // Everything but tab, line breaks and what is printable in Unicode.
   if (/[^\t\n\r -~\u0085\u00a0-\ufffd]/.test(text)) return new Fault("yaml: control characters are not allowed");
-  return readDocument(new Reading(text, duplicates, valuesMax));
+  return readDocument(new Reader(text, duplicates, valuesMax));
 }
 
-function readDocument(reading: Reading): Value | Fault {
-  const { cursor } = reading;
-  if (cursor.text.charCodeAt(0) === 0xfeff) {
-    cursor.at = 1;
-    cursor.lineStart = 1;
+function readDocument(reader: Reader): Value | Fault {
+  if (reader.code === 0xfeff) {
+    reader.at = 1;
+    reader.lineStart = 1;
   }
-  startDocument(reading);
-  while (!reading.done && cursor.fault === undefined) {
-    skipToToken(cursor);
-    if (cursor.at >= cursor.text.length || isDocumentMark(cursor)) {
-      endDocument(reading);
+  startDocument(reader);
+  while (!reader.done && reader.fault === undefined) {
+    skipToToken(reader);
+    if (reader.at >= reader.text.length || isDocumentMark(reader)) {
+      endDocument(reader);
       break;
     }
-    readToken(reading);
+    readToken(reader);
   }
-  return cursor.fault ?? reading.root;
+  return reader.fault ?? reader.root;
 }
 
 /** Directives and the first `---`. */
-function startDocument(reading: Reading): void {
-  const { cursor } = reading;
-  for (;;) {
-    skipToToken(cursor);
-    if (cursor.text.charAt(cursor.at) !== "%" || cursor.column !== 0) break;
-    skipToBreak(cursor);
-  }
-  if (isDocumentMark(cursor) && cursor.text.charAt(cursor.at) === "-") {
-    cursor.at += 3;
-    cursor.keyAllowed = false;
+function startDocument(reader: Reader): void {
+  skipToToken(reader);
+  for (; reader.text.charAt(reader.at) === "%" && reader.column === 0; skipToToken(reader)) skipToBreak(reader);
+  if (isDocumentMark(reader) && reader.text.charAt(reader.at) === "-") {
+    reader.at += 3;
+    reader.keyAllowed = false;
   }
 }
 
-function endDocument(reading: Reading): void {
-  const { cursor } = reading;
+function endDocument(reader: Reader): void {
   // The end stands on a line of its own.
-  const line = cursor.column > 0 ? cursor.line + 1 : cursor.line;
-  const { top } = reading;
-  if (top !== undefined && top.indent < 0) return refuseNode(reading, top, line);
-  unroll(reading, -1);
-  if (!reading.done && reading.frames.length === 0) complete(reading, null);
+  const line = reader.column > 0 ? reader.line + 1 : reader.line;
+  const { top } = reader;
+  if (top !== undefined && top.indent < 0) return refuseNode(reader, top, line);
+  unroll(reader, -1);
+  if (!reader.done && reader.frames.length === 0) complete(reader, null);
 }
 
-/** A fault of structure; the reference counts such lines from zero. */
-function fail(reading: Reading, message: string, line = reading.cursor.line): void {
-  reading.cursor.fault ??= new Fault(`yaml: ${line > 0 ? `line ${line}: ` : ""}${message}`);
+/** A fault of structure; upstream counts such lines from zero, and leaves out the first. */
+function fail(reader: Reader, message: string, line = reader.line): void {
+  reader.fault ??= new Fault(`yaml: ${line > 0 ? `line ${line}: ` : ""}${message}`);
 }
 
-/** What is missing where `frame` cannot go on. */
-function refuseNode(reading: Reading, frame: Frame, line?: number): void {
-  if (frame.indent >= 0) return fail(reading, `did not find expected ${frame.map ? "key" : "'-' indicator"}`, line);
-  if (frame.waiting === "node" || frame.waiting === "key")
-    return fail(reading, "did not find expected node content", line);
-  fail(reading, `did not find expected ',' or '${frame.map ? "}" : "]"}'`, line);
+/** A token that `frame` cannot go on with. */
+function refuseNode(reader: Reader, frame: Frame, line?: number): void {
+  const isMap = frame.map !== undefined;
+  if (frame.indent >= 0) fail(reader, `did not find expected ${isMap ? "key" : "'-' indicator"}`, line);
+  else if (frame.waiting === "node" || frame.waiting === "key")
+    fail(reader, "did not find expected node content", line);
+  else fail(reader, `did not find expected ',' or '${isMap ? "}" : "]"}'`, line);
 }
 
-function readToken(reading: Reading): void {
-  const { cursor } = reading;
-  if (cursor.flow === 0) unroll(reading, cursor.column);
-  const sign = cursor.text.charAt(cursor.at);
-  const spaced = isBlankOrEnd(cursor.text.charCodeAt(cursor.at + 1));
+function readToken(reader: Reader): void {
+  if (reader.flow === 0) unroll(reader, reader.column);
+  const sign = reader.text.charAt(reader.at);
+  const spaced = isBlankOrEnd(reader.text.charCodeAt(reader.at + 1));
   switch (sign) {
     case "-":
-      return spaced ? readEntry(reading) : readScalar(reading, sign);
+      return spaced ? readEntry(reader) : readScalar(reader, sign);
     case "?":
-      return spaced ? readExplicitKey(reading) : readScalar(reading, sign);
+      return spaced ? readExplicitKey(reader) : readScalar(reader, sign);
     case ":":
-      return spaced || cursor.flow > 0 ? readColon(reading) : readScalar(reading, sign);
+      return spaced || reader.flow > 0 ? readColon(reader) : readScalar(reader, sign);
     case "[":
     case "{":
-      return openFlow(reading, sign);
+      return openFlow(reader, sign);
     case "]":
     case "}":
-      return closeFlow(reading, sign);
+      return closeFlow(reader, sign);
     case ",":
-      return readComma(reading);
+      return readComma(reader);
     case "&":
     case "!":
-      return readProperty(reading, sign);
+      return readProperty(reader, sign);
     default:
-      return readScalar(reading, sign);
+      return readScalar(reader, sign);
   }
 }
 
 /** Closes the block collections that are indented deeper than `column`. */
-function unroll(reading: Reading, column: number): void {
-  for (let { top } = reading; top !== undefined && top.indent > column; { top } = reading) close(reading);
+function unroll(reader: Reader, column: number): void {
+  for (let { top } = reader; top !== undefined && top.indent > column; { top } = reader) close(reader);
 }
 
-function push(reading: Reading, frame: Pick<Frame, "map" | "list" | "indent" | "waiting"> & Partial<Frame>): void {
-  if (reading.frames.length >= limits.depthMax) return fail(reading, `exceeded max depth of ${limits.depthMax}`);
-  const properties = reading.outer ?? reading.properties;
-  const anchor = frame.anchor ?? properties?.anchor;
-  if (reading.outer !== undefined) reading.outer = undefined;
-  else reading.properties = undefined;
-  if (anchor !== undefined) reading.anchors.set(anchor, undefined);
-  reading.frames.push({ indentless: false, single: false, key: undefined, merges: false, ...frame, anchor });
+/** Opens a collection, which has the properties that were read before it. */
+function push(reader: Reader, frame: Pick<Frame, "map" | "list" | "indent" | "waiting"> & Partial<Frame>): Frame {
+  if (reader.frames.length >= limits.depthMax) fail(reader, `exceeded max depth of ${limits.depthMax}`);
+  const anchor = (reader.outer ?? reader.properties)?.anchor;
+  if (reader.outer !== undefined) reader.outer = undefined;
+  else reader.properties = undefined;
+  if (anchor !== undefined) reader.anchors.set(anchor, undefined);
+  const opened = { indentless: false, single: false, key: undefined, merges: false, ...frame, anchor };
+  reader.frames.push(opened);
+  return opened;
 }
 
 /** Ends the collection on top: what it waits for is null. */
-function close(reading: Reading): void {
-  const frame = reading.top;
+function close(reader: Reader): void {
+  const frame = reader.top;
   if (frame === undefined) return;
   // A flow list may end with a comma; everywhere else something is missing.
-  const dangling = frame.waiting === "node" ? frame.list === undefined || frame.indent >= 0 : frame.waiting === "colon";
-  if (dangling) complete(reading, null, frame.waiting === "colon");
-  if (frame.waiting === "key" && frame.indent >= 0) fail(reading, "unsupported map key of type: nil");
-  reading.frames.pop();
-  if (frame.anchor !== undefined) reading.anchors.set(frame.anchor, frame.map ?? frame.list ?? null);
-  place(reading, frame.map ?? frame.list ?? null, false);
+  const dangling = frame.waiting === "node" && (frame.list === undefined || frame.indent >= 0);
+  if (dangling || frame.waiting === "colon") completeMissing(reader);
+  if (frame.waiting === "key" && frame.indent >= 0) fail(reader, "unsupported map key of type: nil");
+  reader.frames.pop();
+  const value = frame.map ?? frame.list ?? null;
+  if (frame.anchor !== undefined) reader.anchors.set(frame.anchor, value);
+  place(reader, value, false);
 }
 
-/** A node that is no collection is there: its properties are spent on it. `skipColon`: it is a value all the same. */
-function complete(reading: Reading, value: Value, skipColon = false): void {
-  const anchor = reading.properties?.anchor;
-  if (anchor !== undefined) reading.anchors.set(anchor, value);
-  reading.properties = undefined;
-  if (skipColon && reading.top !== undefined) reading.top.waiting = "node";
-  place(reading, value, false);
+/** A node that is no collection has been read, and has the properties in front of it. */
+function complete(reader: Reader, value: Value, merges = false): void {
+  const anchor = reader.properties?.anchor;
+  if (anchor !== undefined) reader.anchors.set(anchor, value);
+  reader.properties = undefined;
+  place(reader, value, merges);
+}
+
+/** The value of the frame on top is null, with or without its colon. */
+function completeMissing(reader: Reader): void {
+  const { top } = reader;
+  if (top?.waiting === "colon") top.waiting = "node";
+  complete(reader, null);
 }
 
 /** Puts a node where the top frame waits for one. `merges`: it is a plain `<<`. */
-function place(reading: Reading, value: Value, merges: boolean): void {
-  const frame = reading.top;
-  countValues(reading, 1);
+function place(reader: Reader, value: Value, merges: boolean): void {
+  const frame = reader.top;
+  countValues(reader, 1);
   if (frame === undefined) {
-    reading.root = value;
-    reading.done = true;
+    reader.root = value;
+    reader.done = true;
   } else if (frame.list !== undefined) {
     frame.list.push(value);
     frame.waiting = "nothing";
   } else if (frame.waiting === "key") {
-    setKey(reading, frame, value, merges);
+    setKey(reader, frame, value, merges);
     frame.waiting = "colon";
   } else {
-    setValue(reading, frame, value);
+    setValue(reader, frame, value);
     frame.waiting = "nothing";
   }
 }
 
-function countValues(reading: Reading, count: number): void {
-  reading.values += count;
-  if (reading.values > reading.valuesMax) reading.cursor.fault ??= new TooManyValues(reading.valuesMax);
+function countValues(reader: Reader, count: number): void {
+  reader.values += count;
+  if (reader.values > reader.valuesMax) reader.fault ??= new TooManyValues(reader.valuesMax);
 }
 
-function setKey(reading: Reading, frame: Frame, value: Value, merges: boolean): void {
+function setKey(reader: Reader, frame: Frame, value: Value, merges: boolean): void {
   const text = keyText(value);
   if (text === undefined) {
     const kind = value === null ? "nil" : value instanceof Map ? "map" : "list";
-    reading.cursor.fault ??= new Fault(`yaml: unsupported map key of type: ${kind}`);
+    reader.fault ??= new Fault(`yaml: unsupported map key of type: ${kind}`);
   }
   frame.key = text;
   frame.merges = merges;
-  const { duplicates, cursor } = reading;
+  const { duplicates, line } = reader;
   if (duplicates === undefined || text === undefined || merges || frame.map?.has(text) !== true) return;
   if (duplicates.length < limits.fieldErrorsMax) {
-    duplicates.push(`line ${cursor.line + 1}: key ${quote(text)} already set in map`);
+    duplicates.push(`line ${line + 1}: key ${quote(text)} already set in map`);
   }
 }
 
-function setValue(reading: Reading, frame: Frame, value: Value): void {
-  const { map, key } = frame;
+function setValue(reader: Reader, { map, key, merges }: Frame, value: Value): void {
   if (map === undefined || key === undefined) return;
-  if (!frame.merges) {
+  if (!merges) {
     map.set(key, value);
     return;
   }
@@ -270,266 +266,230 @@ function setValue(reading: Reading, frame: Frame, value: Value): void {
   for (const from of Array.isArray(value) ? value.toReversed() : [value]) {
     if (from instanceof Map) {
       // The keys of one map may be merged into many.
-      countValues(reading, from.size);
-      if (reading.cursor.fault !== undefined) return;
+      countValues(reader, from.size);
+      if (reader.fault !== undefined) return;
       for (const [name, item] of from) map.set(name, item);
-    } else reading.cursor.fault ??= new Fault("yaml: map merge requires map or sequence of maps as the value");
+    } else reader.fault ??= new Fault("yaml: map merge requires map or sequence of maps as the value");
   }
 }
 
 /** `- `: an item of a block list. */
-function readEntry(reading: Reading): void {
-  const { cursor } = reading;
-  const { column } = cursor;
-  if (cursor.flow > 0 || !cursor.keyAllowed) {
-    return void textFault(cursor, "block sequence entries are not allowed in this context");
+function readEntry(reader: Reader): void {
+  const { column } = reader;
+  if (reader.flow > 0 || !reader.keyAllowed) {
+    return void textFault(reader, "block sequence entries are not allowed in this context");
   }
-  let { top } = reading;
-  if (top === undefined || top.indent < column || (top.map !== undefined && top.indent === column)) {
-    const indentless = top !== undefined && top.indent === column;
+  let { top } = reader;
+  const indentless = top?.map !== undefined && top.indent === column;
+  if (top === undefined || top.indent < column || indentless) {
     if (top !== undefined && top.waiting !== "node" && !(top.waiting === "key" && !indentless))
-      return refuseNode(reading, top);
-    push(reading, { map: undefined, list: [], indent: column, indentless, waiting: "nothing" });
-    ({ top } = reading);
+      return refuseNode(reader, top);
+    top = push(reader, { map: undefined, list: [], indent: column, indentless, waiting: "nothing" });
   }
-  if (top?.list === undefined) return;
-  if (top.waiting === "node") complete(reading, null);
+  if (top.waiting === "node") complete(reader, null);
   top.waiting = "node";
-  cursor.at += 1;
-  cursor.keyAllowed = true;
+  reader.at += 1;
+  reader.keyAllowed = true;
 }
 
 /** A key of a block map starts at `column`: finds or opens the map. */
-function enterMap(reading: Reading, column: number): Frame | undefined {
-  let { top } = reading;
-  if (top?.indentless === true && top.indent === column) {
-    close(reading);
-    ({ top } = reading);
-  }
+function enterMap(reader: Reader, column: number): Frame | undefined {
+  if (reader.top?.indentless === true && reader.top.indent === column) close(reader);
+  const { top } = reader;
   if (top === undefined || top.indent < column) {
-    if (top !== undefined && top.waiting !== "node" && top.waiting !== "key") {
-      refuseNode(reading, top);
-      return undefined;
-    }
-    push(reading, { map: new Map(), list: undefined, indent: column, waiting: "nothing" });
-    return reading.top;
+    if (top === undefined || top.waiting === "node" || top.waiting === "key")
+      return push(reader, { map: new Map(), list: undefined, indent: column, waiting: "nothing" });
+  } else if (top.map !== undefined) {
+    if (top.waiting === "node" || top.waiting === "colon") completeMissing(reader);
+    return top;
   }
-  if (top.map === undefined) {
-    refuseNode(reading, top);
-    return undefined;
-  }
-  if (top.waiting === "node" || top.waiting === "colon") complete(reading, null, top.waiting === "colon");
-  return top;
+  refuseNode(reader, top);
+  return undefined;
 }
 
 /** `? `: a key of a block map that may be anything; in a flow map it says nothing. */
-function readExplicitKey(reading: Reading): void {
-  const { cursor } = reading;
-  if (cursor.flow === 0) {
-    if (!cursor.keyAllowed) return void textFault(cursor, "mapping keys are not allowed in this context");
-    const frame = enterMap(reading, cursor.column);
+function readExplicitKey(reader: Reader): void {
+  if (reader.flow === 0) {
+    if (!reader.keyAllowed) return void textFault(reader, "mapping keys are not allowed in this context");
+    const frame = enterMap(reader, reader.column);
     if (frame !== undefined) frame.waiting = "key";
   }
-  cursor.at += 1;
-  cursor.keyAllowed = true;
+  reader.at += 1;
+  reader.keyAllowed = true;
 }
 
 /** A colon that does not follow a key on its line. */
-function readColon(reading: Reading): void {
-  const { cursor } = reading;
-  const { top } = reading;
-  cursor.at += 1;
+function readColon(reader: Reader): void {
+  const { top } = reader;
+  reader.at += 1;
   if (top !== undefined && top.waiting === "colon") {
     top.waiting = "node";
-    cursor.keyAllowed = cursor.flow === 0;
+    reader.keyAllowed = reader.flow === 0;
   } else if (top?.list !== undefined && top.indent < 0 && top.waiting === "nothing") {
     // `[a: b]`: the item just read is the key of a map of its own.
     const key = top.list.pop() ?? null;
     top.waiting = "node";
-    push(reading, { map: new Map(), list: undefined, indent: -1, single: true, waiting: "node" });
-    if (reading.top !== undefined) setKey(reading, reading.top, key, false);
-  } else if (cursor.flow === 0) {
-    textFault(cursor, "mapping values are not allowed in this context");
+    const pair = push(reader, { map: new Map(), list: undefined, indent: -1, single: true, waiting: "node" });
+    setKey(reader, pair, key, false);
+  } else if (reader.flow === 0) {
+    textFault(reader, "mapping values are not allowed in this context");
   } else if (top !== undefined) {
-    refuseNode(reading, top);
+    refuseNode(reader, top);
   }
 }
 
-function openFlow(reading: Reading, sign: "[" | "{"): void {
-  const { cursor } = reading;
-  const { top } = reading;
-  if (top !== undefined && top.waiting !== "node" && top.waiting !== "key") return refuseNode(reading, top);
-  if (cursor.flow === 0 && top?.indent === cursor.column) return void textFault(cursor, "could not find expected ':'");
-  if (sign === "[") push(reading, { map: undefined, list: [], indent: -1, waiting: "node" });
-  else push(reading, { map: new Map(), list: undefined, indent: -1, waiting: "key" });
-  cursor.at += 1;
-  cursor.flow += 1;
+function openFlow(reader: Reader, sign: "[" | "{"): void {
+  const { top } = reader;
+  if (top !== undefined && top.waiting !== "node" && top.waiting !== "key") return refuseNode(reader, top);
+  if (reader.flow === 0 && top?.indent === reader.column) return void textFault(reader, "could not find expected ':'");
+  if (sign === "[") push(reader, { map: undefined, list: [], indent: -1, waiting: "node" });
+  else push(reader, { map: new Map(), list: undefined, indent: -1, waiting: "key" });
+  reader.at += 1;
+  reader.flow += 1;
 }
 
 /** The innermost flow collection, a map of one pair (`[a: b]`) closed; undefined, and a fault, outside of one. */
-function flowTop(reading: Reading): Frame | undefined {
-  if (reading.top?.single === true) close(reading);
-  const { top } = reading;
+function flowTop(reader: Reader): Frame | undefined {
+  if (reader.top?.single === true) close(reader);
+  const { top } = reader;
   if (top !== undefined && top.indent < 0) return top;
-  fail(reading, "did not find expected node content");
+  fail(reader, "did not find expected node content");
   return undefined;
 }
 
-function closeFlow(reading: Reading, sign: "]" | "}"): void {
-  const { cursor } = reading;
-  const top = flowTop(reading);
+function closeFlow(reader: Reader, sign: "]" | "}"): void {
+  const top = flowTop(reader);
   if (top === undefined) return;
-  if ((top.map === undefined) !== (sign === "]")) return refuseNode(reading, top);
-  cursor.at += 1;
-  cursor.flow -= 1;
-  cursor.keyAllowed = false;
-  if (top.waiting === "node" && top.list !== undefined && reading.properties !== undefined) complete(reading, null);
-  close(reading);
-  if (cursor.flow === 0 && isKeyEnd(cursor)) fail(reading, "invalid map key");
+  if ((top.map === undefined) !== (sign === "]")) return refuseNode(reader, top);
+  reader.at += 1;
+  reader.flow -= 1;
+  reader.keyAllowed = false;
+  if (top.waiting === "node" && top.list !== undefined && reader.properties !== undefined) complete(reader, null);
+  close(reader);
+  if (reader.flow === 0 && isKeyEnd(reader)) fail(reader, "invalid map key");
 }
 
 /** A colon follows that makes a key of what stands before it. */
-function isKeyEnd(cursor: YamlCursor): boolean {
-  let { at } = cursor;
-  while (cursor.text.charCodeAt(at) === 32 || cursor.text.charCodeAt(at) === 9) at += 1;
-  return cursor.text.charCodeAt(at) === 58 && isBlankOrEnd(cursor.text.charCodeAt(at + 1));
+function isKeyEnd({ text, at }: Cursor): boolean {
+  let next = at;
+  while (text.charCodeAt(next) === 32 || text.charCodeAt(next) === 9) next += 1;
+  return text.charCodeAt(next) === 58 && isBlankOrEnd(text.charCodeAt(next + 1));
 }
 
-function readComma(reading: Reading): void {
-  const { cursor } = reading;
-  const top = flowTop(reading);
+function readComma(reader: Reader): void {
+  const top = flowTop(reader);
   if (top === undefined) return;
-  if (top.map !== undefined && (top.waiting === "node" || top.waiting === "colon")) {
-    complete(reading, null, top.waiting === "colon");
-  } else if (top.waiting !== "nothing") {
-    return refuseNode(reading, top);
-  }
+  if (top.map !== undefined && (top.waiting === "node" || top.waiting === "colon")) completeMissing(reader);
+  else if (top.waiting !== "nothing") return refuseNode(reader, top);
   top.waiting = top.map === undefined ? "node" : "key";
-  cursor.at += 1;
+  reader.at += 1;
 }
 
 /** `&anchor` or `!tag`. */
-function readProperty(reading: Reading, sign: "&" | "!"): void {
-  const { cursor } = reading;
-  const { line, column, keyAllowed } = cursor;
-  if (reading.properties !== undefined && reading.properties.line !== line) {
-    reading.outer = reading.properties;
-    reading.properties = undefined;
+function readProperty(reader: Reader, sign: "&" | "!"): void {
+  const { line, column, keyAllowed } = reader;
+  if (reader.properties !== undefined && reader.properties.line !== line) {
+    reader.outer = reader.properties;
+    reader.properties = undefined;
   }
-  const properties = (reading.properties ??= { anchor: undefined, tag: "", line, column, keyAllowed });
-  cursor.at += 1;
-  const name = scanName(cursor);
-  cursor.keyAllowed = false;
-  if (sign === "!") {
-    properties.tag = `!${name}`;
-  } else if (!/^[\w-]+$/.test(name)) {
-    textFault(cursor, "did not find expected alphabetic or numeric character");
-  } else {
-    properties.anchor = name;
-  }
-}
-
-/** A scalar or an alias: a key if a colon follows on its line, else a node. */
-function readScalar(reading: Reading, sign: string): void {
-  const { cursor } = reading;
-  const { line, at } = cursor;
-  const own = reading.properties?.line === line ? reading.properties : undefined;
-  const column = own?.column ?? cursor.column;
-  const keyAllowed = own?.keyAllowed ?? cursor.keyAllowed;
-  const value = scanNode(reading, sign);
-  if (cursor.fault !== undefined) return;
-  const merges = sign === "<" && value === "<<" && own === undefined;
-  const isBlock = sign === "|" || sign === ">";
-  if (cursor.flow === 0 && !isBlock && cursor.line === line && cursor.at - at <= keyLengthMax && isKeyEnd(cursor)) {
-    if (!keyAllowed) return void textFault(cursor, "mapping values are not allowed in this context");
-    return readKey(reading, value, column, own, merges);
-  }
-  const { top } = reading;
-  if (cursor.flow === 0 && top !== undefined && top.indent === column && !isBlock) {
-    return void textFault(cursor, "could not find expected ':'");
-  }
-  if (top !== undefined && top.waiting !== "node" && top.waiting !== "key") return refuseNode(reading, top, line);
-  const anchor = reading.properties?.anchor;
-  if (anchor !== undefined) reading.anchors.set(anchor, value);
-  reading.properties = undefined;
-  place(reading, value, merges);
+  const properties = (reader.properties ??= { anchor: undefined, tag: "", line, column, keyAllowed });
+  reader.at += 1;
+  const name = scanName(reader);
+  reader.keyAllowed = false;
+  if (sign === "!") properties.tag = `!${name}`;
+  else if (/^[\w-]+$/.test(name)) properties.anchor = name;
+  else textFault(reader, "did not find expected alphabetic or numeric character");
 }
 
 /** Characters a key without `?` may have, by the language's rules. */
 const keyLengthMax = 1024;
 
+/** A scalar or an alias: a key if a colon follows on its line, else a node. */
+function readScalar(reader: Reader, sign: string): void {
+  const { line, at } = reader;
+  const own = reader.properties?.line === line ? reader.properties : undefined;
+  const { column, keyAllowed } = own ?? reader;
+  const value = scanNode(reader, sign);
+  if (reader.fault !== undefined) return;
+  const merges = sign === "<" && value === "<<" && own === undefined;
+  const { top } = reader;
+  if (reader.flow === 0 && sign !== "|" && sign !== ">") {
+    const isShort = reader.line === line && reader.at - at <= keyLengthMax;
+    if (isShort && isKeyEnd(reader)) {
+      if (keyAllowed) readKey(reader, value, column, own, merges);
+      else textFault(reader, "mapping values are not allowed in this context");
+      return;
+    }
+    if (top?.indent === column) return void textFault(reader, "could not find expected ':'");
+  }
+  if (top !== undefined && top.waiting !== "node" && top.waiting !== "key") return refuseNode(reader, top, line);
+  complete(reader, value, merges);
+}
+
 /** The key of a block map, and the colon after it. */
-function readKey(reading: Reading, value: Value, column: number, own: Properties | undefined, merges: boolean): void {
-  const { cursor } = reading;
+function readKey(reader: Reader, value: Value, column: number, own: Properties | undefined, merges: boolean): void {
   if (own !== undefined) {
     // They are the key's; what the map has of its own stood on an earlier line.
-    reading.properties = reading.outer;
-    reading.outer = undefined;
-    if (own.anchor !== undefined) reading.anchors.set(own.anchor, value);
+    reader.properties = reader.outer;
+    reader.outer = undefined;
+    if (own.anchor !== undefined) reader.anchors.set(own.anchor, value);
   }
-  const frame = enterMap(reading, column);
+  const frame = enterMap(reader, column);
   if (frame === undefined) return;
-  setKey(reading, frame, value, merges);
+  setKey(reader, frame, value, merges);
   frame.waiting = "node";
-  cursor.at = cursor.text.indexOf(":", cursor.at) + 1;
-  cursor.keyAllowed = false;
+  reader.at = reader.text.indexOf(":", reader.at) + 1;
+  reader.keyAllowed = false;
 }
 
 /** The value of the scalar or alias at the cursor. */
-function scanNode(reading: Reading, sign: string): Value {
-  const { cursor } = reading;
-  const indent = reading.top?.indent ?? -1;
-  if (sign === "*") return scanAlias(reading);
-  if (sign === "|" || sign === ">") {
-    if (cursor.flow > 0) return textFault(cursor, "found character that cannot start any token");
-    return resolve(reading, scanBlock(cursor, indent), false);
+function scanNode(reader: Reader, sign: string): Value {
+  if (sign === "*") return readAlias(reader);
+  const isBlock = sign === "|" || sign === ">";
+  if (/[\s#%@`]/.test(sign) || (isBlock && reader.flow > 0)) {
+    return textFault(reader, "found character that cannot start any token");
   }
-  if (sign === '"' || sign === "'") return resolve(reading, scanQuoted(cursor), false);
-  if (/[\s#%@`]/.test(sign)) return textFault(cursor, "found character that cannot start any token");
-  const text = scanPlain(cursor, indent + 1);
-  return resolve(reading, text, true);
-}
-
-function resolve(reading: Reading, text: string, plain: boolean): Value {
-  const value = scalarValue(text, reading.properties?.tag ?? "", plain);
+  const indent = reader.top?.indent ?? -1;
+  const isQuoted = sign === '"' || sign === "'";
+  const text = isBlock ? scanBlock(reader, indent) : isQuoted ? scanQuoted(reader) : scanPlain(reader, indent + 1);
+  const value = scalarValue(text, reader.properties?.tag ?? "", !isBlock && !isQuoted);
   if (!(value instanceof Fault)) return value;
-  reading.cursor.fault ??= value;
+  reader.fault ??= value;
   return null;
 }
 
 /** An alias is its node once more: values are changed in place later, so nothing may be shared. */
-function scanAlias(reading: Reading): Value {
-  const { cursor } = reading;
-  cursor.at += 1;
-  const name = scanName(cursor);
-  cursor.keyAllowed = false;
-  const value = reading.anchors.get(name);
-  if (value !== undefined) return copy(reading, value, 0);
-  const known = reading.anchors.has(name);
-  const fault = known ? `anchor '${name}' value contains itself` : `unknown anchor '${name}' referenced`;
-  cursor.fault ??= new Fault(`yaml: ${fault}`);
+function readAlias(reader: Reader): Value {
+  reader.at += 1;
+  const name = scanName(reader);
+  reader.keyAllowed = false;
+  const value = reader.anchors.get(name);
+  if (value !== undefined) return copy(reader, value, 0);
+  const known = reader.anchors.has(name);
+  reader.fault ??= new Fault(
+    `yaml: ${known ? `anchor '${name}' value contains itself` : `unknown anchor '${name}' referenced`}`,
+  );
   return null;
 }
 
-function copy(reading: Reading, value: Value, depth: number): Value {
-  reading.aliased += 1;
-  if (reading.aliased > limits.yamlAliasedNodesMax || depth > limits.messageDepthMax) {
-    reading.cursor.fault ??= new Fault("yaml: document contains excessive aliasing");
-    return null;
+function copy(reader: Reader, value: Value, depth: number): Value {
+  reader.aliased += 1;
+  if (reader.aliased > limits.yamlAliasedNodesMax || depth > limits.messageDepthMax) {
+    reader.fault ??= new Fault("yaml: document contains excessive aliasing");
   }
   if (Array.isArray(value)) {
     const list: Value[] = [];
     for (const item of value) {
-      if (reading.cursor.fault !== undefined) break;
-      list.push(copy(reading, item, depth + 1));
+      if (reader.fault !== undefined) break;
+      list.push(copy(reader, item, depth + 1));
     }
     return list;
   }
   if (!(value instanceof Map)) return value;
   const map: ValueMap = new Map();
   for (const [key, item] of value) {
-    if (reading.cursor.fault !== undefined) break;
-    map.set(key, copy(reading, item, depth + 1));
+    if (reader.fault !== undefined) break;
+    map.set(key, copy(reader, item, depth + 1));
   }
   return map;
 }

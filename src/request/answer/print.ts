@@ -4,7 +4,7 @@ import type { Message } from "../../api/schema.ts";
 import { assert } from "../../base/assert.ts";
 import { parseOwn, textOf } from "../../codec/engine/json.ts";
 import { prettyJson } from "../../codec/json/print.ts";
-import { yamlText } from "../../codec/yaml/yamlprint.ts";
+import { yamlText } from "../../codec/yaml/printer.ts";
 import type { PrintResult, PrintTask } from "../../pool/tasks.ts";
 import type { Accepted } from "../route/negotiate.ts";
 import { protoDocument } from "./protoanswer.ts";

@@ -4,7 +4,7 @@ import type { Value, ValueMap } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { parseOwn, textOf } from "../../codec/engine/json.ts";
 import { prettyItem, prettyJson } from "../../codec/json/print.ts";
-import { yamlText } from "../../codec/yaml/yamlprint.ts";
+import { yamlText } from "../../codec/yaml/printer.ts";
 import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
 import { represent } from "../answer/represent.ts";

@@ -1,5 +1,5 @@
-// What YAML scalars mean to the reference: YAML 1.1's words and numbers as its reader resolves them, then turned into
-// what JSON can say. Numbers lose their spelling, keys become text.
+// The values of YAML scalars: YAML 1.1's words and numbers as upstream's reader resolves them, then turned into what
+// JSON can express. Numbers lose their spelling, keys become text.
 import { NumberText, type Value } from "../../api/value.ts";
 import { Fault } from "../json/fault.ts";
 
@@ -16,9 +16,10 @@ const numberLengthMax = 400;
 
 /** The value of a scalar. `tag` is as written (`!!str`, `!local`), empty without one; `plain`: not quoted, no block. */
 export function scalarValue(text: string, tag: string, plain: boolean): Value | Fault {
-  const kind = tag.replace(/^!!|^!<tag:yaml\.org,2002:(.*)>$/, "$1");
+  const kind = tag === "" ? "" : tag.replace(/^!!|^!<tag:yaml\.org,2002:(.*)>$/, "$1");
   if (kind === "binary") return Buffer.from(text, "base64").toString();
   if (kind === "str" || (!plain && !/^(?:int|float|bool|null)$/.test(kind))) return text;
+  if (!/^(?:$|[-+.\d~yYnNtTfFoO])/.test(text)) return text;
   const word = words.get(text);
   if (word !== undefined) return word;
   if (notFinite.test(text)) {

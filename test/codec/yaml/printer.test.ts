@@ -2,7 +2,7 @@ import t from "tap";
 import { parse } from "yaml";
 import type { Value } from "../../../src/api/value.ts";
 import { parseJson, writeValue } from "../../../src/codec/engine/json.ts";
-import { yamlText } from "../../../src/codec/yaml/yamlprint.ts";
+import { yamlText } from "../../../src/codec/yaml/printer.ts";
 import { random } from "../../support/random.ts";
 
 function yaml(json: unknown): string {

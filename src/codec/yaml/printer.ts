@@ -1,15 +1,13 @@
-// YAML answers: sorted keys, two spaces, texts folded behind column 80, as the reference converts its JSON. The rules for
-// which text may stand plain are YAML 1.1's; what would read as something else goes between double quotes.
-// Slow by design; nothing hot asks for it.
+// YAML answers as upstream makes them of its JSON: sorted keys, two spaces, texts folded behind column 80. A text that
+// YAML 1.1 would read as another type stands between double quotes. No library prints these bytes (DECISIONS 78).
 import { NumberText, type Value, type ValueMap } from "../../api/value.ts";
 import { limits } from "../../config/limits.ts";
 import { writeValue } from "../engine/json.ts";
+import { escapeLetters } from "./escapes.ts";
 
 /** YAML with sorted keys, ending with a line break. */
 export function yamlText(value: Value): string {
-  const writer = new YamlWriter();
-  writer.root(value);
-  return writer.text();
+  return new YamlWriter().document(value);
 }
 
 /** A text is folded at the first single space behind this column. */
@@ -24,12 +22,10 @@ class YamlWriter {
   readonly #parts: string[] = [];
   #column = 0;
 
-  root(value: Value): void {
+  /** The text of a document. */
+  document(value: Value): string {
     this.#node(value, 0, true);
     if (this.#column > 0) this.#parts.push("\n");
-  }
-
-  text(): string {
     return this.#parts.join("");
   }
 
@@ -170,7 +166,7 @@ function styleOf(text: string): Style {
   return hasIndicator(text) ? "single" : "plain";
 }
 
-/** What YAML 1.1 lets stand unescaped; characters beyond the basic plane are escaped (reference). */
+/** What YAML 1.1 lets stand unescaped; characters beyond the basic plane are escaped, as upstream does. */
 function isPrintable(text: string): boolean {
   return /^[\n\x20-\x7E\u00A0-\u2027\u202A-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]*$/.test(text);
 }
@@ -192,30 +188,13 @@ function isAmbiguous(text: string): boolean {
   );
 }
 
-const escapes: ReadonlyMap<string, string> = new Map([
-  ["\0", "\\0"],
-  ["\x07", "\\a"],
-  ["\b", "\\b"],
-  ["\t", "\\t"],
-  ["\n", "\\n"],
-  ["\v", "\\v"],
-  ["\f", "\\f"],
-  ["\r", "\\r"],
-  ["\x1B", "\\e"],
-  ['"', '\\"'],
-  ["\\", "\\\\"],
-  ["\x85", "\\N"],
-  ["\u2028", "\\L"],
-  ["\u2029", "\\P"],
-]);
-
 /** A character as it stands between double quotes. */
 function escaped(character: string): string {
   const unit = character.charCodeAt(0);
   if (unit >= 32 && unit < 127 && unit !== 34 && unit !== 92) return character;
-  const known = escapes.get(character);
-  if (known !== undefined) return known;
-  if (isPrintable(character)) return character;
+  if (isPrintable(character) && !/["\\\n]/.test(character)) return character;
+  const letter = escapeLetters.get(character);
+  if (letter !== undefined) return `\\${letter}`;
   const code = character.codePointAt(0) ?? 0;
   const hex = code.toString(16).toUpperCase();
   if (code <= 0xff) return `\\x${hex.padStart(2, "0")}`;
