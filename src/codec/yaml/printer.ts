@@ -4,6 +4,7 @@ import { NumberText, type Value, type ValueMap } from "../../api/value.ts";
 import { limits } from "../../config/limits.ts";
 import { writeValue } from "../engine/json.ts";
 import { escapeLetters } from "./escapes.ts";
+import { scalarValue } from "./scalar.ts";
 
 /** YAML with sorted keys, ending with a line break. */
 export function yamlText(value: Value): string {
@@ -12,7 +13,7 @@ export function yamlText(value: Value): string {
 
 /** A text is folded at the first single space behind this column. */
 const columnMax = 80;
-/** Longer keys (bytes) are announced by a question mark. */
+/** Longer keys (bytes), and those of several lines, are announced by a question mark. */
 const keyBytesMax = 128;
 
 /** How a text is written. */
@@ -55,7 +56,8 @@ class YamlWriter {
       });
     } else if (value instanceof Map) {
       if (value.size === 0) return this.#put("{}");
-      const keys = [...value.keys()].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+      // Upstream's order has circles (v1beta1, v2, v10): sorted before, the same keys come in the same order.
+      const keys = [...value.keys()].sort().sort(compareKeys);
       keys.forEach((key, index) => {
         if (index > 0 || !inline) this.#line(indent);
         this.#pair(key, value, indent);
@@ -63,13 +65,13 @@ class YamlWriter {
     } else if (typeof value === "string") {
       this.#string(value, indent);
     } else {
-      this.#put(value instanceof NumberText ? String(Number(value.text)) : String(value));
+      this.#put(value === null || typeof value === "boolean" ? String(value) : numberText(value));
     }
   }
 
   #pair(key: string, map: ValueMap, indent: number): void {
     const value = map.get(key) ?? null;
-    if (Buffer.byteLength(key) > keyBytesMax) {
+    if (key.includes("\n") || Buffer.byteLength(key) > keyBytesMax) {
       this.#put("? ");
       this.#string(key, indent + 2);
       this.#line(indent);
@@ -174,18 +176,40 @@ function isPrintable(text: string): boolean {
 /** True when a plain text would be taken for structure. */
 function hasIndicator(text: string): boolean {
   if (/^[#,[\]{}&*!|>'"%@`]/.test(text)) return true;
-  if (/^[-?:](\s|$)/.test(text) || /^(---|\.\.\.)/.test(text)) return true;
-  return /:(\s|$)/.test(text) || /\s#/.test(text);
+  if (/^[-?:]( |$)/.test(text) || /^(---|\.\.\.)/.test(text)) return true;
+  return /:( |$)/.test(text) || text.includes(" #");
 }
 
-/** True when YAML 1.1 reads the plain text as something else than a string. */
+/** True when upstream's reader takes the plain text for another type, or an older one for a number of base 60. */
 function isAmbiguous(text: string): boolean {
-  if (text === "" || text.length > 64) return text === "";
-  if (/^(~|null|true|false|yes|no|on|off|y|n|<<|=)$/i.test(text)) return true;
-  if (/^\d{4}-\d\d?-\d\d?/.test(text)) return true;
-  return /^[-+]?(\.?\d[\d_]*|\d[\d_]*\.[\d_]*|0b[01_]+|0o?[0-7_]+|0x[\da-f_]+|\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[\d_.]+e[-+]?\d+|\.inf|\.nan)$/i.test(
-    text,
-  );
+  if (typeof scalarValue(text, "", true) !== "string") return true;
+  if (!/^[-+\d]/.test(text)) return false;
+  return isTime(text) || /^[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?$/.test(text);
+}
+
+/** A date, or a date and a time. */
+function isTime(text: string): boolean {
+  const match =
+    /^(\d{4})-(\d\d?)-(\d\d?)(?:[Tt](\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d)| (\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?)?$/.exec(
+      text,
+    );
+  if (match === null) return false;
+  const [year = 0, month = 0, day = 0, ...time] = match.slice(1).map((part) => Number(part ?? 0));
+  const [hour, minute, second] = time.slice(text.includes(" ") ? 3 : 0);
+  const date = new Date(Date.UTC(year, month - 1, day));
+  const isDate = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  return isDate && (hour ?? 0) < 24 && (minute ?? 0) < 60 && (second ?? 0) < 60;
+}
+
+/** A number as upstream prints it: what is no integer of 64 bits is a float, with an exponent from a million on. */
+function numberText(value: number | bigint | NumberText): string {
+  if (typeof value === "number") return String(value);
+  if (typeof value === "bigint" && value >= -(1n << 63n) && value < 1n << 64n) return String(value);
+  const float = Number(value instanceof NumberText ? value.text : value);
+  const [digits = "", exponent = ""] = float.toExponential().split("e");
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return String(float);
+  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
 /** A character as it stands between double quotes. */
@@ -199,4 +223,60 @@ function escaped(character: string): string {
   const hex = code.toString(16).toUpperCase();
   if (code <= 0xff) return `\\x${hex.padStart(2, "0")}`;
   return code <= 0xffff ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
+}
+
+/** The order upstream prints keys in: digits by the number they make, other signs before letters. */
+function compareKeys(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
+  if (at === a.length || at === b.length) return a.length - b.length;
+  // The second half of a character beyond the basic plane.
+  if (at > 0 && (a.codePointAt(at - 1) ?? 0) > 0xffff) at -= 1;
+  const [one, other] = [a.codePointAt(at) ?? 0, b.codePointAt(at) ?? 0];
+  const letter = isLetter(one);
+  if (letter !== isLetter(other)) return letter ? 1 : -1;
+  if (letter || (!isDigit(one) && !isDigit(other))) return one - other;
+  return compareNumbers(a, b, at) || one - other;
+}
+
+/** Compares the digits at `from`, none being zero: by number, then by length. */
+function compareNumbers(a: string, b: string, from: number): number {
+  const [end, otherEnd] = [digitsEnd(a, from), digitsEnd(b, from)];
+  // Zeros within a number count, those before it do not.
+  const isWithin = endsInNumber(a, from);
+  const [start, otherStart] = isWithin ? [from, from] : [zerosEnd(a, from), zerosEnd(b, from)];
+  const length = end - start;
+  if (length !== otherEnd - otherStart) return length - (otherEnd - otherStart);
+  for (let at = 0; at < length; at += 1) {
+    const difference = a.charCodeAt(start + at) - b.charCodeAt(otherStart + at);
+    if (difference !== 0) return difference;
+  }
+  return end - otherEnd;
+}
+
+function digitsEnd(text: string, from: number): number {
+  let at = from;
+  while (isDigit(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function zerosEnd(text: string, from: number): number {
+  let at = from;
+  while (text.charCodeAt(at) === 48) at += 1;
+  return at;
+}
+
+/** The digits before `end` are not zeros alone. */
+function endsInNumber(text: string, end: number): boolean {
+  for (let at = end - 1; isDigit(text.charCodeAt(at)); at -= 1) if (text.charCodeAt(at) !== 48) return true;
+  return false;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+function isLetter(code: number): boolean {
+  if (code > 127) return /^\p{L}/u.test(String.fromCodePoint(code));
+  return (code | 32) >= 97 && (code | 32) <= 122;
 }
