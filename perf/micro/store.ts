@@ -118,4 +118,4 @@ if (isMainThread) {
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-} else serve(workerData as StoreData);
+} else await serve(workerData as StoreData);
