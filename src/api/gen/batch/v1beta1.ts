@@ -1,5 +1,5 @@
 // Written by scripts/gen from proto/: do not edit.
-import type * as batch_v1 from "./v1.ts";
+import type * as batch_v1 from "../batch/v1.ts";
 import type * as core_v1 from "../core/v1.ts";
 import type * as meta_v1 from "../meta/v1.ts";
 

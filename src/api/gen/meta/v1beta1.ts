@@ -1,5 +1,5 @@
 // Written by scripts/gen from proto/: do not edit.
-import type * as meta_v1 from "./v1.ts";
+import type * as meta_v1 from "../meta/v1.ts";
 
 /** meta/v1beta1.PartialObjectMetadataList. */
 export interface PartialObjectMetadataList {
