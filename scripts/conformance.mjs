@@ -1,4 +1,4 @@
-// `npm run conformance`: replays the recorded answers of the reference against a fresh server, under both identities.
+// `npm run conformance`: replays the recorded answers of upstream against a fresh server, under both identities.
 // Needs the transcripts beside the project (../shared/transcripts) and python3; without them it says so and ends well.
 // Steps that may differ are listed, with the reason, in test/conformance/known.md; anything else that differs fails.
 import { spawn, spawnSync } from "node:child_process";

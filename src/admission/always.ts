@@ -1,4 +1,4 @@
-// AlwaysAdmit and AlwaysDeny, of the reference's early days, and PersistentVolumeLabel, which asks a cloud for labels:
+// AlwaysAdmit and AlwaysDeny, of upstream's early days, and PersistentVolumeLabel, which asks a cloud for labels:
 // there is none here.
 import { type AdmissionPlugin, forbid } from "./plugin.ts";
 

@@ -1,5 +1,5 @@
 // Signing requests: who approves one, or signs it, must be allowed to speak for its signer, and nobody gets a client
-// certificate of the group that may do everything. Three plugins of the reference, one question each.
+// certificate of the group that may do everything. Three plugins of upstream, one question each.
 import type { CertificateSigningRequest } from "../api/gen/certificates/v1.ts";
 import { quote } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";

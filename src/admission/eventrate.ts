@@ -34,7 +34,7 @@ export function eventRate({ settings, identity, clock, config }: Environment): A
       if (dryRun || (operation !== "create" && operation !== "update")) return undefined;
       if (resource.resource !== "events" || !groups.includes(resource.group)) return undefined;
       let refused: Status | undefined;
-      // Each of them counts the event, whatever the others say (reference).
+      // Each of them counts the event, whatever the others say (upstream).
       for (const enforcer of enforcers) refused = enforcer.take(attributes, clock.monotonic()) ?? refused;
       return refused;
     },

@@ -1,5 +1,5 @@
 // NamespaceLifecycle: nothing is created in a namespace that is missing or going away, and the namespaces the system
-// lives in stay. The reference runs this before the kind's own rules, so a wrong name in a missing namespace is a 404.
+// lives in stay. Upstream runs this before the kind's own rules, so a wrong name in a missing namespace is a 404.
 import { forbidden, notFound, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/fanout/select.ts";

@@ -1,5 +1,5 @@
 // LimitRanger: a namespace's limit ranges complete what pods ask for, and bound what pods and claims may ask for.
-// Comparisons are made in thousandths where every number of one fits, else in whole units (reference).
+// Comparisons are made in thousandths where every number of one fits, else in whole units (upstream).
 import type {
   Container,
   LimitRange,
@@ -71,7 +71,7 @@ function isClaim(attributes: Attributes): boolean {
   return isAbout(attributes, "", "persistentvolumeclaims");
 }
 
-/** The reference takes them in no order; by name, two servers say the same. */
+/** Upstream takes them in no order; by name, two servers say the same. */
 function rangesOf(ranges: ObjectTable<Range>, namespace: string): readonly Range[] {
   const found = ranges.list(namespace);
   if (found.length < 2) return found;

@@ -217,7 +217,7 @@ function changedKeys(a: ReadonlyMap<string, string> = new Map(), b: ReadonlyMap<
   return [...keys].filter((key) => a.get(key) !== b.get(key));
 }
 
-/** Labels of the API's own domains that a node's agent may set itself (reference: kubelet/pkg/apis). */
+/** Labels of the API's own domains that a node's agent may set itself (upstream: kubelet/pkg/apis). */
 const agentLabels = [
   "kubernetes.io/hostname",
   "kubernetes.io/os",

@@ -45,7 +45,7 @@ export class Notes {
   readonly warnings: string[];
   /** Annotations of the audit event, keys with the plugin's prefix. */
   readonly annotations: Map<string, string>;
-  /** A webhook changed the object: every mutating plugin is asked once more (reference: reinvocation). */
+  /** A webhook changed the object: every mutating plugin is asked once more (upstream: reinvocation). */
   changed = false;
   readonly #settled: ((committed: boolean) => void | Promise<void>)[] = [];
 
@@ -78,7 +78,7 @@ export class Notes {
 export interface AdmissionPlugin {
   /**
    * Asked before the kind's own rules; may change the object. `again`: the object was changed after the plugin had seen
-   * it (reference: reinvocation of in-tree plugins after a webhook's patch).
+   * it (upstream: reinvocation of in-tree plugins after a webhook's patch).
    */
   mutate?(attributes: Attributes, again: boolean): Status | undefined | Promise<Status | undefined>;
   /** Asked after validation; changes nothing. */

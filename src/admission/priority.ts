@@ -43,7 +43,7 @@ export function priority({ objects, identity }: Environment): AdmissionPlugin {
   };
 }
 
-/** Two defaults can be there after a race: the lower one counts (reference). */
+/** Two defaults can be there after a race: the lower one counts (upstream). */
 function lowestDefault(classes: readonly Class[]): Class | undefined {
   const defaults = classes.filter(({ globalDefault }) => globalDefault === true);
   return defaults.toSorted((a, b) => a.value - b.value)[0];

@@ -13,7 +13,7 @@ import { secretNames } from "../kinds/core/podrefs.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
 const defaultAccount = "default";
-/** One hour and a mark by which the reference's later releases tell tokens of this volume. */
+/** One hour and a mark by which upstream's later releases tell tokens of this volume. */
 const tokenSeconds = 3607;
 
 type Account = ApiObject & ServiceAccount;
@@ -156,7 +156,7 @@ function isTrue(text: string | undefined): boolean {
   return text !== undefined && ["1", "t", "T", "TRUE", "true", "True"].includes(text);
 }
 
-/** A container, and how the reference calls its kind. */
+/** A container, and how upstream calls its kind. */
 type Named = readonly [word: string, container: Container | EphemeralContainer];
 
 function debugContainers(spec: PodSpec): Named[] {

@@ -1,4 +1,4 @@
-// Admission: the plugins of the reference in its order, which of them run, and the run itself. Each may change the
+// Admission: the plugins of upstream in its order, which of them run, and the run itself. Each may change the
 // object (after defaulting, before the kind's own rules) and each may refuse it (after validation).
 import { type Status, timedOut } from "../api/status.ts";
 import type { Clock } from "../base/clock.ts";
@@ -49,7 +49,7 @@ interface Entry {
   readonly check?: (settings: string | undefined, check: FileCheck) => string | undefined;
 }
 
-/** Every plugin, in the order they run (reference: AllOrderedPlugins of v1.23). */
+/** Every plugin, in the order they run (upstream: AllOrderedPlugins of v1.23). */
 const entries: readonly Entry[] = [
   { plugin: "AlwaysAdmit", byDefault: false, build: alwaysAdmit },
   { plugin: "NamespaceAutoProvision", byDefault: false, build: namespaceAutoProvision },

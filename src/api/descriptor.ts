@@ -58,7 +58,7 @@ export interface KindData extends KindName {
   readonly virtual: boolean;
   readonly computed: boolean;
   readonly servedByDefault: boolean;
-  /** What the reference stores; the storage version hash is made of it. */
+  /** What upstream stores; the storage version hash is made of it. */
   readonly storedAs?: KindName;
   readonly prefix?: string;
   readonly introducedIn?: string;

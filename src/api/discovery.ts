@@ -1,5 +1,5 @@
 // The discovery documents, built from the scheme once and served as bytes: the classic ones per group and version, and
-// the aggregated one newer clients ask for by Accept. Key order and omissions follow the reference.
+// the aggregated one newer clients ask for by Accept. Key order and omissions follow upstream.
 import { createHash } from "node:crypto";
 import { apiVersionOf, type Group, type Resource, type Scheme, type Subresource } from "./scheme.ts";
 

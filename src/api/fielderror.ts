@@ -1,4 +1,4 @@
-// Errors of single fields, collected by validation and turned into one 422. Texts follow the reference
+// Errors of single fields, collected by validation and turned into one 422. Texts follow upstream
 // (field.Error): `<field>: <reason text>: <value>: <detail>`.
 import { limits } from "../config/limits.ts";
 import { GoText, quote, stringList, stringMap } from "./gotext.ts";

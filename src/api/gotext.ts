@@ -1,4 +1,4 @@
-// How the reference prints values inside messages (Go's %q and %#v): quoted strings, maps and lists of strings,
+// How upstream prints values inside messages (Go's %q and %#v): quoted strings, maps and lists of strings,
 // and structs where a message shows one. Only for people's eyes; nothing parses these texts.
 
 /** A value whose printed form is already made: a struct, a time. */

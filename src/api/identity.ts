@@ -1,5 +1,5 @@
 // An identity is the set of names one API is spoken in: groups, label domains, namespaces, signers, media types.
-// The code is written in one canonical spelling, the reference's; an identity rewrites it once, when things are
+// The code is written in one canonical spelling, upstream's; an identity rewrites it once, when things are
 // registered, never per request. Rules and exceptions: the document's naming convention, branding table.
 
 /** The identities a server can be started with. */

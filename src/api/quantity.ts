@@ -1,4 +1,4 @@
-// Quantities as the reference reads and writes them (apimachinery's resource.Quantity): decimal numbers with a suffix
+// Quantities as upstream reads and writes them (apimachinery's resource.Quantity): decimal numbers with a suffix
 // of one of three families. Read once at decoding, where the canonical text replaces what was sent; validators parse
 // that text again when they need the number. Work is bounded: digits and exponents have limits, so that neither a
 // megabyte of digits nor `1e999999999` costs anything.
@@ -15,7 +15,7 @@ export interface Quantity {
   readonly format: QuantityFormat;
 }
 
-/** Error texts of the reference. */
+/** Error texts of upstream. */
 export const quantityErrors = {
   format: "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
   suffix: "unable to parse quantity's suffix",
@@ -88,7 +88,7 @@ export function isPlainCanonical(text: string): boolean {
   return /^(?:[1-9]\d{0,2}(?:[munkMGTPE]|[KMGT]i)?|0)$/.test(text);
 }
 
-/** Splits a text by the reference's reading, which is more lenient than the pattern its error names. */
+/** Splits a text by upstream's reading, which is more lenient than the pattern its error names. */
 function split(text: string): Parts | QuantityError {
   if (text === "") return "format";
   if (text.length > limits.quantityCharsMax) return "numeric";
@@ -139,7 +139,7 @@ function interpret(parts: Parts): Quantity | QuantityError {
   return { unscaled: parts.negative ? -unscaled : unscaled, scale, format };
 }
 
-/** Whether the reference repeats the text as sent: it looks canonical on its fast path (even `+1` and `1.500` do). */
+/** Whether upstream repeats the text as sent: it looks canonical on its fast path (even `+1` and `1.500` do). */
 function keepsText(parts: Parts): boolean {
   const of = formatOf(parts.suffix);
   if (of === undefined) return false;
@@ -176,7 +176,7 @@ export function canonical(quantity: Quantity): string {
   const amount = digits.slice(0, end) + "0".repeat(zeros);
   const exponent = scale + digits.length - end - zeros;
   if (format === "DecimalExponent") return exponent === 0 ? `${amount}` : `${amount}e${exponent}`;
-  // The reference has no suffix beyond E and drops it silently; an exponent keeps the number.
+  // Upstream has no suffix beyond E and drops it silently; an exponent keeps the number.
   return `${amount}${decimalNames.get(exponent) ?? `e${exponent}`}`;
 }
 
@@ -244,7 +244,7 @@ export function negateQuantity(quantity: Quantity): Quantity {
   return { ...quantity, unscaled: -quantity.unscaled };
 }
 
-/** ceil(value × 10^`digits`), away from zero; saturates at ±(2^63 − 1) as int64 does in the reference's validation. */
+/** ceil(value × 10^`digits`), away from zero; saturates at ±(2^63 − 1) as int64 does in upstream's validation. */
 export function scaledValue({ unscaled, scale }: Quantity, digits: number): bigint {
   const shift = scale + digits;
   if (unscaled === 0n) return 0n;

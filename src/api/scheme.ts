@@ -222,7 +222,7 @@ function messageOfKind(of: KindName): Message | undefined {
   return messages.get(`${messagePrefixes.get(`${of.group}/${of.version}`)}.${of.kind}`);
 }
 
-/** Tells clients that the stored version changed; the reference's recipe, over the names of the identity. */
+/** Tells clients that the stored version changed; upstream's recipe, over the names of the identity. */
 function storageVersionHash(identity: Identity, of: KindName): string {
   const name = `${identity.spell(of.group)}/${of.version}/${of.kind}`;
   return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
@@ -263,7 +263,7 @@ export function checkRuntimeConfig({ identity, runtimeConfig = new Map() }: Sche
   return undefined;
 }
 
-/** Keys that are no groups; api/legacy says nothing any more (reference). */
+/** Keys that are no groups; api/legacy says nothing any more (upstream). */
 const stabilityKeys: ReadonlySet<string> = new Set(["api/all", "api/ga", "api/beta", "api/alpha", "api/legacy"]);
 
 function isServed(config: ReadonlyMap<string, boolean>, resource: Resource): boolean {

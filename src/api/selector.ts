@@ -1,4 +1,4 @@
-// Label and field selectors: grammar and meaning (the reference's labels and fields packages), down to the texts of
+// Label and field selectors: grammar and meaning (upstream's labels and fields packages), down to the texts of
 // their errors. A selector is parsed once per request; matching is compiled for records by cache/select.ts.
 import { quoteBad } from "./fielderror.ts";
 
@@ -22,12 +22,12 @@ export interface Selector {
   readonly fields: readonly FieldRequirement[];
 }
 
-/** Text that is not a selector; `error` is the reference's sentence. */
+/** Text that is not a selector; `error` is upstream's sentence. */
 export interface SelectorError {
   readonly error: string;
 }
 
-/** Parses a label selector; the text of the reference's error when it is malformed. Requirements are sorted by key. */
+/** Parses a label selector; the text of upstream's error when it is malformed. Requirements are sorted by key. */
 export function parseLabelSelector(text: string): readonly LabelRequirement[] | SelectorError {
   const tokens = tokenize(text);
   const requirements: LabelRequirement[] = [];
@@ -51,7 +51,7 @@ export function parseLabelSelector(text: string): readonly LabelRequirement[] | 
   return requirements.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 }
 
-/** Parses a field selector; the text of the reference's error when it is malformed. Fields keep the order given. */
+/** Parses a field selector; the text of upstream's error when it is malformed. Fields keep the order given. */
 export function parseFieldSelector(text: string): readonly FieldRequirement[] | SelectorError {
   const requirements: FieldRequirement[] = [];
   for (const term of splitTerms(text)) {
@@ -135,7 +135,7 @@ function isWord(token: Token): boolean {
 }
 
 function tokenize(text: string): readonly Token[] {
-  // A NUL ends the text, as the reference's scanner has it.
+  // A NUL ends the text, as upstream's scanner has it.
   const nul = text.indexOf("\0");
   const tokens: Token[] = [];
   for (const [found] of (nul < 0 ? text : text.slice(0, nul)).matchAll(/==|!=|[()=,!<>]|[^()=,!<> \t\r\n]+/g)) {
@@ -253,7 +253,7 @@ export function parseInteger(text: string): bigint | undefined {
   return value < integerMin || value > integerMax ? undefined : value;
 }
 
-// Rules of label keys and values, with the reference's texts (qualified names, DNS 1123 subdomains, label values).
+// Rules of label keys and values, with upstream's texts (qualified names, DNS 1123 subdomains, label values).
 
 const nameRule = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const namePattern = new RegExp(`^${nameRule}$`);

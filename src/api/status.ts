@@ -1,4 +1,4 @@
-// Every refusal is a Status: a value, built from one table of reasons. Shapes and texts follow the reference
+// Every refusal is a Status: a value, built from one table of reasons. Shapes and texts follow upstream
 // (meta/v1 Status and its error constructors); a stage returns `T | Status` and nothing is thrown for a client's mistake.
 
 /** Why a request was refused. The wire's `reason`. */
@@ -92,7 +92,7 @@ export interface GroupResource {
   readonly resource: string;
 }
 
-/** `deployments.apps`, or `pods` for the core group: as the messages of the reference spell a group and resource or kind. */
+/** `deployments.apps`, or `pods` for the core group: as the messages of upstream spell a group and resource or kind. */
 export function qualified(group: string, name: string): string {
   return group === "" ? name : `${name}.${group}`;
 }
@@ -102,7 +102,7 @@ export function refuse(reason: Exclude<Reason, "">, message: string, details?: S
   return new Status(codes[reason], reason, message, details);
 }
 
-/** 504 for a request whose time is over, as the reference words it. */
+/** 504 for a request whose time is over, as upstream words it. */
 export const timedOut = refuse("Timeout", "Timeout: request did not complete within the allotted timeout", {});
 
 /** 400 BadRequest. */
@@ -120,7 +120,7 @@ export function alreadyExists(at: GroupResource, name: string): Status {
   return refuse("AlreadyExists", `${qualified(at.group, at.resource)} "${name}" already exists`, details(at, name));
 }
 
-/** 409 for a failed precondition; `why` ends the sentence of the reference. */
+/** 409 for a failed precondition; `why` ends the sentence of upstream. */
 export function conflict(at: GroupResource, name: string, why: string): Status {
   const message = `Operation cannot be fulfilled on ${qualified(at.group, at.resource)} "${name}": ${why}`;
   return refuse("Conflict", message, details(at, name));
@@ -130,7 +130,7 @@ export function conflict(at: GroupResource, name: string, why: string): Status {
 export const conflictModified =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-/** 403 with the reference's sentence; `why` follows the colon. */
+/** 403 with upstream's sentence; `why` follows the colon. */
 export function forbidden(at: GroupResource, name: string, why: string): Status {
   const what = name === "" ? "" : ` "${name}"`;
   return refuse("Forbidden", `${qualified(at.group, at.resource)}${what} is forbidden: ${why}`, details(at, name));

@@ -1,4 +1,4 @@
-// The wire form of a Status (meta/v1 Status), keys in the reference's order.
+// The wire form of a Status (meta/v1 Status), keys in upstream's order.
 import type { Status } from "./status.ts";
 
 /** Compact JSON of a Status, without a newline. */

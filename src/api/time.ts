@@ -1,4 +1,4 @@
-// Times as the reference reads and writes them (meta/v1 Time and MicroTime over Go's time package). Own arithmetic on
+// Times as upstream reads and writes them (meta/v1 Time and MicroTime over Go's time package). Own arithmetic on
 // the civil calendar: Date accepts what RFC 3339 and Go refuse. Errors are Go's texts, because clients see them.
 
 /** Go's layouts, as they stand in its error texts. */

@@ -19,14 +19,14 @@ export interface AuditorOptions {
   readonly families: AuditFamilies;
 }
 
-/** What is counted of audits, by the reference's names. */
+/** What is counted of audits, by upstream's names. */
 export interface AuditFamilies {
   readonly events: Family;
   readonly levels: Family;
   readonly rejected: Family;
 }
 
-/** Registers them; they are there without a policy, too (reference). */
+/** Registers them; they are there without a policy, too (upstream). */
 export function auditFamilies(registry: Registry): AuditFamilies {
   const help = "Requests refused because their audit event could not be stored.";
   return {

@@ -69,7 +69,7 @@ class Turns implements Delivery {
   }
 
   take(lines: string): boolean | Promise<boolean> {
-    // Only strict mode makes anybody's failure of what could not be written (reference).
+    // Only strict mode makes anybody's failure of what could not be written (upstream).
     const lenient = this.#options.config.mode === "blocking";
     if (this.#running === undefined) {
       const done = send(this.#options, lines);

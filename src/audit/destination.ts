@@ -6,7 +6,7 @@ import type { Family, Registry } from "../observe/metrics.ts";
 
 /** A backend's last step. */
 export interface Destination {
-  /** In metrics, as on the reference: `log`, `webhook`. */
+  /** In metrics, as on upstream: `log`, `webhook`. */
   readonly name: string;
   /**
    * Writes events in order: lines of JSON, every line ended. A text says why they could not be. Never throws, never
@@ -37,7 +37,7 @@ export interface Losses {
 /** How often a line about losses is logged at most, in milliseconds. */
 const lineMs = 10_000;
 
-/** Counts losses by the reference's plugin names: log, webhook, buffered, truncate. */
+/** Counts losses by upstream's plugin names: log, webhook, buffered, truncate. */
 export function createLosses(registry: Registry, say: (line: object, text: string) => void): Losses {
   const errors = registry.counter("apiserver_audit_error_total", "Audit events that were lost, by plugin.", "plugin");
   let saidMs = Number.NEGATIVE_INFINITY;
@@ -105,7 +105,7 @@ function withoutBodies(event: string, annotation: string): string {
   const had = value.delete("requestObject");
   if (!value.delete("responseObject") && !had) return event;
   const annotations = value.get("annotations");
-  // The last field of an event, as the reference writes it.
+  // The last field of an event, as upstream writes it.
   value.delete("annotations");
   const marked = new Map(annotations instanceof Map ? annotations : []).set(annotation, "true");
   return writeValue(value.set("annotations", new Map([...marked].sort(([a], [b]) => (a < b ? -1 : 1)))));

@@ -1,5 +1,5 @@
 // What is written down of one request, from its arrival to the end of its answer: gathered as the request goes, made
-// into one line of JSON per stage. Fields, their order and their values are the reference's (audit.k8s.io/v1 Event).
+// into one line of JSON per stage. Fields, their order and their values are upstream's (audit.k8s.io/v1 Event).
 import type { ApiObject } from "../api/object.ts";
 import type { Message } from "../api/schema.ts";
 import type { Status } from "../api/status.ts";
@@ -182,7 +182,7 @@ export class Entry {
   /** Writes the event of a stage, unless the policy leaves that out. True: it was written. */
   reached(stage: Stage): boolean {
     if (this.coverage.omitStages.has(stage)) return false;
-    // Nothing was answered, because nobody was there any more (the reference's words).
+    // Nothing was answered, because nobody was there any more (upstream's words).
     if (stage !== "RequestReceived" && this.#answer === undefined)
       this.ends(200, "Success", "Connection closed early", "");
     this.#context.put(this.#text(stage), this.owner);
@@ -279,7 +279,7 @@ function originText(sources: readonly string[], userAgent: string): string {
   return userAgent === "" ? from : `${from},"userAgent":${quote(shorten(userAgent))}`;
 }
 
-/** Characters of a user agent that are written (reference: 1024). */
+/** Characters of a user agent that are written (upstream: 1024). */
 const agentMax = 1024;
 
 function shorten(agent: string): string {

@@ -1,4 +1,4 @@
-// The legacy form of an event: one line of text with the most important of it (reference: audit.EventString).
+// The legacy form of an event: one line of text with the most important of it (upstream: audit.EventString).
 import { quote } from "../api/gotext.ts";
 import { textAt, textIn, type Value } from "../api/value.ts";
 import { parseText } from "../codec/engine/json.ts";

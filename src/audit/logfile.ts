@@ -1,5 +1,5 @@
 // The log backend: lines appended to a file that is put aside when it is full. Names of files put aside, what is kept
-// of them and their compression are those of the reference's (lumberjack): `audit-2026-01-02T03-04-05.678.log[.gz]`.
+// of them and their compression are those of upstream's (lumberjack): `audit-2026-01-02T03-04-05.678.log[.gz]`.
 // Only the thread that writes events opens it, and it writes
 // synchronously: a line that is acknowledged is with the system. A pipe whose reader is behind is written bit by bit.
 import {

@@ -1,5 +1,5 @@
 // The audit policy: a list of rules, the first that matches a request says how much of it is written. Read once, when
-// the server starts; what is wrong with a file is told in one line (reference: audit policy checker and validation).
+// the server starts; what is wrong with a file is told in one line (upstream: audit policy checker and validation).
 import type { User } from "../api/user.ts";
 import { plainOf } from "../api/value.ts";
 import { Fault } from "../codec/engine/json.ts";

@@ -1,4 +1,4 @@
-// Where a request came from, as it says itself and as the connection says (reference: SourceIPs of apimachinery's net).
+// Where a request came from, as it says itself and as the connection says (upstream: SourceIPs of apimachinery's net).
 import { isIP } from "node:net";
 
 /** Addresses in the order: X-Forwarded-For, X-Real-Ip, the peer. All but the last are the client's own words. */

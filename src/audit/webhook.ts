@@ -7,7 +7,7 @@ import { mayPass, post } from "../outbound/post.ts";
 import type { Destination } from "./destination.ts";
 import { auditVersion } from "./event.ts";
 
-/** How much longer a wait may be, at random (reference: 0.2). */
+/** How much longer a wait may be, at random (upstream: 0.2). */
 const jitter = 0.2;
 
 /** There was no connection to be had: of calls of its own there are never too many. */

@@ -1,5 +1,5 @@
 // What tokens of service accounts say: bound tokens, which end with their time or with an object, and the older ones that
-// live in a secret (reference: claims.go and legacy.go of its service account package).
+// live in a secret (upstream: claims.go and legacy.go of its service account package).
 import type { Identity } from "../api/identity.ts";
 import { type Claims, claimOf, textClaim } from "./jwt.ts";
 

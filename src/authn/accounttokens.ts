@@ -77,7 +77,7 @@ async function verifyBound(
   if (pod !== undefined) checks.push(new Presence(options, "pods", namespace, pod));
   const outcome = outcomeOf(options, verified, bound, (now) => {
     for (const check of checks) if (!check.holds(now)) return refused(invalidated);
-    // The reference counts only tokens that were let live longer than they say.
+    // Upstream counts only tokens that were let live longer than they say.
     if (warnAfter !== undefined) options.events.accountToken(warnAfter < now ? "stale" : "valid");
     return undefined;
   });
@@ -88,7 +88,7 @@ async function verifyBound(
 
 const noNotes: ReadonlyMap<string, string> = new Map();
 
-/** That a token is used after the time that was asked for, in the reference's words; nothing before. */
+/** That a token is used after the time that was asked for, in upstream's words; nothing before. */
 function staleNotes(
   { clock, identity }: AccountTokens,
   claims: Claims,

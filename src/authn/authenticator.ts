@@ -1,5 +1,5 @@
 // What every way of proving who one is has in common: credentials go in, a user, a refusal or nothing comes out. How
-// several are put in order, and what is added to their answers, is here too (reference: union, group adder, anonymous).
+// several are put in order, and what is added to their answers, is here too (upstream: union, group adder, anonymous).
 import type { X509Certificate } from "node:crypto";
 import type { User } from "../api/user.ts";
 import type { Owner } from "../base/shares.ts";
@@ -84,7 +84,7 @@ export function refused(reason: string): Refused {
   return { reasons: [reason] };
 }
 
-/** The text of several reasons: each once, in brackets when there is more than one (reference: aggregated errors). */
+/** The text of several reasons: each once, in brackets when there is more than one (upstream: aggregated errors). */
 export function reasonText({ reasons }: Refused): string {
   const unique = [...new Set(reasons)];
   return unique.length === 1 ? (unique[0] ?? "") : `[${unique.join(", ")}]`;

@@ -1,4 +1,4 @@
-// What is counted of authentication, by the reference's names.
+// What is counted of authentication, by upstream's names.
 import type { Identity } from "../api/identity.ts";
 import type { Registry } from "../observe/metrics.ts";
 import { certificatesWithoutNames } from "../outbound/client.ts";
@@ -39,11 +39,11 @@ export const noEvents: AuthnEvents = {
 
 const hour = 3_600;
 const day = 24 * hour;
-/** The reference's: from half an hour to a year. */
+/** Upstream's: from half an hour to a year. */
 const leftBuckets = [0, hour / 2, hour, 2 * hour, 6 * hour, 12 * hour, day, 2 * day, 4 * day, 7 * day, 30 * day].concat(
   [90 * day, 180 * day, 360 * day],
 );
-/** The reference's: a millisecond, doubled fourteen times. */
+/** Upstream's: a millisecond, doubled fourteen times. */
 const attemptBuckets = Array.from({ length: 15 }, (_, at) => 0.001 * 2 ** at);
 /** Prometheus' own. */
 const cacheBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -88,7 +88,7 @@ function countAttempts(registry: Registry, identity: Identity): Pick<AuthnEvents
     "result",
   );
   const users = registry.counter("authenticated_user_requests", "Requests by sort of user.", "username");
-  // The reference's list; everybody else is one of two sorts, so that no name gets into a metric.
+  // Upstream's list; everybody else is one of two sorts, so that no name gets into a metric.
   const account = identity.spell("system:serviceaccount:kube-system:default");
   const known = new Set(["admin", "client", "kube_proxy", "kubelet", account]);
   return {

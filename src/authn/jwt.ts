@@ -7,7 +7,7 @@ import { nextPemBlock } from "../pki/pem.ts";
 
 /** A public key that signs tokens. */
 export interface VerificationKey {
-  /** Base64url of the SHA-256 of the key's DER, as the reference names keys; of other issuers, what they say. */
+  /** Base64url of the SHA-256 of the key's DER, as upstream names keys; of other issuers, what they say. */
   readonly id: string;
   readonly key: KeyObject;
   readonly algorithm: string;
@@ -123,7 +123,7 @@ function parseClaims(payload: Uint8Array): Claims | undefined {
   return parsePart(Buffer.from(payload).toString("base64url"));
 }
 
-/** How far clocks may be apart, in seconds (reference: one minute). */
+/** How far clocks may be apart, in seconds (upstream: one minute). */
 export const leewaySeconds = 60;
 
 /** When a token holds, in seconds since 1970; undefined where its times are not numbers. */

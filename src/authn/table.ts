@@ -95,7 +95,7 @@ export interface Authentication {
   /** Whose a token is, for the audiences (empty: the server's own); a refusal says why it is none. `owner` asks. */
   review(token: string, audiences: readonly string[], owner?: Owner): Promise<Exclude<Outcome, undefined>>;
   readonly accounts: AccountIssuer;
-  /** What other servers need to recognize the same users: data of the config map the reference publishes. */
+  /** What other servers need to recognize the same users: data of the config map upstream publishes. */
   published(): ReadonlyMap<string, string>;
   /** Looks at the files of authorities again; texts say what is wrong with them. */
   reload(): string[];
@@ -146,7 +146,7 @@ function bundleOf(path: string): Bundle | undefined {
   return path === "" ? undefined : new Bundle(path);
 }
 
-/** The reference's keys; lists are JSON. */
+/** Upstream's keys; lists are JSON. */
 function publishedData(
   headers: RequestHeaderConfig | undefined,
   users: Bundle | undefined,
@@ -167,7 +167,7 @@ function describe(path: string, fault: string | undefined): string[] {
   return fault === undefined ? [] : [`${path}: ${fault}`];
 }
 
-/** Static, service accounts, bootstrap, OpenID Connect, webhook: local ones first, as the reference has them. */
+/** Static, service accounts, bootstrap, OpenID Connect, webhook: local ones first, as upstream has them. */
 function tokenAuthenticators(options: AuthnOptions, { audiences }: AccountIssuer): TokenAuthenticator[] {
   const { config, material, identity, objects, clock } = options;
   const keys = parsePublicKeys(material.accountKeys);
@@ -215,7 +215,7 @@ function issuerOf({ config, material, identity, serverAddress }: AuthnOptions): 
   };
 }
 
-/** Asks the token authenticators alone; what they have no answer for is an invalid token, first of all (reference). */
+/** Asks the token authenticators alone; what they have no answer for is an invalid token, first of all (upstream). */
 function reviewer(tokens: TokenAuthenticator, own: readonly string[]): Authentication["review"] {
   return async (token, audiences, owner) => {
     const asked = audiences.length > 0 ? audiences : own;

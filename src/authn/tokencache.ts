@@ -1,4 +1,4 @@
-// Remembers who a bearer token belongs to for a short time (reference: token cache; ten seconds for right ones, nothing
+// Remembers who a bearer token belongs to for a short time (upstream: token cache; ten seconds for right ones, nothing
 // for wrong ones). Keys are hashes under a key of this thread, over the token's length, the token and the audiences:
 // neither memory nor the time of a look-up tells a token, and one audience's answer is never another's.
 import crypto from "node:crypto";

@@ -1,5 +1,5 @@
 // Tokens that another service reviews: it is sent a TokenReview and answers the same with a status. What it says is
-// remembered for a while; when it cannot be asked, nobody is let in on its word (reference: webhook token authenticator).
+// remembered for a while; when it cannot be asked, nobody is let in on its word (upstream: webhook token authenticator).
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
 import { type Owner, Shares } from "../base/shares.ts";
@@ -15,7 +15,7 @@ const own: Owner = { name: "", level: "masters" };
 
 const tooMany: Refused = { reasons: ["too many token reviews are under way"], overloaded: true };
 
-/** After the first try, milliseconds (reference: 0.5 s). */
+/** After the first try, milliseconds (upstream: 0.5 s). */
 const pauseMs = 500;
 
 /** What a token webhook needs. */

@@ -1,5 +1,5 @@
 // The mode ABAC: a file of policies, one JSON object per line, each allowing one kind of question to one sort of user.
-// Format, versions and what an absent field means are the reference's (the abac package); a mistake names its line.
+// Format, versions and what an absent field means are upstream's (the abac package); a mistake names its line.
 import type { PolicyRule } from "../api/gen/rbac/v1.ts";
 import type { User } from "../api/user.ts";
 import { plainOf, textAt } from "../api/value.ts";

@@ -62,7 +62,7 @@ export interface Authorizer {
   authorize(attributes: Attributes): Decision | Promise<Decision>;
 }
 
-/** The administrator's group: may do anything, whatever the mode (reference: AuthorizeClientBearerToken's union). */
+/** The administrator's group: may do anything, whatever the mode (upstream: AuthorizeClientBearerToken's union). */
 export const mastersGroup = "system:masters";
 
 const allowed: Decision = { verdict: "allow", reason: "" };
@@ -71,7 +71,7 @@ const nothing: Decision = { verdict: "none", reason: "" };
 /** The mode AlwaysAllow. */
 export const alwaysAllow: Authorizer = { authorize: () => allowed };
 
-/** The mode AlwaysDeny, for tests: nobody may do anything (reference: it has nothing to say but why). */
+/** The mode AlwaysDeny, for tests: nobody may do anything (upstream: it has nothing to say but why). */
 export const alwaysDeny: Authorizer = {
   authorize: () => ({ verdict: "none", reason: "Everything is forbidden." }),
 };

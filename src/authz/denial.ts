@@ -1,4 +1,4 @@
-// The 403 of authorization. Texts, details and the escaping of what a client sent are the reference's (Forbidden of
+// The 403 of authorization. Texts, details and the escaping of what a client sent are upstream's (Forbidden of
 // the endpoints package's response writers).
 import { quote } from "../api/gotext.ts";
 import { qualified, refuse, Status } from "../api/status.ts";
@@ -56,7 +56,7 @@ export async function refusalOf(
   if (decision.verdict === "allow") return undefined;
   const { verdict, reason, error, overloaded } = decision;
   if (overloaded === true) return tooManyQuestions;
-  // Nobody decided because somebody could not (reference: an internal error, too).
+  // Nobody decided because somebody could not (upstream: an internal error, too).
   if (verdict === "none" && error !== undefined) return refuse("InternalError", `Internal error occurred: ${error}`);
   return denial(attributes, reason);
 }

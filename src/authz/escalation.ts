@@ -1,5 +1,5 @@
 // Nobody grants what they do not have: a role may hold only rules its writer holds, a binding may refer only to a role
-// whose rules its writer holds, unless the verbs `escalate` and `bind` allow more. Checks and texts are the reference's
+// whose rules its writer holds, unless the verbs `escalate` and `bind` allow more. Checks and texts are upstream's
 // (policy-based storage of the rbac registry).
 import { at, forbiddenField, invalidObject } from "../api/fielderror.ts";
 import type { ClusterRole, PolicyRule, RoleRef } from "../api/gen/rbac/v1.ts";

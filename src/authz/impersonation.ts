@@ -1,5 +1,5 @@
 // Acting as somebody else: the Impersonate headers of a request, each permission asked separately, and the user that
-// comes of it. Rules as the document's section Impersonation and the reference's filter; who asks for groups, a uid or
+// comes of it. Rules as the document's section Impersonation and upstream's filter; who asks for groups, a uid or
 // extra values without a user is refused, never half obeyed, and so is who names nobody: the uws front's parser drops
 // characters beyond ASCII from the ends of a value, and a request must not run as its sender for that. There a name
 // with such characters inside is refused, too: its ends may be missing, and the rest is another user's name.
@@ -78,7 +78,7 @@ function isTorn(value: string): boolean {
   return value === "" || beyondAscii.test(value);
 }
 
-/** Percent-decoded, or as it came where that cannot be done (reference: unescapeExtraKey). */
+/** Percent-decoded, or as it came where that cannot be done (upstream: unescapeExtraKey). */
 function unescapeKey(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -101,7 +101,7 @@ async function act(authorizer: Authorizer, group: string, user: User, wish: Wish
   return { name: wish.name, uid: wish.uid, groups: withEverybody(wish.name, groups), extra };
 }
 
-/** One for each header value, in the reference's order. */
+/** One for each header value, in upstream's order. */
 function questions(
   authentication: string,
   user: User,

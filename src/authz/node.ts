@@ -1,6 +1,6 @@
 // The mode Node: a node agent may read what the pods bound to its node need and nothing else of that kind; for the
-// rest it has the rules of the role `system:node`. Decisions and their texts are the reference's (node authorizer), with
-// one step where the reference walks a graph: from a claim to its volume by the claim's own word.
+// rest it has the rules of the role `system:node`. Decisions and their texts are upstream's (node authorizer), with
+// one step where upstream walks a graph: from a claim to its volume by the claim's own word.
 import type { PersistentVolume, PersistentVolumeClaim } from "../api/gen/core/v1.ts";
 import type { PolicyRule } from "../api/gen/rbac/v1.ts";
 import type { VolumeAttachment } from "../api/gen/storage/v1.ts";

@@ -1,5 +1,5 @@
 // What a pod makes a node need: the secrets, config maps, claims and the service account it names; and the secrets a
-// volume names. The sources looked at are the reference's (visitors of the pod and persistent volume utilities).
+// volume names. The sources looked at are upstream's (visitors of the pod and persistent volume utilities).
 import type { Container, PersistentVolume, Pod, SecretReference, Volume } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 

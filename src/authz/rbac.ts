@@ -1,4 +1,4 @@
-// The mode RBAC: roles say what may be done, bindings who may. Decisions, reasons and their texts are the reference's
+// The mode RBAC: roles say what may be done, bindings who may. Decisions, reasons and their texts are upstream's
 // (the RBAC authorizer and its rule resolver).
 
 import type { PolicyRule, RoleRef } from "../api/gen/rbac/v1.ts";
@@ -87,7 +87,7 @@ class Granted implements Decision {
   }
 }
 
-/** Several errors as the reference prints them: each once, in brackets when there are more than one. */
+/** Several errors as upstream prints them: each once, in brackets when there are more than one. */
 function aggregate(errors: readonly string[]): string {
   const once = [...new Set(errors)];
   return once.length === 1 ? (once[0] as string) : `[${once.join(", ")}]`;

@@ -1,5 +1,5 @@
 // Questions about access as API objects: may somebody, may I, may somebody here, and what may I. Checks, texts and
-// answers are the reference's (authorization registry and its validation).
+// answers are upstream's (authorization registry and its validation).
 import { type FieldError, invalid } from "../api/fielderror.ts";
 import type * as v1 from "../api/gen/authorization/v1.ts";
 import type { ApiObject } from "../api/object.ts";

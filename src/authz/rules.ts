@@ -1,4 +1,4 @@
-// What a policy rule grants: the reference's matching (rbac evaluation helpers), and whether rules somebody holds cover
+// What a policy rule grants: upstream's matching (rbac evaluation helpers), and whether rules somebody holds cover
 // rules that are to be given away (component helpers' rule coverage).
 import type { PolicyRule, RoleRef } from "../api/gen/rbac/v1.ts";
 import type { User } from "../api/user.ts";

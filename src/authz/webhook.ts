@@ -1,6 +1,6 @@
 // The mode Webhook: somebody else decides. Each question is a SubjectAccessReview to a peer; answers are kept for a
 // while, allowances longer than refusals, and a peer that does not answer decides nothing. Shapes, times and retries are
-// the reference's (authorization webhook of the server library).
+// upstream's (authorization webhook of the server library).
 import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
 import { Recent } from "../base/recent.ts";
@@ -141,7 +141,7 @@ function filled(fields: Readonly<Record<string, string>>): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 }
 
-/** Whether an answer may be kept: what a client can make long is not (reference: 10,000 characters). */
+/** Whether an answer may be kept: what a client can make long is not (upstream: 10,000 characters). */
 function isKept({ namespace, verb, group, version, resource, subresource, name, path }: Attributes): boolean {
   const parts = [namespace, verb, group, version, resource, subresource, name, path];
   return parts.reduce((sum, part) => sum + part.length, 0) < limits.webhookKeptCharsMax;

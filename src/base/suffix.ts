@@ -1,7 +1,7 @@
 // Endings of generated names.
 import { randomInt } from "node:crypto";
 
-/** No vowels, nothing that looks like another character (reference: utilrand). */
+/** No vowels, nothing that looks like another character (upstream: utilrand). */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const length = 5;
 

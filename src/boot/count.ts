@@ -1,5 +1,5 @@
 // Metrics of the threads themselves: the store thread's commits and logs, a front's watchers and loop, the process.
-// Names follow the reference where it measures the same thing (ANCHORS 3.2).
+// Names follow upstream where it measures the same thing (ANCHORS 3.2).
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Scheme } from "../api/scheme.ts";
 import type { Fanout } from "../cache/fanout/fanout.ts";
@@ -47,7 +47,7 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
     "resource",
   );
   const queued = registry.gauge("orch_store_queued_changes", "Changes that wait for a transaction.");
-  // The name of the reference's release, and what later ones call it.
+  // The name of upstream's release, and what later ones call it.
   const sizeHelp = "Bytes of the file the store keeps its data in.";
   const sizes = ["etcd_db_total_size_in_bytes", "apiserver_storage_db_total_size_in_bytes"].map((name) =>
     registry.gauge(name, sizeHelp, "endpoint"),

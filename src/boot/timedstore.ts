@@ -1,4 +1,4 @@
-// How long a front waits for the store, by the name the reference gives to what it asks of its own.
+// How long a front waits for the store, by the name upstream gives to what it asks of its own.
 import type { Scheme } from "../api/scheme.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Owner } from "../base/shares.ts";
@@ -7,7 +7,7 @@ import type { StoreClient } from "../storage/client.ts";
 import type { Outcome } from "../storage/store.ts";
 import { type Change, changeTypes } from "../storage/store.ts";
 
-/** Upper bounds in seconds, the reference's. */
+/** Upper bounds in seconds, upstream's. */
 const secondBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 15, 30, 60];
 
 const operations = new Map<number, string>([

@@ -1,6 +1,6 @@
-// What /version says: the release of the reference whose behaviour this server has.
+// What /version says: the release of upstream whose behaviour this server has.
 
-/** The `version.Info` document, in the reference's key order. */
+/** The `version.Info` document, in upstream's key order. */
 export function versionDocument(): string {
   return JSON.stringify({
     major: "1",

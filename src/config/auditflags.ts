@@ -1,4 +1,4 @@
-// The flags of auditing: names and defaults are the reference's. Both backends have the same flags of delivery and of
+// The flags of auditing: names and defaults are upstream's. Both backends have the same flags of delivery and of
 // truncation; only their defaults differ.
 import { parseDuration } from "./duration.ts";
 import type { Flag, FlagValues } from "./flag.ts";
@@ -193,7 +193,7 @@ export interface AuditConfig {
 }
 
 const mebibyte = 1_048_576;
-/** Where --audit-log-maxsize is 0 (reference). */
+/** Where --audit-log-maxsize is 0 (upstream). */
 const defaultMegabytes = 100;
 
 /**

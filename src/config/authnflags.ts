@@ -1,4 +1,4 @@
-// The flags of authentication and of TLS beyond the one certificate: names, defaults and rules are the reference's.
+// The flags of authentication and of TLS beyond the one certificate: names, defaults and rules are upstream's.
 import { parseDuration } from "./duration.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 import { type OidcConfig, readOidc, readTokenWebhook, type TokenWebhookConfig } from "./remoteauthnflags.ts";
@@ -243,7 +243,7 @@ export function readAuthn(values: FlagValues): AuthnConfig | string {
   if (typeof requestHeader === "string") return requestHeader;
   const oidc = readOidc(values);
   if (typeof oidc === "string") return oidc;
-  // The reference, too: where everybody may do everything, nobody is let in without a name.
+  // Upstream, too: where everybody may do everything, nobody is let in without a name.
   const modes = readList(values.get("authorization-mode") ?? "AlwaysAllow");
   return {
     anonymous: isTrue(text("anonymous-auth")) && !modes.includes("AlwaysAllow"),

@@ -126,7 +126,7 @@ export const controllerNames = [
   "tokencleaner",
 ] as const;
 
-/** Controllers that `*` does not mean (reference: ControllersDisabledByDefault). */
+/** Controllers that `*` does not mean (upstream: ControllersDisabledByDefault). */
 const controllersOff: readonly string[] = ["tokencleaner"];
 
 /** Reads parsed flags. Returns the one line to print when they contradict each other. */
@@ -274,7 +274,7 @@ function readAuthorization(text: (name: string) => string): AuthorizationConfig 
   };
 }
 
-/** The controllers a list like `*,-name` asks for (reference: controller manager's --controllers). A text says what is wrong. */
+/** The controllers a list like `*,-name` asks for (upstream: controller manager's --controllers). A text says what is wrong. */
 function readControllers(list: string): string[] | string {
   const running = new Set<string>();
   for (const item of list.split(",").map((part) => part.trim())) {

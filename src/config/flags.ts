@@ -1,5 +1,5 @@
 // Every flag of the server in one table, and the grammar they are written in (Go's pflag): `--name=value`,
-// `--name value`, `--switch`, `-v=4`. Names and meanings follow the reference where it has the flag.
+// `--name value`, `--switch`, `-v=4`. Names and meanings follow upstream where it has the flag.
 import { availableParallelism } from "node:os";
 import { auditFlags } from "./auditflags.ts";
 import { authnFlags, tlsFlags } from "./authnflags.ts";

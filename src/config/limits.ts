@@ -7,7 +7,7 @@ const MiB = 1024 * KiB;
 
 /** Bounds; units end the names. */
 export const limits = {
-  /** Request bodies (reference: 3 MiB, 413 beyond). */
+  /** Request bodies (upstream: 3 MiB, 413 beyond). */
   bodyBytesMax: 3 * MiB,
   /** Requests of a front that have no seat yet, being authenticated (by address), authorized or received: a few KiB each; 429 beyond a share. */
   arrivalsMax: 10_000,
@@ -15,7 +15,7 @@ export const limits = {
   arrivingBytesMax: 256 * MiB,
   /** Bytes of a body that are read before it is asked for, one read of the uws build (512 KiB) beyond: no user is charged for them. */
   earlyBodyBytesMax: 64 * KiB,
-  /** Stored objects, as the reference's store limits a request. */
+  /** Stored objects, as upstream's store limits a request. */
   objectBytesMax: 1.5 * MiB,
   /** Bodies of what is not stored: reviews, token requests, bindings, evictions, DeleteOptions. */
   smallBodyBytesMax: 64 * KiB,
@@ -28,7 +28,7 @@ export const limits = {
   fileShownCharsMax: 100,
   /** Levels of a configuration file that are looked at: its formats need eight, and what is deeper is in none of them. */
   fileDepthMax: 64,
-  /** JSON and YAML nesting (reference: 10,000). */
+  /** JSON and YAML nesting (upstream: 10,000). */
   depthMax: 10_000,
   /** Levels an answer, an event or an object of ours puts around a client's document, at most: typed messages nest to 500. */
   ownDepthMax: 1_000,
@@ -44,13 +44,13 @@ export const limits = {
   managedFieldsDepthMax: 500,
   /** Typed messages within one another; only schemas of custom resources nest at will, and they use the thread's stack. */
   messageDepthMax: 500,
-  /** Unknown and duplicate fields named in one answer (reference: 100). */
+  /** Unknown and duplicate fields named in one answer (upstream: 100). */
   strictFaultsMax: 100,
   /** YAML nodes made by aliases: enough for a file that repeats itself, too few for a bomb. */
   yamlAliasedNodesMax: 50_000,
-  /** JSON patch operations (reference: 10,000, 413 beyond). */
+  /** JSON patch operations (upstream: 10,000, 413 beyond). */
   patchOperationsMax: 10_000,
-  /** Bytes a JSON patch may copy (reference: the body limit). */
+  /** Bytes a JSON patch may copy (upstream: the body limit). */
   patchCopyBytesMax: 3 * MiB,
   /** List items one JSON patch may shift to make or close gaps: about 100 ms of a front. */
   patchShiftedItemsMax: 20_000_000,
@@ -73,16 +73,16 @@ export const limits = {
   mergeThreadIdleMs: 30_000,
   /** Heap of such a thread; the largest objects take about 100 MiB. */
   mergeHeapMiBMax: 512,
-  /** A pod waits this long for its namespace's account `default`, in milliseconds (reference: ten looks, 100 to 200 ms apart). */
+  /** A pod waits this long for its namespace's account `default`, in milliseconds (upstream: ten looks, 100 to 200 ms apart). */
   defaultAccountWaitMsMax: 1_000,
   /** Tolerations of a pod and its runtime class that are made one list: every pair is compared, about 30 ms. */
   tolerationsMergedMax: 1_000,
-  /** Keys EventRateLimit counts by where its settings do not say (reference: 4096), and at most; up to twice as many are kept, about 100 bytes each. */
+  /** Keys EventRateLimit counts by where its settings do not say (upstream: 4096), and at most; up to twice as many are kept, about 100 bytes each. */
   eventBuckets: 4_096,
   eventBucketsMax: 1_000_000,
   /** Addresses of one Endpoints object; the list is cut there (document: well-known annotations). */
   endpointsMax: 1_000,
-  /** Evictions a disruption budget notes that nobody confirmed yet (reference: 2000). */
+  /** Evictions a disruption budget notes that nobody confirmed yet (upstream: 2000). */
   disruptedPodsMax: 2_000,
   /** Addresses or ports looked at for a free one before a range counts as full: the whole of any port range. */
   claimProbesMax: 65_536,
@@ -92,7 +92,7 @@ export const limits = {
   claimsPerTurn: 100,
   /** How often events past their time to live are looked for. */
   eventLookMs: 1_000,
-  /** Events removed per look: 1,000 a second, the rate at which the reference's store revokes leases. */
+  /** Events removed per look: 1,000 a second, the rate at which upstream's store revokes leases. */
   eventRemovalsPerLookMax: 1_000,
   /** Of these, under way at once. */
   eventRemovalsAtOnceMax: 16,
@@ -122,21 +122,21 @@ export const limits = {
   ruleComparisonsMax: 4_000_000,
   /** Bytes of body and stored object from which the object is measured before it is validated: defaults make 30 of one. */
   measuredBytesMin: 48 * KiB,
-  /** Annotations, keys plus values (reference: 256 KiB). */
+  /** Annotations, keys plus values (upstream: 256 KiB). */
   annotationsBytesMax: 256 * KiB,
-  /** Faults of one object that are looked for and answered; the reference has no limit, and its answers outgrow requests. */
+  /** Faults of one object that are looked for and answered; upstream has no limit, and its answers outgrow requests. */
   fieldErrorsMax: 1_000,
   /** Characters of the faults named in one answer, which has them twice. */
   fieldErrorCharsMax: 512 * KiB,
-  /** Characters of an answer's Warning texts together; beyond, each is cut (reference: 4,096 and 256). */
+  /** Characters of an answer's Warning texts together; beyond, each is cut (upstream: 4,096 and 256). */
   warningCharsMax: 4_096,
   /** Characters each is then cut to. */
   warningTextCharsMax: 256,
   /** Characters of a bad value that an error repeats. */
   shownCharsMax: 2 * KiB,
-  /** Everything but watches ends by then (reference: 60 s). */
+  /** Everything but watches ends by then (upstream: 60 s). */
   requestMsMax: 60_000,
-  /** Wait for a resource version that is not there yet (reference: 3 s). */
+  /** Wait for a resource version that is not there yet (upstream: 3 s). */
   freshnessWaitMsMax: 3_000,
   /** Watch history and continue tokens (document: five minutes). */
   historyMsMin: 300_000,
@@ -147,9 +147,9 @@ export const limits = {
   chainSignaturesMax: 32,
   /** Certificates a client may send besides its own. */
   chainCertificatesMax: 10,
-  /** Tokens a front remembers the users of; about 400 bytes each (reference: 32 shards of 4,096 in a process). */
+  /** Tokens a front remembers the users of; about 400 bytes each (upstream: 32 shards of 4,096 in a process). */
   tokenCacheMax: 16_384,
-  /** How long the user of a token is remembered (reference: ten seconds). */
+  /** How long the user of a token is remembered (upstream: ten seconds). */
   tokenCacheMsMax: 10_000,
   /**
    * Bytes of answers of a front kept for peers that do not take them: a chunk for each list under way, what is left of
@@ -207,7 +207,7 @@ export const limits = {
   pipelinedMax: 64,
   /** A TLS handshake, or a request head, is complete by then. */
   headMsMax: 15_000,
-  /** A connection without a request is closed after this (reference: 90 s; the uWS build: 10 s). */
+  /** A connection without a request is closed after this (upstream: 90 s; the uWS build: 10 s). */
   idleMsMax: 90_000,
   /** A peer that takes nothing of a whole answer is cut after this (the uWS build: 10 s). */
   stallMsMax: 30_000,
@@ -215,7 +215,7 @@ export const limits = {
   streamBufferBytesMax: 512 * KiB,
   /** Streams ended per second when the server goes down, all fronts together: their clients come back elsewhere. */
   streamsEndedPerSecond: 2_000,
-  /** Requests under way get this long to finish when the server goes down (reference: 60 s). */
+  /** Requests under way get this long to finish when the server goes down (upstream: 60 s). */
   drainMsMax: 60_000,
   /** A front that drains is done when no request came for this long: one that was on its way still gets its 503. */
   drainQuietMs: 200,
@@ -238,7 +238,7 @@ export const limits = {
   frontHeapMiBMax: 4_096,
   /** The part of it that may be in use after a collection; a front beyond ends in order and is started again. */
   heapFullPart: 0.75,
-  /** A health check of the store waits this long for its thread (reference: 2 s). */
+  /** A health check of the store waits this long for its thread (upstream: 2 s). */
   storeProbeMsMax: 2_000,
   /** How often a front leaves a sign that it turns, and after how many seconds without one it counts as hung. */
   frontBeatMs: 500,
@@ -259,7 +259,7 @@ export const limits = {
   catchUpBytesMax: 4 * MiB,
   /** Objects an initial state or a list examines in one turn of the loop, a few milliseconds; each requirement counts as one more. */
   initialRecordsMax: 10_000,
-  /** Requirements of a label or field selector: each costs every record of every watch (the reference has no limit). */
+  /** Requirements of a label or field selector: each costs every record of every watch (upstream has no limit). */
   selectorRequirementsMax: 1_000,
   /** Values of one `in` requirement a group is indexed under; above, its selector is evaluated for every record. */
   groupTermsMax: 16,
@@ -280,16 +280,16 @@ export const limits = {
   watchSweepMs: 500,
   /** Resolution of watch timeouts and bookmarks. */
   watchTickMs: 100,
-  /** Shortest life of a watch that names none; the longest is twice this (reference: 30 to 60 minutes). */
+  /** Shortest life of a watch that names none; the longest is twice this (upstream: 30 to 60 minutes). */
   watchMsMin: 1_800_000,
-  /** Between the bookmarks of a watch, plus or minus a tenth (reference: one minute). */
+  /** Between the bookmarks of a watch, plus or minus a tenth (upstream: one minute). */
   bookmarkMs: 60_000,
   /** Long work of a front gives others a turn of the loop after this. */
   sliceMsMax: 4,
   /** What the fan-out takes of a turn instead, once it has been behind for watchBehindMs, and part of it before. */
   passMsMax: 16,
   watchBehindMs: 100,
-  /** Answers below this are not compressed (reference: 128 KiB). */
+  /** Answers below this are not compressed (upstream: 128 KiB). */
   gzipBytesMin: 128 * KiB,
   /**
    * A new store counts on from here. Small versions are what clients make up (0 and 1 mark "any" and "the beginning"):
@@ -316,11 +316,11 @@ export const limits = {
   companionRetryMs: 1_000,
   /** Least time between two looks of the controllers at what is published. */
   controllersPaceMs: 5,
-  /** How long the lease of the controllers stands, is tried to be kept, and between two tries (reference: 15, 10, 2 s). */
+  /** How long the lease of the controllers stands, is tried to be kept, and between two tries (upstream: 15, 10, 2 s). */
   leaseMs: 15_000,
   leaseRenewMsMax: 10_000,
   leaseRetryMs: 2_000,
-  /** When the server's own service and what it leads to are looked at again, in milliseconds (reference: 10 s). */
+  /** When the server's own service and what it leads to are looked at again, in milliseconds (upstream: 10 s). */
   ownServiceLookMs: 10_000,
   /** Bootstrap tokens are looked at again after this at the latest: a day, in milliseconds. */
   tokenLookMsMax: 86_400_000,
@@ -330,28 +330,28 @@ export const limits = {
   quotaQuietMs: 500,
   /** When a quota that could not be written is tried again, in milliseconds. */
   quotaRetryMs: 5_000,
-  /** How often every quota is counted anew in any case (reference: 5 minutes). */
+  /** How often every quota is counted anew in any case (upstream: 5 minutes). */
   quotaRecountMs: 300_000,
-  /** Decisions of the authorization webhook kept, per front; about 500 bytes each (reference: 8192). */
+  /** Decisions of the authorization webhook kept, per front; about 500 bytes each (upstream: 8192). */
   webhookDecisionsMax: 8_192,
-  /** Characters of a question whose answer is kept, what a client can choose of it (reference: 10,000). */
+  /** Characters of a question whose answer is kept, what a client can choose of it (upstream: 10,000). */
   webhookKeptCharsMax: 10_000,
-  /** One call of it, in milliseconds (reference: 30 s); the pause after the first one, growing by half. */
+  /** One call of it, in milliseconds (upstream: 30 s); the pause after the first one, growing by half. */
   webhookMsMax: 30_000,
   webhookRetryMs: 500,
   /** Pause before an aggregated cluster role that could not be written is tried again, in milliseconds. */
   aggregationRetryMs: 5_000,
-  /** How often questions, reviews and audit events are posted to a peer that is away for a moment (reference: 5). */
+  /** How often questions, reviews and audit events are posted to a peer that is away for a moment (upstream: 5). */
   postTriesMax: 5,
   /** Answer of a webhook or an identity provider. */
   outboundAnswerBytesMax: 3 * MiB,
-  /** Pods looked at when a namespace becomes stricter, and for how long, in milliseconds (reference: 3,000 and 1 s). */
+  /** Pods looked at when a namespace becomes stricter, and for how long, in milliseconds (upstream: 3,000 and 1 s). */
   podSecurityPodsMax: 3_000,
   podSecurityLookMsMax: 1_000,
   /** How long a credential plugin may run, and what it may print. */
   execPluginMsMax: 120_000,
   execPluginBytesMax: 1 * MiB,
-  /** Answers about images a front remembers (reference: 1,024). */
+  /** Answers about images a front remembers (upstream: 1,024). */
   imageAnswersMax: 1_024,
   /** Peers of webhooks a front keeps connections to; the one used least lately goes. */
   webhookClientsMax: 256,
@@ -371,7 +371,7 @@ export const limits = {
   auditWriteBytesMax: 4 * MiB,
   /** Batches of audit events that are being posted at once; the others wait in the buffer. */
   auditPostsMax: 8,
-  /** One post of audit events, in milliseconds (reference: 30 s). */
+  /** One post of audit events, in milliseconds (upstream: 30 s). */
   auditPostMsMax: 30_000,
   /** Time for audit events that wait when the server ends, in milliseconds. */
   auditEndMsMax: 5_000,
@@ -385,7 +385,7 @@ export const limits = {
   storeQueueMax: 10_000,
   /** Their bytes, per front; 429 beyond a user's share, which is the half of it where only one writes. */
   storeQueueBytesMax: 128 * MiB,
-  /** Bytes of records the embedded store keeps; only deletes are taken beyond (the reference's store: 2 to 8 GiB). */
+  /** Bytes of records the embedded store keeps; only deletes are taken beyond (upstream's store: 2 to 8 GiB). */
   storeBytesMax: 8192 * MiB,
   /** Changes of one transaction; the rest waits for the next one. */
   commitChangesMax: 1_000,

@@ -1,4 +1,4 @@
-// The flags of authentication by others: OpenID Connect and token webhooks. Names, defaults and rules are the reference's.
+// The flags of authentication by others: OpenID Connect and token webhooks. Names, defaults and rules are upstream's.
 import { parseDuration } from "./duration.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 

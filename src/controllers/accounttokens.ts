@@ -1,6 +1,6 @@
 // Secrets of service accounts: whoever makes one of their type, with the annotation that names an account, finds the
 // account's token in it a moment later. A secret ends with its account; an account that lists a secret forgets it when
-// the secret ends (reference: tokens_controller.go of its service account controllers).
+// the secret ends (upstream: tokens_controller.go of its service account controllers).
 import type { Secret, ServiceAccount } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";

@@ -1,5 +1,5 @@
 // Fills in the rules of aggregated cluster roles: those of every role its selectors choose, in the order of the
-// selectors and of names, each once (reference: the cluster role aggregation controller). Follows the log of cluster
+// selectors and of names, each once (upstream: the cluster role aggregation controller). Follows the log of cluster
 // roles; a role that is gathered into one that is gathered itself takes two passes.
 import type { ClusterRole, PolicyRule } from "../api/gen/rbac/v1.ts";
 import { compareBytes } from "../api/gotext.ts";

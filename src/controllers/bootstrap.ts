@@ -10,7 +10,7 @@ import { Actor } from "./actor.ts";
 /** In canonical spelling. */
 const systemNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/** Priority classes, in canonical spelling: name, value, and the reference's description, which clients compare. */
+/** Priority classes, in canonical spelling: name, value, and upstream's description, which clients compare. */
 const systemClasses: readonly (readonly [name: string, value: number, description: string])[] = [
   [
     "system-node-critical",

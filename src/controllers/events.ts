@@ -1,4 +1,4 @@
-// Events are kept for a while only: one that nobody wrote to for the time to live is removed, as the reference's store
+// Events are kept for a while only: one that nobody wrote to for the time to live is removed, as upstream's store
 // does with a lease. The log tells of every write; each is a note of when to look again, and a look removes the event
 // if that write was still its last one. One instance per server.
 import type { Event } from "../api/gen/core/v1.ts";

@@ -1,5 +1,5 @@
 // Which of several servers runs the controllers: the one that holds a Lease, renews it in time and gives it back when it
-// ends. Times and rules are those of the reference's leader election; only what is seen to stand still is taken away, so
+// ends. Times and rules are those of upstream's leader election; only what is seen to stand still is taken away, so
 // that clocks need not agree.
 import type { Lease as LeaseObject } from "../api/gen/coordination/v1.ts";
 import type { ApiObject } from "../api/object.ts";

@@ -1,6 +1,6 @@
 // Empties namespaces that are being deleted and then lets them go: pods first, then everything else, as often as it
 // takes for finalizers and grace periods to end. What is left is told in the namespace's conditions, in the words of
-// the reference's namespace controller. One instance per server; it sleeps unless a namespace is terminating.
+// upstream's namespace controller. One instance per server; it sleeps unless a namespace is terminating.
 import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";

@@ -1,5 +1,5 @@
 // The service pods find this server by: `kubernetes` in the namespace `default`, at the first address of the range, and
-// where it leads when the server listens where others can reach it (reference: the API server's bootstrap controller).
+// where it leads when the server listens where others can reach it (upstream: the API server's bootstrap controller).
 import type { EndpointSubset, Endpoints, Service, ServicePort } from "../api/gen/core/v1.ts";
 import type { EndpointSlice } from "../api/gen/discovery/v1.ts";
 import type { ApiObject } from "../api/object.ts";

@@ -321,7 +321,7 @@ const ascii = /^[\x20-\x7e]*$/;
 
 const beyondAscii = /[\x80-\xff]/;
 
-/** Node reads header values as latin1; what clients write beyond ASCII is UTF-8, as the reference takes it. */
+/** Node reads header values as latin1; what clients write beyond ASCII is UTF-8, as upstream takes it. */
 function readValue(value: string): string {
   return beyondAscii.test(value) ? Buffer.from(value, "latin1").toString("utf8") : value;
 }

@@ -348,7 +348,7 @@ class UwsExchange implements Exchange {
 
   /**
    * The build closes uploads of less than 16 KB/s after ten seconds, which resume() starts anew. They have as long as
-   * the reference gives them, and a client that sends nothing for ten seconds is closed all the same.
+   * upstream gives them, and a client that sends nothing for ten seconds is closed all the same.
    */
   #rearm(): void {
     const now = performance.now();

@@ -9,7 +9,7 @@ export type Container = ValueMap | Value[];
 
 /** A patch that cannot be used: the code tells the caller which Status to answer with. */
 export class PatchFault {
-  /** "malformed": 400; "inapplicable": 422; "too-large": 413; "failed": 500, as the reference answers some mistakes. */
+  /** "malformed": 400; "inapplicable": 422; "too-large": 413; "failed": 500, as upstream answers some mistakes. */
   readonly kind: "malformed" | "inapplicable" | "too-large" | "failed";
   readonly message: string;
   constructor(kind: PatchFault["kind"], message: string) {
@@ -18,7 +18,7 @@ export class PatchFault {
   }
 }
 
-/** A patched document, and the containers the patch edited (their keys are sorted where the reference prints them). */
+/** A patched document, and the containers the patch edited (their keys are sorted where upstream prints them). */
 export interface Patched {
   readonly value: Value;
   readonly edited: ReadonlySet<Container>;
@@ -100,7 +100,7 @@ export function sameValue(left: Value, right: Value): boolean {
   return true;
 }
 
-/** The document as the reference prints a patched one: keys of the objects the patch edited in byte order. */
+/** The document as upstream prints a patched one: keys of the objects the patch edited in byte order. */
 export function asPrinted(patched: Patched): Value {
   const sorted = (value: Value): Value => {
     if (!isContainer(value) || !patched.edited.has(value)) return value;

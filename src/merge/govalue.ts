@@ -1,4 +1,4 @@
-// How the reference prints generic JSON values inside its messages (Go's %v and %T of decoded documents). Nothing here
+// How upstream prints generic JSON values inside its messages (Go's %v and %T of decoded documents). Nothing here
 // recurses: what is printed is a client's document.
 import { compareBytes } from "../api/gotext.ts";
 import { NumberText, type Value } from "../api/value.ts";

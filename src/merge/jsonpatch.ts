@@ -1,4 +1,4 @@
-// JSON patch (RFC 6902) with the edges of the reference's library (evanphx/json-patch 4.12), which clients rely on:
+// JSON patch (RFC 6902) with the edges of upstream's library (evanphx/json-patch 4.12), which clients rely on:
 // replace of an absent key adds it, a leading slash is not needed, a list position may be negative, a test against
 // null passes on an absent key, a missing value is null. All or nothing: the document handed in is never changed.
 import type { Value, ValueMap } from "../api/value.ts";

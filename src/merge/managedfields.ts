@@ -46,7 +46,7 @@ export interface Managed {
   readonly texts: Map<FieldSet, RawJson>;
 }
 
-/** An update that has more managers of other writes than this folds the oldest (reference: 10). */
+/** An update that has more managers of other writes than this folds the oldest (upstream: 10). */
 const updateManagersMax = 10;
 const unknownManager = "unknown";
 const foldedManager = "ancient-changes";
@@ -193,7 +193,7 @@ export function trackUpdate(
   if (live.exists && asStored && isUnchanged(difference)) return live.entries as ManagedFieldsEntry[] | undefined;
   const resets = isReset(next.entries, writer.subresource);
   const managed = resets ? noManagers() : readLiveOrSent(live.entries, next.entries, writer.subresource, limits);
-  // An object without owners stays so until the first apply (reference); one that is reset has those of this write.
+  // An object without owners stays so until the first apply (upstream); one that is reset has those of this write.
   if (managed.owners.size === 0 && live.exists && !resets) return undefined;
   const updated = update(kind, writer, objects, managed, difference);
   if (updated instanceof TypeFault) return undefined;
@@ -313,7 +313,7 @@ function secondsOf(time: string | undefined): number {
   return time === undefined || time === "" ? 0 : Math.floor(Date.parse(time) / 1000);
 }
 
-/** Entries in the order of the reference: appliers first, then by time, name, version and subresource. */
+/** Entries in the order of upstream: appliers first, then by time, name, version and subresource. */
 export function writeEntries({ owners, entries, times, texts }: Managed): ManagedFieldsEntry[] | undefined {
   const list: ManagedFieldsEntry[] = [];
   for (const [id, { version, set }] of owners) {

@@ -1,9 +1,9 @@
-// JSON merge patch (RFC 7386) with the reference's edges: a null in an object that is added whole disappears even
+// JSON merge patch (RFC 7386) with upstream's edges: a null in an object that is added whole disappears even
 // inside lists, one in a list that replaces a list stays, and a patch must be an object or a list.
 import type { Value, ValueMap } from "../api/value.ts";
 import { type Container, copyOf, isContainer, type Patched, PatchFault } from "./document.ts";
 
-/** Text of the reference's refusal; it says JSON Patch for a merge patch too. */
+/** Text of upstream's refusal; it says JSON Patch for a merge patch too. */
 const malformed = new PatchFault("malformed", "Invalid JSON Patch");
 
 /** Applies a merge patch to a document. Neither argument is changed. */

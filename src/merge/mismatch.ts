@@ -1,4 +1,4 @@
-// Why a document cannot be read as a message, in the words of the reference's converter from generic values: a strategic
+// Why a document cannot be read as a message, in the words of upstream's converter from generic values: a strategic
 // merge patch passes there and not through JSON. What both refuse for the same reason (times, quantities, unions) keeps
 // the words of the JSON codec.
 import type { Field, Message } from "../api/schema.ts";

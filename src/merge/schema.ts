@@ -1,6 +1,6 @@
 // The types server-side apply works with, read off the message descriptors: which lists are told apart by keys, which
 // are sets, what is owned as a whole. One type per message, made when it is first used; recursive messages are
-// recursive types. Raw JSON is `any`: whatever it holds is owned as a whole (reference: untyped types).
+// recursive types. Raw JSON is `any`: whatever it holds is owned as a whole (upstream: untyped types).
 import type { Field, Message } from "../api/schema.ts";
 import type { Value } from "../api/value.ts";
 

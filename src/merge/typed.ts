@@ -1,5 +1,5 @@
 // Values with a type: which paths a value holds, how two values differ, one merged into another, paths taken out.
-// Absent is undefined and null is a value, as in the reference's library: an empty or null list or map is a leaf while
+// Absent is undefined and null is a value, as in upstream's library: an empty or null list or map is a leaf while
 // the other side is empty too, which keeps the difference between the two.
 import type { Value, ValueMap } from "../api/value.ts";
 import { limits } from "../config/limits.ts";

@@ -1,4 +1,4 @@
-// How long admission takes and what its webhooks say, in the reference's names and labels.
+// How long admission takes and what its webhooks say, in upstream's names and labels.
 import type { Clock } from "../base/clock.ts";
 import type { Family, Registry } from "./metrics.ts";
 
@@ -8,7 +8,7 @@ export type AdmissionHalf = "admit" | "validate";
 /** Counts one call: of a plugin, or of all of them. */
 export type StepMeter = (half: AdmissionHalf, operation: string, rejected: boolean, seconds: number) => void;
 
-/** A webhook of one configuration; labels spell its kind this way (reference). */
+/** A webhook of one configuration; labels spell its kind this way (upstream). */
 export interface AskedHook {
   readonly name: string;
   readonly type: "admit" | "validating";
@@ -34,14 +34,14 @@ export interface AdmissionMeter {
   readonly webhook: WebhookMeter;
 }
 
-/** Seconds (reference). */
+/** Seconds (upstream). */
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 const operations = ["create", "update", "delete", "connect"];
 
-/** Codes above are one (reference): their number stays small whatever a webhook answers. */
+/** Codes above are one (upstream): their number stays small whatever a webhook answers. */
 const codeMax = 600;
 
-/** Quantiles tell of the last one to two times this (reference: of five hours). */
+/** Quantiles tell of the last one to two times this (upstream: of five hours). */
 const quantileAgeMs = 9_000_000;
 
 /** Registers the metrics. */

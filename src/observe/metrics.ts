@@ -6,7 +6,7 @@ import { assert } from "../base/assert.ts";
 /** What a family measures. */
 export type MetricType = "counter" | "gauge" | "histogram" | "summary";
 
-/** Series one family may have; the reference's widest (requests) stays below. */
+/** Series one family may have; upstream's widest (requests) stays below. */
 const seriesMax = 10_000;
 
 /** How the values of several threads become one. */
@@ -25,7 +25,7 @@ export interface FamilySnapshot {
   readonly series: readonly (readonly [key: string, values: readonly number[]])[];
 }
 
-/** Quantiles a summary tells (reference). */
+/** Quantiles a summary tells (upstream). */
 const quantiles = [0.5, 0.9, 0.99];
 /** Upper bounds a summary counts in, seconds: each a tenth above the one before, from 10 us to a minute. */
 const summaryStep = 1.1;

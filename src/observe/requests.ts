@@ -1,4 +1,4 @@
-// What is counted and logged of requests: the reference's metric names, and a log line for what is slow or failed.
+// What is counted and logged of requests: upstream's metric names, and a log line for what is slow or failed.
 import { AssertionFailure } from "../base/assert.ts";
 import type { Logger } from "./log.ts";
 import type { Family, Registry } from "./metrics.ts";
@@ -52,7 +52,7 @@ export interface Observer {
   fault(id: string, error: unknown): void;
 }
 
-/** Upper bounds in seconds, the reference's. */
+/** Upper bounds in seconds, upstream's. */
 const secondBuckets = [
   0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5,
   5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
@@ -80,13 +80,13 @@ interface RequestFamilies {
   readonly faults: Family;
 }
 
-/** Names the reference gave up in the release served. */
+/** Names upstream gave up in the release served. */
 function deprecated(family: Family): Family {
   family.deprecatedIn = 23;
   return family;
 }
 
-/** Registers the families, by the reference's names. */
+/** Registers the families, by upstream's names. */
 function families(registry: Registry): RequestFamilies {
   const where = ["group", "version", "resource", "subresource", "scope"];
   const target = [...where, "component"];

@@ -8,7 +8,7 @@ import { commonMessages, type KindReference } from "./openapischema.ts";
 /** One verb on one path. */
 export interface Call {
   readonly method: string;
-  /** The reference's word for what is done: `list`, `post`, `deletecollection`. */
+  /** Upstream's word for what is done: `list`, `post`, `deletecollection`. */
   readonly action: string;
   readonly description: string;
   readonly id: string;

@@ -1,4 +1,4 @@
-// Names of OpenAPI definitions: the reference's, derived from its packages, spelled in the identity.
+// Names of OpenAPI definitions: upstream's, derived from its packages, spelled in the identity.
 import type { Identity } from "../api/identity.ts";
 
 /** Packages whose types live elsewhere than among the API's own. */

@@ -1,10 +1,10 @@
 // Posts of JSON to peers that may be away for a moment: what failed for a reason that may pass is tried again, after a
-// pause that grows by half each time (reference: webhook.WithExponentialBackoff).
+// pause that grows by half each time (upstream: webhook.WithExponentialBackoff).
 import type { Owner } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import { type Answer, CallFailure, type OutboundClient } from "./client.ts";
 
-/** How much longer each pause is (reference: 1.5). */
+/** How much longer each pause is (upstream: 1.5). */
 const factor = 1.5;
 
 const headers = { "Content-Type": "application/json", Accept: "application/json" };

@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { nextPemBlock } from "./pem.ts";
 
-/** The certificates of a text; a text says what is wrong. Blocks of other types are skipped (reference). */
+/** The certificates of a text; a text says what is wrong. Blocks of other types are skipped (upstream). */
 export function parseCertificates(pem: string): X509Certificate[] | string {
   const found: X509Certificate[] = [];
   for (let next = nextPemBlock(pem); next !== undefined; next = nextPemBlock(next.rest)) {

@@ -10,7 +10,7 @@ export interface Extension {
 
 /** Parts of a certificate. */
 export interface CertificateParts {
-  /** The last one where there are several (reference); empty for none. */
+  /** The last one where there are several (upstream); empty for none. */
   readonly commonName: string;
   readonly organizations: readonly string[];
   /** Signed with SHA-2 or an Edwards curve. */

@@ -1,4 +1,4 @@
-// PEM blocks (RFC 7468) as the reference's decoder reads them: text around blocks is skipped, headers are kept apart.
+// PEM blocks (RFC 7468) as upstream's decoder reads them: text around blocks is skipped, headers are kept apart.
 // Every byte is looked at a bounded number of times, whatever comes in: a request body may be three megabytes of it.
 
 /** One block. */

@@ -22,7 +22,7 @@ export class TrustFault extends Error {
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** The authority outlives what trusts it; a serving certificate lasts a year, as the reference's. */
+/** The authority outlives what trusts it; a serving certificate lasts a year, as upstream's. */
 const authorityMs = 3650 * dayMs;
 const servingMs = 365 * dayMs;
 /** A certificate that ends sooner than this is replaced at start. */

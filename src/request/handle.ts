@@ -258,14 +258,14 @@ function asksTrace(query: string): boolean {
   return query.includes("trace=1") && /(?:^|&)trace=1(?:&|$)/.test(query);
 }
 
-/** The reference's plain text, which it writes before it knows of media types. */
+/** Upstream's plain text, which it writes before it knows of media types. */
 function sendTooMany(reply: Reply, book: Book): void {
   book.dropped = true;
   book.headers.push(["Retry-After", "1"]);
   sendText(reply, 429, "Too many requests, please try again later.\n");
 }
 
-/** `?timeout=` shortens the reference's 60 s; a bad value is a 400. */
+/** `?timeout=` shortens upstream's 60 s; a bad value is a 400. */
 function deadlineOf(server: Server, query: Query): number | Status {
   const now = server.clock.monotonic();
   const text = first(query, "timeout");

@@ -1,5 +1,5 @@
 // From a changing request to the write path and back to an answer: formats, options and bodies are read here, in the
-// order the reference reads them, and nothing below knows of HTTP.
+// order upstream reads them, and nothing below knows of HTTP.
 import { closeAdmission, createAdmission } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta/v1.ts";
 import { messageOf } from "../api/messages.ts";

@@ -87,7 +87,7 @@ t.test("PersistentVolumeClaimResize lets bound claims grow where their class all
     const patch = { spec: { resources: { requests: { storage: size } } } };
     const { code, json } = await server.call("PATCH", `${claims}/${name}`, patch, merge);
     if (why === undefined) t.equal(code, 200, name);
-    // What is not bound may not change at all: the kind's own rules come first (reference).
+    // What is not bound may not change at all: the kind's own rules come first (upstream).
     else if (bound) t.equal(json.message, `persistentvolumeclaims "${name}" is forbidden: ${why}`);
     else t.ok(code === 403 || code === 422, name);
   }

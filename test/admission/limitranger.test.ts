@@ -49,7 +49,7 @@ t.test("LimitRanger completes containers and init containers, and says so", asyn
   server.close();
 });
 
-t.test("LimitRanger refuses what is out of bounds, in the words of the reference", async (t) => {
+t.test("LimitRanger refuses what is out of bounds, in the words of upstream", async (t) => {
   for (const [limit, resources, why] of [
     [
       { min: { cpu: "50m" } },

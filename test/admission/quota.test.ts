@@ -64,7 +64,7 @@ t.test("writes of one user that wait for a quota leave places for others", async
   t.equal(codes.filter((code) => code === 201).length, limits.quotaWaitersMax / 2);
 });
 
-t.test("a write beyond the quota is refused in the reference's words and leaves nothing", async (t) => {
+t.test("a write beyond the quota is refused in upstream's words and leaves nothing", async (t) => {
   const server = await open(t);
   await limit(server, "q", { hard: { pods: "1", "requests.cpu": "1500m", "count/configmaps": "2" } });
   const cpu = (amount: string): object => ({ requests: { cpu: amount } });

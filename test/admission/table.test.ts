@@ -14,7 +14,7 @@ t.test("checkPluginNames() names the flag, the plugin and what there is", async 
   t.match(checkPluginNames(["NamespaceLifecycle"], ["NamespaceLifecycle"]), /^NamespaceLifecycle in both /);
 });
 
-t.test("pluginNames are the reference's, in its order; those off there are off here", async (t) => {
+t.test("pluginNames are upstream's, in its order; those off there are off here", async (t) => {
   const all =
     "AlwaysAdmit NamespaceAutoProvision NamespaceLifecycle NamespaceExists SecurityContextDeny LimitPodHardAntiAffinityTopology LimitRanger ServiceAccount NodeRestriction TaintNodesByCondition AlwaysPullImages ImagePolicyWebhook PodSecurity PodSecurityPolicy PodNodeSelector Priority DefaultTolerationSeconds PodTolerationRestriction EventRateLimit ExtendedResourceToleration PersistentVolumeLabel DefaultStorageClass StorageObjectInUseProtection OwnerReferencesPermissionEnforcement PersistentVolumeClaimResize RuntimeClass CertificateApproval CertificateSigning CertificateSubjectRestriction DefaultIngressClass DenyServiceExternalIPs MutatingAdmissionWebhook ValidatingAdmissionWebhook ResourceQuota AlwaysDeny".split(
       " ",

@@ -1,4 +1,4 @@
-// Discovery against what the reference answered (where the shared transcripts are), and against its own rules.
+// Discovery against what upstream answered (where the shared transcripts are), and against its own rules.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -32,7 +32,7 @@ for (const name of recorded) {
   const { steps } = JSON.parse(readFileSync(path, "utf8")) as { steps: Step[] };
   for (const step of steps) {
     if (!/^\/apis?(?:\/|$)/.test(step.path) || step.headers !== undefined) continue;
-    t.test(`discoveryDocument() answers ${step.path} as the reference`, async (t) => {
+    t.test(`discoveryDocument() answers ${step.path} as upstream`, async (t) => {
       const document = discoveryDocument(kubernetes, step.path.replace(/(.)\/$/, "$1"), "127.0.0.1:6443");
       if (step.expect.status !== 200) return void t.equal(document, undefined);
       t.equal(masked(document?.body ?? ""), `${JSON.stringify(step.expect.json)}\n`);

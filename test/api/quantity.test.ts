@@ -1,4 +1,4 @@
-// Quantities: every form a client may send, and what the reference makes of it (ATTACKS J12).
+// Quantities: every form a client may send, and what upstream makes of it (ATTACKS J12).
 import t from "tap";
 import {
   addQuantities,

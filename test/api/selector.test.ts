@@ -55,7 +55,7 @@ t.test("parseLabelSelector() reads every operator and one canonical spelling com
   t.end();
 });
 
-t.test("parseLabelSelector() refuses with the reference's text", (t) => {
+t.test("parseLabelSelector() refuses with upstream's text", (t) => {
   const requirement = "unable to parse requirement: ";
   const cases: readonly (readonly [text: string, error: string])[] = [
     ["tier=web,", "found '', expected: identifier after ','"],
@@ -165,7 +165,7 @@ t.test("parseFieldSelector() reads terms, operators and escapes", (t) => {
   t.end();
 });
 
-t.test("parseFieldSelector() refuses with the reference's text", (t) => {
+t.test("parseFieldSelector() refuses with upstream's text", (t) => {
   const cases: readonly (readonly [text: string, error: string])[] = [
     ["a", "invalid selector: 'a'; can't understand 'a'"],
     ["a=b,c", "invalid selector: 'a=b,c'; can't understand 'c'"],

@@ -102,7 +102,7 @@ t.test("the decision about a create that a PUT or an apply turns out to be is no
   t.strictSame(await decided("PUT", "application/json"), [201, 201, "allow", "create was asked"]);
 });
 
-t.test("an event has the reference's fields in the reference's order", async (t) => {
+t.test("an event has upstream's fields in upstream's order", async (t) => {
   const { server, lines } = await open(t, "rules: [{level: Metadata}]");
   const headers = { "audit-id": "id-1", "user-agent": "tests", "x-forwarded-for": "10.0.0.1, nonsense" };
   const answer = await server.call("POST", maps, { metadata: { name: "a" } }, headers);

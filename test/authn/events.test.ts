@@ -1,4 +1,4 @@
-// What is counted of authentication, in the reference's labels.
+// What is counted of authentication, in upstream's labels.
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import type { Headers } from "../../src/authn/authenticator.ts";

@@ -17,7 +17,7 @@ function asked(text: string): Attributes {
   return { ...resources, user, verb, group: group.join("."), resource, subresource, name };
 }
 
-t.test("ruleAllows() matches as the reference", (t) => {
+t.test("ruleAllows() matches as upstream", (t) => {
   const cases: readonly (readonly [PolicyRule, string, boolean])[] = [
     [may("get", "core", "pods"), "get pods x", true],
     [may("get", "core", "pods"), "list pods", false],

@@ -11,7 +11,7 @@ function valuesOf(...args: string[]): FlagValues {
   return values;
 }
 
-t.test("readAuthn() has the reference's defaults", (t) => {
+t.test("readAuthn() has upstream's defaults", (t) => {
   t.strictSame(readAuthn(valuesOf()), {
     anonymous: true,
     clientCaFile: "",

@@ -129,7 +129,7 @@ function text(object: object): string {
   );
 }
 
-/** Creates the reference took, where the recordings are. */
+/** Creates upstream took, where the recordings are. */
 function recorded(): [path: string, body: string][] {
   const folder = "../shared/transcripts/scenarios";
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".json")) : [];

@@ -261,7 +261,7 @@ t.test("A07: what is done is what method and query say", async (t) => {
     const { code, text } = await target.raw("GET", `${own}?${query}&timeoutSeconds=1`);
     const events = text.startsWith('{"type":"ADDED"');
     const lists = text.startsWith('{"kind":"ConfigMapList"');
-    // A text that is no boolean is the reference's 400 once the verb is known to be a watch.
+    // A text that is no boolean is upstream's 400 once the verb is known to be a watch.
     t.ok((code === 200 && (events || (query === "watch=0&watch=1" && lists))) || code === 400, `${query}: ${code}`);
   }
   for (const query of ["watch=0", "watch=false", "watch=False", "watch=FALSE", "Watch=1", "watc=1", ""]) {

@@ -1,4 +1,4 @@
-// What /metrics says of a server that did a little of everything: the reference's names and labels where it has them
+// What /metrics says of a server that did a little of everything: upstream's names and labels where it has them
 // (the ones dashboards and alerts read), ours per thread and log, and the values of what was done.
 import { connect } from "node:net";
 import t from "tap";
@@ -93,7 +93,7 @@ async function value(server: TestServer, series: string): Promise<number> {
   return Number(line?.slice(series.length) ?? Number.NaN);
 }
 
-t.test("/metrics has the reference's names and labels, and counts what was done", async (t) => {
+t.test("/metrics has upstream's names and labels, and counts what was done", async (t) => {
   // No config map but those of the test.
   const controllers = "--controllers=*,-root-ca-cert-publisher";
   const flags = ["--identity=kubernetes", "--front=node", "--front-workers=2", "--max-mutating-requests-inflight=2"];

@@ -33,10 +33,10 @@ const metrics: readonly (readonly [source: string, head: string, amount: readonl
   ["Resource", '"resource":{"name":"cpu"', share],
 ];
 
-/** Metrics that are valid: of others v1, which is stored, keeps as much as the reference does. */
+/** Metrics that are valid: of others v1, which is stored, keeps as much as upstream does. */
 function withValidMetrics(resource: Resource, object: ApiObject): void {
   const { spec: scaler } = object as ApiObject & { spec: { behavior?: { scaleUp?: object; scaleDown?: object } } };
-  // Defaults fill it: the reference keeps no empty one either.
+  // Defaults fill it: upstream keeps no empty one either.
   if (!scaler.behavior?.scaleUp && !scaler.behavior?.scaleDown) delete scaler.behavior;
   const drawn = metrics.filter(() => draw.chance(40));
   if (drawn.length === 0) drawn.push(draw.pick(metrics));

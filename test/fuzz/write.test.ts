@@ -262,7 +262,7 @@ async function step(server: InProcess): Promise<{ sent: string; code: number; is
   const answer = await server.call(method, target, text, text === undefined ? {} : { "content-type": type });
   const shown = text instanceof Uint8Array ? Buffer.from(text).toString("hex") : text;
   const { code } = answer;
-  // To patches it cannot apply the reference answers 500 in words of its own, without a reason.
+  // To patches it cannot apply upstream answers 500 in words of its own, without a reason.
   const isOurs = code >= 500 && (method !== "PATCH" || (answer.json as { reason?: string }).reason !== undefined);
   return { sent: `${method} ${target} ${type} ${shown}`, code, isOurs };
 }

@@ -11,7 +11,7 @@ import {
   parseCidr,
 } from "../../src/kinds/address.ts";
 
-t.test("parseAddress() reads what the reference reads and nothing else", (t) => {
+t.test("parseAddress() reads what upstream reads and nothing else", (t) => {
   for (const text of [
     "1.2.3.4",
     "010.0.0.1",

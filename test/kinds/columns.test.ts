@@ -13,7 +13,7 @@ interface Fact {
   readonly priority: number;
 }
 
-t.test("columnsOf() has the reference's columns for every kind", (t) => {
+t.test("columnsOf() has upstream's columns for every kind", (t) => {
   const path = "../shared/facts/columns.json";
   const facts = existsSync(path)
     ? (JSON.parse(readFileSync(path, "utf8")) as { resources: Record<string, Fact[]> }).resources

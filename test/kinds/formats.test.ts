@@ -143,7 +143,7 @@ for (const [name, check, fine, bad] of cases) {
   });
 }
 
-t.test("isDns1035Label() prints examples and the pattern as the reference does", (t) => {
+t.test("isDns1035Label() prints examples and the pattern as upstream does", (t) => {
   t.strictSame(isDns1035Label("9abc"), [
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, " +
       "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",

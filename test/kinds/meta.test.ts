@@ -202,7 +202,7 @@ const formats = new Map<string, NameFormat>([
   ["Role", "path-segment"],
 ]);
 
-t.test("validateMeta() answers the recorded creates as the reference", (t) => {
+t.test("validateMeta() answers the recorded creates as upstream", (t) => {
   for (const file of ["030-names-rules", "032-names-labels"]) {
     const path = `${scenarios}/${file}.json`;
     if (!existsSync(path)) continue;

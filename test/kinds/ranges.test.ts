@@ -2,7 +2,7 @@ import t from "tap";
 import { parseAddress } from "../../src/kinds/address.ts";
 import { addressAt, addressCount, addressText, canonicalAddress, holds, parseRanges } from "../../src/kinds/ranges.ts";
 
-t.test("parseRanges() reads what the reference reads and says what is wrong", (t) => {
+t.test("parseRanges() reads what upstream reads and says what is wrong", (t) => {
   const table: [addresses: string, ports: string, wrong: string | undefined][] = [
     ["10.0.0.0/24", "30000-32767", undefined],
     ["10.96.0.0/12,fd00::/108", "30000+100", undefined],

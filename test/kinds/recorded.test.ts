@@ -1,4 +1,4 @@
-// Every recorded create, through defaults, preparation and validation, without a server: what the reference took has no
+// Every recorded create, through defaults, preparation and validation, without a server: what upstream took has no
 // fault here, and what it refused as invalid has the recorded causes. Runs where the recordings are.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import t from "tap";
@@ -90,7 +90,7 @@ function plain(text: string): string {
 
 const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".json")) : [];
 
-t.test("D12: Creates have the faults the reference recorded, and no others", (t) => {
+t.test("D12: Creates have the faults upstream recorded, and no others", (t) => {
   for (const file of files.sort()) {
     const { steps } = JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as { steps: Step[] };
     for (const [index, step] of steps.entries()) {

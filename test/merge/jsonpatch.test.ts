@@ -16,7 +16,7 @@ function check(document: string, patch: string): string {
 
 const doc = '{"a":{"x":"1","n":null},"l":["p","q"],"s":1}';
 
-t.test("applyJsonPatch() applies each operation as the reference does", (t) => {
+t.test("applyJsonPatch() applies each operation as upstream does", (t) => {
   const table: [what: string, patch: string, expected: string][] = [
     ["add a key", '[{"op":"add","path":"/a/y","value":2}]', '{"a":{"x":"1","n":null,"y":2},"l":["p","q"],"s":1}'],
     ["add over a key", '[{"op":"add","path":"/s","value":[]}]', '{"a":{"x":"1","n":null},"l":["p","q"],"s":[]}'],
@@ -119,7 +119,7 @@ t.test("applyJsonPatch() applies each operation as the reference does", (t) => {
   t.end();
 });
 
-t.test("applyJsonPatch() names the type it cannot read as the reference does", (t) => {
+t.test("applyJsonPatch() names the type it cannot read as upstream does", (t) => {
   const fault = (patch: string) => (applyJsonPatch(fromJson(doc), fromJson(patch), limits) as PatchFault).message;
   t.equal(fault("{}"), "json: cannot unmarshal object into Go value of type jsonpatch.Patch");
   t.equal(fault("3"), "json: cannot unmarshal number into Go value of type jsonpatch.Patch");

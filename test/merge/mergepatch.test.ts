@@ -13,7 +13,7 @@ function check(document: string, patch: string): string {
   return patched instanceof PatchFault ? `${patched.kind}: ${patched.message}` : toJson(patched.value);
 }
 
-t.test("applyMergePatch() merges as the reference does", (t) => {
+t.test("applyMergePatch() merges as upstream does", (t) => {
   const table: [document: string, patch: string, expected: string][] = [
     ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
     ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],

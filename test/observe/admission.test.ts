@@ -1,4 +1,4 @@
-// Metrics of admission by the reference's names: what plugins take, what a whole run takes, what webhooks answer.
+// Metrics of admission by upstream's names: what plugins take, what a whole run takes, what webhooks answer.
 import t, { type Test } from "tap";
 import { admissionMeter } from "../../src/observe/admission.ts";
 import { exposition, Registry } from "../../src/observe/metrics.ts";

@@ -15,7 +15,7 @@ async function open(t: Test): Promise<InProcess> {
   return server;
 }
 
-t.test("a user without rights reads the reference's 403", async (t) => {
+t.test("a user without rights reads upstream's 403", async (t) => {
   const server = await open(t);
   server.user = bob;
   const inDefault = 'in API group "" in the namespace "default"';

@@ -49,7 +49,7 @@ t.test("protobuf bodies are created, replaced and deleted, and answered as asked
   t.match(open(t, gone, "meta/v1.Status"), { kind: "Status", status: "Success" });
 });
 
-t.test("protobuf bodies that are none are refused in the reference's words", async (t) => {
+t.test("protobuf bodies that are none are refused in upstream's words", async (t) => {
   const server = await openInProcess();
   t.teardown(() => server.close());
   const frame = "the object provided is unrecognized (must be of type ConfigMap): ";

@@ -54,7 +54,7 @@ t.test("a token request is answered with itself and a token", async (t) => {
   });
 });
 
-t.test("E15: token requests that cannot be are refused in the reference's words", async (t) => {
+t.test("E15: token requests that cannot be are refused in upstream's words", async (t) => {
   const server = await openInProcess();
   t.teardown(() => server.close());
   await server.call("POST", accounts, { metadata: { name: "robot" } });

@@ -1,4 +1,4 @@
-// The checks of the pod security standards, each with the versions it holds for and the words of the reference. A check
+// The checks of the pod security standards, each with the versions it holds for and the words of upstream. A check
 // answers what is wrong with a pod, or nothing.
 import type { Container, PodSpec, SecurityContext, Volume } from "../../api/gen/core/v1.ts";
 import { compareBytes, quote } from "../../api/gotext.ts";

@@ -1,4 +1,4 @@
-// What a pod security policy forbids: every field of a pod at fault, in the reference's words.
+// What a pod security policy forbids: every field of a pod at fault, in upstream's words.
 import { at, type FieldError, forbiddenField, invalid, required } from "../../api/fielderror.ts";
 import type { Container, EphemeralContainer, Pod, SecurityContext, Volume } from "../../api/gen/core/v1.ts";
 import type { IDRange, PodSecurityPolicy } from "../../api/gen/policy/v1beta1.ts";

@@ -1,5 +1,5 @@
 // Whether a write fits the quotas of its namespace: which of them it concerns, what it would use of them, and the
-// refusals of the reference. Pure; plugin.ts does the charging.
+// refusals of upstream. Pure; plugin.ts does the charging.
 import type { Pod, ResourceQuota } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Status } from "../../api/status.ts";
@@ -40,7 +40,7 @@ export interface LimitedResource {
 /** What a write uses more than before, by name of the quota that is to be charged. Empty: nothing to charge. */
 export type Charges = ReadonlyMap<string, Amounts>;
 
-/** The account of a quota. Limits count once the quota controller has acknowledged them in the status (reference). */
+/** The account of a quota. Limits count once the quota controller has acknowledged them in the status (upstream). */
 export function accountOf(quota: ApiObject & ResourceQuota): Account {
   return {
     quota,

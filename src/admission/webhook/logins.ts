@@ -1,5 +1,5 @@
 // As whom webhooks are called: the users of a client configuration that the plugin's settings name, chosen by the
-// webhook's host and port (reference: WebhookAdmission and its kubeConfigFile).
+// webhook's host and port (upstream: WebhookAdmission and its kubeConfigFile).
 import { isAbsolute } from "node:path";
 import type { FileCheck } from "../../config/filecheck.ts";
 import type { WebhookSettings } from "../../config/files/plugins.ts";

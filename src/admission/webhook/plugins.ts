@@ -261,7 +261,7 @@ async function mutate(
   return undefined;
 }
 
-/** Told at the level of requests (reference: mutation annotations of the audit event). */
+/** Told at the level of requests (upstream: mutation annotations of the audit event). */
 function annotate(notes: Notes, { configuration, hook }: Hook, round: number, index: number, mutated: boolean): void {
   const key = `mutation.webhook.admission.k8s.io/round_${round}_index_${index}`;
   notes.annotations.set(key, JSON.stringify({ configuration, webhook: hook.name, mutated }));

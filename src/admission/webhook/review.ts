@@ -158,7 +158,7 @@ function readPatch(response: ValueMap, version: string): { value: Value | undefi
   return value instanceof Fault ? "response.patch is no JSON" : { value };
 }
 
-/** The refusal in the reference's words; a code that is no error becomes 400. */
+/** The refusal in upstream's words; a code that is no error becomes 400. */
 function refusalOf(status: Value | undefined, hookName: string): Status {
   const map: ValueMap = status instanceof Map ? status : new Map();
   const said = map.get("code");

@@ -1,5 +1,5 @@
 // The policy of the start as objects in the identity's names: roles for people, for the system's parts and for
-// controllers, and who has them. What a cluster's parts may do is the reference's at this release.
+// controllers, and who has them. What a cluster's parts may do is upstream's at this release.
 import type { PolicyRule, Subject } from "../../api/gen/rbac/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { clusterBindings, namespaceBindings, namespaceRoles } from "./bindings.ts";

@@ -1,5 +1,5 @@
 // Roles for what a cluster consists of: discovery, signers, nodes, the scheduler, the controllers' own process. Names
-// and permissions are the reference's.
+// and permissions are upstream's.
 import { may, type RoleLine, visit } from "./line.ts";
 
 /** The roles for the system's parts, in canonical spelling. */

@@ -1,5 +1,5 @@
 // What users are given in their namespaces: admin, edit and view, each gathered from the roles labelled for it, and
-// what the server itself puts in. Names and permissions are the reference's.
+// what the server itself puts in. Names and permissions are upstream's.
 import { may, type RoleLine } from "./line.ts";
 
 /** The roles for people, in canonical spelling. */

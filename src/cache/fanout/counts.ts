@@ -22,7 +22,7 @@ export interface WatchCounts {
   expired: number;
 }
 
-/** Upper bounds of event sizes, bytes; the reference's. */
+/** Upper bounds of event sizes, bytes; upstream's. */
 export const sizeBuckets = [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072] as const;
 
 /** Zero of everything. */

@@ -131,7 +131,7 @@ export class Gather {
     this.addBytes(tail);
   }
 
-  /** The state before `at`, with the resource version of `at`: what the reference sends when a selector is left. */
+  /** The state before `at`, with the resource version of `at`: what upstream sends when a selector is left. */
   #addLeft(view: LogView, at: Location, look: Look): void {
     const previous = view.previousOf(at);
     assertShared(previous !== 0, "A record left a selector without a state before it");

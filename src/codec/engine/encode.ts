@@ -1,5 +1,5 @@
 // From a typed object to JSON text. @hot: every write and every answer that is not stored bytes passes here.
-// Keys in schema order, empty fields left out or written as the reference writes them (`status: {}`,
+// Keys in schema order, empty fields left out or written as upstream writes them (`status: {}`,
 // `creationTimestamp: null`), map keys in the order of their bytes. Text is joined as one string and turned into bytes
 // once: that is faster here than writing bytes piece by piece.
 import type { Message, RawJson } from "../../api/schema.ts";

@@ -38,7 +38,7 @@ export interface Slot {
   readonly always: boolean;
   /** Absent after decoding when zero: Go leaves it out of JSON and holds no pointer. */
   readonly dropsZero: boolean;
-  /** Lists and maps that are always written: an empty one reads back as none, as the reference's store has it. */
+  /** Lists and maps that are always written: an empty one reads back as none, as upstream's store has it. */
   readonly emptyIsNull: boolean;
   /** Go struct the field belongs to, in errors. */
   readonly structName: string;
@@ -135,7 +135,7 @@ const ranges: Readonly<Partial<Record<Field["type"], readonly [number | bigint, 
   uint64: [0n, (1n << 64n) - 1n],
 };
 
-/** Types whose messages are not kept as protobuf by the reference, so that empty lists survive its store. */
+/** Types whose messages are not kept as protobuf by upstream, so that empty lists survive its store. */
 const keepsEmpty =
   /^(?:apiextensions|apiregistration|authentication|authorization|admission|meta|clientauthentication)\//;
 

@@ -31,7 +31,7 @@ const anything: Expected = { plan: undefined, items: undefined, any: true };
 /** Left to whoever reads it. */
 const opaque: Expected = { plan: undefined, items: undefined, any: false };
 
-/** Unknown and duplicate fields of a document of `message`, in the reference's words and in the order they stand in. */
+/** Unknown and duplicate fields of a document of `message`, in upstream's words and in the order they stand in. */
 export function strictFaults(message: Message, text: string): string[] {
   return new StrictReader(text).read({ plan: planOf(message), items: undefined, any: false });
 }

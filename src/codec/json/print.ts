@@ -3,7 +3,7 @@ import type { Value } from "../../api/value.ts";
 import { limits } from "../../config/limits.ts";
 import { writeValue } from "./write.ts";
 
-/** JSON indented by two spaces, as the reference prints it (no newline at the end). */
+/** JSON indented by two spaces, as upstream prints it (no newline at the end). */
 export function prettyJson(value: Value): string {
   return indented(value, "");
 }

@@ -95,7 +95,7 @@ interface Frame {
   readonly items: Iterator<Value> | undefined;
 }
 
-/** Compact JSON of a Value; strings escaped as the reference does (`<`, `>`, `&`, U+2028, U+2029 included). */
+/** Compact JSON of a Value; strings escaped as upstream does (`<`, `>`, `&`, U+2028, U+2029 included). */
 export function writeValue(value: Value): string {
   if (!(value instanceof Map) && !Array.isArray(value)) return scalar(value);
   const frames: Frame[] = [frameOf(value)];

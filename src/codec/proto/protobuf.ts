@@ -27,7 +27,7 @@ const rawKey = 16 + wireTypes.bytes;
 const encodingKey = 24 + wireTypes.bytes;
 const contentTypeKey = 32 + wireTypes.bytes;
 
-/** Opens an envelope; faults carry the reference's texts. */
+/** Opens an envelope; faults carry upstream's texts. */
 export function openEnvelope(bytes: Uint8Array): Envelope | Fault {
   if (bytes.length === 0) return new Fault("empty data");
   if (envelopePrefix.some((byte, index) => bytes[index] !== byte)) {

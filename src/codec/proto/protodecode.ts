@@ -1,5 +1,5 @@
 // From protobuf to a typed object: the same object the JSON of the same content decodes to. Every body in protobuf
-// passes here, so nothing about the bytes is trusted; faults carry the texts of the reference's generated readers.
+// passes here, so nothing about the bytes is trusted; faults carry the texts of upstream's generated readers.
 // Unknown fields are skipped. A field that comes twice counts as protobuf says: scalars last, messages merged.
 import { formatDuration } from "../../api/duration.ts";
 import { canonicalText, isPlainCanonical, quantityErrors } from "../../api/quantity.ts";

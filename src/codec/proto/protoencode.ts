@@ -1,4 +1,4 @@
-// From a typed object to protobuf, byte for byte as the reference writes it. @hot: answers and watch events for
+// From a typed object to protobuf, byte for byte as upstream writes it. @hot: answers and watch events for
 // clients that speak protobuf pass here. Everything is written from the end of a buffer towards its start, so that the
 // length of a message is known when its header is due and nothing is measured or moved:
 //

@@ -1,5 +1,5 @@
 // Reads the wire format of protobuf: numbers, lengths, texts, and what is passed over. Nothing about the bytes is
-// trusted; the faults are those of the reference's generated readers.
+// trusted; the faults are those of upstream's generated readers.
 import { wireTypes } from "./wireplan.ts";
 
 /** Texts of the generated readers. */

@@ -1,5 +1,5 @@
 // Binding: the scheduler's word on where a pod runs. It goes past the rules of pod updates, which forbid exactly that,
-// and is conditional on nobody having said another node before (reference: BindingREST of the pod registry).
+// and is conditional on nobody having said another node before (upstream: BindingREST of the pod registry).
 import { mutate, validate } from "../../admission/table.ts";
 import type { Binding, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
@@ -43,7 +43,7 @@ export async function bindPod(writers: Writers, asked: WriteRequest, body: ApiOb
   const errors = validateBinding(binding, strategyContext(writers, request));
   if (errors.length > 0) {
     const texts = errors.map(({ field, text }) => `${field}: ${text}`);
-    // The reference forgets to wrap these, which makes them a 500.
+    // Upstream forgets to wrap these, which makes them a 500.
     return badRequest(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`);
   }
   const vetoed = await validate(writers.admission, attributes);

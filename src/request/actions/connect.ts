@@ -1,5 +1,5 @@
 // Subresources that lead to a node: log, exec, attach, portforward and proxy. What can be said without asking the node
-// is said here, as the reference says it; the server has no connections to nodes yet, so there the way ends.
+// is said here, as upstream says it; the server has no connections to nodes yet, so there the way ends.
 import { mutate, validate } from "../../admission/table.ts";
 import { type FieldError, forbiddenField, invalid, invalidObject } from "../../api/fielderror.ts";
 import type { Container, Pod } from "../../api/gen/core/v1.ts";
@@ -44,11 +44,11 @@ export async function connect(writers: Writers, call: Call): Promise<Status | un
   if (node === "") return kind === "log" ? undefined : badRequest(`pod ${name} does not have a host assigned`);
   const nodes = writers.scheme.find("", "v1", "nodes");
   if (nodes === undefined) return unknownResource;
-  // The reference looks for the node and tells of a pod.
+  // Upstream looks for the node and tells of a pod.
   return readCurrent(writers, nodes, "", node) === undefined ? notFound(resource, node) : unreachable;
 }
 
-/** Asks the plugins about a connection, before anything else is looked at (reference: ConnectResource). Logs are reads. */
+/** Asks the plugins about a connection, before anything else is looked at (upstream: ConnectResource). Logs are reads. */
 async function admit(writers: Writers, call: Call): Promise<Status | undefined> {
   const { resource, subresource, namespace, name } = call.info;
   const through = subresource?.name ?? "";

@@ -1,5 +1,5 @@
 // Eviction: a delete that asks the pod's disruption budget first. The budget is checked and charged in one conditional
-// write of its status, so that two evictions cannot spend the same allowance (reference: EvictionREST).
+// write of its status, so that two evictions cannot spend the same allowance (upstream: EvictionREST).
 import { mutate, validate } from "../../admission/table.ts";
 import type { Pod } from "../../api/gen/core/v1.ts";
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";

@@ -67,7 +67,7 @@ function accessReview(scope: ReviewScope): Review {
   return {
     check(_server, { resource, namespace }, object) {
       const errors = validateReview(object as AccessReview, scope);
-      // The reference has lost the kind by then, and says so.
+      // Upstream has lost the kind by then, and says so.
       if (errors.length > 0) return invalidObject(resource.group, "", "", errors);
       return scope === "local" ? checkNamespace(object as AccessReview, namespace) : undefined;
     },

@@ -1,5 +1,5 @@
 // The token subresource of service accounts: signs a token that ends with its time, or sooner with the pod or secret it
-// is bound to. Nothing is stored (reference: TokenREST of the service account registry).
+// is bound to. Nothing is stored (upstream: TokenREST of the service account registry).
 import { mutate, validate } from "../../admission/table.ts";
 import { type FieldError, invalid, invalidObject } from "../../api/fielderror.ts";
 import type { BoundObjectReference, TokenRequest } from "../../api/gen/authentication/v1.ts";

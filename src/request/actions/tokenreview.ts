@@ -1,5 +1,5 @@
 // TokenReview: whose token this is, for others that are shown one. Never stored; the answer is the review with a status
-// (reference: the registry of token reviews).
+// (upstream: the registry of token reviews).
 import { mutate, validate } from "../../admission/table.ts";
 import type { TokenReview } from "../../api/gen/authentication/v1.ts";
 import type { ApiObject } from "../../api/object.ts";

@@ -53,11 +53,11 @@ export function formWriter(input: FormInput, source: Resource): FormWriter {
   return input.form.kind === "Table" ? tableWriter(input, source) : partialWriter(input, source);
 }
 
-/** 406 for the form of a list of one object, and the other way round; the reference's text, with its type names. */
+/** 406 for the form of a list of one object, and the other way round; upstream's text, with its type names. */
 export function formRefusal(form: Form, resource: Resource, isList: boolean): Status | undefined {
   if (form.kind === "Table" || (form.kind === "PartialObjectMetadataList") === isList) return undefined;
   const [group = ""] = resource.message.name.split("/");
-  // Events of both groups are one type inside the reference.
+  // Events of both groups are one type inside upstream.
   const type = `*${group === "events" ? "core" : group}.${isList ? resource.listKind : resource.kind}`;
   const what = isList ? `is a list (${type})` : `is not a list (${type})`;
   return refuse("NotAcceptable", `you requested ${form.kind}, but the requested object ${what}`);

@@ -78,7 +78,7 @@ export function sendPublic(reply: Reply, contentType: string, json: string): voi
   reply.exchange.send(200, [...reply.extra, cached, ["Content-Type", contentType]], json);
 }
 
-/** The reference's answer for a path nothing is served at. */
+/** Upstream's answer for a path nothing is served at. */
 export function sendNotFoundPage(reply: Reply): void {
   sendText(reply, 404, "404 page not found\n");
 }

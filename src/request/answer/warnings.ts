@@ -1,5 +1,5 @@
 // Warning headers of an answer. Their texts may hold what a client sent, so they are made safe for a header, told once
-// each, and cut where they would outgrow what clients take (the bounds are the reference's warning filter's).
+// each, and cut where they would outgrow what clients take (the bounds are upstream's warning filter's).
 import { limits } from "../../config/limits.ts";
 import type { Headers } from "../exchange/transport.ts";
 

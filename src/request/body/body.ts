@@ -1,5 +1,5 @@
 // Request bodies become objects here: the type they name is checked against the resource, then decoded. The frames
-// around a codec's fault are the reference's, and depend on whether the type could be read at all.
+// around a codec's fault are upstream's, and depend on whether the type could be read at all.
 
 import { quote } from "../../api/gotext.ts";
 import type { ApiObject } from "../../api/object.ts";
@@ -37,7 +37,7 @@ export interface TypedContent<T extends Content = Content> {
 const typeStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-/** Parses a body and reads its type, as the reference does before it decodes anything. */
+/** Parses a body and reads its type, as upstream does before it decodes anything. */
 export function readTyped(bytes: Uint8Array, format: BodyFormat): TypedContent | Fault {
   if (format === "protobuf") {
     const envelope = openEnvelope(bytes);
@@ -128,7 +128,7 @@ export function faultStatus(fault: Fault, message: string): Status {
   return badRequest(message);
 }
 
-/** Reads the body of a create or update of `resource`; a 400 Status in the reference's words for one that does not fit. */
+/** Reads the body of a create or update of `resource`; a 400 Status in upstream's words for one that does not fit. */
 export function readBody(
   scheme: Scheme,
   resource: Resource,
@@ -198,7 +198,7 @@ export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedCont
   return new Fault(`converting (${from}) to (${internalType(resource)}): unknown conversion`);
 }
 
-/** How the reference prints the unversioned type of a kind: `core.ConfigMap`, `apps.Deployment`. */
+/** How upstream prints the unversioned type of a kind: `core.ConfigMap`, `apps.Deployment`. */
 function internalType(resource: Resource): string {
   const pack = resource.group === "" ? "core" : (resource.group.split(".")[0] ?? "");
   return `${pack}.${resource.kind}`;

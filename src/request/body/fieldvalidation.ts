@@ -1,5 +1,5 @@
 // fieldValidation: what a client wants to hear about fields that are unknown or come twice. Without the parameter they
-// are dropped in silence, as the reference does at this release.
+// are dropped in silence, as upstream does at this release.
 
 /** The parameter; empty: unset. */
 export type FieldValidation = "" | "Ignore" | "Warn" | "Strict";

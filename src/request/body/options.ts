@@ -1,5 +1,5 @@
 // Options of writes: what create, update and patch take from the query, and what delete takes from its body or,
-// without one, from the query. Texts and order of checks are those of the reference's meta/v1 validation.
+// without one, from the query. Texts and order of checks are those of upstream's meta/v1 validation.
 import {
   type FieldError,
   forbiddenField,
@@ -34,7 +34,7 @@ export interface WriteOptions {
 /** Which options a request has; the name is the kind the refusals print. */
 export type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions";
 
-/** Bytes of a field manager's name (reference: 128). */
+/** Bytes of a field manager's name (upstream: 128). */
 const fieldManagerBytesMax = 128;
 const validations = ["Ignore", "Warn", "Strict"];
 
@@ -67,7 +67,7 @@ export function readWriteOptions(
   };
 }
 
-/** The options as admission is shown them: a document without kind and version. `force` of an apply is left out (reference). */
+/** The options as admission is shown them: a document without kind and version. `force` of an apply is left out (upstream). */
 export function writeOptionsDocument({ dryRun, fieldManager, fieldValidation }: WriteOptions): Value {
   const document = new Map<string, Value>();
   if (dryRun) document.set("dryRun", ["All"]);
@@ -146,7 +146,7 @@ function optionsOfBody(body: DeleteBody, identity: Identity): DeleteOptions | St
   const typed = readTyped(body.bytes, body.format);
   if (typed instanceof Fault) return faultStatus(typed, typed.message);
   const { kind, apiVersion, content } = typed;
-  // Any group's DeleteOptions will do, as on the reference; another kind is none of its scheme.
+  // Any group's DeleteOptions will do, as on upstream; another kind is none of its scheme.
   if (kind !== "" && kind !== "DeleteOptions") {
     const version = apiVersion === "" ? identity.spell("meta.k8s.io/v1") : apiVersion;
     return badRequest(

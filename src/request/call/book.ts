@@ -81,7 +81,7 @@ export class Book {
     this.#reached("ResponseComplete", record);
   }
 
-  /** Also refused, what might have lasted has two events of its answer (reference). */
+  /** Also refused, what might have lasted has two events of its answer (upstream). */
   #connects(): boolean {
     const info = this.#info;
     return info !== undefined && !isStatus(info) && info.isResource && isConnect({ info });
@@ -228,7 +228,7 @@ function deprecation(info: RequestInfo | Status, release: number): string | unde
   return `${apiVersion} ${kind} is deprecated in v${deprecatedIn}+${gone}${use}`;
 }
 
-/** The Audit-ID a client gave its request (reference: kept as it is); it goes into a header and a log, so it must be plain. */
+/** The Audit-ID a client gave its request (upstream: kept as it is); it goes into a header and a log, so it must be plain. */
 function askedId(id: string | undefined): string | undefined {
   return id !== undefined && /^[!-~]{1,256}$/.test(id) ? id : undefined;
 }

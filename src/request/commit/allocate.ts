@@ -1,6 +1,6 @@
 // Gives services their cluster addresses and node ports: what the client asked for if it is free, else any. The claims
 // are made before the service is committed and undone when it was not; dry-run claims nothing, and shows
-// stand-ins for what it would have claimed (reference: the service registry's Allocators).
+// stand-ins for what it would have claimed (upstream: the service registry's Allocators).
 import { randomInt } from "node:crypto";
 import { type FieldError, invalid, invalidObject, tooMany } from "../../api/fielderror.ts";
 import type { Service, ServicePort } from "../../api/gen/core/v1.ts";

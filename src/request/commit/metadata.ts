@@ -1,5 +1,5 @@
 // What the server does to metadata on the way in: names, identity, times, what a client may not touch, and the
-// checks around the kind's own (reference: rest.BeforeCreate and rest.BeforeUpdate).
+// checks around the kind's own (upstream: rest.BeforeCreate and rest.BeforeUpdate).
 import { randomUUID } from "node:crypto";
 import { type FieldError, invalidObject } from "../../api/fielderror.ts";
 import { quote } from "../../api/gotext.ts";
@@ -13,7 +13,7 @@ import type { Strategy, StrategyContext, UpdateStrategy } from "../../kinds/stra
 import { metaRulesOf } from "../../kinds/table.ts";
 import type { WriteRequest } from "./writerequest.ts";
 
-/** Characters of generateName that are kept (reference: 63 less the ending). */
+/** Characters of generateName that are kept (upstream: 63 less the ending). */
 const generatedPrefixMax = 58;
 
 /** A name made from generateName. */
@@ -109,7 +109,7 @@ export function prepareUpdate(
   return errors.length === 0 ? undefined : invalidObject(kindGroup(resource), resource.kind, name, errors);
 }
 
-/** The group a kind is in where messages name the kind: two kinds kept the one they came from (reference). */
+/** The group a kind is in where messages name the kind: two kinds kept the one they came from (upstream). */
 export function kindGroup({ group, resource }: Resource): string {
   const moved = group.startsWith("networking.") && (resource === "ingresses" || resource === "networkpolicies");
   return moved ? "extensions" : group;

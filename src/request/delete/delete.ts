@@ -37,7 +37,7 @@ import { isPending, planDelete } from "./deleteplan.ts";
 
 /**
  * Deletes one object. Answers a success Status, or the object: always while it is still there, and for kinds that
- * answer the last state. 404, 403 and 409 (preconditions) Statuses as the reference's. `admitted`: plugins have said
+ * answer the last state. 404, 403 and 409 (preconditions) Statuses as upstream's. `admitted`: plugins have said
  * yes to what makes this delete necessary, and are not asked again.
  */
 export function deleteObject(
@@ -132,7 +132,7 @@ async function attempt(
   const stale = checkPreconditions(deletion, current);
   if (stale !== undefined) return stale;
   trace.done("validate");
-  // A delete that changes nothing is asked about by nobody (reference).
+  // A delete that changes nothing is asked about by nobody (upstream).
   if (isPending(strategy, object, options)) return answer(deletion, current, false);
   const refused = admitted ? undefined : await admit(deletion, current, object, notes);
   if (refused !== undefined) return refused;
@@ -150,7 +150,7 @@ async function attempt(
 }
 
 /**
- * Asks the plugins, both halves at once, about the object as it is (reference: AdmissionToValidateObjectDeleteFunc).
+ * Asks the plugins, both halves at once, about the object as it is (upstream: AdmissionToValidateObjectDeleteFunc).
  * They are shown the version of the request.
  */
 async function admit(
@@ -170,7 +170,7 @@ function checkPreconditions({ request, options, strategy, meta }: Deletion, curr
   const { uid, resourceVersion } = options.preconditions ?? {};
   const { resource, name } = request;
   const recorded = String(current.revision);
-  // Such kinds have a path of their own on the reference, with other words and the resource for the kind.
+  // Such kinds have a path of their own on upstream, with other words and the resource for the kind.
   if (strategy.termination !== undefined) {
     const short = (what: string, wanted: string, found: string): string =>
       `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;

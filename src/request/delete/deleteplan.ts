@@ -1,5 +1,5 @@
 // What a delete makes of an object, decided without I/O: its grace, its finalizers, and the marks it is stored with
-// (reference: rest.BeforeDelete and the finalizers of Store.Delete).
+// (upstream: rest.BeforeDelete and the finalizers of Store.Delete).
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import type { Strategy, Termination } from "../../kinds/strategy.ts";
@@ -48,7 +48,7 @@ export function isPending(strategy: Strategy<ApiObject>, object: ApiObject, opti
   return running > 0 && (wish === undefined || wish >= running);
 }
 
-/** The grace asked for; a negative one means one second (reference). */
+/** The grace asked for; a negative one means one second (upstream). */
 function wishOf({ gracePeriodSeconds: asked }: DeleteOptions): number | undefined {
   return asked === undefined ? undefined : Number(asked) < 0 ? 1 : Number(asked);
 }

@@ -79,11 +79,11 @@ async function serveV2(documents: Documents, reply: Reply): Promise<void> {
   if (form === undefined) return sendNotAcceptable(reply);
   const protobuf = form === "protobuf";
   const built = await once(documents, protobuf ? "v2 protobuf" : "v2", () => buildV2(documents, protobuf));
-  // The reference leaves both types to a guess from the first bytes; clients rely on neither.
+  // Upstream leaves both types to a guess from the first bytes; clients rely on neither.
   send(reply, built, protobuf ? "application/octet-stream" : "text/plain; charset=utf-8", noCache);
 }
 
-/** The reference says no more than the code here. */
+/** Upstream says no more than the code here. */
 function sendNotAcceptable(reply: Reply): void {
   reply.answered(406, 0);
   reply.exchange.send(406, [...reply.extra, ...noCache], "");

@@ -57,12 +57,12 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
   }
   if (path.startsWith("/version/")) return sendStatus(reply, unknownResource);
   if (reads && sendIssuer(server, path, reply)) return;
-  // Whatever the client accepts (reference).
+  // Whatever the client accepts (upstream).
   if (path === "/" || path === "/index.html") return sendJson(reply, 200, encoder.encode(pathList(server)), jsonPretty);
   if (reads && sendAggregated(server, path, accept, reply)) return;
   const document = discovery(server, path);
   if (document !== undefined) {
-    // The reference's group documents answer any method; the others only reads.
+    // Upstream's group documents answer any method; the others only reads.
     if (!reads && !isGroupDocument(path)) return sendStatus(reply, methodNotAllowed);
     return sendDocument(reply, types, negotiatePage(accept, pretty, types), document);
   }

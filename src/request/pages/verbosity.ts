@@ -1,5 +1,5 @@
 // `/debug/flags/v`: how much is logged, changed while the server runs. Method, texts and codes
-// are the reference's, whose flag of that name is a number, too.
+// are upstream's, whose flag of that name is a number, too.
 import { timedOut } from "../../api/status.ts";
 import { type Reply, sendStatus, sendText } from "../answer/respond.ts";
 import type { Server } from "../call/context.ts";

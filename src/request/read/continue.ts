@@ -1,5 +1,5 @@
 // Continue tokens: where the next page of a list starts and at which revision. Opaque to clients: base64url JSON
-// whose first three keys are the reference's, plus the collection it belongs to and what remains.
+// whose first three keys are upstream's, plus the collection it belongs to and what remains.
 import type { Identity } from "../../api/identity.ts";
 import { badRequest, type Status } from "../../api/status.ts";
 
@@ -49,7 +49,7 @@ export function decodeContinue(identity: Identity, of: string, token: string): C
   }
   const start = fields.get("start");
   if (typeof start !== "string" || start === "") return refuse(`no start key found in token (version ${expected})`);
-  // The same look the reference takes: a start key never climbs out of its collection.
+  // The same look upstream takes: a start key never climbs out of its collection.
   if (start.startsWith("/") || start.split("/").some((part) => part === ".." || part === "." || part === "")) {
     return refuse(start);
   }

@@ -1,11 +1,11 @@
-// "Not older than": waits until the view has reached a resource version, at most the reference's three seconds.
+// "Not older than": waits until the view has reached a resource version, at most upstream's three seconds.
 import { refuse, Status } from "../../api/status.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
 
 const stepMs = 20;
 
-/** Drains the view until it holds everything up to `revision`; the 504 of the reference when that does not happen in time. */
+/** Drains the view until it holds everything up to `revision`; the 504 of upstream when that does not happen in time. */
 export async function waitForRevision(
   view: LogView,
   revision: number,
@@ -20,7 +20,7 @@ export async function waitForRevision(
   return reached >= revision ? reached : tooLarge(revision, reached);
 }
 
-/** As the reference answers paged lists, which it does not wait for: no word of when to come again. */
+/** As upstream answers paged lists, which it does not wait for: no word of when to come again. */
 export function withoutRetry({ code, reason, message, details }: Status): Status {
   const { retryAfterSeconds: _, ...rest } = details ?? {};
   return new Status(code, reason, message, rest);

@@ -115,7 +115,7 @@ export async function readList(
   return { view, items: page.items, metadata };
 }
 
-/** 410 with a token that goes on at the newest state, as the reference words it. */
+/** 410 with a token that goes on at the newest state, as upstream words it. */
 function expired(identity: Identity, of: string, start: string): Status {
   const message =
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without " +

@@ -1,5 +1,5 @@
 // Routing: method and path become a request info once; authorization, reads and writes use this value and nothing
-// else. The rules are the reference's (request info of the endpoints package): the path is split after decoding.
+// else. The rules are upstream's (request info of the endpoints package): the path is split after decoding.
 import type { Resource, Scheme, Subresource } from "../../api/scheme.ts";
 import { parseFieldSelector } from "../../api/selector.ts";
 import { isStatus, refuse, type Status } from "../../api/status.ts";
@@ -86,7 +86,7 @@ function routeOf(scheme: Scheme, method: string, rawPath: string, query: Query):
   const group = base === 2 ? "" : (parts[1] ?? "");
   const place = placeOf(group, parts[base - 1] ?? "", parts.slice(base));
   const asked = resourceAttributes(method, path, place, query);
-  // Where the reference's mux has no handler at all, its answer is the page of a path.
+  // Where upstream's mux has no handler at all, its answer is the page of a path.
   const isServed = !path.startsWith("//") && (base === 2 || scheme.hasGroup(group));
   const info = isServed ? locate(scheme, method, place, asked, query) : pageRoute(scheme, method, path, query).info;
   return { asked, info, scheme };
@@ -148,7 +148,7 @@ function resourceAttributes(method: string, path: string, place: Place, query: Q
   return { verb, isResource: true, group, version, resource, subresource, namespace, name, path };
 }
 
-/** The verb a method means to the reference; empty for one it does not know. */
+/** The verb a method means to upstream; empty for one it does not know. */
 function verbOf(method: string): string {
   switch (method) {
     case "GET":
@@ -225,7 +225,7 @@ function offered(verbs: readonly string[], verb: string): Verb | undefined {
   return verbs.includes(verb) ? (verb as Verb) : undefined;
 }
 
-/** The reference's query booleans: present and neither `false` nor `0` is true. */
+/** Upstream's query booleans: present and neither `false` nor `0` is true. */
 export function isTrue(value: string | undefined, present: boolean): boolean {
   if (!present) return false;
   return value === undefined || (value.toLowerCase() !== "false" && value !== "0");

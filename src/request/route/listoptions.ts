@@ -24,11 +24,11 @@ export interface ListOptions {
 export interface ListPlan {
   readonly mode: "any" | "most-recent" | "not-older" | "exact" | "continue";
   readonly revision: number;
-  /** The limit counts: lists the reference answers from its cache ignore it. */
+  /** The limit counts: lists upstream answers from its cache ignore it. */
   readonly paged: boolean;
 }
 
-/** Reads ListOptions; 400 with the reference's text for what does not parse. */
+/** Reads ListOptions; 400 with upstream's text for what does not parse. */
 export function parseListOptions(query: Query): ListOptions | Status {
   const limit = integer(first(query, "limit"));
   if (typeof limit === "string") return badRequest(limit);
@@ -76,7 +76,7 @@ export function parseRevision(text: string): number | string {
   return Number(value);
 }
 
-/** Combinations the reference refuses with 422, for lists and watches. */
+/** Combinations upstream refuses with 422, for lists and watches. */
 export function validateListOptions(options: ListOptions, identity: Identity): Status | undefined {
   const path = "resourceVersionMatch";
   const match = options.resourceVersionMatch;

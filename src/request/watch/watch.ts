@@ -53,7 +53,7 @@ export interface WatchPlan {
 /**
  * The document's watch table: unset and "0" start with the state, anything else with the changes after it. With
  * sendInitialEvents (API server releases from 1.27 on) the client says itself whether it wants the state. 400 for what
- * is no resource version (the reference answers 500 with the same text).
+ * is no resource version (upstream answers 500 with the same text).
  */
 export function planWatch(options: ListOptions): WatchPlan | Status {
   const { resourceVersion, sendInitialEvents: initial } = options;
@@ -128,7 +128,7 @@ async function reach({ bounds, owner, view, aborted }: WatchInput, revision: num
   }
 }
 
-/** No event is a list: the reference answers 200 and ends at the first one. */
+/** No event is a list: upstream answers 200 and ends at the first one. */
 function endAtOnce({ open }: WatchInput): undefined {
   const { sink, ended } = open();
   sink.end();

@@ -1,4 +1,4 @@
-// The watch figures of a front: the reference's names where it has one, ours for what it does not measure.
+// The watch figures of a front: upstream's names where it has one, ours for what it does not measure.
 import type { Scheme } from "../../api/scheme.ts";
 import { sizeBuckets } from "../../cache/fanout/counts.ts";
 import type { Fanout } from "../../cache/fanout/fanout.ts";

@@ -1,5 +1,5 @@
 // Server-side apply: a configuration becomes part of the object, and its manager the owner of what it names. The texts
-// and the order of checks are the reference's, and so are its codes: what does not fit the kind's type is a 500 there.
+// and the order of checks are upstream's, and so are its codes: what does not fit the kind's type is a 500 there.
 import type { ApiObject, ManagedFieldsEntry } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../../api/status.ts";
@@ -31,7 +31,7 @@ export interface Config {
 }
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
-/** Bytes of all annotations of an object (reference: 256 KiB). */
+/** Bytes of all annotations of an object (upstream: 256 KiB). */
 const annotationBytesMax = 256 * 1024;
 
 /** Reads the body of an apply, YAML or JSON; a 400 Status for what is no object at the version of `shape`. `duplicates`: see parseYaml(). */

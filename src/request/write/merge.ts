@@ -54,7 +54,7 @@ export function negotiatePatch(
   return refuse("NotAcceptable", "406: Not Acceptable", {});
 }
 
-/** Parses a patch; a 400 Status in the words of the reference's patch library. */
+/** Parses a patch; a 400 Status in the words of upstream's patch library. */
 export function readPatch(type: PatchType, bytes: Uint8Array, fields?: FieldReport): PatchBody | Status {
   const patch = parseJson(bytes, limits.bodyValuesMax);
   if (!(patch instanceof Fault)) {
@@ -132,7 +132,7 @@ export function patchDocument(
   const object = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
   if (object instanceof Fault) {
     if (!isStrategic) return invalidPatch(writeValue(asPrinted(patched)), object.message);
-    // The reference converts the merged document without JSON in between, and prints the patch.
+    // Upstream converts the merged document without JSON in between, and prints the patch.
     const { message } = object;
     const told = message.startsWith("illegal base64 data") ? `error decoding from json: ${message}` : message;
     return invalidPatch(goText(patch.patch), findMismatch(resource.message, patched.value) ?? told);
@@ -186,7 +186,7 @@ function refusePatch(fault: PatchFault): Status {
     case "too-large":
       return refuse("RequestEntityTooLarge", `Request entity too large: ${fault.message}`);
     case "inapplicable":
-      // The reference keeps the operation at fault to itself.
+      // Upstream keeps the operation at fault to itself.
       return refuse("Invalid", "the server rejected our request due to an error in our request", {});
     case "failed":
       return new Status(500, "", fault.message);

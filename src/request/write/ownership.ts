@@ -24,7 +24,7 @@ export const managedLimits: ManagedLimits = {
   depthMax: limits.managedFieldsDepthMax,
 };
 
-/** Bytes of a manager's name taken from a user agent (reference: 128). */
+/** Bytes of a manager's name taken from a user agent (upstream: 128). */
 const managerBytesMax = 128;
 
 let lastAgent = "";

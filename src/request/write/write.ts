@@ -175,7 +175,7 @@ function mergeInPool(
   return merges.merge(request, sent, current, warnings);
 }
 
-/** An update that takes the last finalizer from an object being deleted removes it (reference: ShouldDeleteDuringUpdate). */
+/** An update that takes the last finalizer from an object being deleted removes it (upstream: ShouldDeleteDuringUpdate). */
 function isReleased(strategy: Strategy<ApiObject>, object: ApiObject, old: ApiObject): boolean {
   if ((object.metadata.finalizers ?? []).length > 0 || old.metadata.deletionTimestamp === undefined) return false;
   if (strategy.termination?.isHeld(object)) return false;

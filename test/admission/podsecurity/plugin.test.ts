@@ -1,4 +1,4 @@
-// PodSecurity through the request path: what each level refuses, in the reference's words, by version; what is only
+// PodSecurity through the request path: what each level refuses, in upstream's words, by version; what is only
 // warned of; and what a namespace is told that becomes stricter.
 import t, { type Test } from "tap";
 import { readSettings } from "../../../src/admission/podsecurity/settings.ts";

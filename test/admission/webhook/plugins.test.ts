@@ -1,4 +1,4 @@
-// Webhooks over real HTTPS: those that behave, and every way not to. Each write ends as the reference would end it, inside
+// Webhooks over real HTTPS: those that behave, and every way not to. Each write ends as upstream would end it, inside
 // its time limit, and nothing else is disturbed.
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";

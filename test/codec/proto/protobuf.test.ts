@@ -1,4 +1,4 @@
-// Protobuf on both sides: the published fixtures are the reference's bytes for the JSON beside them, every encoding
+// Protobuf on both sides: the published fixtures are upstream's bytes for the JSON beside them, every encoding
 // reads back as what was written, and no bytes are a fault of ours.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

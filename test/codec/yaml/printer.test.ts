@@ -9,7 +9,7 @@ function yaml(json: unknown): string {
   return yamlText(parseJson(Buffer.from(JSON.stringify(json))) as Value);
 }
 
-t.test("yamlText() writes texts as the reference does", (t) => {
+t.test("yamlText() writes texts as upstream does", (t) => {
   const cases: readonly (readonly [unknown, string])[] = [
     [{}, "{}\n"],
     [{ b: [], a: {} }, "a: {}\nb: []\n"],

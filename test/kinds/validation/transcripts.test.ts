@@ -1,4 +1,4 @@
-// Recorded answers of the reference to objects that are wrong or changed where they may not be (areas 033 to 037, and
+// Recorded answers of upstream to objects that are wrong or changed where they may not be (areas 033 to 037, and
 // the refusals among the admission, status and secret scenarios), asked of the whole request path in this thread.
 // Needs ../shared; without it there is nothing to compare with.
 import { existsSync, readdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Binding and eviction through the whole request path; answers are those of the reference's transcripts.
+// Binding and eviction through the whole request path; answers are those of upstream's transcripts.
 import type { Test } from "tap";
 import { limits } from "../../../src/config/limits.ts";
 import type { Answer, InProcess } from "../../support/inprocess.ts";

@@ -1,4 +1,4 @@
-// Paths that lead to a node, as far as they go without one; answers are those of the reference's transcripts.
+// Paths that lead to a node, as far as they go without one; answers are those of upstream's transcripts.
 import t from "tap";
 import { openInProcess } from "../../support/inprocess.ts";
 

@@ -95,7 +95,7 @@ t.test("a local review is about its own namespace, which need not exist", async 
   );
 });
 
-t.test("a review that asks nothing, or too much, is refused with the reference's words", async (t) => {
+t.test("a review that asks nothing, or too much, is refused with upstream's words", async (t) => {
   const server = await open(t);
   const page = { verb: "get", path: "/" };
   const cases: readonly (readonly [string, object, object, RegExp])[] = [

@@ -1,4 +1,4 @@
-// The scale subresource through the whole request path; answers are those of the reference's transcripts.
+// The scale subresource through the whole request path; answers are those of upstream's transcripts.
 import t from "tap";
 import { type Answer, openInProcess } from "../../support/inprocess.ts";
 

@@ -16,7 +16,7 @@ function check(text: string, plural = "configmaps", format: "json" | "yaml" = "j
   return `${apiVersion} ${kind} ${metadata.name ?? ""}`;
 }
 
-t.test("readBody() frames a codec's fault as the reference does", (t) => {
+t.test("readBody() frames a codec's fault as upstream does", (t) => {
   const unrecognized = "400 the object provided is unrecognized (must be of type ConfigMap): ";
   const parse = `${unrecognized}couldn't get version/kind; json parse error: `;
   const struct =

@@ -7,7 +7,7 @@ import { parseQuery } from "../../../src/request/route/query.ts";
 const identity = identities.kubernetes;
 const all = 'supported values: "All"';
 
-t.test("readWriteOptions() reads and checks as the reference does", (t) => {
+t.test("readWriteOptions() reads and checks as upstream does", (t) => {
   const check = (query: string, apply = false): unknown => {
     const options = readWriteOptions("PatchOptions", parseQuery(query), identity, apply);
     return isStatus(options) ? `${options.code} ${options.message}` : options;

@@ -1,4 +1,4 @@
-// Deletes through the whole request path; answers are those of the reference's transcripts 040 to 044.
+// Deletes through the whole request path; answers are those of upstream's transcripts 040 to 044.
 import { type Change, changeTypes } from "../../../src/storage/store.ts";
 import type { Answer } from "../../support/inprocess.ts";
 import { scenario } from "../../support/scenario.ts";

@@ -16,7 +16,7 @@ function told(method: string, target: string): string {
   return `${verb}|${group}|${resource}|${subresource}|${namespace}|${name} -> ${runs}`;
 }
 
-t.test("resolve() tells what authorization is asked, as the reference's request info", (t) => {
+t.test("resolve() tells what authorization is asked, as upstream's request info", (t) => {
   const cases: readonly (readonly [string, string, string])[] = [
     ["GET", "/", "get / -> page"],
     ["GET", "/api", "get /api -> page"],

@@ -18,7 +18,7 @@ function accept(header: string | undefined, pretty = false): string {
   return accepted.format + (accepted.pretty ? " pretty" : "");
 }
 
-t.test("negotiateAccept() chooses as the reference does", (t) => {
+t.test("negotiateAccept() chooses as upstream does", (t) => {
   const offered = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
   const rows: [header: string | undefined, expected: string][] = [
     [undefined, "json"],

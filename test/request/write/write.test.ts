@@ -1,4 +1,4 @@
-// Create, update and patch through the whole request path; answers are those of the reference's transcripts.
+// Create, update and patch through the whole request path; answers are those of upstream's transcripts.
 import type { Test } from "tap";
 import type { Change } from "../../../src/storage/store.ts";
 import type { Answer, InProcess } from "../../support/inprocess.ts";
@@ -41,7 +41,7 @@ scenario("createObject() gives an object its identity and answers it with its ve
   t.strictSame((await server.call("GET", `${maps}/a`)).json, json);
 });
 
-scenario("createObject() refuses in the reference's words", async (t, server) => {
+scenario("createObject() refuses in upstream's words", async (t, server) => {
   await server.call("POST", maps, { metadata: { name: "a" } });
   await server.call("POST", maps, { metadata: { name: "going", finalizers: ["x.example/y"] } });
   await server.call("DELETE", `${maps}/going`);
@@ -143,7 +143,7 @@ scenario("updateObject() replaces what a client may write and keeps the rest", a
   t.equal(Number(json.metadata.resourceVersion), Number(created.resourceVersion) + 1);
 });
 
-scenario("updateObject() refuses in the reference's words", async (t, server) => {
+scenario("updateObject() refuses in upstream's words", async (t, server) => {
   const { json } = await server.call("POST", maps, { metadata: { name: "a" } });
   const { uid, resourceVersion } = json.metadata;
   const put = async (metadata: object, name = "a"): Promise<string> =>
@@ -273,7 +273,7 @@ scenario("write() answers a store's refusal with a Status", async (t, server) =>
   t.equal(large.code, 413);
 });
 
-scenario("patchObject() refuses in the reference's words", async (t, server) => {
+scenario("patchObject() refuses in upstream's words", async (t, server) => {
   const { json } = await server.call("POST", maps, { metadata: { name: "a" } });
   const patch = async (body: unknown, headers = merge): Promise<string> =>
     brief(await server.call("PATCH", `${maps}/a`, body, headers));

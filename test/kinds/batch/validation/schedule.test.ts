@@ -31,7 +31,7 @@ t.test("scheduleFault() accepts what cron accepts", (t) => {
   t.end();
 });
 
-t.test("scheduleFault() says what is wrong in the reference's words", (t) => {
+t.test("scheduleFault() says what is wrong in upstream's words", (t) => {
   const rows: [schedule: string, fault: string][] = [
     ["* * * *", "expected exactly 5 fields, found 4: [* * * *]"],
     ["* * * * * *", "expected exactly 5 fields, found 6: [* * * * * *]"],
