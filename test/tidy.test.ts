@@ -121,17 +121,17 @@ const reserved = [
   [
     "a commit to the store",
     /\bstore\.commit\(/,
-    ["src/request/commit/persist.ts", "src/request/commit/claims.ts", "src/storage/serve.ts"],
+    ["src/request/commit/objectstore.ts", "src/request/commit/serviceallocations.ts", "src/storage/serve.ts"],
   ],
   [
     "the server's own permit",
     /\bserverPermit\b/,
     [
       "src/request/exchange/permit.ts",
-      "src/request/commit/admit.ts",
+      "src/request/commit/attributes.ts",
       "src/request/delete/delete.ts",
       "src/request/actions/eviction.ts",
-      "src/request/write/provision.ts",
+      "src/request/write/admissioncreate.ts",
       "src/controllers/actor.ts",
     ],
   ],

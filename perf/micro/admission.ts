@@ -2,7 +2,7 @@
 // that do not bind. Expected: below 60 us for a whole pod.
 // Run: node dist/perf/micro/admission.js [rounds]. One line of JSON per case, ns of CPU time per operation: median, least
 // and greatest. CPU time, because this machine is shared.
-import { Notes } from "../../src/admission/plugin.ts";
+import { AdmissionResult } from "../../src/admission/plugin.ts";
 import { createAdmission, mutate, validate } from "../../src/admission/table.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { decodeStored } from "../../src/codec/engine/stored.ts";
@@ -57,7 +57,7 @@ function attributesOf(object: ApiObject) {
     dryRun: false,
     deadline: Number.POSITIVE_INFINITY,
     options: new Map(),
-    notes: new Notes(),
+    notes: new AdmissionResult(),
   } as const;
 }
 

@@ -6,7 +6,7 @@ import { isStatus, type Status } from "../../src/api/status.ts";
 import { assert } from "../../src/base/assert.ts";
 import { noTrace } from "../../src/observe/trace.ts";
 import { readBody } from "../../src/request/body/body.ts";
-import type { WriteRequest, Writers, Written } from "../../src/request/commit/writerequest.ts";
+import type { WriteRequest, WriteServices, Written } from "../../src/request/commit/writerequest.ts";
 import { serverPermit } from "../../src/request/exchange/permit.ts";
 import { readConfig } from "../../src/request/write/apply.ts";
 import { readPatch } from "../../src/request/write/merge.ts";
@@ -26,7 +26,7 @@ assert(found !== undefined, "Pods are served");
 const resource = found;
 let revision = 1_000_000;
 /** Nothing is kept: every round starts from the same state. */
-const writers: Writers = {
+const writers: WriteServices = {
   ...server.writers,
   store: { commit: () => Promise.resolve({ revision: ++revision }) },
 };
@@ -53,7 +53,7 @@ function unwrap<T>(value: T | Status): T {
   return value;
 }
 
-async function create(from: Writers, bytes: Uint8Array): Promise<Written> {
+async function create(from: WriteServices, bytes: Uint8Array): Promise<Written> {
   const body = unwrap(readBody(from.scheme, resource, bytes, "json"));
   return unwrap(await createObject(from, requestFor("", "creator"), body));
 }
@@ -78,7 +78,7 @@ async function update(index: number, round: number): Promise<Written> {
   return unwrap(await updateObject(writers, requestFor(`p${index}`, "creator"), body));
 }
 
-async function apply(to: Writers, name: string, text: string): Promise<Written> {
+async function apply(to: WriteServices, name: string, text: string): Promise<Written> {
   const config = unwrap(readConfig(resource, Buffer.from(text)));
   return unwrap(
     await applyObject(to, requestFor(name, "applier"), { shape: resource, config, force: false, duplicates: [] }),

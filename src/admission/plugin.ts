@@ -36,11 +36,11 @@ export interface Attributes {
   /** The request's options (CreateOptions and so on), as a document without kind and version. */
   readonly options: Value;
   /** What plugins leave for others; one per try of a write. */
-  readonly notes: Notes;
+  readonly notes: AdmissionResult;
 }
 
 /** What plugins have to say besides yes and no. */
-export class Notes {
+export class AdmissionResult {
   /** Texts for Warning headers. */
   readonly warnings: string[];
   /** Annotations of the audit event, keys with the plugin's prefix. */

@@ -7,18 +7,18 @@ import { AddressRepair } from "../controllers/addresses.ts";
 import { AggregationController } from "../controllers/aggregation.ts";
 import { publishAuthentication } from "../controllers/authentication.ts";
 import { bootstrapNamespaces, bootstrapPriorityClasses } from "../controllers/bootstrap.ts";
-import { CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/companions.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { Lease, type LeaseTimes } from "../controllers/lease.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
+import { CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/namespacedefaults.ts";
 import { type OwnAddress, OwnService } from "../controllers/ownservice.ts";
-import type { Report } from "../controllers/passes.ts";
 import { QuotaController } from "../controllers/quota.ts";
 import { bootstrapPolicy } from "../controllers/rbacpolicy.ts";
+import type { Report } from "../controllers/reconciler.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Server } from "../request/call/context.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 import { writersOf } from "../request/writeresource.ts";
 
 /** Pause before a start that was refused is tried again, in milliseconds. */
@@ -46,7 +46,7 @@ export interface ControllersOptions {
 /** What controllers are made of. */
 interface Parts extends Pick<ControllersOptions, "eventTtlMs" | "authority" | "address"> {
   readonly server: Server;
-  readonly writers: Writers;
+  readonly writers: WriteServices;
   readonly log: Logger;
   readonly report: Report;
 }

@@ -8,7 +8,7 @@ import { systemClock } from "../base/clock.ts";
 import { LogWriter } from "../cache/writer/writer.ts";
 import { limits } from "../config/limits.ts";
 import { Registry } from "../observe/metrics.ts";
-import { claimPrefixes } from "../request/commit/claims.ts";
+import { claimPrefixes } from "../request/commit/serviceallocations.ts";
 import { type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
 import { engineOf } from "../storage/table.ts";

@@ -17,7 +17,7 @@ import type { Server } from "../request/call/context.ts";
 import type { Written } from "../request/commit/writerequest.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
-import { Passes, type Report } from "./passes.ts";
+import { Reconciler, type Report } from "./reconciler.ts";
 
 type Kept = ApiObject & Secret;
 type Account = ApiObject & ServiceAccount;
@@ -28,7 +28,7 @@ export class AccountTokenController {
   readonly #actor: Actor;
   readonly #authority: string;
   readonly #report: Report;
-  readonly #passes: Passes;
+  readonly #passes: Reconciler;
   readonly #secrets: Resource;
   readonly #accounts: Resource;
   readonly #secretLog: LogView;
@@ -50,7 +50,7 @@ export class AccountTokenController {
     this.#actor = new Actor(writersOf(server), "kube-controller-manager", "system:kube-controller-manager");
     this.#authority = authority;
     this.#report = report;
-    this.#passes = new Passes(
+    this.#passes = new Reconciler(
       () => this.#pass(),
       (error) => report("Looking after the tokens of service accounts failed", error),
     );

@@ -13,8 +13,8 @@ import { Fault } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
 import { Body, decodeAs } from "../request/body/body.ts";
-import { requestedObject } from "../request/commit/persist.ts";
-import type { WriteRequest, Writers, Written } from "../request/commit/writerequest.ts";
+import { requestedObject } from "../request/commit/objectstore.ts";
+import type { WriteRequest, WriteServices, Written } from "../request/commit/writerequest.ts";
 import { deleteItems, deleteObject } from "../request/delete/delete.ts";
 import { serverPermit } from "../request/exchange/permit.ts";
 import { createObject, patchObject, writeMerged } from "../request/write/write.ts";
@@ -31,12 +31,12 @@ export interface Target {
 
 /** One controller's hands. All methods answer the Status a client would get; none throws for what it is given. */
 export class Actor {
-  readonly #writers: Writers;
+  readonly #writers: WriteServices;
   readonly #user: User;
   readonly #manager: string;
 
   /** `manager` owns in managedFields what is written; `userName` is left out for the server itself. Canonical spellings. */
-  constructor(writers: Writers, manager: string, userName?: string) {
+  constructor(writers: WriteServices, manager: string, userName?: string) {
     const { identity } = writers.scheme;
     this.#writers = writers;
     this.#user = systemUser(identity, userName);

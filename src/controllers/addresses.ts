@@ -10,8 +10,15 @@ import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import { heldBy, ownerOf } from "../request/commit/allocate.ts";
-import { type ClaimKind, claim, claimPrefixes, readClaim, release, taken } from "../request/commit/claims.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import {
+  type ClaimKind,
+  claim,
+  claimPrefixes,
+  readClaim,
+  release,
+  taken,
+} from "../request/commit/serviceallocations.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 
 /** Told what cannot be put right. */
 export type Report = (message: string, about: object) => void;
@@ -20,7 +27,7 @@ const kinds = Object.keys(claimPrefixes) as ClaimKind[];
 
 /** Runs from start() to stop(). */
 export class AddressRepair {
-  readonly #writers: Writers;
+  readonly #writers: WriteServices;
   readonly #report: Report;
   readonly #services: Resource;
   readonly #view: LogView;
@@ -30,7 +37,7 @@ export class AddressRepair {
   /** Positions of the logs when all was well. */
   #clean = "";
 
-  constructor(writers: Writers, services: Resource, report: Report) {
+  constructor(writers: WriteServices, services: Resource, report: Report) {
     this.#writers = writers;
     this.#report = report;
     this.#services = services;

@@ -13,7 +13,7 @@ import { selects } from "../kinds/validation/selector.ts";
 import type { Server } from "../request/call/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
-import { Passes, type Report } from "./passes.ts";
+import { Reconciler, type Report } from "./reconciler.ts";
 
 type Role = ApiObject & ClusterRole;
 
@@ -23,7 +23,7 @@ const group = "rbac.authorization.k8s.io";
 export class AggregationController {
   readonly #actor: Actor;
   readonly #report: Report;
-  readonly #passes: Passes;
+  readonly #passes: Reconciler;
   /** Undefined: cluster roles are switched off, and there is nothing to do. */
   readonly #resource: Resource | undefined;
   readonly #view: LogView | undefined;
@@ -35,7 +35,7 @@ export class AggregationController {
     const account = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
     this.#actor = new Actor(writersOf(server), "clusterrole-aggregation-controller", account);
     this.#report = report;
-    this.#passes = new Passes(
+    this.#passes = new Reconciler(
       () => this.#pass(),
       (error) => report("Filling in aggregated cluster roles failed", error),
     );

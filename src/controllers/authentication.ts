@@ -5,7 +5,7 @@ import type { ApiObject } from "../api/object.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 /** Name of the config map. */
@@ -13,7 +13,7 @@ export const authenticationMap = "extension-apiserver-authentication";
 
 /** Writes the config map where it is not as it should be; one that would be empty is not made. A Status: refused. */
 export async function publishAuthentication(
-  writers: Writers,
+  writers: WriteServices,
   data: ReadonlyMap<string, string>,
 ): Promise<Status | undefined> {
   const resource = writers.scheme.find("", "v1", "configmaps");

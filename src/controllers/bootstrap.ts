@@ -4,7 +4,7 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 /** In canonical spelling. */
@@ -25,7 +25,7 @@ const systemClasses: readonly (readonly [name: string, value: number, descriptio
 ];
 
 /** Creates the system's namespaces where they are missing. The first refusal that is no "exists already", or undefined. */
-export async function bootstrapNamespaces(writers: Writers): Promise<Status | undefined> {
+export async function bootstrapNamespaces(writers: WriteServices): Promise<Status | undefined> {
   const { spell } = writers.scheme.identity;
   const namespaces = writers.scheme.find("", "v1", "namespaces");
   assert(namespaces !== undefined, "Namespaces are served");
@@ -37,7 +37,7 @@ export async function bootstrapNamespaces(writers: Writers): Promise<Status | un
 }
 
 /** Creates the system's priority classes where they are missing and the kind is served; answers as the above. */
-export async function bootstrapPriorityClasses(writers: Writers): Promise<Status | undefined> {
+export async function bootstrapPriorityClasses(writers: WriteServices): Promise<Status | undefined> {
   const classes = writers.scheme.find(writers.scheme.identity.spell("scheduling.k8s.io"), "v1", "priorityclasses");
   if (classes === undefined) return undefined;
   const documents = systemClasses.map(([name, value, description]) =>
@@ -55,7 +55,7 @@ function named(name: string, fields: readonly (readonly [string, Value])[]): Val
 }
 
 async function createMissing(
-  writers: Writers,
+  writers: WriteServices,
   resource: Resource,
   documents: readonly Value[],
 ): Promise<Status | undefined> {

@@ -12,8 +12,8 @@ import { eachChange } from "../cache/view/changes.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import { changed, commitRemoval, type StoredState } from "../request/commit/persist.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import { changed, commitRemoval, type StoredState } from "../request/commit/objectstore.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 
 /** A write of an event, by key (relative to the prefix) and revision. */
@@ -41,7 +41,7 @@ const usualPace: ExpiryPace = {
 
 /** Runs from start() to stop(). */
 export class EventExpirer {
-  readonly #writers: Writers;
+  readonly #writers: WriteServices;
   readonly #actor: Actor;
   readonly #ttlMs: number;
   readonly #pace: ExpiryPace;
@@ -59,7 +59,7 @@ export class EventExpirer {
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
 
-  constructor(writers: Writers, ttlMs: number, pace: ExpiryPace = usualPace) {
+  constructor(writers: WriteServices, ttlMs: number, pace: ExpiryPace = usualPace) {
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager");
     this.#ttlMs = ttlMs;

@@ -7,9 +7,9 @@ import { isStatus, refuse, type Status } from "../api/status.ts";
 import { formatMicroTime } from "../api/time.ts";
 import type { Value } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
-import type { Writers, Written } from "../request/commit/writerequest.ts";
+import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
-import { Passes, type Report } from "./passes.ts";
+import { Reconciler, type Report } from "./reconciler.ts";
 
 /** Milliseconds. */
 export interface LeaseTimes {
@@ -48,13 +48,13 @@ const taken = refuse("Conflict", "Somebody else holds the lease");
 
 /** Held between onHeld and onLost, from start() on; both are called any number of times, in turns. */
 export class Lease {
-  readonly #writers: Writers;
+  readonly #writers: WriteServices;
   readonly #options: LeaseOptions;
   readonly #times: LeaseTimes;
   readonly #actor: Actor;
   /** Undefined: leases are not served. */
   readonly #target: Target | undefined;
-  readonly #passes: Passes;
+  readonly #passes: Reconciler;
   #started = false;
   #held = false;
   /** It was ours once: from then on, another holder is alive. */
@@ -66,7 +66,7 @@ export class Lease {
   #deadline: NodeJS.Timeout | undefined;
   #released: Promise<void> | undefined;
 
-  constructor(writers: Writers, options: LeaseOptions) {
+  constructor(writers: WriteServices, options: LeaseOptions) {
     const { identity } = writers.scheme;
     const resource = writers.scheme.find(identity.spell("coordination.k8s.io"), "v1", "leases");
     this.#writers = writers;
@@ -74,7 +74,7 @@ export class Lease {
     this.#times = options.times ?? referenceTimes;
     this.#actor = new Actor(writers, "kube-apiserver");
     this.#target = resource && { resource, namespace: identity.spell("kube-system"), name: options.name };
-    this.#passes = new Passes(
+    this.#passes = new Reconciler(
       () => this.#pass(),
       (error) => {
         options.report(`Lease ${options.name} failed`, error);

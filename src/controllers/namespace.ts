@@ -12,10 +12,10 @@ import type { Location } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import { readCurrent, storedObject, timeText } from "../request/commit/persist.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import { readCurrent, storedObject, timeText } from "../request/commit/objectstore.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import type { Report } from "./passes.ts";
+import type { Report } from "./reconciler.ts";
 
 interface Condition {
   readonly type: string;
@@ -42,7 +42,7 @@ interface Remains {
 
 /** Runs from start() to stop(). */
 export class NamespaceController {
-  readonly #writers: Writers;
+  readonly #writers: WriteServices;
   readonly #actor: Actor;
   readonly #report: Report;
   readonly #namespaces: Resource;
@@ -61,7 +61,7 @@ export class NamespaceController {
   /** Namespaces removed lately: a create that passed admission before may still arrive. */
   #removed = new Set<string>();
 
-  constructor(writers: Writers, report: Report) {
+  constructor(writers: WriteServices, report: Report) {
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager");
     this.#report = report;

@@ -10,9 +10,9 @@ import { toValue } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { addressAt, addressText, type ServiceRanges } from "../kinds/ranges.ts";
 import { equal } from "../kinds/validation/equal.ts";
-import type { Writers, Written } from "../request/commit/writerequest.ts";
+import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
-import { Passes, type Report } from "./passes.ts";
+import { Reconciler, type Report } from "./reconciler.ts";
 
 /** Where the server is. */
 export interface OwnAddress {
@@ -28,22 +28,22 @@ export function ownServiceAddress({ addresses: [range] }: ServiceRanges): string
 
 /** Runs from start() to stop(). */
 export class OwnService {
-  readonly #writers: Writers;
+  readonly #writers: WriteServices;
   readonly #address: OwnAddress;
   readonly #actor: Actor;
   readonly #report: Report;
-  readonly #passes: Passes;
+  readonly #passes: Reconciler;
   readonly #name: string;
   /** What was reported and still is so. */
   readonly #failing = new Set<string>();
 
-  constructor(writers: Writers, address: OwnAddress, report: Report) {
+  constructor(writers: WriteServices, address: OwnAddress, report: Report) {
     this.#writers = writers;
     this.#address = address;
     this.#actor = new Actor(writers, "kube-apiserver");
     this.#report = report;
     this.#name = writers.scheme.identity.spell("kubernetes");
-    this.#passes = new Passes(
+    this.#passes = new Reconciler(
       () => this.#pass(),
       (error) => report("The server's own service failed", error),
     );

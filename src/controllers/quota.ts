@@ -29,7 +29,7 @@ import { evaluatorOf } from "../kinds/table.ts";
 import type { Server } from "../request/call/context.ts";
 import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
-import { Passes, type Report } from "./passes.ts";
+import { Reconciler, type Report } from "./reconciler.ts";
 
 type Quota = ApiObject & ResourceQuota;
 
@@ -64,13 +64,13 @@ export class QuotaController {
   readonly #stops: (() => void)[] = [];
   /** Namespaces to count, and from when on; monotonic ms. */
   readonly #due = new Map<string, number>();
-  readonly #passes: Passes;
+  readonly #passes: Reconciler;
   #recount: NodeJS.Timeout | undefined;
 
   constructor(server: Server, report: Report) {
     this.#server = server;
     this.#report = report;
-    this.#passes = new Passes(
+    this.#passes = new Reconciler(
       () => this.#pass(),
       (error) => report("A pass over quotas failed", error),
     );

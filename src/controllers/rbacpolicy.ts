@@ -12,7 +12,7 @@ import type { Objects } from "../cache/view/objects.ts";
 import { copyObject } from "../codec/engine/copy.ts";
 import { Fault, parseJson } from "../codec/engine/json.ts";
 import { decodeAs } from "../request/body/body.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 import { writeMerged } from "../request/write/write.ts";
 import { Actor } from "./actor.ts";
 
@@ -28,7 +28,7 @@ interface Policy extends ApiObject {
 
 /** Writes what is missing. The first refusal, or undefined when everything is there; `stopped` ends it early. */
 export async function bootstrapPolicy(
-  writers: Writers,
+  writers: WriteServices,
   objects: Objects,
   stopped: () => boolean = () => false,
 ): Promise<Status | undefined> {
@@ -52,7 +52,7 @@ export function hasPolicy({ identity, find }: Scheme, objects: Objects): boolean
   return objects.table(group, "v1", last.resource).get(last.namespace, last.name) !== undefined;
 }
 
-async function reconcile(writers: Writers, objects: Objects, wanted: PolicyObject): Promise<Status | undefined> {
+async function reconcile(writers: WriteServices, objects: Objects, wanted: PolicyObject): Promise<Status | undefined> {
   const { identity } = writers.scheme;
   const resource = writers.scheme.find(identity.spell(group), "v1", wanted.resource);
   // Switched off: nobody can be asked by it.

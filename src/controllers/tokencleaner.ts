@@ -9,26 +9,26 @@ import { compileSelector, type Match } from "../cache/fanout/select.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import { Passes, type Report } from "./passes.ts";
+import { Reconciler, type Report } from "./reconciler.ts";
 
 /** Runs from start() to stop(). */
 export class TokenCleaner {
-  readonly #writers: Writers;
+  readonly #writers: WriteServices;
   readonly #actor: Actor;
   readonly #report: Report;
-  readonly #passes: Passes;
+  readonly #passes: Reconciler;
   readonly #secrets: Resource;
   readonly #view: LogView;
   readonly #isToken: Match;
   readonly #namespace: string;
 
-  constructor(writers: Writers, report: Report) {
+  constructor(writers: WriteServices, report: Report) {
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager", "system:serviceaccount:kube-system:token-cleaner");
     this.#report = report;
-    this.#passes = new Passes(
+    this.#passes = new Reconciler(
       () => this.#pass(),
       (error) => report("Looking for expired bootstrap tokens failed", error),
     );

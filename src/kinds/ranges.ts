@@ -1,5 +1,5 @@
 // The addresses and ports services get: the ranges an operator gave, what lies in them, and in which order a free one
-// is looked for. Pure; who has what is in the store (request/claims.ts).
+// is looked for. Pure; who has what is in the store (request/serviceallocations.ts).
 import { type Address, type Cidr, contains, isIpv4, parseAddress, parseCidr } from "./address.ts";
 
 /** Family of an address, as services spell it. */

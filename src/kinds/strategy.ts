@@ -83,7 +83,7 @@ export interface Strategy<T extends ApiObject> {
   readonly boundsSize?: boolean;
   /** Objects hold addresses and ports, which the write path claims for them and releases (services). */
   readonly holdsAddresses?: boolean;
-  /** The first write after a create changes what is kept even where it changes nothing (claims; see persist.ts). */
+  /** The first write after a create changes what is kept even where it changes nothing (claims; see objectstore.ts). */
   readonly settlesLate?: boolean;
   /** A new object that names no name gets a uid for it, whatever generateName says (limit ranges). */
   readonly namesItself?: boolean;

@@ -13,13 +13,13 @@ import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
 import { connect, createGate, opensByGet } from "./actions/connect.ts";
-import { type Reply, sendNothing, sendStatus, sendText } from "./answer/respond.ts";
+import { type Reply, sendNothing, sendStatus, sendText } from "./answer/response.ts";
 import { warningHeaders } from "./answer/warnings.ts";
 import { auditArrival, auditStranger } from "./call/audited.ts";
-import { Book } from "./call/book.ts";
-import type { Call } from "./call/call.ts";
+import type { RequestContext } from "./call/call.ts";
 import type { Server } from "./call/context.ts";
 import { Holdings } from "./call/holdings.ts";
+import { Book } from "./call/requestrecord.ts";
 import { RequestPermit } from "./exchange/permit.ts";
 import type { Exchange, Handler } from "./exchange/transport.ts";
 import { servePage } from "./pages/pages.ts";
@@ -234,7 +234,7 @@ async function dispatch(
     return entered;
   };
   const about = { server, types, exchange, reply, info, user, permit, accepted };
-  const call: Call = { ...about, holdings, enter, lasts, deadline, trace, warnings };
+  const call: RequestContext = { ...about, holdings, enter, lasts, deadline, trace, warnings };
   if (isConnect(call)) {
     const answer = await connect(writersOf(server), call);
     return answer === undefined

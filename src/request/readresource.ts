@@ -2,15 +2,15 @@
 import { isStatus, type Status } from "../api/status.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { isScale, readScale } from "./actions/scale.ts";
-import { componentDocuments, readComponent } from "./answer/computed.ts";
-import { formRefusal } from "./answer/form.ts";
-import { sendStatus } from "./answer/respond.ts";
-import { answerList, answerObject, formInput } from "./answerresource.ts";
-import { type Call, readInput } from "./call/call.ts";
+import { componentDocuments, readComponent } from "./answer/componentstatus.ts";
+import { sendStatus } from "./answer/response.ts";
+import { formRefusal } from "./answer/table.ts";
+import { type RequestContext, readInput } from "./call/call.ts";
 import type { Server } from "./call/context.ts";
 import { isObjectSubresource } from "./commit/metadata.ts";
 import { sendList } from "./list/sendlist.ts";
 import { readList, readObject } from "./read/read.ts";
+import { answerList, answerObject, formInput } from "./render.ts";
 import { unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
 import { first } from "./route/query.ts";
@@ -19,7 +19,7 @@ import { selectionOf } from "./route/selectors.ts";
 const encoder = new TextEncoder();
 
 /** Serves a GET of one object or object-shaped subresource. */
-export async function readOne(call: Call): Promise<void> {
+export async function readOne(call: RequestContext): Promise<void> {
   const { reply, accepted } = call;
   const found = await find(call);
   call.trace.done("find");
@@ -27,7 +27,7 @@ export async function readOne(call: Call): Promise<void> {
   answerObject(call, 200, found);
 }
 
-async function find(call: Call): Promise<Uint8Array | Status> {
+async function find(call: RequestContext): Promise<Uint8Array | Status> {
   const { info, server } = call;
   const { resource, subresource, name } = info;
   if (resource.computed) {
@@ -42,12 +42,12 @@ async function find(call: Call): Promise<Uint8Array | Status> {
 }
 
 /** Serves a list. */
-export async function readAll(call: Call): Promise<void> {
+export async function readAll(call: RequestContext): Promise<void> {
   const refused = await list(call);
   if (refused !== undefined) sendStatus(call.reply, refused, call.accepted);
 }
 
-async function list(call: Call): Promise<Status | undefined> {
+async function list(call: RequestContext): Promise<Status | undefined> {
   const { info, reply, server, accepted } = call;
   const sent = parseListOptions(info.query);
   if (isStatus(sent)) return sent;

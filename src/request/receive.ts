@@ -5,8 +5,8 @@ import { refuse, type Status, timedOut } from "../api/status.ts";
 import { limits } from "../config/limits.ts";
 import { actionOf } from "./actions/actions.ts";
 import { reviewOf } from "./actions/reviews.ts";
-import { sendStatus } from "./answer/respond.ts";
-import type { Call } from "./call/call.ts";
+import { sendStatus } from "./answer/response.ts";
+import type { RequestContext } from "./call/call.ts";
 import type { Server } from "./call/context.ts";
 import { hangUp, within } from "./exchange/within.ts";
 import type { ResourceInfo } from "./route/info.ts";
@@ -15,7 +15,7 @@ import type { ResourceInfo } from "./route/info.ts";
  * The body, with a seat for the request; a Status of 413 or 429; undefined when the request was answered (429 without a
  * seat, 504 past its deadline) or the client went away.
  */
-export async function receiveBody(call: Call): Promise<Uint8Array | Status | undefined> {
+export async function receiveBody(call: RequestContext): Promise<Uint8Array | Status | undefined> {
   const { exchange, holdings, reply, trace } = call;
   const bytesMax = bodyBytesMax(call);
   const expected = expectedBytes(exchange.header("content-length"), exchange.header("transfer-encoding"), bytesMax);
@@ -33,7 +33,7 @@ export async function receiveBody(call: Call): Promise<Uint8Array | Status | und
 }
 
 /** What asks or tells something instead of being stored is small: questions, options of deletes, bindings, evictions. */
-function bodyBytesMax({ info, server }: Call): number {
+function bodyBytesMax({ info, server }: RequestContext): number {
   const isSmall = info.verb !== "create" ? info.verb.startsWith("delete") : isQuestion(info, server);
   return isSmall ? limits.smallBodyBytesMax : limits.bodyBytesMax;
 }

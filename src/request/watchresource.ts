@@ -1,19 +1,19 @@
 // From a watch request to the fan-out: options, selectors and format as for lists, then watch.ts.
 import { isStatus, refuse, type Status } from "../api/status.ts";
-import { headersOf, sendStatus, sendStreamHead } from "./answer/respond.ts";
-import { formInput } from "./answerresource.ts";
-import { type Call, viewOf } from "./call/call.ts";
+import { headersOf, sendStatus, sendStreamHead } from "./answer/response.ts";
+import { type RequestContext, viewOf } from "./call/call.ts";
+import { formInput } from "./render.ts";
 import { parseListOptions } from "./route/listoptions.ts";
 import { selectionOf } from "./route/selectors.ts";
 import { pinName, planWatch, serveWatch } from "./watch/watch.ts";
 
 /** Serves a watch; resolves when it has begun, so that an idle watch costs no promise. */
-export async function watchResource(call: Call): Promise<void> {
+export async function watchResource(call: RequestContext): Promise<void> {
   const refused = await start(call);
   if (refused !== undefined) sendStatus(call.reply, refused, call.accepted);
 }
 
-async function start(call: Call): Promise<Status | undefined> {
+async function start(call: RequestContext): Promise<Status | undefined> {
   const { accepted, exchange, info, reply, server, types } = call;
   const { resource } = info;
   const options = parseListOptions(info.query);

@@ -10,10 +10,9 @@ import { strategyOf } from "../kinds/table.ts";
 import { actionOf, readActionBody } from "./actions/actions.ts";
 import { reviewOf, runReview } from "./actions/reviews.ts";
 import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./actions/scale.ts";
-import { formRefusal } from "./answer/form.ts";
-import { sendStatus } from "./answer/respond.ts";
+import { sendStatus } from "./answer/response.ts";
+import { formRefusal } from "./answer/table.ts";
 import { warningHeaders } from "./answer/warnings.ts";
-import { answerObject, formInput } from "./answerresource.ts";
 import { readBody } from "./body/body.ts";
 import { fieldReportOf } from "./body/fieldvalidation.ts";
 import {
@@ -24,30 +23,31 @@ import {
   type WriteOptions,
   writeOptionsDocument,
 } from "./body/options.ts";
-import type { Call } from "./call/call.ts";
+import type { RequestContext } from "./call/call.ts";
 import type { Server } from "./call/context.ts";
-import { committer } from "./commit/admit.ts";
+import { committer } from "./commit/attributes.ts";
 import { isObjectSubresource } from "./commit/metadata.ts";
-import { readCurrent, storeOf } from "./commit/persist.ts";
-import type { Sent, WriteRequest, Writers, Written } from "./commit/writerequest.ts";
+import { readCurrent, storeOf } from "./commit/objectstore.ts";
+import type { Sent, WriteRequest, WriteServices, Written } from "./commit/writerequest.ts";
 import { deleteItems, deleteObject } from "./delete/delete.ts";
 import { sendList } from "./list/sendlist.ts";
 import { readList } from "./read/read.ts";
 import { receiveBody } from "./receive.ts";
+import { answerObject, formInput } from "./render.ts";
 import { unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
 import { type BodyFormat, negotiateBody } from "./route/negotiate.ts";
 import { selectionOf } from "./route/selectors.ts";
+import { creator } from "./write/admissioncreate.ts";
 import { readConfig } from "./write/apply.ts";
 import { negotiatePatch, readPatch } from "./write/merge.ts";
 import { managerOfAgent } from "./write/ownership.ts";
-import { creator } from "./write/provision.ts";
 import { applyObject, createObject, patchObject, updateObject, writeSent } from "./write/write.ts";
 
-const made = new WeakMap<Server, Pick<Writers, "admission" | "checkGrants">>();
+const made = new WeakMap<Server, Pick<WriteServices, "admission" | "checkGrants">>();
 
 /** What the write path needs of a front's server; its plugins are made once. */
-export function writersOf(server: Server): Writers {
+export function writersOf(server: Server): WriteServices {
   let checks = made.get(server);
   if (checks === undefined) {
     const { scheme, identity, objects, clock, authorizer, roles, admission: config } = server;
@@ -73,7 +73,7 @@ export function closeWriters(server: Server): void {
 }
 
 /** Serves create, update, patch, delete and deletecollection. */
-export async function writeResource(call: Call): Promise<void> {
+export async function writeResource(call: RequestContext): Promise<void> {
   const { reply, accepted } = call;
   const done = isServed(call) ? await dispatch(call) : unknownResource;
   if (done === undefined) return;
@@ -82,7 +82,7 @@ export async function writeResource(call: Call): Promise<void> {
 }
 
 /** Kinds that are never stored, and connections to nodes, come with their own issues. */
-function isServed({ info, server }: Call): boolean {
+function isServed({ info, server }: RequestContext): boolean {
   if (actionOf(info) !== undefined || reviewOf(info, server) !== undefined) return true;
   if (info.resource.stored === undefined) return false;
   if (info.subresource === undefined) return true;
@@ -92,7 +92,7 @@ function isServed({ info, server }: Call): boolean {
 }
 
 /** An answer to send; undefined: it was sent, or nobody waits for it. */
-function dispatch(call: Call): Promise<Written | Status | undefined> {
+function dispatch(call: RequestContext): Promise<Written | Status | undefined> {
   switch (call.info.verb) {
     case "create":
       return create(call);
@@ -107,7 +107,7 @@ function dispatch(call: Call): Promise<Written | Status | undefined> {
   }
 }
 
-async function create(call: Call): Promise<Written | Status | undefined> {
+async function create(call: RequestContext): Promise<Written | Status | undefined> {
   const { server, types, exchange, info } = call;
   const format = negotiateBody(exchange.header("content-type"), types);
   if (typeof format !== "string") return format;
@@ -135,7 +135,7 @@ async function create(call: Call): Promise<Written | Status | undefined> {
   return warned(request, await createObject(writers, whole, body));
 }
 
-async function update(call: Call): Promise<Written | Status | undefined> {
+async function update(call: RequestContext): Promise<Written | Status | undefined> {
   const { server, types, exchange, info } = call;
   const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
@@ -156,7 +156,7 @@ async function update(call: Call): Promise<Written | Status | undefined> {
   return warned(request, await updateObject(writers, whole, body));
 }
 
-async function patch(call: Call): Promise<Written | Status | undefined> {
+async function patch(call: RequestContext): Promise<Written | Status | undefined> {
   const type = negotiatePatch(call.exchange.header("content-type"), call.exchange.header("content-length"));
   if (isStatus(type)) return type;
   const bytes = await receiveBody(call);
@@ -177,7 +177,7 @@ async function patch(call: Call): Promise<Written | Status | undefined> {
 }
 
 /** 404 for an object that is not there. */
-function missing(writers: Writers, { resource, namespace, name }: WriteRequest): Status | undefined {
+function missing(writers: WriteServices, { resource, namespace, name }: WriteRequest): Status | undefined {
   return readCurrent(writers, resource, namespace, name) === undefined ? notFound(resource, name) : undefined;
 }
 
@@ -186,7 +186,7 @@ function sentOf(kind: Sent["kind"], bytes: Uint8Array, format: BodyFormat = "jso
 }
 
 /** Whether a body is so big that the pool reads it, whatever it is for. An audit event wants to see objects here. */
-function goesUnread({ reply }: Call, { merges }: Writers, { sent }: WriteRequest): boolean {
+function goesUnread({ reply }: RequestContext, { merges }: WriteServices, { sent }: WriteRequest): boolean {
   if (sent === undefined || merges?.takes(sent.bytes.length) !== true) return false;
   return reply.audit === undefined || (sent.kind !== "create" && sent.kind !== "update");
 }
@@ -198,7 +198,7 @@ function warned({ fields, heard }: WriteRequest, done: Written | Status): Writte
   return done;
 }
 
-async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Status> {
+async function applyPatch(call: RequestContext, bytes: Uint8Array): Promise<Written | Status> {
   const { info, server } = call;
   const options = readWriteOptions("PatchOptions", info.query, server.identity, true);
   if (isStatus(options)) return options;
@@ -217,7 +217,7 @@ async function applyPatch(call: Call, bytes: Uint8Array): Promise<Written | Stat
   return warned(request, await write(writers, whole, { shape, config, force: options.force, duplicates }));
 }
 
-async function deleteOne(call: Call): Promise<Written | Status | undefined> {
+async function deleteOne(call: RequestContext): Promise<Written | Status | undefined> {
   const options = await deleteOptions(call);
   if (options === undefined || isStatus(options)) return options;
   warnOfDefaultPolicy(call, options);
@@ -225,7 +225,7 @@ async function deleteOne(call: Call): Promise<Written | Status | undefined> {
 }
 
 /** The list is taken first and answered last: what is in it was deleted, or is being deleted. */
-async function deleteCollection(call: Call): Promise<Status | undefined> {
+async function deleteCollection(call: RequestContext): Promise<Status | undefined> {
   const { info, server, reply, exchange, accepted } = call;
   const listOptions = parseListOptions(info.query);
   if (isStatus(listOptions)) return listOptions;
@@ -257,7 +257,7 @@ async function deleteCollection(call: Call): Promise<Status | undefined> {
   }
 }
 
-async function deleteOptions(call: Call): Promise<ReturnType<typeof readDeleteOptions> | undefined> {
+async function deleteOptions(call: RequestContext): Promise<ReturnType<typeof readDeleteOptions> | undefined> {
   const { exchange, types, info, server } = call;
   const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
@@ -270,13 +270,13 @@ async function deleteOptions(call: Call): Promise<ReturnType<typeof readDeleteOp
 }
 
 /** What a client is told that left to the kind what becomes of the dependents, whether the object is there or not. */
-function warnOfDefaultPolicy({ info, server, warnings }: Call, options: DeleteOptions): void {
+function warnOfDefaultPolicy({ info, server, warnings }: RequestContext, options: DeleteOptions): void {
   const { unnamedPolicyWarning } = strategyOf(info.resource, server.identity);
   const isNamed = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
   if (unnamedPolicyWarning !== undefined && !isNamed) warnings.push(unnamedPolicyWarning);
 }
 
-function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
+function requestOf(call: RequestContext, kind: OptionsKind): WriteRequest | Status {
   const options = readWriteOptions(kind, call.info.query, call.server.identity);
   if (isStatus(options)) return options;
   const { fieldManager } = options;
@@ -288,7 +288,7 @@ function requestOf(call: Call, kind: OptionsKind): WriteRequest | Status {
 }
 
 /** One literal, for every write makes one. */
-function requestWith(call: Call, options: WriteOptions, manager: string): WriteRequest {
+function requestWith(call: RequestContext, options: WriteOptions, manager: string): WriteRequest {
   const { info, user, permit, deadline, trace, reply, warnings } = call;
   return {
     resource: info.resource,
@@ -309,12 +309,12 @@ function requestWith(call: Call, options: WriteOptions, manager: string): WriteR
   };
 }
 
-function deleteRequest(call: Call, options: DeleteOptions): WriteRequest {
+function deleteRequest(call: RequestContext, options: DeleteOptions): WriteRequest {
   const dryRun = (options.dryRun ?? []).length > 0;
   return { ...plainRequest(call), dryRun, options: deleteOptionsDocument(options) };
 }
 
-function plainRequest({ info, user, permit, deadline, trace, reply, warnings: heard }: Call): WriteRequest {
+function plainRequest({ info, user, permit, deadline, trace, reply, warnings: heard }: RequestContext): WriteRequest {
   const { resource, subresource, namespace, name } = info;
   const at = { resource, subresource: subresource?.name ?? "", namespace, name };
   const { annotations } = reply.audit ?? {};

@@ -6,7 +6,7 @@ import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { Shares } from "../../src/base/shares.ts";
 import { noTrace } from "../../src/observe/trace.ts";
-import type { Reply } from "../../src/request/answer/respond.ts";
+import type { Reply } from "../../src/request/answer/response.ts";
 import { sendChunks } from "../../src/request/answer/stream.ts";
 import type { Exchange } from "../../src/request/exchange/transport.ts";
 import { mediaTypes } from "../../src/request/route/negotiate.ts";

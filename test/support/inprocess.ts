@@ -25,8 +25,8 @@ import type { Observer, RequestRecord } from "../../src/observe/requests.ts";
 import type { Server } from "../../src/request/call/context.ts";
 import { type Bounds, createBounds } from "../../src/request/call/holdings.ts";
 import { Inflight } from "../../src/request/call/inflight.ts";
-import { claimPrefixes } from "../../src/request/commit/claims.ts";
-import type { Writers } from "../../src/request/commit/writerequest.ts";
+import { claimPrefixes } from "../../src/request/commit/serviceallocations.ts";
+import type { WriteServices } from "../../src/request/commit/writerequest.ts";
 import type { Exchange, Handler, Headers } from "../../src/request/exchange/transport.ts";
 import { createHandler } from "../../src/request/handle.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
@@ -90,7 +90,7 @@ const administrator: User = { name: "admin", uid: "", groups: ["system:masters"]
 export class InProcess {
   readonly scheme: ResourceRegistry;
   readonly store: MemoryStore;
-  readonly writers: Writers;
+  readonly writers: WriteServices;
   /** Nothing ticks: a test ends watches with closeAll(). */
   readonly fanout: Fanout;
   /** The wall clock, in milliseconds. */

@@ -19,7 +19,7 @@ import { applyDefaults } from "../../kinds/defaults.ts";
 import { PatchFault } from "../../merge/document.ts";
 import { applyJsonPatch } from "../../merge/jsonpatch.ts";
 import type { AskedHook, RejectionCause } from "../../observe/admission.ts";
-import type { AdmissionPlugin, Attributes, Environment, Notes } from "../plugin.ts";
+import type { AdmissionPlugin, AdmissionResult, Attributes, Environment } from "../plugin.ts";
 import { HookCaller, HookFailure } from "./caller.ts";
 import { type Hook, Hooks, isSelected, type Match } from "./hooks.ts";
 import { documentOf, type Reviewed, type Verdict } from "./review.ts";
@@ -206,7 +206,7 @@ interface Rounds {
 /** Builds MutatingAdmissionWebhook. */
 export function mutatingWebhooks(environment: Environment): AdmissionPlugin {
   const webhooks = new Webhooks(environment, "mutatingwebhookconfigurations", "admit");
-  const rounds = new WeakMap<Notes, Rounds>();
+  const rounds = new WeakMap<AdmissionResult, Rounds>();
   return {
     mutate(attributes, again) {
       const matches = webhooks.matching(attributes);
@@ -221,7 +221,7 @@ async function mutate(
   matches: readonly Match[],
   attributes: Attributes,
   again: boolean,
-  all: WeakMap<Notes, Rounds>,
+  all: WeakMap<AdmissionResult, Rounds>,
 ): Promise<Status | undefined> {
   const { notes } = attributes;
   let rounds = all.get(notes);
@@ -262,7 +262,13 @@ async function mutate(
 }
 
 /** Told at the level of requests (upstream: mutation annotations of the audit event). */
-function annotate(notes: Notes, { configuration, hook }: Hook, round: number, index: number, mutated: boolean): void {
+function annotate(
+  notes: AdmissionResult,
+  { configuration, hook }: Hook,
+  round: number,
+  index: number,
+  mutated: boolean,
+): void {
   const key = `mutation.webhook.admission.k8s.io/round_${round}_index_${index}`;
   notes.annotations.set(key, JSON.stringify({ configuration, webhook: hook.name, mutated }));
 }

@@ -8,7 +8,7 @@ import type { Status } from "../../api/status.ts";
 import { Fault } from "../../codec/engine/json.ts";
 import { type Body, readBody, readTyped } from "../body/body.ts";
 import type { FieldReport } from "../body/fieldvalidation.ts";
-import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import type { ResourceInfo } from "../route/info.ts";
 import type { BodyFormat } from "../route/negotiate.ts";
 import { bindPod } from "./binding.ts";
@@ -18,7 +18,7 @@ import { requestToken } from "./tokenrequest.ts";
 import { reviewToken } from "./tokenreview.ts";
 
 /** Does what a body says to the object a request names; a name that is not in the path is taken from the body. */
-export type Action = (writers: Writers, request: WriteRequest, body: ApiObject) => Promise<Written | Status>;
+export type Action = (writers: WriteServices, request: WriteRequest, body: ApiObject) => Promise<Written | Status>;
 
 /** Resources by the first label of their group, subresources (empty: the resource itself), and what a POST does there. */
 const table: readonly (readonly [group: string, resource: string, subresource: string, act: Action])[] = [
@@ -39,7 +39,7 @@ export function actionOf({ verb, resource, subresource }: ResourceInfo): Action 
 
 /** Reads the body of an action; a 400 Status for one that does not fit. */
 export function readActionBody(
-  writers: Writers,
+  writers: WriteServices,
   info: ResourceInfo,
   bytes: Uint8Array,
   format: BodyFormat,

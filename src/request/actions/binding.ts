@@ -5,7 +5,7 @@ import type { Binding, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { badRequest, conflict, isStatus, notFound, Status } from "../../api/status.ts";
 import { validateBinding } from "../../kinds/core/validation/pod/pod.ts";
-import { attributesOf } from "../commit/admit.ts";
+import { attributesOf } from "../commit/attributes.ts";
 import {
   changed,
   commitObject,
@@ -14,8 +14,8 @@ import {
   storedObject,
   strategyContext,
   untilUnchanged,
-} from "../commit/persist.ts";
-import type { WriteRequest, Writers } from "../commit/writerequest.ts";
+} from "../commit/objectstore.ts";
+import type { WriteRequest, WriteServices } from "../commit/writerequest.ts";
 import { unknownResource } from "../route/info.ts";
 
 const bindings = { group: "", resource: "pods/binding" };
@@ -24,7 +24,7 @@ const bindings = { group: "", resource: "pods/binding" };
  * Assigns the pod a binding names to its target. 404 for no such pod, 409 for one that is assigned, is being deleted,
  * or is not the one the binding means.
  */
-export async function bindPod(writers: Writers, asked: WriteRequest, body: ApiObject): Promise<Status> {
+export async function bindPod(writers: WriteServices, asked: WriteRequest, body: ApiObject): Promise<Status> {
   const binding = body as ApiObject & Binding;
   const sent = binding.metadata.name ?? "";
   const pods = writers.scheme.find("", "v1", "pods");
@@ -52,7 +52,7 @@ export async function bindPod(writers: Writers, asked: WriteRequest, body: ApiOb
   return isStatus(done) ? done : new Status(201, "", "");
 }
 
-async function attempt(writers: Writers, request: WriteRequest, binding: Binding) {
+async function attempt(writers: WriteServices, request: WriteRequest, binding: Binding) {
   const { resource, namespace, name } = request;
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);

@@ -5,10 +5,10 @@ import { type FieldError, forbiddenField, invalid, invalidObject } from "../../a
 import type { Container, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
-import type { Call } from "../call/call.ts";
-import { attributesOf } from "../commit/admit.ts";
-import { readCurrent, storedObject } from "../commit/persist.ts";
-import type { Writers } from "../commit/writerequest.ts";
+import type { RequestContext } from "../call/call.ts";
+import { attributesOf } from "../commit/attributes.ts";
+import { readCurrent, storedObject } from "../commit/objectstore.ts";
+import type { WriteServices } from "../commit/writerequest.ts";
 import { byUpgrade, type RequestInfo, unknownResource } from "../route/info.ts";
 import { first, type Query } from "../route/query.ts";
 import { connectOptions, integer } from "./connectoptions.ts";
@@ -23,7 +23,7 @@ export function opensByGet(info: RequestInfo | Status): boolean {
 }
 
 /** Why there is no connection; undefined: there is nothing to be sent, as for the log of a pod without a node (204). */
-export async function connect(writers: Writers, call: Call): Promise<Status | undefined> {
+export async function connect(writers: WriteServices, call: RequestContext): Promise<Status | undefined> {
   const refused = await admit(writers, call);
   if (refused !== undefined) return refused;
   const { info } = call;
@@ -49,7 +49,7 @@ export async function connect(writers: Writers, call: Call): Promise<Status | un
 }
 
 /** Asks the plugins about a connection, before anything else is looked at (upstream: ConnectResource). Logs are reads. */
-async function admit(writers: Writers, call: Call): Promise<Status | undefined> {
+async function admit(writers: WriteServices, call: RequestContext): Promise<Status | undefined> {
   const { resource, subresource, namespace, name } = call.info;
   const through = subresource?.name ?? "";
   if (through === "log") return undefined;

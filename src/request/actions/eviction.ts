@@ -12,11 +12,11 @@ import { systemUser } from "../../api/user.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import { selects } from "../../kinds/validation/selector.ts";
-import { representRecord } from "../answer/represent.ts";
+import { representRecord } from "../answer/toversion.ts";
 import { validateDeleteOptions } from "../body/options.ts";
-import { attributesOf } from "../commit/admit.ts";
-import { type Current, readCurrent, requestedObject, storedObject, storeOf, timeText } from "../commit/persist.ts";
-import type { WriteRequest, Writers } from "../commit/writerequest.ts";
+import { attributesOf } from "../commit/attributes.ts";
+import { type Current, readCurrent, requestedObject, storedObject, storeOf, timeText } from "../commit/objectstore.ts";
+import type { WriteRequest, WriteServices } from "../commit/writerequest.ts";
 import { deleteObject } from "../delete/delete.ts";
 import { serverPermit } from "../exchange/permit.ts";
 import { writeMerged } from "../write/write.ts";
@@ -24,7 +24,7 @@ import { writeMerged } from "../write/write.ts";
 type Stored<T> = ApiObject & T;
 
 /** Deletes the pod a request names unless its disruption budget forbids it (429). */
-export async function evictPod(writers: Writers, asked: WriteRequest, body: ApiObject): Promise<Status> {
+export async function evictPod(writers: WriteServices, asked: WriteRequest, body: ApiObject): Promise<Status> {
   const eviction = body as Stored<Eviction>;
   const { name } = asked;
   if (eviction.metadata.name !== name) return badRequest("name in URL does not match name in Eviction object");
@@ -78,7 +78,7 @@ function isWaiting({ metadata, status }: Pod): boolean {
 }
 
 /** Charges the budget of a pod. True: it was not asked, because of the state the pod is in, and only that state may go. */
-async function charge(writers: Writers, request: WriteRequest, pod: Stored<Pod>): Promise<boolean | Status> {
+async function charge(writers: WriteServices, request: WriteRequest, pod: Stored<Pod>): Promise<boolean | Status> {
   const resource =
     writers.scheme.find("policy", "v1", "poddisruptionbudgets") ??
     writers.scheme.find("policy", "v1beta1", "poddisruptionbudgets");
@@ -106,7 +106,7 @@ async function charge(writers: Writers, request: WriteRequest, pod: Stored<Pod>)
 }
 
 function budgetsOf(
-  writers: Writers,
+  writers: WriteServices,
   resource: Resource,
   namespace: string,
   pod: Stored<Pod>,

@@ -15,8 +15,8 @@ import {
 } from "../../authz/reviews.ts";
 import { encode } from "../../codec/engine/json.ts";
 import type { Server } from "../call/context.ts";
-import { attributesOf } from "../commit/admit.ts";
-import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+import { attributesOf } from "../commit/attributes.ts";
+import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import type { ResourceInfo } from "../route/info.ts";
 import { trackManagers } from "../write/ownership.ts";
 
@@ -46,7 +46,7 @@ export function reviewOf({ verb, resource, subresource }: ResourceInfo, server: 
 /** Runs one, top to bottom. */
 export async function runReview(
   server: Server,
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   review: Review,
   object: ApiObject,

@@ -17,13 +17,13 @@ import { trackUpdate } from "../../merge/managedfields.ts";
 import { scaleEntries, scaleVersion, workloadEntries } from "../../merge/scalefields.ts";
 import { typeOfMessage } from "../../merge/schema.ts";
 import { type Body, decodeAs } from "../body/body.ts";
-import { type Present, requestedObject } from "../commit/persist.ts";
-import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+import { requestedObject, type StoredObject } from "../commit/objectstore.ts";
+import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { type ReadInput, readObject } from "../read/read.ts";
 import { applyTo, type Config } from "../write/apply.ts";
 import { checkName, mergeReplacement, type PatchBody, patchDocument } from "../write/merge.ts";
+import type { Merge } from "../write/mergebody.ts";
 import { blankOf, managedLimits, timeOf } from "../write/ownership.ts";
-import type { Merge } from "../write/sent.ts";
 import { type Facade, writeMerged } from "../write/write.ts";
 
 const encoder = new TextEncoder();
@@ -57,7 +57,7 @@ function missingScale({ group, resource }: Resource): GroupResource {
 }
 
 /** Replaces the Scale of an object. */
-export function updateScale(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+export function updateScale(writers: WriteServices, request: WriteRequest, body: Body): Promise<Written | Status> {
   return writeScale(writers, request, (current, old, before) => {
     const scale = mergeReplacement(writers, request, body, current, old);
     return isStatus(scale) ? scale : trackScale(writers, request, scale as ApiObject & Scale, before);
@@ -65,7 +65,7 @@ export function updateScale(writers: Writers, request: WriteRequest, body: Body)
 }
 
 /** Applies a patch to the Scale of an object. */
-export function patchScale(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
+export function patchScale(writers: WriteServices, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
   const shape = scaleShape(request.resource);
   return writeScale(writers, request, (_current, _old, before) => {
     const scale = patchDocument(writers, request, shape, before.document, patch);
@@ -74,7 +74,11 @@ export function patchScale(writers: Writers, request: WriteRequest, patch: Patch
 }
 
 /** Applies a configuration of a Scale: the size it names becomes the manager's in the workload. */
-export function applyScaleConfig(writers: Writers, request: WriteRequest, config: Config): Promise<Written | Status> {
+export function applyScaleConfig(
+  writers: WriteServices,
+  request: WriteRequest,
+  config: Config,
+): Promise<Written | Status> {
   const { shape } = config;
   return writeScale(writers, request, (_current, _old, { document, entries }) => {
     const kind = scaleKind(shape);
@@ -98,11 +102,11 @@ interface NewScale {
   readonly entries: ManagedFieldsEntry[] | undefined;
 }
 
-type ScaleMerge = (current: Present, old: ApiObject, before: OldScale) => NewScale | Status;
+type ScaleMerge = (current: StoredObject, old: ApiObject, before: OldScale) => NewScale | Status;
 
 /** What an update of a Scale makes its manager own. */
 function trackScale(
-  writers: Writers,
+  writers: WriteServices,
   { resource, subresource, manager }: WriteRequest,
   scale: ApiObject & Scale,
   { document, entries }: OldScale,
@@ -115,7 +119,7 @@ function trackScale(
 }
 
 /** `merge` makes a Scale; the workload of that size is written, and answered as a Scale. */
-async function writeScale(writers: Writers, request: WriteRequest, merge: ScaleMerge): Promise<Written | Status> {
+async function writeScale(writers: WriteServices, request: WriteRequest, merge: ScaleMerge): Promise<Written | Status> {
   const { resource, name } = request;
   const { identity } = writers.scheme;
   const shape = scaleShape(resource);
@@ -178,7 +182,7 @@ function scaleKind({ message }: Resource): Kind {
 }
 
 /** Plugins see Scales, the present one and the new one, and never the workload. */
-function facadeOf(writers: Writers, resource: Resource, name: string): Facade {
+function facadeOf(writers: WriteServices, resource: Resource, name: string): Facade {
   const { identity } = writers.scheme;
   const scaling = scalingOf(resource, identity);
   return {

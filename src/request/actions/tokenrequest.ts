@@ -11,9 +11,9 @@ import { formatTime } from "../../api/time.ts";
 import { boundClaims, type ClaimedObject } from "../../authn/accountclaims.ts";
 import { assert } from "../../base/assert.ts";
 import { encode } from "../../codec/engine/json.ts";
-import { attributesOf } from "../commit/admit.ts";
-import { readCurrent, storedObject } from "../commit/persist.ts";
-import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+import { attributesOf } from "../commit/attributes.ts";
+import { readCurrent, storedObject } from "../commit/objectstore.ts";
+import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { trackManagers } from "../write/ownership.ts";
 import { shapeOf } from "./scale.ts";
 
@@ -34,7 +34,11 @@ interface Bound {
 }
 
 /** Signs a token for the service account a request names. */
-export async function requestToken(writers: Writers, asked: WriteRequest, body: ApiObject): Promise<Written | Status> {
+export async function requestToken(
+  writers: WriteServices,
+  asked: WriteRequest,
+  body: ApiObject,
+): Promise<Written | Status> {
   const request = body as ApiObject & TokenRequest;
   const { resource, namespace, name } = asked;
   const shape = shapeOfToken(writers.scheme, resource);
@@ -107,7 +111,11 @@ function faultsOf({ spec }: TokenRequest): FieldError[] {
 }
 
 /** The object a token shall hang on, as it is now; a Status when it is not there, or another's. */
-function findBound(writers: Writers, asked: WriteRequest, reference: BoundObjectReference | undefined): Bound | Status {
+function findBound(
+  writers: WriteServices,
+  asked: WriteRequest,
+  reference: BoundObjectReference | undefined,
+): Bound | Status {
   if (reference === undefined) return { pod: undefined, secret: undefined };
   const { kind = "", apiVersion = "", name = "", uid: expected = "" } = reference;
   const slash = apiVersion.indexOf("/");

@@ -7,14 +7,18 @@ import { badRequest, type Status } from "../../api/status.ts";
 import { type Accepted, type Refused, reasonText } from "../../authn/authenticator.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import { encode } from "../../codec/engine/json.ts";
-import { attributesOf } from "../commit/admit.ts";
-import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+import { attributesOf } from "../commit/attributes.ts";
+import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { trackManagers } from "../write/ownership.ts";
 
 const encoder = new TextEncoder();
 
 /** Answers a review; 400 for one without a token. */
-export async function reviewToken(writers: Writers, request: WriteRequest, body: ApiObject): Promise<Written | Status> {
+export async function reviewToken(
+  writers: WriteServices,
+  request: WriteRequest,
+  body: ApiObject,
+): Promise<Written | Status> {
   const review = body as ApiObject & TokenReview;
   trackManagers(writers, request, review, undefined, undefined);
   const attributes = attributesOf(request, "create", review, undefined);

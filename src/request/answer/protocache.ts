@@ -11,7 +11,7 @@ import type { LogView } from "../../cache/view/view.ts";
 import { encodeMessage } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import { objectOf } from "./protoanswer.ts";
-import { represent } from "./represent.ts";
+import { represent } from "./toversion.ts";
 
 /** What an entry costs besides its bytes. */
 const overheadBytes = 300;

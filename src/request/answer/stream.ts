@@ -3,7 +3,7 @@
 import type { Hold } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
-import { gzipHeaders, gzipOpening, gzipStream, headersOf, type Reply } from "./respond.ts";
+import { gzipHeaders, gzipOpening, gzipStream, headersOf, type Reply } from "./response.ts";
 
 /** The chunks of one answer, in order; each is valid until any answer's next one is asked for. */
 export interface Chunks {

@@ -5,11 +5,11 @@ import type { User } from "../../api/user.ts";
 import type { Auditor } from "../../audit/auditor.ts";
 import type { Entry } from "../../audit/entry.ts";
 import type { Authentication } from "../../authn/table.ts";
-import type { Reply } from "../answer/respond.ts";
+import type { Reply } from "../answer/response.ts";
 import type { Exchange } from "../exchange/transport.ts";
 import type { Route } from "../route/info.ts";
 import { first, parseQuery } from "../route/query.ts";
-import type { Book } from "./book.ts";
+import type { Book } from "./requestrecord.ts";
 
 const unrecorded = refuse("InternalError", "Internal error occurred: failed to store audit event");
 

@@ -3,7 +3,7 @@ import type { User } from "../../api/user.ts";
 import { assert, verify } from "../../base/assert.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import type { Trace } from "../../observe/trace.ts";
-import type { Reply } from "../answer/respond.ts";
+import type { Reply } from "../answer/response.ts";
 import type { Permit } from "../exchange/permit.ts";
 import type { Exchange } from "../exchange/transport.ts";
 import type { ReadInput } from "../read/read.ts";
@@ -13,7 +13,7 @@ import type { Server } from "./context.ts";
 import type { Holdings } from "./holdings.ts";
 
 /** One request on its way; each stage takes what it needs from here. */
-export interface Call {
+export interface RequestContext {
   readonly server: Server;
   readonly types: MediaTypes;
   readonly exchange: Exchange;
@@ -37,7 +37,7 @@ export interface Call {
 }
 
 /** What a read stage needs of a call. */
-export function readInput(call: Call): ReadInput {
+export function readInput(call: RequestContext): ReadInput {
   const { info, server, exchange } = call;
   return {
     resource: info.resource,
@@ -49,7 +49,7 @@ export function readInput(call: Call): ReadInput {
 }
 
 /** The log of the stored resource a get, list or watch is for. In tests: throws when that was not authorized. */
-export function viewOf({ server, info, permit }: Call): LogView {
+export function viewOf({ server, info, permit }: RequestContext): LogView {
   const { resource, namespace, name } = info;
   verify(() => {
     permit.check({ operation: "read", resource, namespace, name });

@@ -20,8 +20,8 @@ import {
 } from "../../kinds/ranges.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { goStringList } from "../../kinds/validation/gostruct.ts";
-import { type ClaimKind, claim, claimPrefixes, type Owner, release, taken } from "./claims.ts";
-import type { WriteRequest, Writers } from "./writerequest.ts";
+import { type ClaimKind, claim, claimPrefixes, type Owner, release, taken } from "./serviceallocations.ts";
+import type { WriteRequest, WriteServices } from "./writerequest.ts";
 
 /** What became of a write's claims. */
 export interface Allocation {
@@ -39,7 +39,7 @@ type Held = readonly [kind: ClaimKind, what: string];
  * undefined where there is nothing to claim.
  */
 export async function allocate(
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   strategy: Strategy<ApiObject>,
   object: ApiObject,
@@ -62,7 +62,7 @@ export async function allocate(
 }
 
 /** Releases everything a service that is gone had. */
-export async function releaseAll(writers: Writers, object: ApiObject): Promise<void> {
+export async function releaseAll(writers: WriteServices, object: ApiObject): Promise<void> {
   const service = object as ApiObject & Service;
   const owner = ownerOf(service);
   for (const [kind, what] of heldBy(service)) await release(writers, kind, what, owner);
@@ -96,7 +96,7 @@ function keysOf(held: readonly Held[]): Set<string> {
 }
 
 class Claims implements Allocation {
-  readonly #writers: Writers;
+  readonly #writers: WriteServices;
   readonly #dryRun: boolean;
   readonly #service: ApiObject & Service;
   readonly #owner: Owner;
@@ -108,7 +108,7 @@ class Claims implements Allocation {
   /** Where the next free one of each kind is looked for. */
   readonly #next = new Map<ClaimKind, number>();
 
-  constructor(writers: Writers, request: WriteRequest, service: ApiObject & Service, had: readonly Held[]) {
+  constructor(writers: WriteServices, request: WriteRequest, service: ApiObject & Service, had: readonly Held[]) {
     this.#writers = writers;
     this.#dryRun = request.dryRun;
     this.#service = service;

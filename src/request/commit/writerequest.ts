@@ -25,7 +25,7 @@ export interface StoreAccess {
 }
 
 /** What every write of one front shares. */
-export interface Writers extends StoreAccess {
+export interface WriteServices extends StoreAccess {
   readonly admission: Admission;
   /** What services get addresses and ports from. */
   readonly ranges: ServiceRanges;

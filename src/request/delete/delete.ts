@@ -1,6 +1,6 @@
 // Deletes: what a delete does to an object depends on its finalizers, its kind's grace and the policy asked for. It is
 // removed at once, or marked and left for whoever holds it (deleteplan.ts decides; reference: registry Store.Delete).
-import { Notes } from "../../admission/plugin.ts";
+import { AdmissionResult } from "../../admission/plugin.ts";
 import { mutate, validate } from "../../admission/table.ts";
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
@@ -13,8 +13,8 @@ import { limits } from "../../config/limits.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { WarningSieve } from "../answer/warnings.ts";
-import { attributesOf } from "../commit/admit.ts";
 import { releaseAll } from "../commit/allocate.ts";
+import { attributesOf } from "../commit/attributes.ts";
 import { kindGroup } from "../commit/metadata.ts";
 import {
   type Current,
@@ -30,8 +30,8 @@ import {
   storeOf,
   strategyContext,
   untilUnchanged,
-} from "../commit/persist.ts";
-import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+} from "../commit/objectstore.ts";
+import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { serverPermit } from "../exchange/permit.ts";
 import { isPending, planDelete } from "./deleteplan.ts";
 
@@ -41,13 +41,13 @@ import { isPending, planDelete } from "./deleteplan.ts";
  * yes to what makes this delete necessary, and are not asked again.
  */
 export function deleteObject(
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   options: DeleteOptions,
   admitted = false,
 ): Promise<Written | Status> {
   return untilUnchanged(writers, request.deadline, async () => {
-    const notes = new Notes(request.heard, request.annotations);
+    const notes = new AdmissionResult(request.heard, request.annotations);
     const done = await attempt(writers, request, options, notes, admitted);
     if (notes.unsettled) await notes.settle(done !== changed && !(isStatus(done) && !done.success));
     return done;
@@ -59,7 +59,7 @@ export function deleteObject(
  * all went well, else the first refusal in the order of the items; 504 when the deadline comes first.
  */
 export async function deleteItems(
-  writers: Writers,
+  writers: WriteServices,
   request: Omit<WriteRequest, "name">,
   view: LogView,
   items: readonly Location[],
@@ -103,7 +103,7 @@ export async function deleteItems(
 
 /** What the steps of one try share. */
 interface Deletion {
-  readonly writers: Writers;
+  readonly writers: WriteServices;
   readonly request: WriteRequest;
   readonly options: DeleteOptions;
   readonly strategy: Strategy<ApiObject>;
@@ -112,10 +112,10 @@ interface Deletion {
 }
 
 async function attempt(
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   options: DeleteOptions,
-  notes: Notes,
+  notes: AdmissionResult,
   admitted: boolean,
 ): Promise<Written | Status | typeof changed> {
   const { resource, namespace, name, trace } = request;
@@ -157,7 +157,7 @@ async function admit(
   { writers, request }: Deletion,
   current: Current,
   stored: ApiObject,
-  notes: Notes,
+  notes: AdmissionResult,
 ): Promise<Status | undefined> {
   const { resource } = request;
   const old = resource.stored === resource ? stored : requestedObject(writers, resource, current);
@@ -209,7 +209,7 @@ async function mark(
 }
 
 /** A request with time to end what it has begun, whatever time its client gave it. */
-function withTime({ clock }: Writers, request: WriteRequest): WriteRequest {
+function withTime({ clock }: WriteServices, request: WriteRequest): WriteRequest {
   return { ...request, deadline: Math.max(request.deadline, clock.monotonic() + limits.requestMsMax) };
 }
 
@@ -245,7 +245,7 @@ async function removeNow(deletion: Deletion, current: StoredState): Promise<Writ
 
 /** What goes with an object that is gone, as its kind says: a service's addresses and ports, and its endpoints. */
 export async function afterRemoval(
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   { holdsAddresses, removesToo }: Strategy<ApiObject>,
   last: StoredState,

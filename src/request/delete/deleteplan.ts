@@ -3,7 +3,7 @@
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import type { Strategy, Termination } from "../../kinds/strategy.ts";
-import { timeText } from "../commit/persist.ts";
+import { timeText } from "../commit/objectstore.ts";
 
 /** Finalizer that keeps an object until its dependents let go of it. */
 export const orphanFinalizer = "orphan";

@@ -10,10 +10,10 @@ import {
   putListItemHead,
 } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
-import { type FormWriter, partialListMessage, partialMessage } from "../answer/form.ts";
 import { listMessageOf, objectOf } from "../answer/protoanswer.ts";
 import { type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { type Chunks, sharedScratch } from "../answer/stream.ts";
+import { type FormWriter, partialListMessage, partialMessage } from "../answer/table.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 
 /** Items that need no encoding between two looks at the clock. */

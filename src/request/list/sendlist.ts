@@ -6,8 +6,6 @@ import { copyBytes, copyOf } from "../../base/copy.ts";
 import { nextTurn } from "../../base/turn.ts";
 import type { Hold } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
-import { type FormInput, type FormWriter, formWriter } from "../answer/form.ts";
-import { isStoredVersion, represent, typeMetaBytes } from "../answer/represent.ts";
 import {
   gzipHeaders,
   headersOf,
@@ -16,8 +14,10 @@ import {
   sendStatus,
   sendStreamHead,
   takesGzip,
-} from "../answer/respond.ts";
+} from "../answer/response.ts";
 import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
+import { type FormInput, type FormWriter, formWriter } from "../answer/table.ts";
+import { isStoredVersion, represent, typeMetaBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { Accepted } from "../route/negotiate.ts";
 import { ProtoList } from "./protolist.ts";

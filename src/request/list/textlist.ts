@@ -6,9 +6,9 @@ import { parseOwn, textOf } from "../../codec/engine/json.ts";
 import { prettyItem, prettyJson } from "../../codec/json/print.ts";
 import { yamlText } from "../../codec/yaml/printer.ts";
 import { limits } from "../../config/limits.ts";
-import type { FormWriter } from "../answer/form.ts";
-import { represent } from "../answer/represent.ts";
 import type { Chunks } from "../answer/stream.ts";
+import type { FormWriter } from "../answer/table.ts";
+import { represent } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 
 /** How a format puts a list together. */

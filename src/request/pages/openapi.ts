@@ -18,7 +18,7 @@ import {
 } from "../../openapi/openapipaths.ts";
 import { encodeDefinition, encodeFrame, encodePath } from "../../openapi/openapiproto.ts";
 import { addScalar, definitionsOf, type Schema, type SchemaContext } from "../../openapi/openapischema.ts";
-import { type Reply, sendNotFoundPage, sendStatus } from "../answer/respond.ts";
+import { type Reply, sendNotFoundPage, sendStatus } from "../answer/response.ts";
 import type { Server } from "../call/context.ts";
 import type { Headers } from "../exchange/transport.ts";
 import { methodNotAllowed, type NonResourceInfo } from "../route/info.ts";

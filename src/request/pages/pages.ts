@@ -17,7 +17,7 @@ import {
   sendPublic,
   sendStatus,
   sendText,
-} from "../answer/respond.ts";
+} from "../answer/response.ts";
 import type { Server } from "../call/context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "../route/info.ts";
 import {

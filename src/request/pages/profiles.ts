@@ -3,7 +3,7 @@
 import { Session } from "node:inspector/promises";
 import { refuse } from "../../api/status.ts";
 import { limits } from "../../config/limits.ts";
-import { headersOf, type Reply, sendStatus, sendText } from "../answer/respond.ts";
+import { headersOf, type Reply, sendStatus, sendText } from "../answer/response.ts";
 import type { NonResourceInfo } from "../route/info.ts";
 import { first } from "../route/query.ts";
 

@@ -1,7 +1,7 @@
 // `/debug/flags/v`: how much is logged, changed while the server runs. Method, texts and codes
 // are upstream's, whose flag of that name is a number, too.
 import { timedOut } from "../../api/status.ts";
-import { type Reply, sendStatus, sendText } from "../answer/respond.ts";
+import { type Reply, sendStatus, sendText } from "../answer/response.ts";
 import type { Server } from "../call/context.ts";
 import { hangUp, within } from "../exchange/within.ts";
 import type { NonResourceInfo } from "../route/info.ts";

@@ -7,7 +7,7 @@ import type { Selector } from "../../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
-import { represent } from "../answer/represent.ts";
+import { represent } from "../answer/toversion.ts";
 import { type ListOptions, parseRevision, planList } from "../route/listoptions.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
 import { tooLarge, waitForRevision, withoutRetry } from "./freshness.ts";

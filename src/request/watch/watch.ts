@@ -8,7 +8,7 @@ import type { Owner } from "../../base/shares.ts";
 import type { Fanout } from "../../cache/fanout/fanout.ts";
 import type { WatchStart } from "../../cache/fanout/watcher.ts";
 import type { LogView } from "../../cache/view/view.ts";
-import type { FormInput } from "../answer/form.ts";
+import type { FormInput } from "../answer/table.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
 import { waitForRevision } from "../read/freshness.ts";
 import { type ListOptions, parseRevision } from "../route/listoptions.ts";

@@ -9,10 +9,10 @@ import type { Representation } from "../../cache/fanout/group.ts";
 import { decode, encode, encodeForStore, Fault } from "../../codec/engine/json.ts";
 import { encodeEnvelope } from "../../codec/proto/protobuf.ts";
 import { columnsOf } from "../../kinds/table.ts";
-import { definitionsText, type FormInput, formWriter, partialMessage } from "../answer/form.ts";
 import { protoDocument } from "../answer/protoanswer.ts";
 import { protoCache } from "../answer/protocache.ts";
-import { represent } from "../answer/represent.ts";
+import { definitionsText, type FormInput, formWriter, partialMessage } from "../answer/table.ts";
+import { represent } from "../answer/toversion.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
 import { ProtoBookmark, protoFraming } from "./protowatch.ts";
 

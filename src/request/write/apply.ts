@@ -14,7 +14,7 @@ import { type AppliedObject, applyConfig, ConflictFault, withoutManagedFields } 
 import { typeOfMessage } from "../../merge/schema.ts";
 import { checkType, TypeFault } from "../../merge/typed.ts";
 import { decodeAs, faultStatus } from "../body/body.ts";
-import { type Present, requestedObject } from "../commit/persist.ts";
+import { requestedObject, type StoredObject } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
 import { checkName } from "./merge.ts";
 import { blankOf, kindOf, liveDocument, managedLimits, timeOf, untracked } from "./ownership.ts";
@@ -69,7 +69,7 @@ export function mergeConfig(
   writers: Merging,
   request: MergeRequest,
   sent: Config,
-  current: Present | undefined,
+  current: StoredObject | undefined,
   old: ApiObject | undefined,
 ): ApiObject | Status {
   const { resource, subresource, name, manager } = request;
@@ -161,7 +161,7 @@ function objectOf(
   resource: Resource,
   { value, entries }: AppliedObject,
   live: Value,
-  current: Present | undefined,
+  current: StoredObject | undefined,
 ): ApiObject | Status {
   const unchanged = value === live && current !== undefined;
   const object = unchanged

@@ -20,7 +20,7 @@ import { findMismatch } from "../../merge/mismatch.ts";
 import { applyStrategicPatch } from "../../merge/strategic.ts";
 import { type Body, decodeTyped, faultStatus, typeOf } from "../body/body.ts";
 import type { FieldReport } from "../body/fieldvalidation.ts";
-import { type Present, preconditionFailed, storedAs } from "../commit/persist.ts";
+import { preconditionFailed, type StoredObject, storedAs } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging, PatchType } from "../commit/writerequest.ts";
 import { patchTyped } from "./typedpatch.ts";
 
@@ -68,7 +68,7 @@ export function mergeReplacement(
   writers: Merging,
   request: MergeRequest,
   body: Body,
-  current: Present | undefined,
+  current: StoredObject | undefined,
   old: ApiObject | undefined,
 ): ApiObject | Status {
   const object = body.take();
@@ -90,7 +90,7 @@ export function mergePatch(
   writers: Merging,
   request: MergeRequest,
   patch: PatchBody,
-  current: Present | undefined,
+  current: StoredObject | undefined,
   old: ApiObject | undefined,
 ): ApiObject | Status {
   const { resource, name } = request;

@@ -8,9 +8,9 @@ import { sharesLabels } from "../../kinds/batch/joblabels.ts";
 import { noTrace } from "../../observe/trace.ts";
 import type { MergeResult, MergeSetup, MergeTask } from "../../pool/tasks.ts";
 import { type FieldReport, fieldReportOf } from "../body/fieldvalidation.ts";
-import { Present, requestedObject } from "../commit/persist.ts";
+import { requestedObject, StoredObject } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
-import { mergeHere, readSent } from "./sent.ts";
+import { mergeHere, readSent } from "./mergebody.ts";
 
 const encoder = new TextEncoder();
 
@@ -30,7 +30,7 @@ function runMerge(scheme: Scheme, task: MergeTask): MergeResult {
   const merging: Merging = { scheme, clock: { now: () => nowMs, monotonic: () => performance.now() } };
   const read = readSent(merging, request, sent);
   if (isStatus(read)) return refusal(read, fields);
-  const current = task.current === undefined ? undefined : new Present(textOf(task.current));
+  const current = task.current === undefined ? undefined : new StoredObject(textOf(task.current));
   const old = current === undefined ? undefined : requestedObject(merging, resource, current);
   const warnings: string[] = [];
   const object = mergeHere(merging, request, read, current, old, warnings);

@@ -11,9 +11,9 @@ import type { Kind } from "../../merge/apply.ts";
 import { entriesOfNew, type ManagedLimits, trackUpdate, unowned, type Writer } from "../../merge/managedfields.ts";
 import { typeOfMessage } from "../../merge/schema.ts";
 import { TypeFault } from "../../merge/typed.ts";
-import { type Present, storedAs, timeText } from "../commit/persist.ts";
+import { type StoredObject, storedAs, timeText } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
-import { isDistinctWithin, ownedText, typedDifference } from "./trackedtypes.ts";
+import { isDistinctWithin, ownedText, typedDifference } from "./ownedfields.ts";
 
 /** How managedFields are read. */
 export const managedLimits: ManagedLimits = {
@@ -66,7 +66,7 @@ export function trackManagers(
   writers: Merging,
   request: MergeRequest,
   object: ApiObject,
-  current: Present | undefined,
+  current: StoredObject | undefined,
   old: ApiObject | undefined,
 ): void {
   const { resource, subresource, manager } = request;
@@ -130,7 +130,7 @@ export function timeOf({ clock }: Merging): string {
 }
 
 /** What is stored, as a document at the version of the request. */
-export function liveDocument(resource: Resource, current: Present, old: ApiObject): Value {
+export function liveDocument(resource: Resource, current: StoredObject, old: ApiObject): Value {
   return storedAs(resource).stored === resource ? current.document : toValue(resource.message, old);
 }
 

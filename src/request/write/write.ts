@@ -1,7 +1,7 @@
 // Create, update and patch: one path, in the order of DESIGN section 6. Read the current state, merge the request
 // into it, default, mutating admission, the kind's own preparation, validation, validating admission, and a commit
 // that holds only while nobody else changed the object; else from the top until the request's deadline.
-import { Notes } from "../../admission/plugin.ts";
+import { AdmissionResult } from "../../admission/plugin.ts";
 import { mutate, validate } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { alreadyExists, internalError, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
@@ -9,8 +9,8 @@ import { nextTurn } from "../../base/turn.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import type { Body } from "../body/body.ts";
-import { attributesOf } from "../commit/admit.ts";
 import { allocate } from "../commit/allocate.ts";
+import { attributesOf } from "../commit/attributes.ts";
 import {
   dedupOwners,
   kindGroup,
@@ -27,13 +27,13 @@ import {
   requestedObject,
   strategyContext,
   untilUnchanged,
-} from "../commit/persist.ts";
-import type { WriteRequest, Writers, Written } from "../commit/writerequest.ts";
+} from "../commit/objectstore.ts";
+import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { afterRemoval } from "../delete/delete.ts";
 import { type Config, mergeConfig } from "./apply.ts";
 import { checkName, mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
+import { type Merge, mergeHere } from "./mergebody.ts";
 import type { Tracking } from "./ownership.ts";
-import { type Merge, mergeHere } from "./sent.ts";
 
 /** What plugins are shown in the place of an object: its Scale. */
 export interface Facade {
@@ -43,29 +43,33 @@ export interface Facade {
 }
 
 /** Creates an object. Its name is in the body, or made from generateName. */
-export function createObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+export function createObject(writers: WriteServices, request: WriteRequest, body: Body): Promise<Written | Status> {
   return writeMerged(writers, request, () => body.take());
 }
 
 /** Replaces an object, or creates it where its kind allows that. */
-export function updateObject(writers: Writers, request: WriteRequest, body: Body): Promise<Written | Status> {
+export function updateObject(writers: WriteServices, request: WriteRequest, body: Body): Promise<Written | Status> {
   return writeMerged(writers, request, (current, old) => mergeReplacement(writers, request, body, current, old));
 }
 
 /** Applies a patch to an object. */
-export function patchObject(writers: Writers, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
+export function patchObject(
+  writers: WriteServices,
+  request: WriteRequest,
+  patch: PatchBody,
+): Promise<Written | Status> {
   const merge: Merge = (current, old) => mergePatch(writers, request, patch, current, old);
   return writeMerged(writers, request, merge, "patched");
 }
 
 /** Applies a configuration to an object, or creates the object from it. */
-export function applyObject(writers: Writers, request: WriteRequest, config: Config): Promise<Written | Status> {
+export function applyObject(writers: WriteServices, request: WriteRequest, config: Config): Promise<Written | Status> {
   const merge: Merge = (current, old) => mergeConfig(writers, request, config, current, old);
   return writeMerged(writers, request, merge, "recorded");
 }
 
 /** Writes what was sent, which is so big that nobody has read it here. */
-export function writeSent(writers: Writers, request: WriteRequest): Promise<Written | Status> {
+export function writeSent(writers: WriteServices, request: WriteRequest): Promise<Written | Status> {
   return writeMerged(writers, request, () => internalError("A body was merged before it was read"));
 }
 
@@ -74,14 +78,14 @@ export function writeSent(writers: Writers, request: WriteRequest): Promise<Writ
  * `tracking`: how managedFields come to know of it (an apply records itself what it owns).
  */
 export function writeMerged(
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   merge: Merge,
   tracking: Tracking = "owns",
   facade?: Facade,
 ): Promise<Written | Status> {
   return untilUnchanged(writers, request.deadline, async () => {
-    const notes = new Notes(request.heard, request.annotations);
+    const notes = new AdmissionResult(request.heard, request.annotations);
     const done = await attempt(writers, request, merge, tracking, notes, facade);
     if (notes.unsettled) await notes.settle(done !== changed && !isStatus(done));
     return done;
@@ -90,11 +94,11 @@ export function writeMerged(
 
 /** One try, top to bottom. */
 async function attempt(
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   merge: Merge,
   tracking: Tracking,
-  notes: Notes,
+  notes: AdmissionResult,
   facade: Facade | undefined,
 ): Promise<Written | Status | typeof changed> {
   const { resource, namespace, dryRun, trace } = request;
@@ -161,7 +165,7 @@ async function attempt(
 
 /** Merges on another thread what is big; undefined: it is merged here. */
 function mergeInPool(
-  { merges }: Writers,
+  { merges }: WriteServices,
   request: WriteRequest,
   current: Current | undefined,
   warnings: string[],
@@ -185,7 +189,7 @@ function isReleased(strategy: Strategy<ApiObject>, object: ApiObject, old: ApiOb
 
 /** Removes the object; the answer is what the client wrote, the DELETED event what was stored. */
 async function release(
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   strategy: Strategy<ApiObject>,
   object: ApiObject,
@@ -201,7 +205,7 @@ async function release(
 }
 
 /** 409 for a create of a name in use. */
-function nameTaken(writers: Writers, request: WriteRequest, name: string, generated: boolean): Status {
+function nameTaken(writers: WriteServices, request: WriteRequest, name: string, generated: boolean): Status {
   const { resource, namespace } = request;
   const current = readCurrent(writers, resource, namespace, name);
   const old = current === undefined ? undefined : requestedObject(writers, resource, current);

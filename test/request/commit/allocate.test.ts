@@ -1,6 +1,6 @@
 // Cluster addresses and node ports of services through the whole request path.
 import { AddressRepair } from "../../../src/controllers/addresses.ts";
-import { claim, claimPrefixes, findClaim } from "../../../src/request/commit/claims.ts";
+import { claim, claimPrefixes, findClaim } from "../../../src/request/commit/serviceallocations.ts";
 import { type Answer, type InProcess, until } from "../../support/inprocess.ts";
 import { scenario } from "../../support/scenario.ts";
 

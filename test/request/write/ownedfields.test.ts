@@ -10,7 +10,7 @@ import { setOf } from "../../../src/merge/fieldset.ts";
 import { unowned } from "../../../src/merge/managedfields.ts";
 import { typeOfMessage } from "../../../src/merge/schema.ts";
 import { checkType, compare, type Difference, TypeFault } from "../../../src/merge/typed.ts";
-import { isDistinctWithin, ownedText, typedDifference } from "../../../src/request/write/trackedtypes.ts";
+import { isDistinctWithin, ownedText, typedDifference } from "../../../src/request/write/ownedfields.ts";
 import { draws } from "../../support/random.ts";
 import { wildMaker } from "../../support/wild.ts";
 

@@ -21,8 +21,8 @@ import { convert } from "../../kinds/convert.ts";
 import type { StrategyContext } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { changeTypes, type Refusal } from "../../storage/store.ts";
-import { represent } from "../answer/represent.ts";
-import type { CommitRequest, StoreAccess, WriteRequest, Writers } from "./writerequest.ts";
+import { represent } from "../answer/toversion.ts";
+import type { CommitRequest, StoreAccess, WriteRequest, WriteServices } from "./writerequest.ts";
 
 /** An object's stored bytes at a revision. */
 export interface StoredState {
@@ -35,7 +35,7 @@ export interface StoredState {
 }
 
 /** What is stored of an object. */
-export class Present {
+export class StoredObject {
   /** Its JSON at the version it is stored in, the revision's digits included. */
   readonly text: string;
   #body: Buffer | undefined;
@@ -63,7 +63,7 @@ function parseStored(text: string): Value {
 }
 
 /** An object as it is stored now. */
-export class Current extends Present implements StoredState {
+export class Current extends StoredObject implements StoredState {
   readonly revision: number;
   /** Length of body. */
   readonly bytes: number;
@@ -126,7 +126,11 @@ export function storedObject(resource: Resource, current: Current): ApiObject {
 }
 
 /** The current state decoded at the version of the request. */
-export function requestedObject(writers: Pick<StoreAccess, "scheme">, resource: Resource, current: Present): ApiObject {
+export function requestedObject(
+  writers: Pick<StoreAccess, "scheme">,
+  resource: Resource,
+  current: StoredObject,
+): ApiObject {
   const { stored } = storedAs(resource);
   const object = decodeStoredText(stored, current.text);
   return stored === resource ? object : convert(object, stored, resource, writers.scheme.identity);
@@ -143,7 +147,7 @@ export function keyOf(prefix: string, namespace: string, name: string): string {
 }
 
 /** What a strategy may know about the request. */
-export function strategyContext(writers: Writers, request: WriteRequest): StrategyContext {
+export function strategyContext(writers: WriteServices, request: WriteRequest): StrategyContext {
   const { identity, gates } = writers.scheme;
   const { group, version } = request.resource;
   const { name, uid, groups, extra } = request.user;
@@ -228,7 +232,7 @@ export async function commitObject(
  * delete does it or an update that released the object. Throws when the request was not authorized to do that.
  */
 export async function commitRemoval(
-  writers: Writers,
+  writers: WriteServices,
   request: WriteRequest,
   current: StoredState,
   operation: "delete" | "release",
@@ -257,7 +261,7 @@ export async function commitRemoval(
 
 /** Runs `attempt` until it ends otherwise than by somebody else's change; 504 past the deadline. */
 export async function untilUnchanged<T>(
-  writers: Writers,
+  writers: WriteServices,
   deadline: number,
   attempt: () => Promise<T | typeof changed>,
 ): Promise<T | Status> {

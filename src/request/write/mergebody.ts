@@ -12,14 +12,14 @@ import { strategyOf } from "../../kinds/table.ts";
 import { deepEntry } from "../../merge/managedfields.ts";
 import { readBody } from "../body/body.ts";
 import { dedupOwners, ownerWarning } from "../commit/metadata.ts";
-import { objectTooLarge, type Present } from "../commit/persist.ts";
+import { objectTooLarge, type StoredObject } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging, Sent } from "../commit/writerequest.ts";
 import { mergeConfig, readConfig } from "./apply.ts";
 import { mergePatch, mergeReplacement, readPatch } from "./merge.ts";
 import { managedLimits, type Tracking, trackManagers } from "./ownership.ts";
 
 /** Makes the new state out of the current one; undefined stands for an object that does not exist. */
-export type Merge = (current: Present | undefined, old: ApiObject | undefined) => ApiObject | Status;
+export type Merge = (current: StoredObject | undefined, old: ApiObject | undefined) => ApiObject | Status;
 
 /** A body that was read. */
 export interface ReadBody {
@@ -63,7 +63,7 @@ function outgrowsStore(
   { resource, sent }: MergeRequest,
   { boundsSize = false }: Strategy<ApiObject>,
   object: ApiObject,
-  current: Present | undefined,
+  current: StoredObject | undefined,
 ): boolean {
   if (boundsSize) return false;
   const bytes = (sent?.bytes.length ?? 0) + (current?.text.length ?? 0);
@@ -75,7 +75,7 @@ export function mergeHere(
   writers: Merging,
   request: MergeRequest,
   { merge, tracking }: ReadBody,
-  current: Present | undefined,
+  current: StoredObject | undefined,
   old: ApiObject | undefined,
   warnings: string[],
 ): ApiObject | Status {

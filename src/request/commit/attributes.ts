@@ -1,12 +1,12 @@
 // What the write path tells admission: one place makes the attributes of every operation, so that no plugin sees a
 // write in another light than its neighbours.
-import { type Attributes, type Environment, Notes } from "../../admission/plugin.ts";
+import { AdmissionResult, type Attributes, type Environment } from "../../admission/plugin.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { isStatus } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
 import { noTrace } from "../../observe/trace.ts";
 import { serverPermit } from "../exchange/permit.ts";
-import { changed, commitObject, readCurrent } from "./persist.ts";
+import { changed, commitObject, readCurrent } from "./objectstore.ts";
 import type { StoreAccess, WriteRequest } from "./writerequest.ts";
 
 const noOptions: Value = new Map();
@@ -17,7 +17,7 @@ export function attributesOf(
   operation: Attributes["operation"],
   object: ApiObject | undefined,
   old: ApiObject | undefined,
-  notes: Notes = new Notes(request.heard, request.annotations),
+  notes: AdmissionResult = new AdmissionResult(request.heard, request.annotations),
 ): Attributes {
   const { resource, subresource, namespace, name, user, dryRun, deadline, options = noOptions } = request;
   const called = name || (object?.metadata.name ?? "");

@@ -6,12 +6,12 @@ import { Fault } from "../../codec/engine/json.ts";
 import { limits } from "../../config/limits.ts";
 import { noTrace } from "../../observe/trace.ts";
 import { Body, decodeAs } from "../body/body.ts";
-import type { Writers } from "../commit/writerequest.ts";
+import type { WriteServices } from "../commit/writerequest.ts";
 import { serverPermit } from "../exchange/permit.ts";
 import { createObject } from "./write.ts";
 
 /** Makes Environment.create; `writersOf` is asked at each call, because writers have plugins. */
-export function creator(writersOf: () => Writers): Environment["create"] {
+export function creator(writersOf: () => WriteServices): Environment["create"] {
   return async (content, group, version, plural) => {
     const writers = writersOf();
     const { identity } = writers.scheme;

@@ -7,7 +7,7 @@ import type { LogView } from "../cache/view/view.ts";
 export type Report = (message: string, cause: Status | unknown) => void;
 
 /** The passes of one controller. */
-export class Passes {
+export class Reconciler {
   readonly #pass: () => Promise<void>;
   readonly #failed: (error: unknown) => void;
   readonly #unfollow: (() => void)[] = [];

@@ -13,7 +13,7 @@ import type { Cell, Columns } from "../../kinds/columns.ts";
 import { convert } from "../../kinds/convert.ts";
 import { columnsOf, hasOwnColumns, strategyOf } from "../../kinds/table.ts";
 import type { Form } from "../route/negotiate.ts";
-import { represent, typeMetaBytes } from "./represent.ts";
+import { represent, typeMetaBytes } from "./toversion.ts";
 
 /** The message of an object reduced to its metadata; its list's. */
 export const partialMessage = messageOf("meta/v1.PartialObjectMetadata");

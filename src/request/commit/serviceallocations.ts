@@ -8,7 +8,7 @@ import { encodeSelection } from "../../cache/shared/selection.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { Fault, parseJson } from "../../codec/engine/json.ts";
 import { changeTypes, type Refusal } from "../../storage/store.ts";
-import type { Writers } from "./writerequest.ts";
+import type { WriteServices } from "./writerequest.ts";
 
 /** What can be claimed, and the prefix its claims are stored under. */
 export const claimPrefixes = {
@@ -38,7 +38,7 @@ export const taken = "taken";
 
 /** Claims `what` for `owner`: undefined when that worked. `dryRun` looks and leaves nothing behind. */
 export async function claim(
-  writers: Writers,
+  writers: WriteServices,
   kind: ClaimKind,
   what: string,
   owner: Owner,
@@ -57,7 +57,7 @@ export async function claim(
 }
 
 /** Releases `what` if `owner` has it. What the store refuses is left for the repair. */
-export async function release(writers: Writers, kind: ClaimKind, what: string, owner: Owner): Promise<void> {
+export async function release(writers: WriteServices, kind: ClaimKind, what: string, owner: Owner): Promise<void> {
   const found = findClaim(writers, kind, what);
   if (found === undefined || found.uid !== owner.uid) return;
   const prefix = claimPrefixes[kind];
@@ -69,7 +69,7 @@ export async function release(writers: Writers, kind: ClaimKind, what: string, o
 }
 
 /** The claim of an address or port; undefined: it is free. */
-export function findClaim(writers: Writers, kind: ClaimKind, what: string): Claim | undefined {
+export function findClaim(writers: WriteServices, kind: ClaimKind, what: string): Claim | undefined {
   const view = writers.views.log(claimPrefixes[kind]);
   view.drain();
   return readClaim(view, what);

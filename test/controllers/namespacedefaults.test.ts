@@ -1,6 +1,6 @@
 // What every namespace has: made with it, made again when it goes, put right when it changes.
 import t from "tap";
-import { CompanionController, defaultAccount, rootCaConfigMap } from "../../src/controllers/companions.ts";
+import { CompanionController, defaultAccount, rootCaConfigMap } from "../../src/controllers/namespacedefaults.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const authority = "-----BEGIN CERTIFICATE-----\n";

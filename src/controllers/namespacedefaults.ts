@@ -12,9 +12,9 @@ import { eachChange } from "../cache/view/changes.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import type { Writers } from "../request/commit/writerequest.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import { Passes, type Report } from "./passes.ts";
+import { Reconciler, type Report } from "./reconciler.ts";
 
 /** What every namespace is to have. */
 export interface Companion {
@@ -29,7 +29,7 @@ export interface Companion {
 }
 
 /** The service account pods run as that name none. */
-export function defaultAccount(writers: Writers): Companion {
+export function defaultAccount(writers: WriteServices): Companion {
   const resource = writers.scheme.find("", "v1", "serviceaccounts");
   assert(resource !== undefined, "Service accounts are served");
   const userName = "system:serviceaccount:kube-system:service-account-controller";
@@ -37,7 +37,7 @@ export function defaultAccount(writers: Writers): Companion {
 }
 
 /** The config map with the PEM that pods verify this server by. */
-export function rootCaConfigMap(writers: Writers, authority: string): Companion {
+export function rootCaConfigMap(writers: WriteServices, authority: string): Companion {
   const resource = writers.scheme.find("", "v1", "configmaps");
   assert(resource !== undefined, "Config maps are served");
   const { spell } = writers.scheme.identity;
@@ -63,7 +63,7 @@ export class CompanionController {
   readonly #companion: Companion;
   readonly #actor: Actor;
   readonly #report: Report;
-  readonly #passes: Passes;
+  readonly #passes: Reconciler;
   readonly #namespaces: LogView;
   readonly #view: LogView;
   readonly #terminating = compileSelector({
@@ -78,12 +78,12 @@ export class CompanionController {
   #followed: [namespaces: number, companions: number] = [-1, -1];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(writers: Writers, companion: Companion, report: Report) {
+  constructor(writers: WriteServices, companion: Companion, report: Report) {
     this.#companion = companion;
     this.#actor = new Actor(writers, "kube-controller-manager", companion.userName);
     this.#report = report;
     const failed = `Looking after ${companion.name} in every namespace failed`;
-    this.#passes = new Passes(
+    this.#passes = new Reconciler(
       () => this.#pass(),
       (error) => report(failed, error),
     );

@@ -1,6 +1,8 @@
 // Answers with objects, in the form negotiated.
 import { isStatus } from "../api/status.ts";
 import { shapeOf } from "./actions/scale.ts";
+import { listMessageOf } from "./answer/protoanswer.ts";
+import { sendObject, sendStatus } from "./answer/response.ts";
 import {
   type FormInput,
   formRefusal,
@@ -8,22 +10,20 @@ import {
   isStatusDocument,
   partialListMessage,
   partialMessage,
-} from "./answer/form.ts";
-import { listMessageOf } from "./answer/protoanswer.ts";
-import { sendObject, sendStatus } from "./answer/respond.ts";
-import type { Call } from "./call/call.ts";
+} from "./answer/table.ts";
+import type { RequestContext } from "./call/call.ts";
 import type { Headers } from "./exchange/transport.ts";
 
 const encoder = new TextEncoder();
 
 /** What writing the form negotiated takes; undefined: objects keep their own. */
-export function formInput({ accepted, info, server }: Call): FormInput | undefined {
+export function formInput({ accepted, info, server }: RequestContext): FormInput | undefined {
   if (accepted.form === undefined) return undefined;
   return { form: accepted.form, resource: info.resource, identity: server.identity, now: () => server.clock.now() };
 }
 
 /** Sends an object of the request's kind (or a Status), which is there as JSON. */
-export function answerObject(call: Call, code: number, json: Uint8Array, more: Headers = []): void {
+export function answerObject(call: RequestContext, code: number, json: Uint8Array, more: Headers = []): void {
   const { reply, accepted, info } = call;
   const shape = shapeOf(info.resource, info.subresource);
   const input = formInput(call);
@@ -37,7 +37,7 @@ export function answerObject(call: Call, code: number, json: Uint8Array, more: H
 }
 
 /** Sends a list of objects that are there as JSON, each a whole document. */
-export function answerList(call: Call, documents: readonly string[]): void {
+export function answerList(call: RequestContext, documents: readonly string[]): void {
   const { reply, accepted, info } = call;
   const { resource } = info;
   const input = formInput(call);

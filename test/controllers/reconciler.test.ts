@@ -1,7 +1,7 @@
 // Passes of a controller: one at a time, another one for whoever asked meanwhile, none after the end.
 import t from "tap";
 import type { LogView } from "../../src/cache/view/view.ts";
-import { Passes } from "../../src/controllers/passes.ts";
+import { Reconciler } from "../../src/controllers/reconciler.ts";
 import { until } from "../support/inprocess.ts";
 
 /** Passes that wait to be let go, and what became of them. */
@@ -9,7 +9,7 @@ function passes() {
   const told = { begun: 0, atOnce: 0, failures: [] as unknown[] };
   let letGo: ((error?: Error) => void) | undefined;
   let running = 0;
-  const made = new Passes(
+  const made = new Reconciler(
     async () => {
       told.begun++;
       told.atOnce = Math.max(told.atOnce, ++running);
