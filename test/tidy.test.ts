@@ -168,6 +168,21 @@ function unknownFiles(document: string, paths: readonly string[]): string[] {
   return named.filter((name) => !isThere(name));
 }
 
+/** Words of ours that documents and comments use as terms: each has a row in the glossary. */
+const terms = [
+  ...["upstream", "document", "identity", "revision", "record", "log", "segment", "view", "front", "group", "form"],
+  ...["resource", "snapshot", "registry", "provider", "behaviour", "strategy", "engine", "floor", "permit", "owner"],
+  ...["pass", "side-table"],
+];
+
+/** Terms without a row in the glossary that a document opens with, and rows that are too many to be read. */
+function undefinedTerms(document: string, wanted: readonly string[]): string[] {
+  const end = document.indexOf("\n## ", document.indexOf("\n## Words") + 1);
+  const rows = [...document.slice(0, end).matchAll(/^\| (?:the )?([\w-]+) \|/gm)].map((match) => match[1] ?? "");
+  const missing = wanted.filter((term) => !rows.includes(term));
+  return rows.length > 42 ? [...missing, `${rows.length} rows, at most 40 and the head`] : missing;
+}
+
 const folderFilesMax = 35;
 
 /** Folders with more files than one looks through. */
@@ -220,6 +235,7 @@ t.test("the tree keeps its rules", async (t) => {
   const architecture = read("ARCHITECTURE.md").text;
   t.same(unknownTests(architecture, tests), [], "ARCHITECTURE.md names tests that exist");
   t.same(unknownFiles(architecture, paths), [], "ARCHITECTURE.md names files that exist");
+  t.same(undefinedTerms(architecture, terms), [], "the glossary has every term");
   t.same(crowded(paths.filter((path) => /\.(ts|mjs)$/.test(path))), [], "no folder is crowded");
   const order = (await import(join(root, "eslint.layers.mjs"))) as Layers;
   t.same(order.unlisted(join(root, "src")), [], "every folder stands in the import order");
@@ -269,6 +285,7 @@ t.test("each check finds what it is for", async (t) => {
   t.same(stray({ path: "package-lock.json", text: '"resolved": "x"' }).length, 1);
   t.same(stray({ path: "a.md", text: `${"TO"}DO: later` }).length, 1);
   t.same(unknownFiles("`a/b.ts`, `b.ts`, `c.ts`, `a/`, `d/`", ["src/a/b.ts"]), ["c.ts", "d/"]);
+  t.same(undefinedTerms("# A\n\n## Words\n\n| the log | x |\n\n## B\n| view | y |\n", ["log", "view"]), ["view"]);
   t.same(crowded(Array.from({ length: 36 }, (_, at) => `src/a/${at}.ts`)).length, 1);
   const { layerFault } = (await import(join(root, "eslint.layers.mjs"))) as Layers;
   t.match(layerFault("api/time.ts", "request/handle.ts"), /api may not import request/);
