@@ -6,6 +6,8 @@ import { apiVersionOf, compareVersions, type Group, type Resource, type Scheme }
 /** Groups of providers come behind those with a priority of their own (upstream gives definitions 1,000). */
 const providedPriority = 1000;
 
+// Look-ups are properties, as those of the built-in scheme are: callers take them off the object that has them.
+
 /** The built-in kinds and those of providers, at one moment. */
 class Snapshot implements Scheme {
   readonly identity: Identity;
@@ -48,23 +50,23 @@ class Snapshot implements Scheme {
     return this.#resources;
   }
 
-  find(group: string, version: string, resource: string): Resource | undefined {
+  readonly find = (group: string, version: string, resource: string): Resource | undefined => {
     const builtIn = this.#builtIn.find(group, version, resource);
     return builtIn ?? this.#byResource.get(`${apiVersionOf(group, version)}/${resource}`);
-  }
+  };
 
-  findKind(group: string, version: string, kind: string): Resource | undefined {
+  readonly findKind = (group: string, version: string, kind: string): Resource | undefined => {
     const builtIn = this.#builtIn.findKind(group, version, kind);
     return builtIn ?? this.#byKind.get(`${apiVersionOf(group, version)}/${kind}`);
-  }
+  };
 
-  groupVersion(group: string, version: string): readonly Resource[] | undefined {
+  readonly groupVersion = (group: string, version: string): readonly Resource[] | undefined => {
     return this.#builtIn.groupVersion(group, version) ?? this.#byVersion.get(apiVersionOf(group, version));
-  }
+  };
 
-  hasGroup(group: string): boolean {
+  readonly hasGroup = (group: string): boolean => {
     return this.#builtIn.hasGroup(group) || this.#groupNames.has(group);
-  }
+  };
 
   #makeGroups(): readonly Group[] {
     const versions = new Map<string, Set<string>>();
@@ -137,21 +139,21 @@ export class Registry implements Scheme {
     return this.#current.resources;
   }
 
-  find(group: string, version: string, resource: string): Resource | undefined {
+  readonly find = (group: string, version: string, resource: string): Resource | undefined => {
     return this.#current.find(group, version, resource);
-  }
+  };
 
-  findKind(group: string, version: string, kind: string): Resource | undefined {
+  readonly findKind = (group: string, version: string, kind: string): Resource | undefined => {
     return this.#current.findKind(group, version, kind);
-  }
+  };
 
-  groupVersion(group: string, version: string): readonly Resource[] | undefined {
+  readonly groupVersion = (group: string, version: string): readonly Resource[] | undefined => {
     return this.#current.groupVersion(group, version);
-  }
+  };
 
-  hasGroup(group: string): boolean {
+  readonly hasGroup = (group: string): boolean => {
     return this.#current.hasGroup(group);
-  }
+  };
 
   #change(): void {
     this.#current = this.#providers.size === 0 ? this.#builtIn : new Snapshot(this.#builtIn, this.#all());

@@ -139,6 +139,11 @@ t.test("provide() gives nobody what is another's, and changes nothing then", asy
   t.equal(registry.groupVersion(one.group, "v1beta1"), undefined);
   t.same(registry.groups.at(-1), { group: one.group, priority: 1000, versions: ["v1"], preferredVersion: "v1" });
   t.equal(registry.hasGroup(one.group), true);
+  for (const scheme of [registry, registry.current()]) {
+    const { find, findKind, groupVersion, hasGroup } = scheme;
+    t.ok(find(one.group, "v1", one.resource) && findKind(one.group, "v1", one.kind), "look-ups can be taken off it");
+    t.ok(groupVersion(one.group, "v1") && hasGroup(one.group));
+  }
   registry.withdraw("a");
   t.equal(registry.current(), builtIn);
 });
