@@ -255,7 +255,7 @@ t.test("a bad file is one line and exit code 1", (t) => {
     [[`--audit-policy-file=${directory}/none`], /cannot read --audit-policy-file .*none: no such file or directory/],
     [
       [`--audit-policy-file=${bad}`],
-      /--audit-policy-file .*bad\.yaml: rules\[3\]\.level: Unsupported value: "Everything"/,
+      /--audit-policy-file .*bad\.yaml: rules\[3\]\.level: must be one of None, Metadata, Request, .*, not "Everything"/,
     ],
     [[`--audit-policy-file=${good}`, "--audit-log-path=/dev/null/a"], /cannot open --audit-log-path \/dev\/null\/a/],
     [
