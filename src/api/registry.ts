@@ -85,8 +85,8 @@ class Snapshot implements Scheme {
 }
 
 /**
- * What is served. As a Scheme it answers from the newest snapshot; whoever asks more than once and wants one answer asks
- * current().
+ * What is served. As a Scheme it answers from the newest snapshot; a caller whose answers have to agree asks current()
+ * once.
  */
 export class Registry implements Scheme {
   readonly identity: Identity;

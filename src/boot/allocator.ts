@@ -2,9 +2,9 @@
 // process is started.
 
 /**
- * Variables to start the server with: what is 256 KiB or larger is given back to the system when it is freed. Left to
- * itself the allocator raises that size to 32 MiB as soon as something larger was freed once, and keeps what answers
- * nobody read held: 680 MiB instead of 440 after 405 of them (test/e2e/unread.test.ts). Other systems ignore them.
+ * Variables to start the server with: memory of 256 KiB or more is given back to the system when it is freed. By itself
+ * the allocator raises that size to 32 MiB once something larger was freed, and keeps what unread answers held: 680 MiB
+ * instead of 440 after 405 of them (test/e2e/unread.test.ts). Other systems ignore them.
  */
 export const allocatorEnvironment = { MALLOC_MMAP_THRESHOLD_: "262144", MALLOC_TRIM_THRESHOLD_: "1048576" } as const;
 

@@ -1,4 +1,4 @@
-// Lists that are asked for and never read (ATTACKS E): what they hold is bounded, the user that holds it is refused
+// Lists that are asked for and never read: what they hold is bounded, the user that holds it is refused
 // more, others are served meanwhile, and within a minute of their end the process is as big as it was.
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import t from "tap";
@@ -26,7 +26,7 @@ function ask(target: Target, user: string, sockets: TLSSocket[]): Promise<number
 }
 
 for (const front of ["uws", "node"]) {
-  t.test(`memory comes back within a minute of ${lists} lists of 5 MB nobody reads, on ${front}`, async (t) => {
+  t.test(`memory comes back within a minute of ${lists} unread lists of 5 MB, on ${front}`, async (t) => {
     const target = await openTarget(["--identity=kubernetes", `--front=${front}`]);
     t.teardown(() => target.stop());
     for (let n = 0; n < 10; n++) {

@@ -123,7 +123,7 @@ t.test("10,000 kinds are served and withdrawn under load, at once, and leave not
   t.equal(server.scheme.resources.length, createScheme({ identity: identities.kubernetes }).resources.length);
 });
 
-t.test("provide() gives nobody what is another's, and changes nothing then", async (t) => {
+t.test("provide() refuses what another provider has, and changes nothing then", async (t) => {
   const registry = new Registry(createScheme({ identity: identities.kubernetes }));
   const builtIn = registry.current();
   const one = kindOf(registry, 1);

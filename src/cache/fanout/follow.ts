@@ -246,17 +246,17 @@ export class LogWatchers {
       this.end(watcher, false);
     }
     spent(now() - start);
-    if (this.#counts.watchers === 0 || this.#scheduled) return;
-    this.#scheduled = true;
-    this.#around.defer(() => {
-      this.#scheduled = false;
-      this.pass();
-    });
+    if (this.#counts.watchers > 0) this.#passLater();
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#passing) return;
+    if (this.#passing) return;
     if (this.inStep && this.#runnable.size === 0) return;
+    this.#passLater();
+  }
+
+  #passLater(): void {
+    if (this.#scheduled) return;
     this.#scheduled = true;
     this.#around.defer(() => {
       this.#scheduled = false;

@@ -16,7 +16,7 @@ const scratch = new Uint8Array(limits.listChunkBytes);
 
 /**
  * Where the chunks of all large lists of this thread are put together: fronts take a copy of what the peer does not take
- * at once, so that of a list nobody reads no more is kept than that. What is not a stream must be copied from here.
+ * at once, so that an unread list keeps no more than that. What is not a stream must be copied from here.
  */
 export function sharedScratch(): Uint8Array {
   return scratch;
