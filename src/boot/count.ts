@@ -29,7 +29,7 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
   const names = prefixLabels(parts.scheme);
   const seconds = registry.histogram(
     "orch_store_commit_seconds",
-    "Seconds of a transaction, to its end on the disk.",
+    "Seconds of a transaction, until its records are on the disk and in the logs.",
     commitSeconds,
   );
   const batches = registry.histogram("orch_store_batch_changes", "Changes of a transaction.", batchSizes);

@@ -14,7 +14,7 @@ export interface BatchSeen {
   /** Changes asked for, mismatches and refusals included. */
   readonly changes: number;
   readonly records: number;
-  /** From the start of the transaction to its end on the disk. */
+  /** From the start of the transaction until its records are on the disk and were published. */
   readonly commitMs: number;
 }
 
