@@ -115,11 +115,12 @@ export class Registry implements Scheme {
    * nothing changes then.
    */
   provide(provider: string, resources: readonly Resource[]): string | undefined {
-    const others = new Snapshot(this.#builtIn, this.#all(provider));
+    const own = new Set(this.#providers.get(provider));
+    const isTaken = (found: Resource | undefined): boolean => found !== undefined && !own.has(found);
     for (const { group, version, apiVersion, resource, kind } of resources) {
       if (this.#builtIn.groupVersion(group, version) !== undefined) return `group version ${apiVersion}`;
-      if (others.find(group, version, resource) !== undefined) return `resource ${resource} of ${apiVersion}`;
-      if (others.findKind(group, version, kind) !== undefined) return `kind ${kind} of ${apiVersion}`;
+      if (isTaken(this.find(group, version, resource))) return `resource ${resource} of ${apiVersion}`;
+      if (isTaken(this.findKind(group, version, kind))) return `kind ${kind} of ${apiVersion}`;
     }
     this.#providers.set(provider, resources);
     this.#change();
@@ -156,10 +157,7 @@ export class Registry implements Scheme {
   };
 
   #change(): void {
-    this.#current = this.#providers.size === 0 ? this.#builtIn : new Snapshot(this.#builtIn, this.#all());
-  }
-
-  #all(but = ""): Resource[] {
-    return [...this.#providers].flatMap(([provider, resources]) => (provider === but ? [] : resources));
+    const provided = [...this.#providers.values()].flat();
+    this.#current = provided.length === 0 ? this.#builtIn : new Snapshot(this.#builtIn, provided);
   }
 }

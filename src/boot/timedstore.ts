@@ -4,8 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Owner } from "../base/shares.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import type { StoreClient } from "../storage/client.ts";
-import type { Outcome } from "../storage/store.ts";
-import { type Change, changeTypes } from "../storage/store.ts";
+import { type Change, changeTypes, type Outcome } from "../storage/store.ts";
 
 /** Upper bounds in seconds, upstream's. */
 const secondBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 15, 30, 60];

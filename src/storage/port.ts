@@ -5,8 +5,7 @@ import { assert, assertShared } from "../base/assert.ts";
 import { type Owner, Shares, takeBoth } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { StoreClient } from "./client.ts";
-import type { Outcome } from "./store.ts";
-import { type Change, changeTypes, StoreError } from "./store.ts";
+import { type Change, changeTypes, type Outcome, StoreError } from "./store.ts";
 import { type Reply, type Request, RequestWriter, readReply } from "./wire.ts";
 
 /** Bounds of one front's queue to the store. */

@@ -6,8 +6,7 @@ import t from "tap";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
 import { PortClient, type QueueLimits } from "../../src/storage/port.ts";
 import { type StoreLoop, serveStore } from "../../src/storage/serve.ts";
-import type { Outcome } from "../../src/storage/store.ts";
-import { type Record, type Store, StoreError } from "../../src/storage/store.ts";
+import { type Outcome, type Record, type Store, StoreError } from "../../src/storage/store.ts";
 import { HandClock } from "../contract/store.ts";
 import { change, readBody } from "../support/changes.ts";
 

@@ -32,8 +32,7 @@ import { createHandler } from "../../src/request/handle.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
 import { writersOf } from "../../src/request/writeresource.ts";
 import type { StoreClient } from "../../src/storage/client.ts";
-import type { Outcome } from "../../src/storage/store.ts";
-import { type Change, changeTypes } from "../../src/storage/store.ts";
+import { type Change, changeTypes, type Outcome } from "../../src/storage/store.ts";
 import { testAuthentication } from "./authn.ts";
 
 /** An answer; `json` is undefined when the body is none. */

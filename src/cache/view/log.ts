@@ -314,18 +314,14 @@ export class Log implements LogView {
 
   /** Ends the holds of segments that were retired at or before a time. */
   expire(retiredMs: number): void {
-    if (this.#goneMs <= retiredMs) {
-      for (const hold of this.#holds) {
-        hold.expired = true;
-        this.drop(hold);
-      }
-    }
-    for (const { sinceMs, holds } of this.#retired) {
-      if (sinceMs > retiredMs) continue;
-      for (const hold of holds) {
-        hold.expired = true;
-        this.drop(hold);
-      }
+    if (this.#goneMs <= retiredMs) this.#expireHolds(this.#holds);
+    for (const { sinceMs, holds } of this.#retired) if (sinceMs <= retiredMs) this.#expireHolds(holds);
+  }
+
+  #expireHolds(holds: ReadonlySet<LogHold>): void {
+    for (const hold of holds) {
+      hold.expired = true;
+      this.drop(hold);
     }
   }
 
