@@ -128,10 +128,9 @@ const reserved = [
     /\bserverPermit\b/,
     [
       "src/request/exchange/permit.ts",
-      "src/request/commit/attributes.ts",
       "src/request/delete/delete.ts",
       "src/request/actions/eviction.ts",
-      "src/request/write/admissioncreate.ts",
+      "src/request/write/services.ts",
       "src/controllers/actor.ts",
     ],
   ],

@@ -19,7 +19,6 @@ import { TokenCleaner } from "../controllers/tokencleaner.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Server } from "../request/call/context.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
-import { writersOf } from "../request/writeresource.ts";
 
 /** Pause before a start that was refused is tried again, in milliseconds. */
 const retryMs = 1000;
@@ -105,7 +104,7 @@ export class Controllers {
     this.#log = log;
     this.#options = options;
     this.#everywhere = this.#make(({ name }) => name === undefined);
-    this.#lease = new Lease(writersOf(server), {
+    this.#lease = new Lease(server.writers, {
       ...options,
       name: leaseName,
       report: reportTo(log),
@@ -117,7 +116,7 @@ export class Controllers {
   /** Resolves when the namespaces, roles and bindings of the start exist. */
   async start(): Promise<void> {
     for (const controller of this.#everywhere) controller.start();
-    const writers = writersOf(this.#server);
+    const { writers } = this.#server;
     while (!this.#stopped) {
       const missing = (await bootstrapPriorityClasses(writers)) ?? (await bootstrapNamespaces(writers));
       // It needs a namespace to be in; where that cannot be made, it says so itself. Without controllers nothing is held.
@@ -134,7 +133,7 @@ export class Controllers {
 
   /** Tells other servers of authorities that changed. */
   async publish(): Promise<void> {
-    const refused = await publishAuthentication(writersOf(this.#server), this.#server.authn.published());
+    const refused = await publishAuthentication(this.#server.writers, this.#server.authn.published());
     if (refused !== undefined) this.#log.warn({ status: refused.message }, "Authorities cannot be published");
   }
 
@@ -158,7 +157,7 @@ export class Controllers {
 
   #make(wanted: (entry: Entry) => boolean): Controller[] {
     const [server, log] = [this.#server, this.#log];
-    const parts = { ...this.#options, server, writers: writersOf(server), log, report: reportTo(log) };
+    const parts = { ...this.#options, server, writers: server.writers, log, report: reportTo(log) };
     return table.filter(wanted).flatMap(({ make }) => make(parts) ?? []);
   }
 }

@@ -1,4 +1,5 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
+import { closeAdmission } from "../admission/table.ts";
 import { identities } from "../api/identity.ts";
 import { Registry as ResourceRegistry } from "../api/registry.ts";
 import { createScheme } from "../api/scheme.ts";
@@ -24,14 +25,14 @@ import { answerHealth, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/requests.ts";
-import type { Page, Server } from "../request/call/context.ts";
+import type { Page, Server, ServerParts } from "../request/call/context.ts";
 import { createBounds } from "../request/call/holdings.ts";
 import { Inflight } from "../request/call/inflight.ts";
 import type { Handler } from "../request/exchange/transport.ts";
 import { createHandler } from "../request/handle.ts";
 import { registerWatchMetrics } from "../request/watch/watchmetrics.ts";
 import { Merges } from "../request/write/offload.ts";
-import { closeWriters } from "../request/writeresource.ts";
+import { createWriteServices } from "../request/write/services.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { PortClient } from "../storage/port.ts";
 import { advertisedAddress } from "./advertise.ts";
@@ -163,7 +164,7 @@ class OpenServer implements FrontServer {
       serverAddress,
       events: countAuthn(this.#registry, identity),
     };
-    return {
+    const parts: ServerParts = {
       identity,
       scheme,
       views: this.#views,
@@ -194,6 +195,7 @@ class OpenServer implements FrontServer {
       setVerbosity: (verbosity) => this.#tell({ kind: "level", level: levelOf(verbosity, config.quietLogLevel) }),
       version: versionDocument(),
     };
+    return { ...parts, writers: createWriteServices(parts) };
   }
 
   #auditor(): Auditor | undefined {
@@ -296,7 +298,7 @@ class OpenServer implements FrontServer {
     this.#outlet?.close();
     this.#fanout.stop();
     void this.#merges.close();
-    closeWriters(this.#server);
+    closeAdmission(this.#server.writers.admission);
     this.#views.close();
     this.#data.storePort.close();
   }

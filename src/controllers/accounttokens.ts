@@ -15,7 +15,6 @@ import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { Server } from "../request/call/context.ts";
 import type { Written } from "../request/commit/writerequest.ts";
-import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
 import { Reconciler, type Report } from "./reconciler.ts";
 
@@ -47,7 +46,7 @@ export class AccountTokenController {
   /** `authority`: PEM that pods verify this server by. */
   constructor(server: Server, authority: string, report: Report) {
     this.#server = server;
-    this.#actor = new Actor(writersOf(server), "kube-controller-manager", "system:kube-controller-manager");
+    this.#actor = new Actor(server.writers, "kube-controller-manager", "system:kube-controller-manager");
     this.#authority = authority;
     this.#report = report;
     this.#passes = new Reconciler(

@@ -11,7 +11,6 @@ import type { LogView } from "../cache/view/view.ts";
 import { limits } from "../config/limits.ts";
 import { selects } from "../kinds/validation/selector.ts";
 import type { Server } from "../request/call/context.ts";
-import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
 import { Reconciler, type Report } from "./reconciler.ts";
 
@@ -33,7 +32,7 @@ export class AggregationController {
 
   constructor(server: Server, report: Report) {
     const account = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
-    this.#actor = new Actor(writersOf(server), "clusterrole-aggregation-controller", account);
+    this.#actor = new Actor(server.writers, "clusterrole-aggregation-controller", account);
     this.#report = report;
     this.#passes = new Reconciler(
       () => this.#pass(),

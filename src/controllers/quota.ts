@@ -27,7 +27,6 @@ import type { Evaluator } from "../kinds/quota/evaluator.ts";
 import { isInScopes, scopesOf } from "../kinds/quota/scopes.ts";
 import { evaluatorOf } from "../kinds/table.ts";
 import type { Server } from "../request/call/context.ts";
-import { writersOf } from "../request/writeresource.ts";
 import { Actor } from "./actor.ts";
 import { Reconciler, type Report } from "./reconciler.ts";
 
@@ -74,7 +73,7 @@ export class QuotaController {
       () => this.#pass(),
       (error) => report("A pass over quotas failed", error),
     );
-    this.#actor = new Actor(writersOf(server), "kube-controller-manager");
+    this.#actor = new Actor(server.writers, "kube-controller-manager");
     const resource = server.scheme.find("", "v1", "resourcequotas");
     assert(resource !== undefined, "Quotas are served");
     this.#resource = resource;

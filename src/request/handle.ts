@@ -28,7 +28,7 @@ import { isConnect, type Route, resolve, unknownResource } from "./route/info.ts
 import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./route/negotiate.ts";
 import { first, type Query } from "./route/query.ts";
 import { watchResource } from "./watchresource.ts";
-import { writeResource, writersOf } from "./writeresource.ts";
+import { writeResource } from "./writeresource.ts";
 
 const unauthorized = refuse("Unauthorized", "Unauthorized");
 const tooManyTokens = refuse(
@@ -236,7 +236,7 @@ async function dispatch(
   const about = { server, types, exchange, reply, info, user, permit, accepted };
   const call: RequestContext = { ...about, holdings, enter, lasts, deadline, trace, warnings };
   if (isConnect(call)) {
-    const answer = await connect(writersOf(server), call);
+    const answer = await connect(server.writers, call);
     return answer === undefined
       ? sendNothing(reply)
       : sendStatus(reply, answer, accepted, warningHeaders(call.warnings));

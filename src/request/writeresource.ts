@@ -1,10 +1,8 @@
 // From a changing request to the write path and back to an answer: formats, options and bodies are read here, in the
 // order upstream reads them, and nothing below knows of HTTP.
-import { closeAdmission, createAdmission } from "../admission/table.ts";
 import type { DeleteOptions } from "../api/gen/meta/v1.ts";
 import { messageOf } from "../api/messages.ts";
 import { isStatus, notFound, type Status, timedOut } from "../api/status.ts";
-import { createGrantCheck } from "../authz/escalation.ts";
 import { nextTurn } from "../base/turn.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { actionOf, readActionBody } from "./actions/actions.ts";
@@ -24,8 +22,6 @@ import {
   writeOptionsDocument,
 } from "./body/options.ts";
 import type { RequestContext } from "./call/call.ts";
-import type { Server } from "./call/context.ts";
-import { committer } from "./commit/attributes.ts";
 import { isObjectSubresource } from "./commit/metadata.ts";
 import { readCurrent, storeOf } from "./commit/objectstore.ts";
 import type { Sent, WriteRequest, WriteServices, Written } from "./commit/writerequest.ts";
@@ -38,39 +34,10 @@ import { unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
 import { type BodyFormat, negotiateBody } from "./route/negotiate.ts";
 import { selectionOf } from "./route/selectors.ts";
-import { creator } from "./write/admissioncreate.ts";
 import { readConfig } from "./write/apply.ts";
 import { negotiatePatch, readPatch } from "./write/merge.ts";
 import { managerOfAgent } from "./write/ownership.ts";
 import { applyObject, createObject, patchObject, updateObject, writeSent } from "./write/write.ts";
-
-const made = new WeakMap<Server, Pick<WriteServices, "admission" | "checkGrants">>();
-
-/** What the write path needs of a front's server; its plugins are made once. */
-export function writersOf(server: Server): WriteServices {
-  let checks = made.get(server);
-  if (checks === undefined) {
-    const { scheme, identity, objects, clock, authorizer, roles, admission: config } = server;
-    const commit = committer(server);
-    const create = creator(() => writersOf(server));
-    checks = {
-      admission: createAdmission(
-        { scheme, identity, objects, clock, authorizer, config, commit, create },
-        server.meter,
-      ),
-      checkGrants: createGrantCheck(identity, authorizer, roles),
-    };
-    made.set(server, checks);
-  }
-  const { scheme, views, store, clock, ranges, authn, merges } = server;
-  return { scheme, views, store, clock, ranges, authn, merges, ...checks };
-}
-
-/** Lets go of what its plugins hold: connections to webhooks, and calls under way. */
-export function closeWriters(server: Server): void {
-  const admission = made.get(server)?.admission;
-  if (admission !== undefined) closeAdmission(admission);
-}
 
 /** Serves create, update, patch, delete and deletecollection. */
 export async function writeResource(call: RequestContext): Promise<void> {
@@ -115,7 +82,7 @@ async function create(call: RequestContext): Promise<Written | Status | undefine
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "CreateOptions");
   if (isStatus(request)) return request;
-  const writers = writersOf(server);
+  const { writers } = server;
   const act = actionOf(info);
   const review = reviewOf(info, server);
   const { resource } = info;
@@ -143,7 +110,7 @@ async function update(call: RequestContext): Promise<Written | Status | undefine
   if (isStatus(request)) return request;
   const format = negotiateBody(exchange.header("content-type"), types);
   if (typeof format !== "string") return format;
-  const writers = writersOf(server);
+  const { writers } = server;
   const scaled = isScale(info.subresource);
   const whole = { ...request, sent: scaled ? undefined : sentOf("update", bytes, format) };
   if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
@@ -165,7 +132,7 @@ async function patch(call: RequestContext): Promise<Written | Status | undefined
   if (type === "apply") return applyPatch(call, bytes);
   const request = requestOf(call, "PatchOptions");
   if (isStatus(request)) return request;
-  const writers = writersOf(call.server);
+  const { writers } = call.server;
   const scaled = isScale(call.info.subresource);
   const whole = { ...request, sent: scaled ? undefined : sentOf(type, bytes) };
   if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
@@ -204,7 +171,7 @@ async function applyPatch(call: RequestContext, bytes: Uint8Array): Promise<Writ
   if (isStatus(options)) return options;
   const request = requestWith(call, options, options.fieldManager);
   const { fields } = request;
-  const writers = writersOf(server);
+  const { writers } = server;
   const scaled = isScale(info.subresource);
   const whole = { ...request, sent: scaled ? undefined : sentOf("apply", bytes, "yaml", options.force) };
   if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
@@ -221,7 +188,7 @@ async function deleteOne(call: RequestContext): Promise<Written | Status | undef
   const options = await deleteOptions(call);
   if (options === undefined || isStatus(options)) return options;
   warnOfDefaultPolicy(call, options);
-  return deleteObject(writersOf(call.server), deleteRequest(call, options), options);
+  return deleteObject(call.server.writers, deleteRequest(call, options), options);
 }
 
 /** The list is taken first and answered last: what is in it was deleted, or is being deleted. */
@@ -234,7 +201,7 @@ async function deleteCollection(call: RequestContext): Promise<Status | undefine
   const options = await deleteOptions(call);
   if (options === undefined || isStatus(options)) return options;
   warnOfDefaultPolicy(call, options);
-  const { view } = storeOf(writersOf(server), info.resource);
+  const { view } = storeOf(server.writers, info.resource);
   const { resource, namespace } = info;
   const input = { resource, namespace, view, identity: server.identity, aborted: () => exchange.aborted };
   const form = formInput(call);
@@ -243,7 +210,7 @@ async function deleteCollection(call: RequestContext): Promise<Status | undefine
   const hold = list.view.hold();
   try {
     const request = deleteRequest(call, options);
-    const refused = await deleteItems(writersOf(server), request, list.view, list.items, options);
+    const refused = await deleteItems(server.writers, request, list.view, list.items, options);
     if (refused !== undefined) return refused;
     // Deleted, but it took so long that what there was cannot be shown any more.
     if (hold.expired) return timedOut;

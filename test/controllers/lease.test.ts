@@ -140,7 +140,7 @@ t.test("Controllers of two servers: one set works, the other when the first ends
   const short = { ...times, durationMs: 800, renewMsMax: 500 };
   const sets = ["a", "b"].map(
     (holder) =>
-      new Controllers({ ...server.server, clock }, log, {
+      new Controllers({ ...server.server, clock, writers: { ...server.writers, clock } }, log, {
         running,
         eventTtlMs: 1e9,
         authority: "",

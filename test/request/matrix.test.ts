@@ -10,9 +10,10 @@ import { NodeAuthorizer } from "../../src/authz/node.ts";
 import { Rbac } from "../../src/authz/rbac.ts";
 import type { Fanout, WatchRequest } from "../../src/cache/fanout/fanout.ts";
 import type { LogView } from "../../src/cache/view/view.ts";
-import type { Server } from "../../src/request/call/context.ts";
+import type { Server, ServerParts } from "../../src/request/call/context.ts";
 import { createHandler } from "../../src/request/handle.ts";
 import { pinnedName } from "../../src/request/route/selectors.ts";
+import { createWriteServices } from "../../src/request/write/services.ts";
 import { type FrontUnderTest, fronts, Stand } from "../http/fronts.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
@@ -137,7 +138,7 @@ class Watched {
       new Rbac(identity, server.objects),
     ]);
     const views = server.views;
-    this.server = {
+    const parts: ServerParts = {
       ...server,
       authn: {
         ...server.authn,
@@ -162,6 +163,7 @@ class Watched {
         },
       } as Server["store"],
     };
+    this.server = { ...parts, writers: createWriteServices(parts) };
   }
 
   forget(): void {

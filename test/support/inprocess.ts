@@ -22,7 +22,7 @@ import { defaultRanges, parseRanges } from "../../src/kinds/ranges.ts";
 import { admissionMeter } from "../../src/observe/admission.ts";
 import type { Registry } from "../../src/observe/metrics.ts";
 import type { Observer, RequestRecord } from "../../src/observe/requests.ts";
-import type { Server } from "../../src/request/call/context.ts";
+import type { Server, ServerParts } from "../../src/request/call/context.ts";
 import { type Bounds, createBounds } from "../../src/request/call/holdings.ts";
 import { Inflight } from "../../src/request/call/inflight.ts";
 import { claimPrefixes } from "../../src/request/commit/serviceallocations.ts";
@@ -30,7 +30,7 @@ import type { WriteServices } from "../../src/request/commit/writerequest.ts";
 import type { Exchange, Handler, Headers } from "../../src/request/exchange/transport.ts";
 import { createHandler } from "../../src/request/handle.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
-import { writersOf } from "../../src/request/writeresource.ts";
+import { createWriteServices } from "../../src/request/write/services.ts";
 import type { StoreClient } from "../../src/storage/client.ts";
 import { type Change, changeTypes, type Outcome } from "../../src/storage/store.ts";
 import { testAuthentication } from "./authn.ts";
@@ -141,7 +141,7 @@ export class InProcess {
     const rbac = new Rbac(this.scheme.identity, this.objects);
     const authn = testAuthentication(this.scheme, views, clock);
     const auditor = (): Auditor | undefined => this.audit;
-    const server: Server = {
+    const parts: ServerParts = {
       get audit() {
         return auditor();
       },
@@ -190,9 +190,10 @@ export class InProcess {
       },
       version: "{}",
     };
-    this.server = server;
-    this.writers = writersOf(server);
-    this.#handler = createHandler(server);
+    this.writers = createWriteServices(parts);
+    // Nothing is copied: whether requests are audited is asked anew for each.
+    this.server = Object.assign(parts, { writers: this.writers });
+    this.#handler = createHandler(this.server);
   }
 
   /** Sends one request; an object as body is sent as JSON, text and bytes as they are. `more`: parts of another exchange, of this call only. */

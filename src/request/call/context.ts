@@ -14,6 +14,7 @@ import type { ServiceRanges } from "../../kinds/ranges.ts";
 import type { AdmissionMeter } from "../../observe/admission.ts";
 import type { Observer } from "../../observe/requests.ts";
 import type { StoreClient } from "../../storage/client.ts";
+import type { WriteServices } from "../commit/writerequest.ts";
 import type { Merges } from "../write/offload.ts";
 import type { Bounds } from "./holdings.ts";
 import type { Inflight } from "./inflight.ts";
@@ -25,8 +26,8 @@ export interface Page {
   readonly body: string;
 }
 
-/** Everything a front serves requests from. */
-export interface Server {
+/** What a front or the controllers' thread opens to serve requests from. */
+export interface ServerParts {
   readonly identity: Identity;
   /** What is served. */
   readonly scheme: Registry;
@@ -71,4 +72,10 @@ export interface Server {
   readonly setVerbosity: (verbosity: number) => void;
   /** `/version`, as JSON. */
   readonly version: string;
+}
+
+/** Everything a front serves requests from. */
+export interface Server extends ServerParts {
+  /** What its writes share, built once with it. */
+  readonly writers: WriteServices;
 }

@@ -1,13 +1,9 @@
 // What the write path tells admission: one place makes the attributes of every operation, so that no plugin sees a
 // write in another light than its neighbours.
-import { AdmissionResult, type Attributes, type Environment } from "../../admission/plugin.ts";
+import { AdmissionResult, type Attributes } from "../../admission/plugin.ts";
 import type { ApiObject } from "../../api/object.ts";
-import { isStatus } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
-import { noTrace } from "../../observe/trace.ts";
-import { serverPermit } from "../exchange/permit.ts";
-import { changed, commitObject, readCurrent } from "./objectstore.ts";
-import type { StoreAccess, WriteRequest } from "./writerequest.ts";
+import type { WriteRequest } from "./writerequest.ts";
 
 const noOptions: Value = new Map();
 
@@ -34,23 +30,5 @@ export function attributesOf(
     deadline,
     options,
     notes,
-  };
-}
-
-/** Makes Environment.commit of a front's writers. */
-export function committer(writers: StoreAccess): Environment["commit"] {
-  return async (object, group, version, resource) => {
-    const { scheme } = writers;
-    const stored = scheme.find(group === "" ? "" : scheme.identity.spell(group), version, resource)?.stored;
-    const { name = "", namespace = "", resourceVersion } = object.metadata;
-    if (stored === undefined) return "gone";
-    const current = readCurrent(writers, stored, namespace, name);
-    if (current === undefined) return "gone";
-    if (String(current.revision) !== resourceVersion) return "conflict";
-    const deadline = Number.POSITIVE_INFINITY;
-    const request = { resource: stored, namespace, dryRun: false, permit: serverPermit, deadline, trace: noTrace };
-    const done = await commitObject(writers, request, name, object, current);
-    if (done === changed) return "conflict";
-    return isStatus(done) ? done : "done";
   };
 }

@@ -2,9 +2,9 @@
 // its time limit, and nothing else is disturbed.
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
+import { closeAdmission } from "../../../src/admission/table.ts";
 import { limits } from "../../../src/config/limits.ts";
 import { exposition, Registry } from "../../../src/observe/metrics.ts";
-import { closeWriters } from "../../../src/request/writeresource.ts";
 import { type Answer, type InProcess, type InProcessOptions, openInProcess, until } from "../../support/inprocess.ts";
 import { type Answering, openPeer, type Peer, sayJson } from "../../support/peer.ts";
 
@@ -569,7 +569,7 @@ t.test("a webhook by service is called at its cluster address, under its own nam
   t.match(lost.json.message, /failed calling webhook "a.example.com": service "hook" not found/);
 });
 
-t.test("closeWriters() ends connections to webhooks, and calls under way", async (t) => {
+t.test("closeAdmission() ends connections to webhooks, and calls under way", async (t) => {
   const sockets = new Set<object>();
   const { server, register, reviews } = await open(t, (_request, response) => {
     const { socket } = response;
@@ -581,7 +581,7 @@ t.test("closeWriters() ends connections to webhooks, and calls under way", async
   t.equal(sockets.size, 1, "its connection is kept");
   const waits = server.call("POST", `${core}/configmaps`, map("b"));
   t.ok(await until(() => reviews.length === 2));
-  closeWriters(server.server);
+  closeAdmission(server.writers.admission);
   t.ok(await until(() => sockets.size === 0));
   t.equal((await waits).code, 500);
 });
