@@ -170,8 +170,21 @@ export function closeAdmission({ plugins }: Admission): void {
   for (const { plugin } of plugins) plugin.close?.();
 }
 
+/**
+ * Asks the plugins about what is about to happen: those that change the object, then `work`, which makes of the object
+ * what is to be stored or answered and checks it, then those that only refuse. The first refusal ends it, one of `work`
+ * included; undefined: it may happen.
+ */
+export async function admit(
+  admission: Admission,
+  attributes: Attributes,
+  work?: () => Status | undefined | Promise<Status | undefined>,
+): Promise<Status | undefined> {
+  return (await mutate(admission, attributes)) ?? (await work?.()) ?? (await validate(admission, attributes));
+}
+
 /** Runs the mutating half in order, and once more when a webhook changed the object; the first refusal ends it. */
-export async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
+async function mutate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   const beginMs = admission.clock.monotonic();
   let refused = await askAll(admission, "admit", attributes, false);
   if (refused === undefined && attributes.notes.changed) refused = await askAll(admission, "admit", attributes, true);
@@ -180,7 +193,7 @@ export async function mutate(admission: Admission, attributes: Attributes): Prom
 }
 
 /** Runs the validating half in order; the first refusal ends it. */
-export async function validate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
+async function validate(admission: Admission, attributes: Attributes): Promise<Status | undefined> {
   const beginMs = admission.clock.monotonic();
   const refused = await askAll(admission, "validate", attributes, false);
   count(admission.step, "validate", attributes, refused, admission.clock.monotonic() - beginMs);

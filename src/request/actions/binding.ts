@@ -1,6 +1,6 @@
 // Binding: the scheduler's word on where a pod runs. It goes past the rules of pod updates, which forbid exactly that,
 // and is conditional on nobody having said another node before (upstream: BindingREST of the pod registry).
-import { mutate, validate } from "../../admission/table.ts";
+import { admit } from "../../admission/table.ts";
 import type { Binding, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { badRequest, conflict, isStatus, notFound, Status } from "../../api/status.ts";
@@ -37,17 +37,16 @@ export async function bindPod(writers: WriteServices, asked: WriteRequest, body:
   const { name } = request;
   // Plugins see what was asked for, which may be the kind of old that names no pod in its path.
   const attributes = attributesOf({ ...asked, name }, "create", binding, undefined);
-  const refused = await mutate(writers.admission, attributes);
-  if (refused !== undefined) return refused;
-  if (sent !== name) return badRequest("name in URL does not match name in Binding object");
-  const errors = validateBinding(binding, strategyContext(writers, request));
-  if (errors.length > 0) {
-    const texts = errors.map(({ field, text }) => `${field}: ${text}`);
+  const refused = await admit(writers.admission, attributes, () => {
+    if (sent !== name) return badRequest("name in URL does not match name in Binding object");
+    const texts = validateBinding(binding, strategyContext(writers, request)).map(
+      ({ field, text }) => `${field}: ${text}`,
+    );
+    if (texts.length === 0) return undefined;
     // Upstream forgets to wrap these, which makes them a 500.
     return badRequest(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`);
-  }
-  const vetoed = await validate(writers.admission, attributes);
-  if (vetoed !== undefined) return vetoed;
+  });
+  if (refused !== undefined) return refused;
   const done = await untilUnchanged(writers, request.deadline, () => attempt(writers, request, binding));
   return isStatus(done) ? done : new Status(201, "", "");
 }

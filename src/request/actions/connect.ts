@@ -1,6 +1,6 @@
 // Subresources that lead to a node: log, exec, attach, portforward and proxy. What can be said without asking the node
 // is said here, as upstream says it; the server has no connections to nodes yet, so there the way ends.
-import { mutate, validate } from "../../admission/table.ts";
+import { admit } from "../../admission/table.ts";
 import { type FieldError, forbiddenField, invalid, invalidObject } from "../../api/fielderror.ts";
 import type { Container, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
@@ -24,7 +24,7 @@ export function opensByGet(info: RequestInfo | Status): boolean {
 
 /** Why there is no connection; undefined: there is nothing to be sent, as for the log of a pod without a node (204). */
 export async function connect(writers: WriteServices, call: RequestContext): Promise<Status | undefined> {
-  const refused = await admit(writers, call);
+  const refused = await askPlugins(writers, call);
   if (refused !== undefined) return refused;
   const { info } = call;
   const { resource, subresource, namespace, query } = info;
@@ -49,7 +49,7 @@ export async function connect(writers: WriteServices, call: RequestContext): Pro
 }
 
 /** Asks the plugins about a connection, before anything else is looked at (upstream: ConnectResource). Logs are reads. */
-async function admit(writers: WriteServices, call: RequestContext): Promise<Status | undefined> {
+async function askPlugins(writers: WriteServices, call: RequestContext): Promise<Status | undefined> {
   const { resource, subresource, namespace, name } = call.info;
   const through = subresource?.name ?? "";
   if (through === "log") return undefined;
@@ -58,7 +58,7 @@ async function admit(writers: WriteServices, call: RequestContext): Promise<Stat
   const { user, permit, deadline, trace, warnings: heard } = call;
   const head = { resource, subresource: through, namespace, name, user, permit, manager: "", dryRun: false, heard };
   const attributes = attributesOf({ ...head, deadline, trace }, "connect", options, undefined);
-  return (await mutate(writers.admission, attributes)) ?? (await validate(writers.admission, attributes));
+  return admit(writers.admission, attributes);
 }
 
 const unreachable = refuse("ServiceUnavailable", "the server does not connect to nodes");

@@ -1,6 +1,6 @@
 // Eviction: a delete that asks the pod's disruption budget first. The budget is checked and charged in one conditional
 // write of its status, so that two evictions cannot spend the same allowance (upstream: EvictionREST).
-import { mutate, validate } from "../../admission/table.ts";
+import { admit } from "../../admission/table.ts";
 import type { Pod } from "../../api/gen/core/v1.ts";
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
 import type { Eviction, PodDisruptionBudget, PodDisruptionBudgetStatus } from "../../api/gen/policy/v1.ts";
@@ -32,7 +32,7 @@ export async function evictPod(writers: WriteServices, asked: WriteRequest, body
   if (isStatus(options)) return options;
   const dryRun = (options.dryRun ?? []).length > 0;
   const attributes = attributesOf({ ...asked, dryRun }, "create", eviction, undefined);
-  const refused = (await mutate(writers.admission, attributes)) ?? (await validate(writers.admission, attributes));
+  const refused = await admit(writers.admission, attributes);
   if (refused !== undefined) return refused;
   const request = { ...asked, subresource: "", dryRun };
   for (;;) {

@@ -1,5 +1,5 @@
 // Creates that ask a question: the object is read, defaulted and admitted like any other, answered, and never kept.
-import { mutate, validate } from "../../admission/table.ts";
+import { admit } from "../../admission/table.ts";
 import { invalidObject } from "../../api/fielderror.ts";
 import type { SelfSubjectRulesReview } from "../../api/gen/authorization/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
@@ -53,10 +53,8 @@ export async function runReview(
 ): Promise<Written | Status> {
   trackManagers(writers, request, object, undefined, undefined);
   const attributes = attributesOf(request, "create", object, undefined);
-  const refused = (await mutate(writers.admission, attributes)) ?? review.check(server, request, object);
+  const refused = await admit(writers.admission, attributes, () => review.check(server, request, object));
   if (refused !== undefined) return refused;
-  const vetoed = await validate(writers.admission, attributes);
-  if (vetoed !== undefined) return vetoed;
   const answer = await review.answer(server, request, object);
   if (!("metadata" in answer)) return answer;
   const body = Buffer.from(encode(request.resource.message, answer));

@@ -1,6 +1,6 @@
 // The token subresource of service accounts: signs a token that ends with its time, or sooner with the pod or secret it
 // is bound to. Nothing is stored (upstream: TokenREST of the service account registry).
-import { mutate, validate } from "../../admission/table.ts";
+import { admit } from "../../admission/table.ts";
 import { type FieldError, invalid, invalidObject } from "../../api/fielderror.ts";
 import type { BoundObjectReference, TokenRequest } from "../../api/gen/authentication/v1.ts";
 import type { Pod } from "../../api/gen/core/v1.ts";
@@ -47,10 +47,8 @@ export async function requestToken(
   request.spec.expirationSeconds ??= lifetimeDefault;
   trackManagers(writers, { ...asked, resource: shape }, request, undefined, undefined);
   const attributes = attributesOf(asked, "create", request, undefined);
-  const refused = await mutate(writers.admission, attributes);
+  const refused = await admit(writers.admission, attributes);
   if (refused !== undefined) return refused;
-  const vetoed = await validate(writers.admission, attributes);
-  if (vetoed !== undefined) return vetoed;
   const errors = faultsOf(request);
   if (errors.length > 0) return invalidObject(shape.group, shape.kind, "", errors);
   const account = readCurrent(writers, resource, namespace, name);

@@ -1,6 +1,6 @@
 // TokenReview: whose token this is, for others that are shown one. Never stored; the answer is the review with a status
 // (upstream: the registry of token reviews).
-import { mutate, validate } from "../../admission/table.ts";
+import { admit } from "../../admission/table.ts";
 import type { TokenReview } from "../../api/gen/authentication/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { badRequest, type Status } from "../../api/status.ts";
@@ -22,12 +22,11 @@ export async function reviewToken(
   const review = body as ApiObject & TokenReview;
   trackManagers(writers, request, review, undefined, undefined);
   const attributes = attributesOf(request, "create", review, undefined);
-  const refused = await mutate(writers.admission, attributes);
+  const refused = await admit(writers.admission, attributes, () =>
+    (review.spec.token ?? "") === "" ? badRequest("token is required for TokenReview in authentication") : undefined,
+  );
   if (refused !== undefined) return refused;
   const { token = "", audiences = [] } = review.spec;
-  if (token === "") return badRequest("token is required for TokenReview in authentication");
-  const vetoed = await validate(writers.admission, attributes);
-  if (vetoed !== undefined) return vetoed;
   review.status = statusOf(
     await writers.authn.review(token, audiences, ownerOf(writers.scheme.identity, request.user)),
   );

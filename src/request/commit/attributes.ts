@@ -7,6 +7,11 @@ import type { WriteRequest } from "./writerequest.ts";
 
 const noOptions: Value = new Map();
 
+/** Attributes of one try of a write. A name that is made on the way is put in before the validating plugins see it. */
+interface TryAttributes extends Attributes {
+  name: string;
+}
+
 /** The attributes of one try of a write. `object` and `old` as Attributes has them. */
 export function attributesOf(
   request: WriteRequest,
@@ -14,7 +19,7 @@ export function attributesOf(
   object: ApiObject | undefined,
   old: ApiObject | undefined,
   notes: AdmissionResult = new AdmissionResult(request.heard, request.annotations),
-): Attributes {
+): TryAttributes {
   const { resource, subresource, namespace, name, user, dryRun, deadline, options = noOptions } = request;
   const called = name || (object?.metadata.name ?? "");
   return {

@@ -1,7 +1,7 @@
 // Deletes: what a delete does to an object depends on its finalizers, its kind's grace and the policy asked for. It is
 // removed at once, or marked and left for whoever holds it (deleteplan.ts decides; reference: registry Store.Delete).
 import { AdmissionResult } from "../../admission/plugin.ts";
-import { mutate, validate } from "../../admission/table.ts";
+import { admit } from "../../admission/table.ts";
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { conflict, isStatus, notFound, Status, type StatusDetails, timedOut } from "../../api/status.ts";
@@ -134,7 +134,7 @@ async function attempt(
   trace.done("validate");
   // A delete that changes nothing is asked about by nobody (upstream).
   if (isPending(strategy, object, options)) return answer(deletion, current, false);
-  const refused = admitted ? undefined : await admit(deletion, current, object, notes);
+  const refused = admitted ? undefined : await askPlugins(deletion, current, object, notes);
   if (refused !== undefined) return refused;
   trace.done("admit");
 
@@ -153,7 +153,7 @@ async function attempt(
  * Asks the plugins, both halves at once, about the object as it is (upstream: AdmissionToValidateObjectDeleteFunc).
  * They are shown the version of the request.
  */
-async function admit(
+async function askPlugins(
   { writers, request }: Deletion,
   current: Current,
   stored: ApiObject,
@@ -162,7 +162,7 @@ async function admit(
   const { resource } = request;
   const old = resource.stored === resource ? stored : requestedObject(writers, resource, current);
   const attributes = attributesOf(request, "delete", undefined, old, notes);
-  return (await mutate(writers.admission, attributes)) ?? (await validate(writers.admission, attributes));
+  return admit(writers.admission, attributes);
 }
 
 /** 409 when the object is not the one, or not in the state, that is to be deleted. */

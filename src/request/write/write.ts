@@ -2,7 +2,7 @@
 // into it, default, mutating admission, the kind's own preparation, validation, validating admission, and a commit
 // that holds only while nobody else changed the object; else from the top until the request's deadline.
 import { AdmissionResult } from "../../admission/plugin.ts";
-import { mutate, validate } from "../../admission/table.ts";
+import { admit } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { alreadyExists, internalError, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import { nextTurn } from "../../base/turn.ts";
@@ -120,8 +120,53 @@ async function attempt(
 
   const [shown, before] = facade === undefined ? [object, old] : [facade.show(object), old && facade.show(old)];
   const attributes = attributesOf(request, old === undefined ? "create" : "update", shown, before, notes);
-  const refused = (await mutate(writers.admission, attributes)) ?? facade?.take(shown, object);
+  const refused = await admit(writers.admission, attributes, async () => {
+    const unfit = facade?.take(shown, object);
+    if (unfit !== undefined) return unfit;
+    const refused = await prepare(writers, request, { current, old, object, strategy, isBig }, warnings);
+    // It may have been made from generateName.
+    attributes.name = object.metadata.name ?? "";
+    return refused;
+  });
   if (refused !== undefined) return refused;
+  trace.done("admit");
+
+  if (current !== undefined && old !== undefined && isReleased(strategy, object, old)) {
+    return release(writers, request, strategy, object, current, warnings);
+  }
+  const finalName = object.metadata.name ?? "";
+  const generated = (object.metadata.generateName ?? "") !== "";
+  const code = current === undefined ? 201 : 200;
+  const isTaken = request.name === "" && dryRun && readCurrent(writers, resource, namespace, finalName) !== undefined;
+  if (isTaken) return nameTaken(writers, request, finalName, generated);
+  const allocation = await allocate(writers, request, strategy, object, old);
+  if (isStatus(allocation)) return allocation;
+  if (isBig) await nextTurn();
+  const done = await commitObject(writers, request, finalName, object, current);
+  await allocation?.settle(done !== changed && !isStatus(done));
+  if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
+  return done === changed || isStatus(done) ? done : { code, body: done.body, warnings };
+}
+
+/** What one try works on. */
+interface Try {
+  readonly current: Current | undefined;
+  /** The current state at the version of the request. */
+  readonly old: ApiObject | undefined;
+  /** The new state, changed in place. */
+  readonly object: ApiObject;
+  readonly strategy: Strategy<ApiObject>;
+  readonly isBig: boolean;
+}
+
+/** The work between mutating and validating plugins: names, grants, the kind's own preparation and rules. */
+async function prepare(
+  writers: WriteServices,
+  request: WriteRequest,
+  { current, old, object, strategy, isBig }: Try,
+  warnings: string[],
+): Promise<Status | undefined> {
+  const { trace } = request;
   // Plugins may have named it otherwise than the request that was authorized.
   const renamed = request.name === "" ? undefined : checkName(request, object);
   if (renamed !== undefined) return renamed;
@@ -141,26 +186,7 @@ async function attempt(
   for (const warning of strategy.warnings?.(context, object, old) ?? []) warnings.push(warning);
   trace.done("validate");
   if (isBig) await nextTurn();
-
-  const vetoed = await validate(writers.admission, { ...attributes, name: object.metadata.name ?? "" });
-  if (vetoed !== undefined) return vetoed;
-  trace.done("admit");
-
-  if (current !== undefined && old !== undefined && isReleased(strategy, object, old)) {
-    return release(writers, request, strategy, object, current, warnings);
-  }
-  const finalName = object.metadata.name ?? "";
-  const generated = (object.metadata.generateName ?? "") !== "";
-  const code = current === undefined ? 201 : 200;
-  const isTaken = request.name === "" && dryRun && readCurrent(writers, resource, namespace, finalName) !== undefined;
-  if (isTaken) return nameTaken(writers, request, finalName, generated);
-  const allocation = await allocate(writers, request, strategy, object, old);
-  if (isStatus(allocation)) return allocation;
-  if (isBig) await nextTurn();
-  const done = await commitObject(writers, request, finalName, object, current);
-  await allocation?.settle(done !== changed && !isStatus(done));
-  if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
-  return done === changed || isStatus(done) ? done : { code, body: done.body, warnings };
+  return undefined;
 }
 
 /** Merges on another thread what is big; undefined: it is merged here. */
