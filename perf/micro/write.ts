@@ -5,12 +5,10 @@
 import { isStatus, type Status } from "../../src/api/status.ts";
 import { assert } from "../../src/base/assert.ts";
 import { noTrace } from "../../src/observe/trace.ts";
-import { readBody } from "../../src/request/body/body.ts";
+import { readSent, type Sent } from "../../src/request/body/body.ts";
 import type { WriteRequest, WriteServices, Written } from "../../src/request/commit/writerequest.ts";
 import { serverPermit } from "../../src/request/exchange/permit.ts";
-import { readConfig } from "../../src/request/write/apply.ts";
-import { readPatch } from "../../src/request/write/merge.ts";
-import { applyObject, createObject, patchObject, updateObject } from "../../src/request/write/write.ts";
+import { writeObject } from "../../src/request/write/write.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
 import { largePodBody, podAccount } from "../corpus/pod.ts";
 
@@ -53,9 +51,18 @@ function unwrap<T>(value: T | Status): T {
   return value;
 }
 
-async function create(from: WriteServices, bytes: Uint8Array): Promise<Written> {
-  const body = unwrap(readBody(from.scheme, resource, bytes, "json"));
-  return unwrap(await createObject(from, requestFor("", "creator"), body));
+async function write(
+  to: WriteServices,
+  request: WriteRequest,
+  kind: Sent["kind"],
+  bytes: Uint8Array,
+): Promise<Written> {
+  const body = unwrap(readSent(to.scheme, resource, { kind, format: "json", force: false, bytes }));
+  return unwrap(await writeObject(to, request, body));
+}
+
+function create(to: WriteServices, bytes: Uint8Array): Promise<Written> {
+  return write(to, requestFor("", "creator"), "create", bytes);
 }
 
 await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", podAccount);
@@ -68,21 +75,16 @@ for (const [index, bytes] of bodies.entries()) {
 
 async function patch(index: number, manager: string, round: number): Promise<Written> {
   const text = Buffer.from(`{"metadata":{"labels":{"n":"${round}"}}}`);
-  const body = unwrap(readPatch("merge", text));
-  return unwrap(await patchObject(writers, requestFor(`p${index}`, manager), body));
+  return write(writers, requestFor(`p${index}`, manager), "merge", text);
 }
 
 async function update(index: number, round: number): Promise<Written> {
   const bytes = Buffer.from((stored[index] as string).replace('"labels":{', `"labels":{"n":"${round}",`));
-  const body = unwrap(readBody(writers.scheme, resource, bytes, "json"));
-  return unwrap(await updateObject(writers, requestFor(`p${index}`, "creator"), body));
+  return write(writers, requestFor(`p${index}`, "creator"), "update", bytes);
 }
 
 async function apply(to: WriteServices, name: string, text: string): Promise<Written> {
-  const config = unwrap(readConfig(resource, Buffer.from(text)));
-  return unwrap(
-    await applyObject(to, requestFor(name, "applier"), { shape: resource, config, force: false, duplicates: [] }),
-  );
+  return write(to, requestFor(name, "applier"), "apply", Buffer.from(text));
 }
 
 async function measure(name: string, operation: (index: number, round: number) => Promise<Written>): Promise<void> {

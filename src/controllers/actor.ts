@@ -17,7 +17,7 @@ import { requestedObject } from "../request/commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../request/commit/writerequest.ts";
 import { deleteItems, deleteObject } from "../request/delete/delete.ts";
 import { serverPermit } from "../request/exchange/permit.ts";
-import { createObject, patchObject, writeMerged } from "../request/write/write.ts";
+import { writeMerged, writeObject } from "../request/write/write.ts";
 
 /** What a call is about. A resource is taken at the version it is given in. */
 export interface Target {
@@ -64,7 +64,7 @@ export class Actor {
     const { resource } = target;
     const decoded = decodeAs(resource, content);
     if (decoded instanceof Fault) return badRequest(decoded.message);
-    return createObject(this.#writers, this.request({ ...target, name: "" }), new Body(resource, content, decoded));
+    return writeObject(this.#writers, this.request({ ...target, name: "" }), new Body(resource, content, decoded));
   }
 
   /**
@@ -82,7 +82,7 @@ export class Actor {
 
   /** Applies a JSON merge patch to an object. */
   patch(target: Target, patch: Value): Promise<Written | Status> {
-    return patchObject(this.#writers, this.request(target), { type: "merge", patch });
+    return writeObject(this.#writers, this.request(target), { kind: "patch", type: "merge", patch });
   }
 
   /** Deletes an object: a success Status, or the object where its kind answers that or it is still there. */

@@ -5,14 +5,13 @@ import { messageOf } from "../api/messages.ts";
 import { isStatus, notFound, type Status, timedOut } from "../api/status.ts";
 import { nextTurn } from "../base/turn.ts";
 import { strategyOf } from "../kinds/table.ts";
-import { actionOf, readActionBody } from "./actions/actions.ts";
+import { actionOf, actionShape } from "./actions/actions.ts";
 import { reviewOf, runReview } from "./actions/reviews.ts";
-import { applyScaleConfig, isScale, patchScale, shapeOf, updateScale } from "./actions/scale.ts";
+import { isScale, shapeOf, writeScale } from "./actions/scale.ts";
 import { sendStatus } from "./answer/response.ts";
 import { formRefusal } from "./answer/table.ts";
 import { warningHeaders } from "./answer/warnings.ts";
-import { readBody } from "./body/body.ts";
-import { fieldReportOf } from "./body/fieldvalidation.ts";
+import { fieldReportOf, isPatch, readSent, type Sent } from "./body/body.ts";
 import {
   deleteOptionsDocument,
   type OptionsKind,
@@ -24,7 +23,7 @@ import {
 import type { RequestContext } from "./call/call.ts";
 import { isObjectSubresource } from "./commit/metadata.ts";
 import { readCurrent, storeOf } from "./commit/objectstore.ts";
-import type { Sent, WriteRequest, WriteServices, Written } from "./commit/writerequest.ts";
+import type { WriteRequest, WriteServices, Written } from "./commit/writerequest.ts";
 import { deleteItems, deleteObject } from "./delete/delete.ts";
 import { sendList } from "./list/sendlist.ts";
 import { readList } from "./read/read.ts";
@@ -32,12 +31,10 @@ import { receiveBody } from "./receive.ts";
 import { answerObject, formInput } from "./render.ts";
 import { unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
-import { type BodyFormat, negotiateBody } from "./route/negotiate.ts";
+import { negotiateBody, negotiatePatch } from "./route/negotiate.ts";
 import { selectionOf } from "./route/selectors.ts";
-import { readConfig } from "./write/apply.ts";
-import { negotiatePatch, readPatch } from "./write/merge.ts";
 import { managerOfAgent } from "./write/ownership.ts";
-import { applyObject, createObject, patchObject, updateObject, writeSent } from "./write/write.ts";
+import { goesToPool, writeObject } from "./write/write.ts";
 
 /** Serves create, update, patch, delete and deletecollection. */
 export async function writeResource(call: RequestContext): Promise<void> {
@@ -75,72 +72,61 @@ function dispatch(call: RequestContext): Promise<Written | Status | undefined> {
 }
 
 async function create(call: RequestContext): Promise<Written | Status | undefined> {
-  const { server, types, exchange, info } = call;
-  const format = negotiateBody(exchange.header("content-type"), types);
+  const format = negotiateBody(call.exchange.header("content-type"), call.types);
   if (typeof format !== "string") return format;
   const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "CreateOptions");
-  if (isStatus(request)) return request;
-  const { writers } = server;
-  const act = actionOf(info);
-  const review = reviewOf(info, server);
-  const { resource } = info;
-  const { fields } = request;
-  const whole = { ...request, name: "", sent: sentOf("create", bytes, format) };
-  if (!act && !review && goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
-  const body = act
-    ? readActionBody(writers, info, bytes, format, fields)
-    : readBody(server.scheme, resource, bytes, format, fields);
-  call.trace.done("decode");
-  if (isStatus(body)) return body;
-  body.show(call.reply.audit);
-  // Of what is big the audit event has taken enough of this turn.
-  if (writers.merges?.takes(bytes.length)) await nextTurn();
-  if (act) return warned(request, await act(writers, request, body.take()));
-  if (review) return warned(request, await runReview(server, writers, request, review, body.take()));
-  return warned(request, await createObject(writers, whole, body));
+  return isStatus(request) ? request : write(call, request, { kind: "create", format, force: false, bytes });
 }
 
 async function update(call: RequestContext): Promise<Written | Status | undefined> {
-  const { server, types, exchange, info } = call;
   const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "UpdateOptions");
   if (isStatus(request)) return request;
-  const format = negotiateBody(exchange.header("content-type"), types);
+  const format = negotiateBody(call.exchange.header("content-type"), call.types);
   if (typeof format !== "string") return format;
-  const { writers } = server;
-  const scaled = isScale(info.subresource);
-  const whole = { ...request, sent: scaled ? undefined : sentOf("update", bytes, format) };
-  if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
-  const body = readBody(server.scheme, shapeOf(info.resource, info.subresource), bytes, format, request.fields);
-  call.trace.done("decode");
-  if (isStatus(body)) return body;
-  body.show(call.reply.audit);
-  if (writers.merges?.takes(bytes.length)) await nextTurn();
-  if (scaled) return warned(request, await updateScale(writers, request, body));
-  return warned(request, await updateObject(writers, whole, body));
+  return write(call, request, { kind: "update", format, force: false, bytes });
 }
 
 async function patch(call: RequestContext): Promise<Written | Status | undefined> {
-  const type = negotiatePatch(call.exchange.header("content-type"), call.exchange.header("content-length"));
-  if (isStatus(type)) return type;
+  const { info, server, reply, exchange } = call;
+  const kind = negotiatePatch(exchange.header("content-type"), exchange.header("content-length"));
+  if (isStatus(kind)) return kind;
   const bytes = await receiveBody(call);
   if (bytes === undefined || isStatus(bytes)) return bytes;
-  call.reply.audit?.patched(bytes);
-  if (type === "apply") return applyPatch(call, bytes);
-  const request = requestOf(call, "PatchOptions");
-  if (isStatus(request)) return request;
-  const { writers } = call.server;
-  const scaled = isScale(call.info.subresource);
-  const whole = { ...request, sent: scaled ? undefined : sentOf(type, bytes) };
-  if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
-  const parsed = readPatch(type, bytes, request.fields);
-  call.trace.done("decode");
+  reply.audit?.patched(bytes);
+  const options = readWriteOptions("PatchOptions", info.query, server.identity, kind === "apply");
+  if (isStatus(options)) return options;
+  // An apply names its manager.
+  const request = requestWith(call, options);
+  return write(call, request, { kind, format: kind === "apply" ? "yaml" : "json", force: options.force, bytes });
+}
+
+/** Reads what was sent, unless it is so big that the pool reads it, and does what it is for. */
+async function write(call: RequestContext, request: WriteRequest, sent: Sent): Promise<Written | Status> {
+  const { info, server, reply, trace } = call;
+  const { writers } = server;
+  const act = actionOf(info);
+  const review = reviewOf(info, server);
+  const scaled = isScale(info.subresource);
+  // What is sent to these is not merged into what is stored.
+  const whole = act !== undefined || review !== undefined || scaled ? request : { ...request, sent };
+  if (goesUnread(call, whole)) return warned(request, await writeObject(writers, whole, undefined));
+  const shape = act === undefined ? shapeOf(info.resource, info.subresource) : actionShape(info, sent);
+  const body = readSent(server.scheme, shape, sent, request.fields);
+  trace.done("decode");
   // Upstream reads a patch when it has the object to apply it to.
-  if (isStatus(parsed)) return missing(writers, request) ?? parsed;
-  return warned(request, await (scaled ? patchScale : patchObject)(writers, whole, parsed));
+  if (isStatus(body)) return (isPatch(sent.kind) ? missing(writers, request) : undefined) ?? body;
+  if (body.kind === "object") {
+    body.show(reply.audit);
+    // Of what is big the audit event has taken enough of this turn.
+    if (writers.merges?.takes(sent.bytes.length)) await nextTurn();
+    if (act) return warned(request, await act(writers, request, body.take()));
+    if (review) return warned(request, await runReview(server, writers, request, review, body.take()));
+  }
+  return warned(request, await (scaled ? writeScale : writeObject)(writers, whole, body));
 }
 
 /** 404 for an object that is not there. */
@@ -148,13 +134,10 @@ function missing(writers: WriteServices, { resource, namespace, name }: WriteReq
   return readCurrent(writers, resource, namespace, name) === undefined ? notFound(resource, name) : undefined;
 }
 
-function sentOf(kind: Sent["kind"], bytes: Uint8Array, format: BodyFormat = "json", force = false): Sent {
-  return { kind, format, force, bytes };
-}
-
 /** Whether a body is so big that the pool reads it, whatever it is for. An audit event wants to see objects here. */
-function goesUnread({ reply }: RequestContext, { merges }: WriteServices, { sent }: WriteRequest): boolean {
-  if (sent === undefined || merges?.takes(sent.bytes.length) !== true) return false;
+function goesUnread({ server, reply }: RequestContext, request: WriteRequest): boolean {
+  const { sent } = request;
+  if (sent === undefined || !goesToPool(server.writers, request, sent.bytes.length)) return false;
   return reply.audit === undefined || (sent.kind !== "create" && sent.kind !== "update");
 }
 
@@ -163,25 +146,6 @@ function warned({ fields, heard }: WriteRequest, done: Written | Status): Writte
   // They go before what plugins say, and to the client of a refused write as well.
   if (fields !== undefined && fields.warnings.length > 0) heard?.unshift(...fields.warnings);
   return done;
-}
-
-async function applyPatch(call: RequestContext, bytes: Uint8Array): Promise<Written | Status> {
-  const { info, server } = call;
-  const options = readWriteOptions("PatchOptions", info.query, server.identity, true);
-  if (isStatus(options)) return options;
-  const request = requestWith(call, options, options.fieldManager);
-  const { fields } = request;
-  const { writers } = server;
-  const scaled = isScale(info.subresource);
-  const whole = { ...request, sent: scaled ? undefined : sentOf("apply", bytes, "yaml", options.force) };
-  if (goesUnread(call, writers, whole)) return warned(request, await writeSent(writers, whole));
-  const shape = shapeOf(info.resource, info.subresource);
-  const duplicates: string[] = [];
-  const config = readConfig(shape, bytes, fields && duplicates);
-  call.trace.done("decode");
-  if (isStatus(config)) return config;
-  const write = scaled ? applyScaleConfig : applyObject;
-  return warned(request, await write(writers, whole, { shape, config, force: options.force, duplicates }));
 }
 
 async function deleteOne(call: RequestContext): Promise<Written | Status | undefined> {
@@ -245,17 +209,11 @@ function warnOfDefaultPolicy({ info, server, warnings }: RequestContext, options
 
 function requestOf(call: RequestContext, kind: OptionsKind): WriteRequest | Status {
   const options = readWriteOptions(kind, call.info.query, call.server.identity);
-  if (isStatus(options)) return options;
-  const { fieldManager } = options;
-  return requestWith(
-    call,
-    options,
-    fieldManager === "" ? managerOfAgent(call.exchange.header("user-agent")) : fieldManager,
-  );
+  return isStatus(options) ? options : requestWith(call, options);
 }
 
 /** One literal, for every write makes one. */
-function requestWith(call: RequestContext, options: WriteOptions, manager: string): WriteRequest {
+function requestWith(call: RequestContext, options: WriteOptions): WriteRequest {
   const { info, user, permit, deadline, trace, reply, warnings } = call;
   return {
     resource: info.resource,
@@ -264,7 +222,7 @@ function requestWith(call: RequestContext, options: WriteOptions, manager: strin
     name: info.name,
     user,
     permit,
-    manager,
+    manager: options.fieldManager || managerOfAgent(call.exchange.header("user-agent")),
     dryRun: options.dryRun,
     heard: warnings,
     annotations: reply.audit?.annotations,

@@ -4,9 +4,11 @@ import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { Registry } from "../../src/api/registry.ts";
 import { compareVersions, createScheme, type Resource } from "../../src/api/scheme.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { nextTurn } from "../../src/base/turn.ts";
 import { Registry as Metrics } from "../../src/observe/metrics.ts";
 import { registerWatchMetrics } from "../../src/request/watch/watchmetrics.ts";
+import { Merges } from "../../src/request/write/offload.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 /** A kind of a group of its own, `things7.example.com`. */
@@ -152,3 +154,30 @@ t.test("compareVersions() puts what is stable and new first", async (t) => {
   const sorted = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"];
   t.same([...sorted].reverse().sort(compareVersions), sorted);
 });
+
+t.test(
+  "objects of provided kinds are merged on their front, however big: pool threads know the built-in kinds",
+  async (t) => {
+    const { gates, release } = createScheme({ identity: identities.kubernetes });
+    const setup = { identity: "kubernetes", runtimeConfig: new Map(), gates, release } as const;
+    const merges = new Merges(setup, systemClock, { bytesMin: 1 });
+    const server = await openInProcess("kubernetes", { merges });
+    t.teardown(() => {
+      server.close();
+      return merges.close();
+    });
+    const kind = kindOf(server.scheme, 1);
+    t.equal(await provide(server, kind), undefined);
+    const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata: { name: "a" }, data: { a: "b" } };
+    const made = await server.call("POST", pathOf(kind), object);
+    t.equal(made.code, 201, made.text);
+    const patched = await server.call(
+      "PATCH",
+      `${pathOf(kind)}/a`,
+      { data: { a: "c" } },
+      { "content-type": "application/merge-patch+json" },
+    );
+    t.equal(patched.json.data?.a, "c", patched.text);
+    t.notOk(merges.isStarted);
+  },
+);

@@ -6,11 +6,9 @@ import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Status } from "../../api/status.ts";
 import { Fault } from "../../codec/engine/json.ts";
-import { type Body, readBody, readTyped } from "../body/body.ts";
-import type { FieldReport } from "../body/fieldvalidation.ts";
+import { readTyped, type Sent } from "../body/body.ts";
 import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import type { ResourceInfo } from "../route/info.ts";
-import type { BodyFormat } from "../route/negotiate.ts";
 import { bindPod } from "./binding.ts";
 import { evictPod } from "./eviction.ts";
 import { shapeOf } from "./scale.ts";
@@ -37,26 +35,10 @@ export function actionOf({ verb, resource, subresource }: ResourceInfo): Action 
   return table.find(([group, name, sub]) => name === resource.resource && sub === through && group === label)?.[3];
 }
 
-/** Reads the body of an action; a 400 Status for one that does not fit. */
-export function readActionBody(
-  writers: WriteServices,
-  info: ResourceInfo,
-  bytes: Uint8Array,
-  format: BodyFormat,
-  fields: FieldReport | undefined,
-): Body | Status {
-  const shape = shapeOf(info.resource, info.subresource);
-  return readBody(
-    writers.scheme,
-    shape.kind === "Eviction" ? evictionShape(shape, bytes, format) : shape,
-    bytes,
-    format,
-    fields,
-  );
-}
-
-/** Evictions may be written in the version before, which no resource has. */
-function evictionShape(shape: Resource, bytes: Uint8Array, format: BodyFormat): Resource {
+/** What the body of an action decodes as. Evictions may be written in the version before, which no resource has. */
+export function actionShape({ resource, subresource }: ResourceInfo, { bytes, format }: Sent): Resource {
+  const shape = shapeOf(resource, subresource);
+  if (shape.kind !== "Eviction") return shape;
   const typed = readTyped(bytes, format);
   if (typed instanceof Fault || typed.apiVersion !== "policy/v1beta1") return shape;
   const message = messageOf("policy/v1beta1.Eviction");

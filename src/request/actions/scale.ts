@@ -16,13 +16,13 @@ import type { Kind } from "../../merge/apply.ts";
 import { trackUpdate } from "../../merge/managedfields.ts";
 import { scaleEntries, scaleVersion, workloadEntries } from "../../merge/scalefields.ts";
 import { typeOfMessage } from "../../merge/schema.ts";
-import { type Body, decodeAs } from "../body/body.ts";
+import { type Config, decodeAs, type ReadBody } from "../body/body.ts";
+import { checkName } from "../commit/metadata.ts";
 import { requestedObject, type StoredObject } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { type ReadInput, readObject } from "../read/read.ts";
-import { applyTo, type Config } from "../write/apply.ts";
-import { checkName, mergeReplacement, type PatchBody, patchDocument } from "../write/merge.ts";
-import type { Merge } from "../write/mergebody.ts";
+import { applyTo } from "../write/apply.ts";
+import { type Merge, mergeReplacement, patchDocument } from "../write/merge.ts";
 import { blankOf, managedLimits, timeOf } from "../write/ownership.ts";
 import { type Facade, writeMerged } from "../write/write.ts";
 
@@ -56,38 +56,33 @@ function missingScale({ group, resource }: Resource): GroupResource {
   return { group: resource === "replicationcontrollers" ? "autoscaling" : group, resource: `${resource}/scale` };
 }
 
-/** Replaces the Scale of an object. */
-export function updateScale(writers: WriteServices, request: WriteRequest, body: Body): Promise<Written | Status> {
-  return writeScale(writers, request, (current, old, before) => {
-    const scale = mergeReplacement(writers, request, body, current, old);
-    return isStatus(scale) ? scale : trackScale(writers, request, scale as ApiObject & Scale, before);
-  });
-}
-
-/** Applies a patch to the Scale of an object. */
-export function patchScale(writers: WriteServices, request: WriteRequest, patch: PatchBody): Promise<Written | Status> {
+/** Replaces or patches the Scale of an object, or applies a configuration of it: its manager owns the size it names. */
+export function writeScale(writers: WriteServices, request: WriteRequest, body: ReadBody): Promise<Written | Status> {
   const shape = scaleShape(request.resource);
-  return writeScale(writers, request, (_current, _old, before) => {
-    const scale = patchDocument(writers, request, shape, before.document, patch);
+  return resize(writers, request, (current, old, before) => {
+    if (body.kind === "config") return applyScale(writers, request, body, before);
+    const scale =
+      body.kind === "patch"
+        ? patchDocument(writers, request, shape, before.document, body)
+        : mergeReplacement(writers, request, body, current, old);
     return isStatus(scale) ? scale : trackScale(writers, request, scale as ApiObject & Scale, before);
   });
 }
 
-/** Applies a configuration of a Scale: the size it names becomes the manager's in the workload. */
-export function applyScaleConfig(
+/** A Scale with a configuration applied. */
+function applyScale(
   writers: WriteServices,
   request: WriteRequest,
   config: Config,
-): Promise<Written | Status> {
+  { document, entries }: OldScale,
+): NewScale | Status {
   const { shape } = config;
-  return writeScale(writers, request, (_current, _old, { document, entries }) => {
-    const kind = scaleKind(shape);
-    const applied = applyTo(writers, request, config, { kind, value: document, blank: blankOf(shape), entries });
-    if (isStatus(applied)) return applied;
-    const scale = decodeAs(shape, applied.value);
-    if (scale instanceof Fault) return badRequest(`failed to convert new typed object to object: ${scale.message}`);
-    return checkName(request, scale) ?? { scale: scale as ApiObject & Scale, entries: applied.entries };
-  });
+  const kind = scaleKind(shape);
+  const applied = applyTo(writers, request, config, { kind, value: document, blank: blankOf(shape), entries });
+  if (isStatus(applied)) return applied;
+  const scale = decodeAs(shape, applied.value);
+  if (scale instanceof Fault) return badRequest(`failed to convert new typed object to object: ${scale.message}`);
+  return checkName(request, scale) ?? { scale: scale as ApiObject & Scale, entries: applied.entries };
 }
 
 /** The Scale of what is stored, and who owns the size in it. */
@@ -119,13 +114,13 @@ function trackScale(
 }
 
 /** `merge` makes a Scale; the workload of that size is written, and answered as a Scale. */
-async function writeScale(writers: WriteServices, request: WriteRequest, merge: ScaleMerge): Promise<Written | Status> {
+async function resize(writers: WriteServices, request: WriteRequest, merge: ScaleMerge): Promise<Written | Status> {
   const { resource, name } = request;
   const { identity } = writers.scheme;
   const shape = scaleShape(resource);
   const scaling = scalingOf(resource, identity);
   const hasSize = (version: string): boolean => groupOf(version) === resource.group;
-  const resize: Merge = (current, old) => {
+  const resized: Merge = (current, old) => {
     if (current === undefined || old === undefined) return notFound(resource, name);
     const { uid, managedFields } = old.metadata;
     const entries = scaleEntries(managedFields, managedLimits, hasSize);
@@ -151,7 +146,7 @@ async function writeScale(writers: WriteServices, request: WriteRequest, merge: 
     );
     return workload;
   };
-  const done = await writeMerged(writers, request, resize, "recorded", facadeOf(writers, resource, name));
+  const done = await writeMerged(writers, request, resized, "recorded", facadeOf(writers, resource, name));
   return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body, identity) };
 }
 

@@ -5,16 +5,15 @@ import { quote } from "../../api/gotext.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
-import { badRequest, refuse, type Status } from "../../api/status.ts";
-import type { Value } from "../../api/value.ts";
+import { badRequest, isStatus, refuse, type Status } from "../../api/status.ts";
+import type { Value, ValueMap } from "../../api/value.ts";
 import type { Entry } from "../../audit/entry.ts";
 import { decode, Fault, parseJson, TooManyValues, textOf, writeValue } from "../../codec/engine/json.ts";
-import { strictFaults } from "../../codec/engine/strict.ts";
+import { duplicateFaults, strictFaults } from "../../codec/engine/strict.ts";
 import { decodeProto, openEnvelope } from "../../codec/proto/protobuf.ts";
 import { parseYaml } from "../../codec/yaml/yaml.ts";
 import { limits } from "../../config/limits.ts";
-import type { BodyFormat } from "../route/negotiate.ts";
-import type { FieldReport } from "./fieldvalidation.ts";
+import type { BodyFormat, PatchType } from "../route/negotiate.ts";
 
 /** A message in protobuf, without its envelope. */
 export class ProtoContent {
@@ -81,8 +80,48 @@ function goKind(value: Value): string {
   return typeof value === "boolean" ? "bool" : "number";
 }
 
+/** A body as it came. */
+export interface Sent {
+  readonly kind: "create" | "update" | PatchType | "apply";
+  /** Of a create or an update. */
+  readonly format: BodyFormat;
+  /** Of an apply: take fields from other managers. */
+  readonly force: boolean;
+  readonly bytes: Uint8Array;
+}
+
+/** Whether a body patches what is there. */
+export function isPatch(kind: Sent["kind"]): kind is PatchType {
+  return kind === "json" || kind === "merge" || kind === "strategic";
+}
+
+/** A parsed patch. */
+export interface PatchBody {
+  readonly kind: "patch";
+  readonly type: PatchType;
+  readonly patch: Value;
+  /** Fields that come twice in it, where somebody wants to know. */
+  readonly duplicates?: readonly string[];
+}
+
+/** What an apply sends. */
+export interface Config {
+  readonly kind: "config";
+  /** The kind it is written as: the resource's own, or Scale. */
+  readonly shape: Resource;
+  readonly config: ValueMap;
+  /** Take fields from other managers. */
+  readonly force: boolean;
+  /** Keys that come twice in the body, where somebody wants to know. */
+  readonly duplicates: readonly string[];
+}
+
+/** A body that was read. */
+export type ReadBody = Body | PatchBody | Config;
+
 /** A decoded body. The write path changes objects in place, so every try takes a fresh one. */
 export class Body {
+  readonly kind = "object";
   readonly #resource: Resource;
   readonly #content: Content;
   #next: ApiObject | undefined;
@@ -128,6 +167,26 @@ export function faultStatus(fault: Fault, message: string): Status {
   return badRequest(message);
 }
 
+/**
+ * Reads the body of a write of `shape`: on a front, or in the pool where it is big. A Status in upstream's words for one
+ * that does not fit. `fields`: what is to be said about unknown and duplicate fields; left out: nothing.
+ */
+export function readSent(scheme: Scheme, shape: Resource, sent: Sent, fields?: FieldReport): ReadBody | Status {
+  const { kind, format, force, bytes } = sent;
+  switch (kind) {
+    case "create":
+    case "update":
+      return readBody(scheme, shape, bytes, format, fields);
+    case "apply": {
+      const duplicates: string[] = [];
+      const config = readConfig(shape, bytes, fields && duplicates);
+      return isStatus(config) ? config : { kind: "config", shape, config, force, duplicates };
+    }
+    default:
+      return readPatch(kind, bytes, fields);
+  }
+}
+
 /** Reads the body of a create or update of `resource`; a 400 Status in upstream's words for one that does not fit. */
 export function readBody(
   scheme: Scheme,
@@ -160,7 +219,43 @@ export function readBody(
   return new Body(resource, typed.content, decoded);
 }
 
-/** The same, with a fault for fields a strict request must not have. Protobuf has none: what is unknown has no name. */
+/** Parses a patch; a 400 Status in the words of upstream's patch library. */
+function readPatch(type: PatchType, bytes: Uint8Array, fields?: FieldReport): PatchBody | Status {
+  const patch = parseJson(bytes, limits.bodyValuesMax);
+  if (!(patch instanceof Fault)) {
+    const kind = "patch";
+    return fields === undefined
+      ? { kind, type, patch }
+      : { kind, type, patch, duplicates: duplicateFaults(textOf(bytes)) };
+  }
+  return faultStatus(patch, type === "merge" ? "Invalid JSON Patch" : patch.message);
+}
+
+/** Reads the body of an apply, YAML or JSON; a 400 Status for what is no object at the version of `shape`. `duplicates`: see parseYaml(). */
+function readConfig(shape: Resource, bytes: Uint8Array, duplicates?: string[]): ValueMap | Status {
+  const parsed = bytes.length === 0 ? null : parseYaml(bytes, duplicates, limits.bodyValuesMax);
+  if (parsed instanceof Fault) {
+    return faultStatus(parsed, `error decoding YAML: error converting YAML to JSON: ${parsed.message}`);
+  }
+  const config = parsed ?? new Map<string, Value>();
+  if (!(config instanceof Map)) {
+    const mismatch = `json: cannot unmarshal ${goKind(config)} into Go value of type map[string]interface {}`;
+    return badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${mismatch}`);
+  }
+  const version = config.get("apiVersion");
+  const sent = typeof version === "string" ? version : "";
+  if (sent !== shape.apiVersion) {
+    const text = `Incorrect version specified in apply patch. Specified patch version: ${sent}, expected: ${shape.apiVersion}`;
+    return badRequest(text);
+  }
+  const metadata = config.get("metadata");
+  if (metadata instanceof Map && (metadata.get("managedFields") ?? null) !== null) {
+    return badRequest("metadata.managedFields must be nil");
+  }
+  return config;
+}
+
+/** Decodes a body, with a fault for fields a strict request must not have. Protobuf has none: what is unknown has no name. */
 function decodeStrictly(
   scheme: Scheme,
   resource: Resource,
@@ -210,4 +305,52 @@ function summarize(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.subarray(0, 30));
   const text = bytes[0] === 0x7b ? head.toString("utf8") : head.toString("hex");
   return bytes.length > 30 ? `${text} ...` : text;
+}
+
+/**
+ * The parameter fieldValidation: what a client wants to hear about fields that are unknown or come twice. Empty: unset;
+ * they are dropped in silence then, as upstream does at this release.
+ */
+export type FieldValidation = "" | "Ignore" | "Warn" | "Strict";
+
+/** The report a request asks for; undefined when nobody wants to know. */
+export function fieldReportOf(directive: FieldValidation): FieldReport | undefined {
+  return directive === "Warn" || directive === "Strict" ? new FieldReport(directive === "Strict") : undefined;
+}
+
+/** What one request asked for, and what it is to be warned of. */
+export class FieldReport {
+  readonly #strict: boolean;
+  readonly #warnings = new Set<string>();
+
+  constructor(strict: boolean) {
+    this.#strict = strict;
+  }
+
+  /** Whether a fault ends the request. */
+  get isStrict(): boolean {
+    return this.#strict;
+  }
+
+  /** Texts for Warning headers, each once, however often the write was tried. */
+  get warnings(): readonly string[] {
+    return [...this.#warnings];
+  }
+
+  /** Takes the keys that come twice in the YAML of an apply: the error that ends a strict request, or undefined. */
+  takeYaml(faults: readonly string[]): string | undefined {
+    if (faults.length === 0) return undefined;
+    const text = `error converting YAML to JSON: yaml: unmarshal errors:\n  ${faults.join("\n  ")}`;
+    if (this.#strict) return `error strict decoding YAML: ${text}`;
+    this.#warnings.add(text);
+    return undefined;
+  }
+
+  /** Takes what was found: the error that ends a strict request, or undefined. */
+  take(faults: readonly string[]): string | undefined {
+    if (faults.length === 0) return undefined;
+    if (this.#strict) return `strict decoding error: ${faults.join(", ")}`;
+    for (const fault of faults) this.#warnings.add(fault);
+    return undefined;
+  }
 }

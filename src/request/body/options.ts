@@ -18,8 +18,7 @@ import type { Value } from "../../api/value.ts";
 import { Fault, toValue } from "../../codec/engine/json.ts";
 import type { BodyFormat } from "../route/negotiate.ts";
 import { first, type Query } from "../route/query.ts";
-import { decodeContent, faultStatus, readTyped } from "./body.ts";
-import type { FieldValidation } from "./fieldvalidation.ts";
+import { decodeContent, type FieldValidation, faultStatus, readTyped } from "./body.ts";
 
 /** Options of a create, update or patch. */
 export interface WriteOptions {

@@ -11,7 +11,7 @@ import { validateMeta, validateMetaUpdate } from "../../kinds/meta.ts";
 import { metaRunsOf } from "../../kinds/metarules.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../../kinds/strategy.ts";
 import { metaRulesOf } from "../../kinds/table.ts";
-import type { WriteRequest } from "./writerequest.ts";
+import type { MergeRequest, WriteRequest } from "./writerequest.ts";
 
 /** Characters of generateName that are kept (upstream: 63 less the ending). */
 const generatedPrefixMax = 58;
@@ -107,6 +107,27 @@ export function prepareUpdate(
   );
   const errors: FieldError[] = [...common, ...part.validate(context, object, old)];
   return errors.length === 0 ? undefined : invalidObject(kindGroup(resource), resource.kind, name, errors);
+}
+
+/** The name and namespace in an object agree with the path. */
+export function checkName(request: MergeRequest, object: ApiObject): Status | undefined {
+  const { name, namespace } = request;
+  const meta = object.metadata;
+  if ((meta.name ?? "") === "") return nameless(request);
+  if (meta.name !== name) {
+    return badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
+  }
+  if (namespace !== "" && (meta.namespace ?? "") !== "" && meta.namespace !== namespace) {
+    return badRequest(
+      `the namespace of the object (${meta.namespace}) does not match the namespace on the request (${namespace})`,
+    );
+  }
+  return undefined;
+}
+
+/** 400 for an object that does not say its name. */
+export function nameless({ name }: MergeRequest): Status {
+  return badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 }
 
 /** The group a kind is in where messages name the kind: two kinds kept the one they came from (upstream). */

@@ -12,9 +12,8 @@ import type { Views } from "../../cache/view/view.ts";
 import type { ServiceRanges } from "../../kinds/ranges.ts";
 import type { Trace } from "../../observe/trace.ts";
 import type { StoreClient } from "../../storage/client.ts";
-import type { FieldReport } from "../body/fieldvalidation.ts";
+import type { FieldReport, Sent } from "../body/body.ts";
 import type { Permit } from "../exchange/permit.ts";
-import type { BodyFormat } from "../route/negotiate.ts";
 
 /** What reads the present state and commits a new one. */
 export interface StoreAccess {
@@ -93,19 +92,6 @@ export interface Written {
   readonly body: Uint8Array;
   /** Texts for Warning headers. */
   readonly warnings: readonly string[];
-}
-
-/** The formats that patch a document. */
-export type PatchType = "json" | "merge" | "strategic";
-
-/** A body as it came. */
-export interface Sent {
-  readonly kind: "create" | "update" | PatchType | "apply";
-  /** Of a create or an update. */
-  readonly format: BodyFormat;
-  /** Of an apply: take fields from other managers. */
-  readonly force: boolean;
-  readonly bytes: Uint8Array;
 }
 
 /** Where big writes are merged (request/offload.ts). */

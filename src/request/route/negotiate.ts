@@ -7,6 +7,9 @@ import { first, type Query } from "./query.ts";
 /** What a body is written in. */
 export type BodyFormat = "json" | "yaml" | "protobuf";
 
+/** The formats that patch a document. */
+export type PatchType = "json" | "merge" | "strategic";
+
 /** Formats of an answer. */
 export type Format = "json" | "yaml" | "protobuf";
 
@@ -233,4 +236,26 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
     return quality === undefined || Number(quality.slice(2)) > 0;
   }
   return false;
+}
+
+const patchTypes: ReadonlyMap<string, PatchType | "apply"> = new Map([
+  ["application/json-patch+json", "json"],
+  ["application/merge-patch+json", "merge"],
+  ["application/strategic-merge-patch+json", "strategic"],
+  ["application/apply-patch+yaml", "apply"],
+]);
+
+/**
+ * Chooses the patch format by content type; a 415 Status for what is not a patch, a 406 where no length says that there is
+ * anything (so upstream's router).
+ */
+export function negotiatePatch(
+  contentType: string | undefined,
+  length: string | undefined,
+): PatchType | "apply" | Status {
+  const type = (contentType ?? "").split(";")[0]?.trim() ?? "";
+  const known = patchTypes.get(type);
+  if (known !== undefined) return known;
+  if (Number(length ?? 0) > 0) return refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
+  return refuse("NotAcceptable", "406: Not Acceptable", {});
 }

@@ -6,63 +6,20 @@ import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../../
 import type { Value, ValueMap } from "../../api/value.ts";
 import { Fault, writeValue } from "../../codec/engine/json.ts";
 import { nullEmptyBytes } from "../../codec/engine/nullbytes.ts";
-import { parseYaml } from "../../codec/yaml/yaml.ts";
-import { limits } from "../../config/limits.ts";
 import type { Kind } from "../../merge/apply.ts";
 import { asPrinted, type Container, isContainer, valuesOf } from "../../merge/document.ts";
 import { type AppliedObject, applyConfig, ConflictFault, withoutManagedFields } from "../../merge/managedfields.ts";
 import { typeOfMessage } from "../../merge/schema.ts";
 import { checkType, TypeFault } from "../../merge/typed.ts";
-import { decodeAs, faultStatus } from "../body/body.ts";
+import { type Config, decodeAs } from "../body/body.ts";
+import { checkName } from "../commit/metadata.ts";
 import { requestedObject, type StoredObject } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
-import { checkName } from "./merge.ts";
 import { blankOf, kindOf, liveDocument, managedLimits, timeOf, untracked } from "./ownership.ts";
-
-/** What an apply sends. */
-export interface Config {
-  /** The kind it is written as: the resource's own, or Scale. */
-  readonly shape: Resource;
-  readonly config: ValueMap;
-  /** Take fields from other managers. */
-  readonly force: boolean;
-  /** Keys that come twice in the body, where somebody wants to know. */
-  readonly duplicates: readonly string[];
-}
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 /** Bytes of all annotations of an object (upstream: 256 KiB). */
 const annotationBytesMax = 256 * 1024;
-
-/** Reads the body of an apply, YAML or JSON; a 400 Status for what is no object at the version of `shape`. `duplicates`: see parseYaml(). */
-export function readConfig(shape: Resource, bytes: Uint8Array, duplicates?: string[]): ValueMap | Status {
-  const parsed = bytes.length === 0 ? null : parseYaml(bytes, duplicates, limits.bodyValuesMax);
-  if (parsed instanceof Fault) {
-    return faultStatus(parsed, `error decoding YAML: error converting YAML to JSON: ${parsed.message}`);
-  }
-  const config = parsed ?? new Map<string, Value>();
-  if (!(config instanceof Map)) {
-    const mismatch = `json: cannot unmarshal ${goKind(config)} into Go value of type map[string]interface {}`;
-    return badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${mismatch}`);
-  }
-  const version = config.get("apiVersion");
-  const sent = typeof version === "string" ? version : "";
-  if (sent !== shape.apiVersion) {
-    const text = `Incorrect version specified in apply patch. Specified patch version: ${sent}, expected: ${shape.apiVersion}`;
-    return badRequest(text);
-  }
-  const metadata = config.get("metadata");
-  if (metadata instanceof Map && (metadata.get("managedFields") ?? null) !== null) {
-    return badRequest("metadata.managedFields must be nil");
-  }
-  return config;
-}
-
-function goKind(value: Value): string {
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "string") return "string";
-  return typeof value === "boolean" ? "bool" : "number";
-}
 
 /** The current state with a configuration applied, its owners recorded. */
 export function mergeConfig(

@@ -1,66 +1,107 @@
-// The first step of an update: what the client sent and what is stored become one object. A replacement names its
-// object again and may name the uid it means; a patch is applied to the current state at the requested version.
-
-import { invalid } from "../../api/fielderror.ts";
+// The first half of a write, up to its field managers: what the client sent and what is stored become one object, which
+// is defaulted and tracked. A replacement names its object again and may name the uid it means; a patch is applied to the
+// current state at the requested version. All of it is a function of the body and the scheme, so that it runs on a front
+// or, where it is big, in the pool (offload.ts), with one result.
+import { at, forbiddenField, invalid, invalidObject } from "../../api/fielderror.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, isStatus, notFound, refuse, Status } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
-import { Fault, parseJson, textOf, toValue, writeValue } from "../../codec/engine/json.ts";
+import { encode, Fault, toValue, writeValue } from "../../codec/engine/json.ts";
 import { nullEmptyBytes } from "../../codec/engine/nullbytes.ts";
-import { duplicateFaults, strictFaults } from "../../codec/engine/strict.ts";
+import { strictFaults } from "../../codec/engine/strict.ts";
 import { limits } from "../../config/limits.ts";
+import { applyDefaults } from "../../kinds/defaults.ts";
+import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { asPrinted, type Patched, PatchFault } from "../../merge/document.ts";
 import { goText } from "../../merge/govalue.ts";
 import { applyJsonPatch } from "../../merge/jsonpatch.ts";
+import { deepEntry } from "../../merge/managedfields.ts";
 import { applyMergePatch } from "../../merge/mergepatch.ts";
 import { findMismatch } from "../../merge/mismatch.ts";
 import { applyStrategicPatch } from "../../merge/strategic.ts";
-import { type Body, decodeTyped, faultStatus, typeOf } from "../body/body.ts";
-import type { FieldReport } from "../body/fieldvalidation.ts";
-import { preconditionFailed, type StoredObject, storedAs } from "../commit/objectstore.ts";
-import type { MergeRequest, Merging, PatchType } from "../commit/writerequest.ts";
+import { type Body, decodeTyped, type PatchBody, type ReadBody, typeOf } from "../body/body.ts";
+import { checkName, dedupOwners, nameless, ownerWarning } from "../commit/metadata.ts";
+import { objectTooLarge, preconditionFailed, type StoredObject, storedAs } from "../commit/objectstore.ts";
+import type { MergeRequest, Merging } from "../commit/writerequest.ts";
+import { mergeConfig } from "./apply.ts";
+import { managedLimits, type Tracking, trackManagers } from "./ownership.ts";
 import { patchTyped } from "./typedpatch.ts";
 
-/** A parsed patch. */
-export interface PatchBody {
-  readonly type: PatchType;
-  readonly patch: Value;
-  /** Fields that come twice in it, where somebody wants to know. */
-  readonly duplicates?: readonly string[];
+/** Makes the new state out of the current one; undefined stands for an object that does not exist. */
+export type Merge = (current: StoredObject | undefined, old: ApiObject | undefined) => ApiObject | Status;
+
+/** A merge, and how managedFields come to know of it. */
+export interface TrackedMerge {
+  readonly merge: Merge;
+  readonly tracking: Tracking;
 }
 
-const patchTypes: ReadonlyMap<string, PatchType | "apply"> = new Map([
-  ["application/json-patch+json", "json"],
-  ["application/merge-patch+json", "merge"],
-  ["application/strategic-merge-patch+json", "strategic"],
-  ["application/apply-patch+yaml", "apply"],
-]);
+/** What a body makes of the current state. */
+export function mergeOf(writers: Merging, request: MergeRequest, body: ReadBody): TrackedMerge {
+  switch (body.kind) {
+    case "patch":
+      return { merge: (current, old) => mergePatch(writers, request, body, current, old), tracking: "patched" };
+    case "config":
+      return { merge: (current, old) => mergeConfig(writers, request, body, current, old), tracking: "recorded" };
+    case "object":
+      // A create has no name in its path.
+      if (request.name === "") return { merge: () => body.take(), tracking: "owns" };
+      return { merge: (current, old) => mergeReplacement(writers, request, body, current, old), tracking: "owns" };
+  }
+}
+
+/** The new state with defaults and field managers, as admission gets to see it. */
+export function mergeHere(
+  writers: Merging,
+  request: MergeRequest,
+  { merge, tracking }: TrackedMerge,
+  current: StoredObject | undefined,
+  old: ApiObject | undefined,
+  warnings: string[],
+): ApiObject | Status {
+  const { resource, trace } = request;
+  const { identity } = writers.scheme;
+  const object = merge(current, old);
+  if (isStatus(object)) return object;
+  // What a patch lists twice stays until plugins have seen it (upstream), and has no owners.
+  if (tracking === "owns") dedupOwners(object.metadata, ownerWarning, warnings);
+  trace.done("merge");
+
+  applyDefaults(resource, object, identity);
+  const strategy = strategyOf(resource, identity);
+  strategy.canonicalize?.(object);
+  trace.done("default");
+
+  if (outgrowsStore(request, strategy, object, current)) return objectTooLarge;
+  const deep = deepEntry(object.metadata.managedFields ?? [], managedLimits);
+  if (deep >= 0) {
+    const field = `${at("metadata.managedFields", deep)}.fieldsV1`;
+    const why = forbiddenField(field, "keys and values that tell items of a list apart must not nest");
+    return invalidObject(resource.group, resource.kind, object.metadata.name ?? "", [why]);
+  }
+  // Before admission: what plugins add belongs to nobody (upstream).
+  if (tracking !== "recorded") trackManagers(writers, request, object, current, old);
+  trace.done("managers");
+  return object;
+}
 
 /**
- * Chooses the patch format by content type; a 415 Status for what is not a patch, a 406 where no length says that there is
- * anything (so upstream's router).
+ * Whether an object is larger than the store takes, whatever else is wrong with it: to find owners of its fields and to
+ * validate it takes far longer than to measure it. What is small cannot grow that much by defaults, and a kind with a
+ * bound of its own says so in its own words.
  */
-export function negotiatePatch(
-  contentType: string | undefined,
-  length: string | undefined,
-): PatchType | "apply" | Status {
-  const type = (contentType ?? "").split(";")[0]?.trim() ?? "";
-  const known = patchTypes.get(type);
-  if (known !== undefined) return known;
-  if (Number(length ?? 0) > 0) return refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
-  return refuse("NotAcceptable", "406: Not Acceptable", {});
-}
-
-/** Parses a patch; a 400 Status in the words of upstream's patch library. */
-export function readPatch(type: PatchType, bytes: Uint8Array, fields?: FieldReport): PatchBody | Status {
-  const patch = parseJson(bytes, limits.bodyValuesMax);
-  if (!(patch instanceof Fault)) {
-    return fields === undefined ? { type, patch } : { type, patch, duplicates: duplicateFaults(textOf(bytes)) };
-  }
-  return faultStatus(patch, type === "merge" ? "Invalid JSON Patch" : patch.message);
+function outgrowsStore(
+  { resource, sent }: MergeRequest,
+  { boundsSize = false }: Strategy<ApiObject>,
+  object: ApiObject,
+  current: StoredObject | undefined,
+): boolean {
+  if (boundsSize) return false;
+  const bytes = (sent?.bytes.length ?? 0) + (current?.text.length ?? 0);
+  return bytes >= limits.measuredBytesMin && encode(resource.message, object).length > limits.objectBytesMax;
 }
 
 /** An object sent whole: it must be the one the path names. */
@@ -198,24 +239,4 @@ function invalidPatch(shown: string, fault: string): Status {
   const { reason, text, field } = invalid("patch", shown, fault);
   const causes = [{ reason: `FieldValue${reason}`, message: text, field }];
   return refuse("Invalid", ` "" is invalid: ${field}: ${text}`, { causes });
-}
-
-function nameless({ name }: MergeRequest): Status {
-  return badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-}
-
-/** The name and namespace in an object agree with the path. */
-export function checkName(request: MergeRequest, object: ApiObject): Status | undefined {
-  const { name, namespace } = request;
-  const meta = object.metadata;
-  if ((meta.name ?? "") === "") return nameless(request);
-  if (meta.name !== name) {
-    return badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
-  }
-  if (namespace !== "" && (meta.namespace ?? "") !== "" && meta.namespace !== namespace) {
-    return badRequest(
-      `the namespace of the object (${meta.namespace}) does not match the namespace on the request (${namespace})`,
-    );
-  }
-  return undefined;
 }

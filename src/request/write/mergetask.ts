@@ -7,10 +7,10 @@ import { encode, textOf } from "../../codec/engine/json.ts";
 import { sharesLabels } from "../../kinds/batch/joblabels.ts";
 import { noTrace } from "../../observe/trace.ts";
 import type { MergeResult, MergeSetup, MergeTask } from "../../pool/tasks.ts";
-import { type FieldReport, fieldReportOf } from "../body/fieldvalidation.ts";
+import { type FieldReport, fieldReportOf, readSent } from "../body/body.ts";
 import { requestedObject, StoredObject } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
-import { mergeHere, readSent } from "./mergebody.ts";
+import { mergeHere, mergeOf } from "./merge.ts";
 
 const encoder = new TextEncoder();
 
@@ -28,12 +28,12 @@ function runMerge(scheme: Scheme, task: MergeTask): MergeResult {
   const sent = { kind, format, force, bytes: body };
   const request: MergeRequest = { resource, subresource, namespace, name, manager, sent, fields, trace: noTrace };
   const merging: Merging = { scheme, clock: { now: () => nowMs, monotonic: () => performance.now() } };
-  const read = readSent(merging, request, sent);
+  const read = readSent(scheme, resource, sent, fields);
   if (isStatus(read)) return refusal(read, fields);
   const current = task.current === undefined ? undefined : new StoredObject(textOf(task.current));
   const old = current === undefined ? undefined : requestedObject(merging, resource, current);
   const warnings: string[] = [];
-  const object = mergeHere(merging, request, read, current, old, warnings);
+  const object = mergeHere(merging, request, mergeOf(merging, request, read), current, old, warnings);
   if (isStatus(object)) return refusal(object, fields);
   const bytes = encoder.encode(encode(resource.message, object));
   return { object: bytes, sharesLabels: sharesLabels(object), warnings, fieldWarnings: fields?.warnings ?? [] };

@@ -16,8 +16,9 @@ import { strategyOf } from "../../kinds/table.ts";
 import { Pool, type PoolFault } from "../../pool/pool.ts";
 import type { MergeResult, MergeSetup, MergeTask, PoolTask, PrintResult, PrintTask } from "../../pool/tasks.ts";
 import type { PrintFormat } from "../answer/print.ts";
+import type { Sent } from "../body/body.ts";
 import { objectTooLarge } from "../commit/objectstore.ts";
-import type { MergePool, Sent, WriteRequest } from "../commit/writerequest.ts";
+import type { MergePool, WriteRequest } from "../commit/writerequest.ts";
 import { exceeded } from "../exchange/exceeded.ts";
 
 const encoder = new TextEncoder();

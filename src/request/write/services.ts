@@ -18,7 +18,7 @@ import { Body, decodeAs } from "../body/body.ts";
 import { changed, commitObject, readCurrent } from "../commit/objectstore.ts";
 import type { StoreAccess, WriteServices } from "../commit/writerequest.ts";
 import { serverPermit } from "../exchange/permit.ts";
-import { createObject } from "./write.ts";
+import { writeObject } from "./write.ts";
 
 /** What write services are built from. */
 export interface WriteParts extends Omit<WriteServices, "admission" | "checkGrants"> {
@@ -73,7 +73,7 @@ function creator(services: () => WriteServices): Environment["create"] {
       deadline: writers.clock.monotonic() + limits.requestMsMax,
       trace: noTrace,
     };
-    const done = await createObject(writers, request, new Body(resource, content, decoded));
+    const done = await writeObject(writers, request, new Body(resource, content, decoded));
     return isStatus(done) ? done : undefined;
   };
 }

@@ -8,10 +8,11 @@ import { alreadyExists, internalError, isStatus, notFound, refuse, type Status }
 import { nextTurn } from "../../base/turn.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
-import type { Body } from "../body/body.ts";
+import { isPatch, type ReadBody } from "../body/body.ts";
 import { allocate } from "../commit/allocate.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import {
+  checkName,
   dedupOwners,
   kindGroup,
   ownerWarningAfterAdmission,
@@ -30,9 +31,7 @@ import {
 } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { afterRemoval } from "../delete/delete.ts";
-import { type Config, mergeConfig } from "./apply.ts";
-import { checkName, mergePatch, mergeReplacement, type PatchBody } from "./merge.ts";
-import { type Merge, mergeHere } from "./mergebody.ts";
+import { type Merge, mergeHere, mergeOf } from "./merge.ts";
 import type { Tracking } from "./ownership.ts";
 
 /** What plugins are shown in the place of an object: its Scale. */
@@ -42,36 +41,21 @@ export interface Facade {
   take(shown: ApiObject, object: ApiObject): Status | undefined;
 }
 
-/** Creates an object. Its name is in the body, or made from generateName. */
-export function createObject(writers: WriteServices, request: WriteRequest, body: Body): Promise<Written | Status> {
-  return writeMerged(writers, request, () => body.take());
-}
-
-/** Replaces an object, or creates it where its kind allows that. */
-export function updateObject(writers: WriteServices, request: WriteRequest, body: Body): Promise<Written | Status> {
-  return writeMerged(writers, request, (current, old) => mergeReplacement(writers, request, body, current, old));
-}
-
-/** Applies a patch to an object. */
-export function patchObject(
+/**
+ * Writes what a body says: an object that is created (its name is in it, or made from generateName) or replaced, a patch, a
+ * configuration. Undefined: the body is so big that it is read where it is merged (goesToPool()).
+ */
+export function writeObject(
   writers: WriteServices,
   request: WriteRequest,
-  patch: PatchBody,
+  body: ReadBody | undefined,
 ): Promise<Written | Status> {
-  const merge: Merge = (current, old) => mergePatch(writers, request, patch, current, old);
-  return writeMerged(writers, request, merge, "patched");
+  if (body === undefined) return writeMerged(writers, request, unread);
+  const { merge, tracking } = mergeOf(writers, request, body);
+  return writeMerged(writers, request, merge, tracking);
 }
 
-/** Applies a configuration to an object, or creates the object from it. */
-export function applyObject(writers: WriteServices, request: WriteRequest, config: Config): Promise<Written | Status> {
-  const merge: Merge = (current, old) => mergeConfig(writers, request, config, current, old);
-  return writeMerged(writers, request, merge, "recorded");
-}
-
-/** Writes what was sent, which is so big that nobody has read it here. */
-export function writeSent(writers: WriteServices, request: WriteRequest): Promise<Written | Status> {
-  return writeMerged(writers, request, () => internalError("A body was merged before it was read"));
-}
+const unread: Merge = () => internalError("A body was merged before it was read");
 
 /**
  * Writes what `merge` makes of the current state; it is asked again whenever somebody else changes that first.
@@ -189,20 +173,24 @@ async function prepare(
   return undefined;
 }
 
+/** Whether a write of so many bytes, body and stored object together, is merged on another thread. */
+export function goesToPool({ merges }: WriteServices, { resource, sent }: WriteRequest, bytes: number): boolean {
+  // Pool threads know the built-in kinds.
+  return sent !== undefined && resource.provided !== true && merges?.takes(bytes) === true;
+}
+
 /** Merges on another thread what is big; undefined: it is merged here. */
 function mergeInPool(
-  { merges }: WriteServices,
+  writers: WriteServices,
   request: WriteRequest,
   current: Current | undefined,
   warnings: string[],
 ): Promise<ApiObject | Status> | undefined {
   const { sent } = request;
-  if (request.resource.provided === true) return undefined;
-  if (sent === undefined || merges?.takes(sent.bytes.length + (current?.bytes ?? 0)) !== true) return undefined;
+  if (sent === undefined || !goesToPool(writers, request, sent.bytes.length + (current?.bytes ?? 0))) return undefined;
   // A patch is read when there is an object to apply it to.
-  const isPatch = sent.kind === "json" || sent.kind === "merge" || sent.kind === "strategic";
-  if (isPatch && current === undefined) return Promise.resolve(notFound(request.resource, request.name));
-  return merges.merge(request, sent, current, warnings);
+  if (isPatch(sent.kind) && current === undefined) return Promise.resolve(notFound(request.resource, request.name));
+  return writers.merges?.merge(request, sent, current, warnings);
 }
 
 /** An update that takes the last finalizer from an object being deleted removes it (upstream: ShouldDeleteDuringUpdate). */
