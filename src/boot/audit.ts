@@ -1,5 +1,6 @@
 // The body of the thread that writes audit events: the one place that has the log file open and talks to the webhook.
 // Every front sends it events over a port of its own; main asks it for metrics and ends it.
+
 import type { MessagePort } from "node:worker_threads";
 import { identities } from "../api/identity.ts";
 import { createDelivery } from "../audit/delivery.ts";
@@ -9,6 +10,7 @@ import { Webhook } from "../audit/webhook.ts";
 import { EventWriter } from "../audit/writer.ts";
 import { assert } from "../base/assert.ts";
 import { systemClock } from "../base/clock.ts";
+import { within } from "../base/within.ts";
 import type { AuditDelivery } from "../config/auditflags.ts";
 import { limits } from "../config/limits.ts";
 import { createLog } from "../observe/log.ts";
@@ -66,11 +68,4 @@ export function startAudit(data: AuditData, main: MessagePort): void {
         return;
     }
   });
-}
-
-/** Waits for `done`, but not longer than `ms`. */
-async function within(done: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([done, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
-  clearTimeout(timer);
 }

@@ -1,6 +1,8 @@
 // Main's side of the other threads: it starts them, hears from them, starts a front that crashed again, and ends the
 // process when the store thread dies, because what it held of the log is gone with it.
+
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { within } from "../base/within.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import type { Logger } from "../observe/log.ts";
@@ -381,13 +383,6 @@ function tell(thread: FrontThread, message: ToFront): void {
 function portPair(): [MessagePort, MessagePort] {
   const { port1, port2 } = new MessageChannel();
   return [port1, port2];
-}
-
-/** Waits for `done`, but not longer than `ms`. */
-async function within(done: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([done, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
-  clearTimeout(timer);
 }
 
 /** Questions for metrics that wait for an answer of one thread. */

@@ -12,9 +12,8 @@ import { ownerAt } from "../base/network.ts";
 import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
-import { connect, createGate, opensByGet } from "./actions/connect.ts";
-import { type Reply, sendNothing, sendStatus, sendText } from "./answer/response.ts";
-import { warningHeaders } from "./answer/warnings.ts";
+import { connect } from "./actions/connect.ts";
+import { type Reply, sendNothing, sendStatus, sendText, warningHeaders } from "./answer/response.ts";
 import { auditArrival, auditStranger } from "./call/audited.ts";
 import type { RequestContext } from "./call/call.ts";
 import type { Server } from "./call/context.ts";
@@ -24,7 +23,7 @@ import { RequestPermit } from "./exchange/permit.ts";
 import type { Exchange, Handler } from "./exchange/transport.ts";
 import { servePage } from "./pages/pages.ts";
 import { readAll, readOne } from "./readresource.ts";
-import { isConnect, type Route, resolve, unknownResource } from "./route/info.ts";
+import { isConnect, opensByGet, type Route, resolve, unknownResource } from "./route/info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./route/negotiate.ts";
 import { first, type Query } from "./route/query.ts";
 import { watchResource } from "./watchresource.ts";
@@ -36,6 +35,9 @@ const tooManyTokens = refuse(
   "The server has too many questions about tokens waiting, please try again later.",
   { retryAfterSeconds: 1 },
 );
+
+/** The gate of a later release that demands the right to create a connection from who opens it by GET, too. */
+const createGate = "AuthorizePodWebsocketUpgradeCreatePermission";
 
 /** What is made once for all requests of a front. */
 interface Stages {
@@ -170,7 +172,7 @@ async function admit(
   }
 }
 
-/** Whether a request takes its seat when its body is there (receive.ts). */
+/** Whether a request takes its seat when its body is there (writeresource.ts). */
 function awaitsBody(info: Route["info"]): boolean {
   if (isStatus(info) || !info.isResource || isConnect({ info })) return false;
   return info.verb !== "get" && info.verb !== "list" && info.verb !== "watch";

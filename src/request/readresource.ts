@@ -1,7 +1,7 @@
 // From a GET to the log and back: of one object, of a collection, and of what is computed rather than stored.
 import { isStatus, type Status } from "../api/status.ts";
 import { strategyOf } from "../kinds/table.ts";
-import { isScale, readScale } from "./actions/scale.ts";
+import { readScale } from "./actions/scale.ts";
 import { componentDocuments, readComponent } from "./answer/componentstatus.ts";
 import { sendStatus } from "./answer/response.ts";
 import { formRefusal } from "./answer/table.ts";
@@ -11,7 +11,7 @@ import { isObjectSubresource } from "./commit/metadata.ts";
 import { sendList } from "./list/sendlist.ts";
 import { readList, readObject } from "./read/read.ts";
 import { answerList, answerObject, formInput } from "./render.ts";
-import { unknownResource } from "./route/info.ts";
+import { isScale, unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
 import { first } from "./route/query.ts";
 import { selectionOf } from "./route/selectors.ts";

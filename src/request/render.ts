@@ -1,6 +1,5 @@
 // Answers with objects, in the form negotiated.
 import { isStatus } from "../api/status.ts";
-import { shapeOf } from "./actions/scale.ts";
 import { listMessageOf } from "./answer/protoanswer.ts";
 import { sendObject, sendStatus } from "./answer/response.ts";
 import {
@@ -13,6 +12,7 @@ import {
 } from "./answer/table.ts";
 import type { RequestContext } from "./call/call.ts";
 import type { Headers } from "./exchange/transport.ts";
+import { shapeOf } from "./route/info.ts";
 
 const encoder = new TextEncoder();
 

@@ -2,15 +2,15 @@
 // order upstream reads them, and nothing below knows of HTTP.
 import type { DeleteOptions } from "../api/gen/meta/v1.ts";
 import { messageOf } from "../api/messages.ts";
-import { isStatus, notFound, type Status, timedOut } from "../api/status.ts";
+import { isStatus, notFound, refuse, type Status, timedOut } from "../api/status.ts";
 import { nextTurn } from "../base/turn.ts";
+import { within } from "../base/within.ts";
+import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
-import { actionOf, actionShape } from "./actions/actions.ts";
-import { reviewOf, runReview } from "./actions/reviews.ts";
-import { isScale, shapeOf, writeScale } from "./actions/scale.ts";
-import { sendStatus } from "./answer/response.ts";
+import { type Action, actionOf, actionShape } from "./actions/actions.ts";
+import { writeScale } from "./actions/scale.ts";
+import { hangUp, sendStatus, warningHeaders } from "./answer/response.ts";
 import { formRefusal } from "./answer/table.ts";
-import { warningHeaders } from "./answer/warnings.ts";
 import { fieldReportOf, isPatch, readSent, type Sent } from "./body/body.ts";
 import {
   deleteOptionsDocument,
@@ -27,9 +27,8 @@ import type { WriteRequest, WriteServices, Written } from "./commit/writerequest
 import { deleteItems, deleteObject } from "./delete/delete.ts";
 import { sendList } from "./list/sendlist.ts";
 import { readList } from "./read/read.ts";
-import { receiveBody } from "./receive.ts";
 import { answerObject, formInput } from "./render.ts";
-import { unknownResource } from "./route/info.ts";
+import { isScale, shapeOf, unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
 import { negotiateBody, negotiatePatch } from "./route/negotiate.ts";
 import { selectionOf } from "./route/selectors.ts";
@@ -38,16 +37,16 @@ import { goesToPool, writeObject } from "./write/write.ts";
 
 /** Serves create, update, patch, delete and deletecollection. */
 export async function writeResource(call: RequestContext): Promise<void> {
-  const { reply, accepted } = call;
-  const done = isServed(call) ? await dispatch(call) : unknownResource;
+  const { info, reply, accepted, server } = call;
+  const act = actionOf(info, server.identity);
+  const done = act !== undefined || isStored(call) ? await dispatch(call, act) : unknownResource;
   if (done === undefined) return;
   if (isStatus(done)) return sendStatus(reply, done, accepted, warningHeaders(call.warnings));
   answerObject(call, done.code, done.body, warningHeaders([...call.warnings, ...done.warnings]));
 }
 
 /** Kinds that are never stored, and connections to nodes, come with their own issues. */
-function isServed({ info, server }: RequestContext): boolean {
-  if (actionOf(info) !== undefined || reviewOf(info, server) !== undefined) return true;
+function isStored({ info, server }: RequestContext): boolean {
   if (info.resource.stored === undefined) return false;
   if (info.subresource === undefined) return true;
   if (info.verb !== "update" && info.verb !== "patch") return false;
@@ -56,10 +55,10 @@ function isServed({ info, server }: RequestContext): boolean {
 }
 
 /** An answer to send; undefined: it was sent, or nobody waits for it. */
-function dispatch(call: RequestContext): Promise<Written | Status | undefined> {
+function dispatch(call: RequestContext, act: Action | undefined): Promise<Written | Status | undefined> {
   switch (call.info.verb) {
     case "create":
-      return create(call);
+      return create(call, act);
     case "update":
       return update(call);
     case "patch":
@@ -71,17 +70,17 @@ function dispatch(call: RequestContext): Promise<Written | Status | undefined> {
   }
 }
 
-async function create(call: RequestContext): Promise<Written | Status | undefined> {
+async function create(call: RequestContext, act: Action | undefined): Promise<Written | Status | undefined> {
   const format = negotiateBody(call.exchange.header("content-type"), call.types);
   if (typeof format !== "string") return format;
-  const bytes = await receiveBody(call);
+  const bytes = await receiveBody(call, act === undefined ? limits.bodyBytesMax : limits.smallBodyBytesMax);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "CreateOptions");
-  return isStatus(request) ? request : write(call, request, { kind: "create", format, force: false, bytes });
+  return isStatus(request) ? request : write(call, request, { kind: "create", format, force: false, bytes }, act);
 }
 
 async function update(call: RequestContext): Promise<Written | Status | undefined> {
-  const bytes = await receiveBody(call);
+  const bytes = await receiveBody(call, limits.bodyBytesMax);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "UpdateOptions");
   if (isStatus(request)) return request;
@@ -94,7 +93,7 @@ async function patch(call: RequestContext): Promise<Written | Status | undefined
   const { info, server, reply, exchange } = call;
   const kind = negotiatePatch(exchange.header("content-type"), exchange.header("content-length"));
   if (isStatus(kind)) return kind;
-  const bytes = await receiveBody(call);
+  const bytes = await receiveBody(call, limits.bodyBytesMax);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   reply.audit?.patched(bytes);
   const options = readWriteOptions("PatchOptions", info.query, server.identity, kind === "apply");
@@ -104,15 +103,42 @@ async function patch(call: RequestContext): Promise<Written | Status | undefined
   return write(call, request, { kind, format: kind === "apply" ? "yaml" : "json", force: options.force, bytes });
 }
 
+/**
+ * The body, at most `bytesMax` of it (what acts or asks instead of being stored, and options of deletes, is small). Its
+ * bytes are charged to its user before the first is awaited, it has to be there by the request's deadline, and only then
+ * does the request take a seat: an upload that drips holds up no other. A Status of 413 or 429; undefined when the request
+ * was answered (429 without a seat, 504 past its deadline) or the client went away.
+ */
+async function receiveBody(call: RequestContext, bytesMax: number): Promise<Uint8Array | Status | undefined> {
+  const { exchange, holdings, reply, trace } = call;
+  const expected = expectedBytes(exchange.header("content-length"), exchange.header("transfer-encoding"), bytesMax);
+  const full = expected === 0 ? undefined : holdings.receive(expected);
+  if (full !== undefined) return full;
+  const bytes = await within(exchange.body(bytesMax), call.deadline - call.server.clock.monotonic());
+  trace.done("body");
+  if (bytes === "aborted") return undefined;
+  if (bytes === "too-large") {
+    return refuse("RequestEntityTooLarge", `Request entity too large: limit is ${bytesMax}`);
+  }
+  if (bytes !== "late") return call.enter() ? bytes : undefined;
+  sendStatus(reply, timedOut, call.accepted, hangUp);
+  return undefined;
+}
+
+/** Bytes to expect, and the most that are taken where a client does not say. */
+function expectedBytes(length: string | undefined, encoding: string | undefined, bytesMax: number): number {
+  if (length === undefined) return encoding === undefined ? 0 : bytesMax;
+  const bytes = Number(length);
+  return bytes >= 0 && bytes <= bytesMax ? bytes : bytesMax;
+}
+
 /** Reads what was sent, unless it is so big that the pool reads it, and does what it is for. */
-async function write(call: RequestContext, request: WriteRequest, sent: Sent): Promise<Written | Status> {
+async function write(call: RequestContext, request: WriteRequest, sent: Sent, act?: Action): Promise<Written | Status> {
   const { info, server, reply, trace } = call;
   const { writers } = server;
-  const act = actionOf(info);
-  const review = reviewOf(info, server);
   const scaled = isScale(info.subresource);
   // What is sent to these is not merged into what is stored.
-  const whole = act !== undefined || review !== undefined || scaled ? request : { ...request, sent };
+  const whole = act !== undefined || scaled ? request : { ...request, sent };
   if (goesUnread(call, whole)) return warned(request, await writeObject(writers, whole, undefined));
   const shape = act === undefined ? shapeOf(info.resource, info.subresource) : actionShape(info, sent);
   const body = readSent(server.scheme, shape, sent, request.fields);
@@ -123,8 +149,7 @@ async function write(call: RequestContext, request: WriteRequest, sent: Sent): P
     body.show(reply.audit);
     // Of what is big the audit event has taken enough of this turn.
     if (writers.merges?.takes(sent.bytes.length)) await nextTurn();
-    if (act) return warned(request, await act(writers, request, body.take()));
-    if (review) return warned(request, await runReview(server, writers, request, review, body.take()));
+    if (act) return warned(request, await act(server, request, body.take()));
   }
   return warned(request, await (scaled ? writeScale : writeObject)(writers, whole, body));
 }
@@ -190,7 +215,7 @@ async function deleteCollection(call: RequestContext): Promise<Status | undefine
 
 async function deleteOptions(call: RequestContext): Promise<ReturnType<typeof readDeleteOptions> | undefined> {
   const { exchange, types, info, server } = call;
-  const bytes = await receiveBody(call);
+  const bytes = await receiveBody(call, limits.smallBodyBytesMax);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   if (bytes.length === 0) return readDeleteOptions(undefined, info.query, server.identity);
   const format = negotiateBody(exchange.header("content-type"), types);

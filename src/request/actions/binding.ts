@@ -5,6 +5,7 @@ import type { Binding, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { badRequest, conflict, isStatus, notFound, Status } from "../../api/status.ts";
 import { validateBinding } from "../../kinds/core/validation/pod/pod.ts";
+import type { Server } from "../call/context.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import {
   changed,
@@ -24,7 +25,7 @@ const bindings = { group: "", resource: "pods/binding" };
  * Assigns the pod a binding names to its target. 404 for no such pod, 409 for one that is assigned, is being deleted,
  * or is not the one the binding means.
  */
-export async function bindPod(writers: WriteServices, asked: WriteRequest, body: ApiObject): Promise<Status> {
+export async function bindPod({ writers }: Server, asked: WriteRequest, body: ApiObject): Promise<Status> {
   const binding = body as ApiObject & Binding;
   const sent = binding.metadata.name ?? "";
   const pods = writers.scheme.find("", "v1", "pods");

@@ -9,18 +9,9 @@ import type { RequestContext } from "../call/call.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { readCurrent, storedObject } from "../commit/objectstore.ts";
 import type { WriteServices } from "../commit/writerequest.ts";
-import { byUpgrade, type RequestInfo, unknownResource } from "../route/info.ts";
+import { unknownResource } from "../route/info.ts";
 import { first, type Query } from "../route/query.ts";
 import { connectOptions, integer } from "./connectoptions.ts";
-
-/** The gate of a later release that demands the right to create a connection from who opens it by GET, too. */
-export const createGate = "AuthorizePodWebsocketUpgradeCreatePermission";
-
-/** Whether a request opens by GET (as WebSockets do) what is otherwise opened by POST: `get` alone allows it (k/k#78741). */
-export function opensByGet(info: RequestInfo | Status): boolean {
-  if (isStatus(info) || !info.isResource || info.verb !== "get" || info.subresource === undefined) return false;
-  return info.resource.group === "" && info.resource.resource === "pods" && byUpgrade.has(info.subresource.name);
-}
 
 /** Why there is no connection; undefined: there is nothing to be sent, as for the log of a pod without a node (204). */
 export async function connect(writers: WriteServices, call: RequestContext): Promise<Status | undefined> {

@@ -14,6 +14,7 @@ import { limits } from "../../config/limits.ts";
 import { selects } from "../../kinds/validation/selector.ts";
 import { representRecord } from "../answer/toversion.ts";
 import { validateDeleteOptions } from "../body/options.ts";
+import type { Server } from "../call/context.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { type Current, readCurrent, requestedObject, storedObject, storeOf, timeText } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices } from "../commit/writerequest.ts";
@@ -24,7 +25,7 @@ import { writeMerged } from "../write/write.ts";
 type Stored<T> = ApiObject & T;
 
 /** Deletes the pod a request names unless its disruption budget forbids it (429). */
-export async function evictPod(writers: WriteServices, asked: WriteRequest, body: ApiObject): Promise<Status> {
+export async function evictPod({ writers }: Server, asked: WriteRequest, body: ApiObject): Promise<Status> {
   const eviction = body as Stored<Eviction>;
   const { name } = asked;
   if (eviction.metadata.name !== name) return badRequest("name in URL does not match name in Eviction object");

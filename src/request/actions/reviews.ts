@@ -16,54 +16,21 @@ import {
 import { encode } from "../../codec/engine/json.ts";
 import type { Server } from "../call/context.ts";
 import { attributesOf } from "../commit/attributes.ts";
-import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
-import type { ResourceInfo } from "../route/info.ts";
+import type { WriteRequest, Written } from "../commit/writerequest.ts";
 import { trackManagers } from "../write/ownership.ts";
 
 /** One kind of question. */
-export interface Review {
+interface Review {
   /** Why it cannot be asked; undefined: it can. Asked before validating admission. */
-  check(server: Server, request: WriteRequest, object: ApiObject): Status | undefined;
+  check(request: WriteRequest, object: ApiObject): Status | undefined;
   /** Puts the answer in, or makes the object that is the answer. */
   answer(server: Server, request: WriteRequest, object: ApiObject): Promise<ApiObject | Status>;
 }
 
-/** Group (canonical spelling), resource, and who answers. */
-const table: readonly (readonly [group: string, resource: string, review: Review])[] = [
-  ["authorization.k8s.io", "subjectaccessreviews", accessReview("subject")],
-  ["authorization.k8s.io", "selfsubjectaccessreviews", accessReview("self")],
-  ["authorization.k8s.io", "localsubjectaccessreviews", accessReview("local")],
-  ["authorization.k8s.io", "selfsubjectrulesreviews", { check: checkRules, answer: answerRules }],
-];
-
-/** What answers a create of this resource; undefined: it is kept, or nobody does. */
-export function reviewOf({ verb, resource, subresource }: ResourceInfo, server: Server): Review | undefined {
-  if (verb !== "create" || subresource !== undefined || !resource.virtual) return undefined;
-  const { spell } = server.identity;
-  return table.find(([group, name]) => name === resource.resource && spell(group) === resource.group)?.[2];
-}
-
-/** Runs one, top to bottom. */
-export async function runReview(
-  server: Server,
-  writers: WriteServices,
-  request: WriteRequest,
-  review: Review,
-  object: ApiObject,
-): Promise<Written | Status> {
-  trackManagers(writers, request, object, undefined, undefined);
-  const attributes = attributesOf(request, "create", object, undefined);
-  const refused = await admit(writers.admission, attributes, () => review.check(server, request, object));
-  if (refused !== undefined) return refused;
-  const answer = await review.answer(server, request, object);
-  if (!("metadata" in answer)) return answer;
-  const body = Buffer.from(encode(request.resource.message, answer));
-  return { code: 201, body, warnings: attributes.notes.warnings };
-}
-
-function accessReview(scope: ReviewScope): Review {
-  return {
-    check(_server, { resource, namespace }, object) {
+/** Answers whether somebody may do something. */
+export function accessReview(scope: ReviewScope) {
+  const review: Review = {
+    check({ resource, namespace }, object) {
       const errors = validateReview(object as AccessReview, scope);
       // Upstream has lost the kind by then, and says so.
       if (errors.length > 0) return invalidObject(resource.group, "", "", errors);
@@ -74,11 +41,35 @@ function accessReview(scope: ReviewScope): Review {
       return object;
     },
   };
+  return (server: Server, request: WriteRequest, object: ApiObject) => runReview(server, request, review, object);
+}
+
+/** Answers what the user may do in a namespace. */
+export function reviewRules(server: Server, request: WriteRequest, object: ApiObject): Promise<Written | Status> {
+  return runReview(server, request, { check: checkRules, answer: answerRules }, object);
+}
+
+/** Runs one, top to bottom. */
+async function runReview(
+  server: Server,
+  request: WriteRequest,
+  review: Review,
+  object: ApiObject,
+): Promise<Written | Status> {
+  const { writers } = server;
+  trackManagers(writers, request, object, undefined, undefined);
+  const attributes = attributesOf(request, "create", object, undefined);
+  const refused = await admit(writers.admission, attributes, () => review.check(request, object));
+  if (refused !== undefined) return refused;
+  const answer = await review.answer(server, request, object);
+  if (!("metadata" in answer)) return answer;
+  const body = Buffer.from(encode(request.resource.message, answer));
+  return { code: 201, body, warnings: attributes.notes.warnings };
 }
 
 type RulesReview = ApiObject & SelfSubjectRulesReview;
 
-function checkRules(_server: Server, _request: WriteRequest, object: ApiObject): Status | undefined {
+function checkRules(_request: WriteRequest, object: ApiObject): Status | undefined {
   return ((object as RulesReview).spec.namespace ?? "") === "" ? badRequest("no namespace on request") : undefined;
 }
 

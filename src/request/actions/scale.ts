@@ -4,7 +4,7 @@ import { invalidObject } from "../../api/fielderror.ts";
 import type { Scale } from "../../api/gen/autoscaling/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject, ManagedFieldsEntry } from "../../api/object.ts";
-import type { Resource, Subresource } from "../../api/scheme.ts";
+import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, type GroupResource, isStatus, notFound, type Status } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
@@ -21,26 +21,13 @@ import { checkName } from "../commit/metadata.ts";
 import { requestedObject, type StoredObject } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { type ReadInput, readObject } from "../read/read.ts";
+import { isScale, shapeOf } from "../route/info.ts";
 import { applyTo } from "../write/apply.ts";
 import { type Merge, mergeReplacement, patchDocument } from "../write/merge.ts";
 import { blankOf, managedLimits, timeOf } from "../write/ownership.ts";
 import { type Facade, writeMerged } from "../write/write.ts";
 
 const encoder = new TextEncoder();
-
-/** Whether a subresource is read and written as a Scale. */
-export function isScale(subresource: Subresource | undefined): boolean {
-  return subresource?.name === "scale";
-}
-
-/** What a body of a subresource decodes as: the subresource's own kind, which is not stored. */
-export function shapeOf(resource: Resource, subresource: Subresource | undefined): Resource {
-  if (subresource === undefined || subresource.kind === resource.kind) return resource;
-  const { group, version, kind, message } = subresource;
-  assert(message !== undefined, `${kind} has no shape`);
-  const apiVersion = group === "" ? version : `${group}/${version}`;
-  return { ...resource, group, version, kind, apiVersion, message, stored: undefined, prefix: undefined };
-}
 
 /** The Scale of an object, as JSON; 404, or 504 for a resource version that does not come. */
 export async function readScale(input: ReadInput, name: string, resourceVersion: string): Promise<Uint8Array | Status> {

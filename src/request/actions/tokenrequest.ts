@@ -11,11 +11,12 @@ import { formatTime } from "../../api/time.ts";
 import { boundClaims, type ClaimedObject } from "../../authn/accountclaims.ts";
 import { assert } from "../../base/assert.ts";
 import { encode } from "../../codec/engine/json.ts";
+import type { Server } from "../call/context.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { readCurrent, storedObject } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
+import { shapeOf } from "../route/info.ts";
 import { trackManagers } from "../write/ownership.ts";
-import { shapeOf } from "./scale.ts";
 
 const encoder = new TextEncoder();
 
@@ -35,7 +36,7 @@ interface Bound {
 
 /** Signs a token for the service account a request names. */
 export async function requestToken(
-  writers: WriteServices,
+  { writers }: Server,
   asked: WriteRequest,
   body: ApiObject,
 ): Promise<Written | Status> {

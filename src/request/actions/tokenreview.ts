@@ -7,15 +7,16 @@ import { badRequest, type Status } from "../../api/status.ts";
 import { type Accepted, type Refused, reasonText } from "../../authn/authenticator.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import { encode } from "../../codec/engine/json.ts";
+import type { Server } from "../call/context.ts";
 import { attributesOf } from "../commit/attributes.ts";
-import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
+import type { WriteRequest, Written } from "../commit/writerequest.ts";
 import { trackManagers } from "../write/ownership.ts";
 
 const encoder = new TextEncoder();
 
 /** Answers a review; 400 for one without a token. */
 export async function reviewToken(
-  writers: WriteServices,
+  { writers }: Server,
   request: WriteRequest,
   body: ApiObject,
 ): Promise<Written | Status> {

@@ -6,17 +6,8 @@ import { parseOwn, textOf } from "../../codec/engine/json.ts";
 import { prettyJson } from "../../codec/json/print.ts";
 import { yamlText } from "../../codec/yaml/printer.ts";
 import type { PrintResult, PrintTask } from "../../pool/tasks.ts";
-import type { Accepted } from "../route/negotiate.ts";
+import type { PrintFormat } from "../route/negotiate.ts";
 import { protoDocument } from "./protoanswer.ts";
-
-/** What JSON of ours is made into. */
-export type PrintFormat = PrintTask["format"];
-
-/** The format to print in; undefined: the JSON is sent as it is. */
-export function printFormatOf({ format, pretty }: Accepted): PrintFormat | undefined {
-  if (format !== "json") return format;
-  return pretty ? "pretty" : undefined;
-}
 
 /** JSON of ours (of `message`, or a Status) in another format. */
 export function print(format: PrintFormat, message: Message, json: Uint8Array): Uint8Array {

@@ -8,8 +8,15 @@ import { copyOf } from "../../base/copy.ts";
 import { limits } from "../../config/limits.ts";
 import { serverTiming, type Trace } from "../../observe/trace.ts";
 import type { AnswerStream, Exchange, Headers } from "../exchange/transport.ts";
-import { type Accepted, acceptsGzip, type MediaTypes, negotiateRefusal } from "../route/negotiate.ts";
-import { type PrintFormat, print, printFormatOf, printText } from "./print.ts";
+import {
+  type Accepted,
+  acceptsGzip,
+  type MediaTypes,
+  negotiateRefusal,
+  type PrintFormat,
+  printFormatOf,
+} from "../route/negotiate.ts";
+import { print, printText } from "./print.ts";
 import { protoStatus } from "./protoanswer.ts";
 
 /** What every answer of one request carries besides its own. */
@@ -49,6 +56,64 @@ export function headersOf(reply: Reply, contentType: string, more: Headers = [])
   const { timing } = reply.trace;
   const timed: Headers = timing === undefined ? more : [...more, ["Server-Timing", serverTiming(timing)]];
   return [...reply.extra, noCache, ["Content-Type", contentType], ...timed];
+}
+
+/** Headers of the answer to an upload that came too late: the rest of it is not waited for. */
+export const hangUp: Headers = [["Connection", "close"]];
+
+/**
+ * Warning headers of an answer, one per text. Texts may hold what a client sent, so they are made safe for a header and
+ * told once each. Beyond `warningCharsMax` together, each is cut, and what still does not fit is left out (the bounds are
+ * those of upstream's warning filter).
+ */
+export function warningHeaders(texts: readonly string[]): Headers {
+  const once = [...new Set(texts)];
+  const whole = once.reduce((chars, text) => chars + text.length, 0) <= limits.warningCharsMax;
+  if (whole) return once.map(warning);
+  const headers: Headers[number][] = [];
+  let chars = 0;
+  for (const text of once) {
+    if (chars >= limits.warningCharsMax) break;
+    const cut = text.slice(0, limits.warningTextCharsMax);
+    headers.push(warning(cut));
+    chars += cut.length;
+  }
+  return headers;
+}
+
+/**
+ * Warnings of many objects on their way into one answer: each text once, and none of those that warningHeaders() would
+ * leave out anyway, so that they take no more room than one answer's.
+ */
+export class WarningSieve {
+  readonly #into: string[];
+  readonly #known: Set<string>;
+  /** Characters of what is there, each text counted as far as it would be shown. */
+  #chars = 0;
+
+  /** What is in `into` already stays. */
+  constructor(into: string[]) {
+    this.#into = into;
+    this.#known = new Set(into);
+  }
+
+  take(texts: readonly string[]): void {
+    for (const text of texts) {
+      if (this.#chars > limits.warningCharsMax) return;
+      // One longer than all together is cut whatever its end is.
+      const kept = text.slice(0, limits.warningCharsMax + 1);
+      if (this.#known.has(kept)) continue;
+      this.#known.add(kept);
+      this.#into.push(kept);
+      this.#chars += Math.min(kept.length, limits.warningTextCharsMax);
+    }
+  }
+}
+
+/** RFC 7234 warn-text: a quoted string, without what a header cannot hold. */
+function warning(text: string): Headers[number] {
+  const safe = text.replace(/[^\x20-\x7e]/g, " ").replace(/["\\]/g, "\\$&");
+  return ["Warning", `299 - "${safe}"`];
 }
 
 /** Sends plain text. */

@@ -16,8 +16,7 @@ import type { Observer } from "../../observe/requests.ts";
 import type { StoreClient } from "../../storage/client.ts";
 import type { WriteServices } from "../commit/writerequest.ts";
 import type { Merges } from "../write/offload.ts";
-import type { Bounds } from "./holdings.ts";
-import type { Inflight } from "./inflight.ts";
+import type { Bounds, Inflight } from "./holdings.ts";
 
 /** An answer of an endpoint that is no resource. */
 export interface Page {

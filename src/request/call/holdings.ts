@@ -6,7 +6,6 @@ import { limits } from "../../config/limits.ts";
 import type { RequestKind } from "../../observe/requests.ts";
 import { exceeded } from "../exchange/exceeded.ts";
 import { WatchBounds } from "../watch/watchbounds.ts";
-import type { Inflight } from "./inflight.ts";
 
 /** What requests of one front share. */
 export interface Bounds {
@@ -38,6 +37,31 @@ export function createBounds({
     watches,
     unread: new Shares("bytes of answers that are not read", unread),
   };
+}
+
+const nothing = (): void => undefined;
+
+/**
+ * The seats of one front, by kind of request: how many requests it serves at once (upstream's max-requests-inflight),
+ * divided among users. Watches take none and administrators need none. Beyond its share a user is refused at once instead
+ * of making all requests slow.
+ */
+export class Inflight {
+  /** Requests that only read. */
+  readonly readOnly: Shares;
+  readonly mutating: Shares;
+
+  /** Most requests of each kind at once; 0 is no limit. */
+  constructor(readOnlyMax: number, mutatingMax: number) {
+    this.readOnly = new Shares("reading requests", readOnlyMax || Number.POSITIVE_INFINITY);
+    this.mutating = new Shares("changing requests", mutatingMax || Number.POSITIVE_INFINITY);
+  }
+
+  /** Takes a seat for a request. Returns how to give it back; undefined: its owner gets no further one now. */
+  enter(kind: RequestKind, owner: Owner): (() => void) | undefined {
+    if (kind === "long" || owner.level === "masters") return nothing;
+    return this[kind].take(owner);
+  }
 }
 
 /** What one request holds. All of it is given back at once, however the request ends. */

@@ -18,7 +18,6 @@ import {
   rangeOf,
   rangeText,
 } from "../../kinds/ranges.ts";
-import type { Strategy } from "../../kinds/strategy.ts";
 import { goStringList } from "../../kinds/validation/gostruct.ts";
 import { type ClaimKind, claim, claimPrefixes, type Owner, release, taken } from "./serviceallocations.ts";
 import type { WriteRequest, WriteServices } from "./writerequest.ts";
@@ -34,18 +33,13 @@ const standInPort = 32_769;
 
 type Held = readonly [kind: ClaimKind, what: string];
 
-/**
- * Fills in what a service lacks, in place, and claims it. A Status when the client asked for what cannot be had;
- * undefined where there is nothing to claim.
- */
+/** Fills in what a service lacks, in place, and claims it. A Status when the client asked for what cannot be had. */
 export async function allocate(
   writers: WriteServices,
   request: WriteRequest,
-  strategy: Strategy<ApiObject>,
   object: ApiObject,
   old: ApiObject | undefined,
-): Promise<Allocation | Status | undefined> {
-  if (strategy.holdsAddresses !== true || request.subresource !== "") return undefined;
+): Promise<Allocation | Status> {
   const service = object as ApiObject & Service;
   const errors = settleFamilies(
     service,

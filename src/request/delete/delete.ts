@@ -12,7 +12,7 @@ import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
-import { WarningSieve } from "../answer/warnings.ts";
+import { WarningSieve } from "../answer/response.ts";
 import { releaseAll } from "../commit/allocate.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { kindGroup } from "../commit/metadata.ts";

@@ -1,9 +1,9 @@
 // `/debug/flags/v`: how much is logged, changed while the server runs. Method, texts and codes
 // are upstream's, whose flag of that name is a number, too.
 import { timedOut } from "../../api/status.ts";
-import { type Reply, sendStatus, sendText } from "../answer/response.ts";
+import { within } from "../../base/within.ts";
+import { hangUp, type Reply, sendStatus, sendText } from "../answer/response.ts";
 import type { Server } from "../call/context.ts";
-import { hangUp, within } from "../exchange/within.ts";
 import type { NonResourceInfo } from "../route/info.ts";
 
 /** Longer bodies are no number. */

@@ -4,6 +4,7 @@ import type { Resource, Scheme, Subresource } from "../../api/scheme.ts";
 import { parseFieldSelector } from "../../api/selector.ts";
 import { isStatus, refuse, type Status } from "../../api/status.ts";
 import type { Question } from "../../authz/authorizer.ts";
+import { assert } from "../../base/assert.ts";
 import { first, parseQuery, type Query, unescapePath, unreadableParameter } from "./query.ts";
 
 /** What a request for a resource may ask for. */
@@ -198,7 +199,7 @@ function locate(scheme: Scheme, method: string, place: Place, asked: Question, q
 }
 
 /** Subresources of pods whose GET becomes a connection. */
-export const byUpgrade: ReadonlySet<string> = new Set(["exec", "attach", "portforward"]);
+const byUpgrade: ReadonlySet<string> = new Set(["exec", "attach", "portforward"]);
 
 /** The verb, when the resource offers it with this method. */
 function servedVerb(
@@ -236,4 +237,24 @@ const connections: ReadonlySet<string> = new Set(["log", "exec", "attach", "port
 /** Whether a request asks for a connection to a node. */
 export function isConnect({ info }: { readonly info: ResourceInfo }): boolean {
   return info.subresource !== undefined && connections.has(info.subresource.name);
+}
+
+/** Whether a request opens by GET (as WebSockets do) what is otherwise opened by POST: `get` alone allows it (k/k#78741). */
+export function opensByGet(info: RequestInfo | Status): boolean {
+  if (isStatus(info) || !info.isResource || info.verb !== "get" || info.subresource === undefined) return false;
+  return info.resource.group === "" && info.resource.resource === "pods" && byUpgrade.has(info.subresource.name);
+}
+
+/** Whether a subresource is read and written as a Scale. */
+export function isScale(subresource: Subresource | undefined): boolean {
+  return subresource?.name === "scale";
+}
+
+/** What an object sent to or answered by a subresource is: of the subresource's own kind, which is not stored. */
+export function shapeOf(resource: Resource, subresource: Subresource | undefined): Resource {
+  if (subresource === undefined || subresource.kind === resource.kind) return resource;
+  const { group, version, kind, message } = subresource;
+  assert(message !== undefined, `${kind} has no shape`);
+  const apiVersion = group === "" ? version : `${group}/${version}`;
+  return { ...resource, group, version, kind, apiVersion, message, stored: undefined, prefix: undefined };
 }

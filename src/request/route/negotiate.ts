@@ -34,6 +34,15 @@ export interface Accepted {
   readonly form?: Form;
 }
 
+/** What JSON of ours is printed as where it is not sent as it is. */
+export type PrintFormat = "protobuf" | "yaml" | "pretty";
+
+/** The format to print in; undefined: the JSON is sent as it is. */
+export function printFormatOf({ format, pretty }: Accepted): PrintFormat | undefined {
+  if (format !== "json") return format;
+  return pretty ? "pretty" : undefined;
+}
+
 interface Clause {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;

@@ -15,11 +15,11 @@ import { shareLabels } from "../../kinds/batch/joblabels.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { Pool, type PoolFault } from "../../pool/pool.ts";
 import type { MergeResult, MergeSetup, MergeTask, PoolTask, PrintResult, PrintTask } from "../../pool/tasks.ts";
-import type { PrintFormat } from "../answer/print.ts";
 import type { Sent } from "../body/body.ts";
 import { objectTooLarge } from "../commit/objectstore.ts";
 import type { MergePool, WriteRequest } from "../commit/writerequest.ts";
 import { exceeded } from "../exchange/exceeded.ts";
+import type { PrintFormat } from "../route/negotiate.ts";
 
 const encoder = new TextEncoder();
 

@@ -123,7 +123,8 @@ async function attempt(
   const code = current === undefined ? 201 : 200;
   const isTaken = request.name === "" && dryRun && readCurrent(writers, resource, namespace, finalName) !== undefined;
   if (isTaken) return nameTaken(writers, request, finalName, generated);
-  const allocation = await allocate(writers, request, strategy, object, old);
+  const claims = strategy.holdsAddresses === true && request.subresource === "";
+  const allocation = claims ? await allocate(writers, request, object, old) : undefined;
   if (isStatus(allocation)) return allocation;
   if (isBig) await nextTurn();
   const done = await commitObject(writers, request, finalName, object, current);

@@ -1,6 +1,6 @@
 import t from "tap";
 import { limits } from "../../../src/config/limits.ts";
-import { WarningSieve, warningHeaders } from "../../../src/request/answer/warnings.ts";
+import { WarningSieve, warningHeaders } from "../../../src/request/answer/response.ts";
 
 function texts(...warnings: string[]): string[] {
   return warningHeaders(warnings).map(([, value]) => value);

@@ -4,8 +4,7 @@ import { identities } from "../../../src/api/identity.ts";
 import type { User } from "../../../src/api/user.ts";
 import type { Question } from "../../../src/authz/authorizer.ts";
 import { ownerOf } from "../../../src/authz/owner.ts";
-import { createBounds } from "../../../src/request/call/holdings.ts";
-import { Inflight } from "../../../src/request/call/inflight.ts";
+import { createBounds, Inflight } from "../../../src/request/call/holdings.ts";
 import type { Exchange } from "../../../src/request/exchange/transport.ts";
 import { type Answer, type InProcess, type InProcessOptions, openInProcess, until } from "../../support/inprocess.ts";
 

@@ -1,7 +1,7 @@
 // The seats of requests under way.
 import t from "tap";
 import type { Owner } from "../../../src/base/shares.ts";
-import { Inflight } from "../../../src/request/call/inflight.ts";
+import { Inflight } from "../../../src/request/call/holdings.ts";
 
 const alice: Owner = { name: "alice", level: "ordinary" };
 const bob: Owner = { name: "bob", level: "ordinary" };

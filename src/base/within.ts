@@ -1,7 +1,4 @@
-// Waiting for a body no longer than a request may take.
-
-/** Headers of the answer to an upload that came too late: the rest of it is not waited for. */
-export const hangUp = [["Connection", "close"]] as const;
+// Waiting no longer than something may take.
 
 /** Waits for `pending`, at most `ms`. */
 export function within<T>(pending: Promise<T>, ms: number): Promise<T | "late"> {
@@ -11,6 +8,10 @@ export function within<T>(pending: Promise<T>, ms: number): Promise<T | "late"> 
       clearTimeout(timer);
       resolve(value);
     };
-    pending.then(settle, reject);
+    const fail = (error: unknown): void => {
+      clearTimeout(timer);
+      reject(error as Error);
+    };
+    pending.then(settle, fail);
   });
 }
