@@ -1,5 +1,5 @@
 // POSTs that do or answer something instead of storing what was sent: binding a pod to a node, evicting it, signing or
-// reviewing a token, telling what somebody may do.
+// reviewing a token, telling what a user may do.
 
 import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";

@@ -27,7 +27,7 @@ interface Review {
   answer(server: Server, request: WriteRequest, object: ApiObject): Promise<ApiObject | Status>;
 }
 
-/** Answers whether somebody may do something. */
+/** Answers reviews of access: whether a user may do something. */
 export function accessReview(scope: ReviewScope) {
   const review: Review = {
     check({ resource, namespace }, object) {

@@ -100,7 +100,7 @@ export interface PatchBody {
   readonly kind: "patch";
   readonly type: PatchType;
   readonly patch: Value;
-  /** Fields that come twice in it, where somebody wants to know. */
+  /** Fields that come twice in it, where the request asks for them. */
   readonly duplicates?: readonly string[];
 }
 
@@ -112,7 +112,7 @@ export interface Config {
   readonly config: ValueMap;
   /** Take fields from other managers. */
   readonly force: boolean;
-  /** Keys that come twice in the body, where somebody wants to know. */
+  /** Keys that come twice in the body, where the request asks for them. */
   readonly duplicates: readonly string[];
 }
 
@@ -313,7 +313,7 @@ function summarize(bytes: Uint8Array): string {
  */
 export type FieldValidation = "" | "Ignore" | "Warn" | "Strict";
 
-/** The report a request asks for; undefined when nobody wants to know. */
+/** The report a request asks for; undefined where it asks for none. */
 export function fieldReportOf(directive: FieldValidation): FieldReport | undefined {
   return directive === "Warn" || directive === "Strict" ? new FieldReport(directive === "Strict") : undefined;
 }

@@ -82,7 +82,7 @@ export function mergeHere(
     const why = forbiddenField(field, "keys and values that tell items of a list apart must not nest");
     return invalidObject(resource.group, resource.kind, object.metadata.name ?? "", [why]);
   }
-  // Before admission: what plugins add belongs to nobody (upstream).
+  // Before admission: what plugins add has no manager (upstream).
   if (tracking !== "recorded") trackManagers(writers, request, object, current, old);
   trace.done("managers");
   return object;
