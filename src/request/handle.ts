@@ -220,7 +220,8 @@ async function dispatch(
   const { exchange, trace } = reply;
   trace.done("negotiate");
   const { merges } = server;
-  if (merges !== undefined) {
+  // Pool threads know the built-in kinds.
+  if (merges !== undefined && info.resource.provided !== true) {
     const owner = ownerOf(server.identity, user, asked);
     const msLeft = (): number => deadline - server.clock.monotonic();
     reply.printer = {

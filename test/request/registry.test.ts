@@ -156,7 +156,7 @@ t.test("compareVersions() puts what is stable and new first", async (t) => {
 });
 
 t.test(
-  "objects of provided kinds are merged on their front, however big: pool threads know the built-in kinds",
+  "objects of provided kinds are merged and printed on their front, however big: pool threads know the built-in kinds",
   async (t) => {
     const { gates, release } = createScheme({ identity: identities.kubernetes });
     const setup = { identity: "kubernetes", runtimeConfig: new Map(), gates, release } as const;
@@ -178,6 +178,8 @@ t.test(
       { "content-type": "application/merge-patch+json" },
     );
     t.equal(patched.json.data?.a, "c", patched.text);
+    const printed = await server.call("GET", `${pathOf(kind)}/a`, undefined, { accept: "application/yaml" });
+    t.match(printed.text, /^kind: Thing1$/m);
     t.notOk(merges.isStarted);
   },
 );
