@@ -171,7 +171,7 @@ function unknownFiles(document: string, paths: readonly string[]): string[] {
 const terms = [
   ...["upstream", "document", "identity", "revision", "record", "log", "segment", "view", "front", "group", "form"],
   ...["resource", "snapshot", "registry", "provider", "behaviour", "strategy", "engine", "floor", "permit", "owner"],
-  ...["pass", "side-table"],
+  ...["pass", "side-table", "controller", "key", "resync"],
 ];
 
 /** Terms without a row in the glossary that a document opens with, and rows that are too many to be read. */

@@ -4,7 +4,8 @@
 //    logged and counted, and the thread goes on; a client who finds such data must not end the service of others;
 //  - state that requests and threads share (log, segments, index, store): whatever the thread would do next may be
 //    wrong for every user, so it ends, and is started again from the log.
-// Outside of a request (start, controllers) both end what they are in.
+// At the start both end what they are in. A controller tries again what failed by the first kind, and ends its thread
+// by the second.
 
 /** A broken invariant of the data of one request. Nothing but the request path and a watcher group catches it. */
 export class AssertionFailure extends Error {

@@ -83,7 +83,7 @@ export async function openServer(data: FrontData, tell: (message: FromFront) => 
 class OpenServer implements FrontServer {
   readonly handle: Handler;
   readonly openings: Openings;
-  /** What the server starts with exists. A bug on the way ends the thread as an unhandled rejection. */
+  /** What the server starts with exists. */
   readonly started: Promise<void> = Promise.resolve();
   readonly #data: FrontData;
   readonly #server: Server;
@@ -141,7 +141,7 @@ class OpenServer implements FrontServer {
       const { controllers: running, eventTtlMs } = data.config;
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
-      const options = { running, eventTtlMs, authority, address, holder, alone: true };
+      const options = { running, eventTtlMs, authority, address, holder, alone: true, registry: this.#registry };
       this.#controllers = new Controllers(server, this.#log, options);
       this.started = this.#controllers.start();
     }
@@ -265,7 +265,7 @@ class OpenServer implements FrontServer {
   reload(faults: readonly string[]): void {
     for (const fault of [...faults, ...this.#authn.reload()])
       this.#log.warn({ fault }, "Certificates stay as they were");
-    void this.#controllers?.publish();
+    this.#controllers?.publish();
   }
 
   logAt(level: string): void {

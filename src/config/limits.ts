@@ -88,22 +88,20 @@ export const limits = {
   claimProbesMax: 65_536,
   /** Claims without a service that are older are released, in milliseconds: a write takes far less between the two. */
   claimAgeMsMax: 60_000,
-  /** Services or claims looked at per turn by the repair of claims: about 5 ms of a front. */
-  claimsPerTurn: 100,
   /** How often events past their time to live are looked for. */
   eventLookMs: 1_000,
   /** Events removed per look: 1,000 a second, the rate at which upstream's store revokes leases. */
   eventRemovalsPerLookMax: 1_000,
   /** Of these, under way at once. */
   eventRemovalsAtOnceMax: 16,
-  /** Writes of events kept in mind until they are due, about 150 bytes each; beyond, events are read again when there is room. */
-  eventNotesMax: 500_000,
-  /** Events read at the start in one turn of the loop: about two milliseconds. */
-  eventsReadPerTurnMax: 64,
+  /** Events whose end is kept in mind, about 200 bytes each; beyond, events are read again when there is room. */
+  eventsKeptMax: 500_000,
   /** Changes in a terminating namespace are gathered this long before it is looked at again. */
   namespacePassMsMin: 50,
   /** A namespace that cannot go yet is looked at again by then, news or not. */
   namespacePassMsMax: 2_000,
+  /** Objects of a terminating namespace that are looked up and deleted at once; then others get a turn. */
+  namespaceDeletesMax: 1_000,
   /** Deletes of one deletecollection that are under way at once. */
   collectionDeletesMax: 32,
   /** Names and keys beyond this are refused for their length alone: a pattern takes up to 0.1 µs per character. */
@@ -219,6 +217,8 @@ export const limits = {
   drainMsMax: 60_000,
   /** A front that drains is done when no request came for this long: one that was on its way still gets its 503. */
   drainQuietMs: 200,
+  /** Pause before what a server starts with is tried again, in milliseconds. */
+  bootstrapRetryMs: 1_000,
   /** A front listens after this also when the namespaces of the start could not be created. */
   bootstrapMsMax: 3_000,
   /** Pause between looks whether the server is ready. */
@@ -308,12 +308,24 @@ export const limits = {
   protoListKeptBytesMax: 16 * MiB,
   /** How long a hold may keep segments from being recycled. */
   holdMsMax: 60_000,
+  /** Pause before a key a controller failed at is tried again, in milliseconds; doubled with each failure in a row. */
+  reconcileRetryMsMin: 100,
+  reconcileRetryMsMax: 30_000,
+  /** Failed keys of one controller that are tried again per second, all together. */
+  reconcileRetriesPerSecond: 100,
+  /** Keys of one controller that wait, about 200 bytes each; beyond, all are looked for again when there is room. */
+  reconcileKeysMax: 1_000_000,
+  /** Changes of a log a controller is told of between two looks at the time: they add keys, a microsecond each. */
+  reconcileRecordsPerLook: 64,
+  /** A key that goes on failing is reported this often, in milliseconds. */
+  reconcileReportMs: 60_000,
+  /** Failures one controller reports at once, and per second in the long run. */
+  reconcileReportsMax: 20,
+  reconcileReportsPerSecond: 1,
+  /** The longest timer, in milliseconds: one holds 24 days. */
+  timerMsMax: 86_400_000,
   /** Objects every namespace has, written at once: one front's share of a group commit. */
   companionWritesMax: 16,
-  /** Namespaces looked at per turn for such an object: about two milliseconds of a front. */
-  companionsPerTurn: 50,
-  /** When such an object that could not be written is tried again, in milliseconds. */
-  companionRetryMs: 1_000,
   /** Least time between two looks of the controllers at what is published. */
   controllersPaceMs: 5,
   /** How long the lease of the controllers stands, is tried to be kept, and between two tries (upstream: 15, 10, 2 s). */
@@ -322,14 +334,10 @@ export const limits = {
   leaseRetryMs: 2_000,
   /** When the server's own service and what it leads to are looked at again, in milliseconds (upstream: 10 s). */
   ownServiceLookMs: 10_000,
-  /** Bootstrap tokens are looked at again after this at the latest: a day, in milliseconds. */
-  tokenLookMsMax: 86_400_000,
   /** Writes of one namespace that wait for its quotas, per front; 429 beyond a user's share. */
   quotaWaitersMax: 1_000,
   /** How long a namespace's quotas must not have been charged before they are counted anew, in milliseconds. */
   quotaQuietMs: 500,
-  /** When a quota that could not be written is tried again, in milliseconds. */
-  quotaRetryMs: 5_000,
   /** How often every quota is counted anew in any case (upstream: 5 minutes). */
   quotaRecountMs: 300_000,
   /** Decisions of the authorization webhook kept, per front; about 500 bytes each (upstream: 8192). */
@@ -339,8 +347,6 @@ export const limits = {
   /** One call of it, in milliseconds (upstream: 30 s); the pause after the first one, growing by half. */
   webhookMsMax: 30_000,
   webhookRetryMs: 500,
-  /** Pause before an aggregated cluster role that could not be written is tried again, in milliseconds. */
-  aggregationRetryMs: 5_000,
   /** How often questions, reviews and audit events are posted to a peer that is away for a moment (upstream: 5). */
   postTriesMax: 5,
   /** Answer of a webhook or an identity provider. */

@@ -9,52 +9,41 @@ import { signLegacyToken } from "../authn/accountkeys.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
 import { type Location, recordTypes } from "../cache/shared/record.ts";
-import { eachChange } from "../cache/view/changes.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
-import { limits } from "../config/limits.ts";
 import type { Server } from "../request/call/context.ts";
 import type { Written } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import { Reconciler, type Report } from "./reconciler.ts";
+import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
 
 type Kept = ApiObject & Secret;
 type Account = ApiObject & ServiceAccount;
 
-/** Runs from start() to stop(). */
-export class AccountTokenController {
+/**
+ * Works on `namespace/secret`, which is to be looked at, and on `namespace/account/secret`, where an account is to forget
+ * a secret. Follows the logs of secrets and of service accounts.
+ */
+export class AccountTokenController implements Controller {
+  readonly follows: Follows;
   readonly #server: Server;
   readonly #actor: Actor;
   readonly #authority: string;
-  readonly #report: Report;
-  readonly #passes: Reconciler;
   readonly #secrets: Resource;
   readonly #accounts: Resource;
   readonly #secretLog: LogView;
-  readonly #accountLog: LogView;
   /** Picks secrets of the type from the log, without reading them. */
   readonly #isToken: Match;
   readonly #nameKey: string;
   readonly #uidKey: string;
-  /** `namespace/secret` of those to look at, and `namespace/account/secret` of those an account is to forget. */
-  readonly #due = { secrets: new Set<string>(), accounts: new Set<string>() };
-  readonly #late = { secrets: new Set<string>(), accounts: new Set<string>() };
-  /** Positions up to which the logs were followed; -1: not at all. */
-  #followed: [secrets: number, accounts: number] = [-1, -1];
-  #timer: NodeJS.Timeout | undefined;
 
   /** `authority`: PEM that pods verify this server by. */
-  constructor(server: Server, authority: string, report: Report) {
+  constructor(server: Server, authority: string) {
     this.#server = server;
     this.#actor = new Actor(server.writers, "kube-controller-manager", "system:kube-controller-manager");
     this.#authority = authority;
-    this.#report = report;
-    this.#passes = new Reconciler(
-      () => this.#pass(),
-      (error) => report("Looking after the tokens of service accounts failed", error),
-    );
+    const [accounts, accountLog] = storedIn(server, "serviceaccounts");
+    this.#accounts = accounts;
     [this.#secrets, this.#secretLog] = storedIn(server, "secrets");
-    [this.#accounts, this.#accountLog] = storedIn(server, "serviceaccounts");
     const { spell } = server.identity;
     this.#nameKey = spell("kubernetes.io/service-account.name");
     this.#uidKey = spell("kubernetes.io/service-account.uid");
@@ -62,85 +51,47 @@ export class AccountTokenController {
     const match = compileSelector({ labels: [], fields: [{ field: "type", operator: "=", value: type }] });
     assert(match !== undefined, "A selector of one field is no selector for everything");
     this.#isToken = match;
+    this.follows = [
+      [this.#secretLog, (queue, at, type) => this.#noteSecret(queue, at, type === recordTypes.delete)],
+      [
+        accountLog,
+        (queue, at) => {
+          const key = accountLog.keyOf(at);
+          this.#noteSecretsOf(queue, key.slice(0, key.indexOf("/")));
+        },
+      ],
+    ];
   }
 
-  /** Looks at every secret of the type, then at what changes. */
-  start(): void {
-    this.#passes.follow([this.#secretLog, this.#accountLog]);
-  }
-
-  /** Nothing is written after this but what is under way. */
-  stop(): void {
-    this.#passes.stop();
-    clearTimeout(this.#timer);
-  }
-
-  /** Takes in what changed and puts it right. */
-  async #pass(): Promise<void> {
-    this.#follow();
-    const { secrets, accounts } = this.#late;
-    for (const key of take(this.#due.secrets)) {
-      await this.#settle(key, secrets, (namespace, name) => this.#fill(namespace, name));
-    }
-    for (const key of take(this.#due.accounts)) {
-      await this.#settle(key, accounts, (namespace, name, secret) => this.#forget(namespace, name, secret));
-    }
-  }
-
-  #follow(): void {
-    const [secrets, accounts] = this.#followed;
+  all(queue: Queue): Promise<void> {
     this.#secretLog.drain();
-    this.#accountLog.drain();
-    this.#followed = [this.#secretLog.head, this.#accountLog.head];
-    const known =
-      secrets !== -1 &&
-      eachChange(this.#secretLog, secrets, (at, type) => this.#noteSecret(at, type === recordTypes.delete)) &&
-      eachChange(this.#accountLog, accounts, (at) => {
-        const key = this.#accountLog.keyOf(at);
-        this.#noteSecretsOf(key.slice(0, key.indexOf("/")));
-      });
-    if (!known) this.#noteSecretsOf("");
-  }
-
-  #noteSecret(at: Location, gone: boolean): void {
-    if (!this.#isToken(this.#secretLog, at)) return;
-    if (!gone) this.#due.secrets.add(this.#secretLog.keyOf(at));
-    else {
-      const { metadata } = decodeStored(this.#secrets, this.#secretLog.object(at));
-      const account = metadata.annotations?.get(this.#nameKey);
-      if (account !== undefined)
-        this.#due.accounts.add(`${metadata.namespace ?? ""}/${account}/${metadata.name ?? ""}`);
-    }
-  }
-
-  /** Every secret of the type in a namespace; empty: everywhere. */
-  #noteSecretsOf(namespace: string): void {
-    this.#secretLog.scan(namespace, "", 0, (at, key) => {
-      if (this.#isToken(this.#secretLog, at)) this.#due.secrets.add(key);
-      return true;
+    return queue.scan(this.#secretLog, (at, key) => {
+      if (this.#isToken(this.#secretLog, at)) queue.add(key);
     });
   }
 
-  async #settle(
-    key: string,
-    late: Set<string>,
-    act: (namespace: string, name: string, secret: string) => Promise<Written | Status | undefined>,
-  ): Promise<void> {
-    if (this.#passes.stopped) return;
-    const [namespace = "", name = "", secret = ""] = key.split("/");
-    const done = await act(namespace, name, secret);
-    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return;
-    this.#report(`The token of service account in ${key} cannot be looked after`, done);
-    late.add(key);
-    this.#timer ??= setTimeout(() => this.#retry(), limits.companionRetryMs);
+  async work(key: string): Promise<Result> {
+    const [namespace = "", name = "", secret] = key.split("/");
+    const done = await (secret === undefined ? this.#fill(namespace, name) : this.#forget(namespace, name, secret));
+    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
+    return { cause: done, message: `The token of service account in ${key} cannot be looked after` };
   }
 
-  #retry(): void {
-    this.#timer = undefined;
-    for (const list of ["secrets", "accounts"] as const) {
-      for (const key of take(this.#late[list])) this.#due[list].add(key);
-    }
-    void this.#passes.ask();
+  #noteSecret(queue: Queue, at: Location, gone: boolean): void {
+    if (!this.#isToken(this.#secretLog, at)) return;
+    if (!gone) return queue.add(this.#secretLog.keyOf(at));
+    const { metadata } = decodeStored(this.#secrets, this.#secretLog.object(at));
+    const account = metadata.annotations?.get(this.#nameKey);
+    if (account !== undefined) queue.add(`${metadata.namespace ?? ""}/${account}/${metadata.name ?? ""}`);
+  }
+
+  /** Every secret of the type in a namespace. */
+  #noteSecretsOf(queue: Queue, namespace: string): void {
+    this.#secretLog.drain();
+    this.#secretLog.scan(namespace, "", 0, (at, key) => {
+      if (this.#isToken(this.#secretLog, at)) queue.add(key);
+      return true;
+    });
   }
 
   /** Fills a secret, or removes it when its account is not there, or is another one of that name. */
@@ -212,11 +163,4 @@ function storedIn({ scheme, views }: Server, plural: string): [Resource, LogView
   const resource = scheme.find("", "v1", plural);
   assert(resource?.prefix !== undefined, `${plural} are stored`);
   return [resource, views.log(resource.prefix)];
-}
-
-/** Empties a set and answers what was in it. */
-function take(set: Set<string>): string[] {
-  const keys = [...set];
-  set.clear();
-  return keys;
 }

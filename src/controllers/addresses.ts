@@ -1,11 +1,10 @@
 // Keeps claims and services in step: a crash between the two writes of a service's life can leave a claim without its
-// service, and a store from before has services without claims. Looks at the start and every minute, unless nothing
-// changed since a look that found all well.
+// service, and a store from before has services without claims. Looks at the start, and a minute after something changed
+// or was not well.
 import type { Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
-import { nextTurn } from "../base/turn.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
@@ -19,70 +18,48 @@ import {
   taken,
 } from "../request/commit/serviceallocations.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
-
-/** Told what cannot be put right. */
-export type Report = (message: string, about: object) => void;
+import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
 
 const kinds = Object.keys(claimPrefixes) as ClaimKind[];
 
-/** Runs from start() to stop(). */
-export class AddressRepair {
+/** What it works on: all claims together. */
+const claimsKey = "claims";
+
+/** Works on all claims as one. Follows the logs of services and of claims, and looks a while after something changed. */
+export class AddressRepair implements Controller {
+  readonly follows: Follows;
   readonly #writers: WriteServices;
-  readonly #report: Report;
   readonly #services: Resource;
   readonly #view: LogView;
-  #timer: NodeJS.Timeout | undefined;
-  #running = false;
-  #stopped = false;
-  /** Positions of the logs when all was well. */
-  #clean = "";
+  readonly #views: readonly LogView[];
 
-  constructor(writers: WriteServices, services: Resource, report: Report) {
+  constructor(writers: WriteServices, services: Resource) {
     this.#writers = writers;
-    this.#report = report;
     this.#services = services;
     assert(services.prefix !== undefined, "Services are stored");
     this.#view = writers.views.log(services.prefix);
+    this.#views = [this.#view, ...kinds.map((kind) => writers.views.log(claimPrefixes[kind]))];
+    this.follows = this.#views.map((view) => [view, (queue) => queue.addAfter(claimsKey, limits.claimAgeMsMax)]);
   }
 
-  start(): void {
-    this.#timer = setInterval(() => void this.look(), limits.claimAgeMsMax);
-    this.#timer.unref();
-    void this.look();
-  }
-
-  stop(): void {
-    this.#stopped = true;
-    clearInterval(this.#timer);
+  all(queue: Queue): void {
+    queue.add(claimsKey);
   }
 
   /** One look: what services have is claimed, what nobody has is released once it is old enough. */
-  async look(): Promise<void> {
-    if (this.#running || this.#stopped) return;
-    this.#running = true;
-    const position = this.#position();
-    try {
-      if (position === this.#clean) return;
-      const claimed = await this.#claimMissing();
-      const waiting = await this.#releaseOrphans();
-      if (claimed && !waiting) this.#clean = position;
-    } catch (error) {
-      this.#report("The claims of services could not be looked at", { err: error });
-    } finally {
-      this.#running = false;
-    }
-  }
-
-  #position(): string {
-    const views = [this.#view, ...kinds.map((kind) => this.#writers.views.log(claimPrefixes[kind]))];
-    return views.map((view) => [view.drain(), view.head][1]).join();
+  async work(_key: string, queue: Queue): Promise<Result> {
+    for (const view of this.#views) view.drain();
+    const claimed = await this.#claimMissing(queue);
+    const waiting = await this.#releaseOrphans(queue);
+    return claimed && !waiting ? undefined : { againMs: limits.claimAgeMsMax };
   }
 
   /** Claims what services have; false when somebody else has it or the store does not take it. */
-  async #claimMissing(): Promise<boolean> {
+  async #claimMissing(queue: Queue): Promise<boolean> {
     let well = true;
-    for (const [index, key] of keysOf(this.#view).entries()) {
-      if (index % limits.claimsPerTurn === 0) await nextTurn();
+    for (const key of await keysOf(this.#view, queue)) {
+      await queue.giveWay();
+      if (queue.signal.aborted) return false;
       const service = this.#service(key);
       if (service === undefined) continue;
       const owner = ownerOf(service);
@@ -93,20 +70,20 @@ export class AddressRepair {
         const got = found === undefined ? await claim(this.#writers, kind, what, owner, false) : taken;
         if (got === undefined || this.#service(key) === undefined) continue;
         well = false;
-        this.#report("A service has what another one was given", { service: key, [kind]: what });
+        queue.report(key, `A service has the ${kind} ${what}, which another one was given`, got);
       }
     }
     return well;
   }
 
   /** Releases what no service has; true when something is not old enough yet. */
-  async #releaseOrphans(): Promise<boolean> {
+  async #releaseOrphans(queue: Queue): Promise<boolean> {
     let waiting = false;
     for (const kind of kinds) {
       const view = this.#writers.views.log(claimPrefixes[kind]);
-      view.drain();
-      for (const [index, what] of keysOf(view).entries()) {
-        if (index % limits.claimsPerTurn === 0) await nextTurn();
+      for (const what of await keysOf(view, queue)) {
+        await queue.giveWay();
+        if (queue.signal.aborted) return true;
         const found = readClaim(view, what);
         if (found === undefined) continue;
         this.#view.drain();
@@ -129,8 +106,9 @@ export class AddressRepair {
   }
 }
 
-function keysOf(view: LogView): string[] {
+async function keysOf(view: LogView, queue: Queue): Promise<string[]> {
   const keys: string[] = [];
-  view.scan("", "", 0, (_at, key) => keys.push(key) > 0);
+  view.drain();
+  await queue.scan(view, (_at, key) => keys.push(key));
   return keys;
 }

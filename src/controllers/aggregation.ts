@@ -7,87 +7,70 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import type { ObjectTable } from "../cache/view/objects.ts";
-import type { LogView } from "../cache/view/view.ts";
-import { limits } from "../config/limits.ts";
 import { selects } from "../kinds/validation/selector.ts";
 import type { Server } from "../request/call/context.ts";
 import { Actor } from "./actor.ts";
-import { Reconciler, type Report } from "./reconciler.ts";
+import type { Controller, Failure, Follows, Queue, Result } from "./reconciler.ts";
 
 type Role = ApiObject & ClusterRole;
 
 const group = "rbac.authorization.k8s.io";
 
-/** Runs from start() to stop(). */
-export class AggregationController {
+/** What it works on: all roles together, because any of them may be gathered into any other. */
+const rolesKey = "clusterroles";
+
+/** Works on all cluster roles as one. Follows their log. */
+export class AggregationController implements Controller {
+  readonly follows: Follows;
   readonly #actor: Actor;
-  readonly #report: Report;
-  readonly #passes: Reconciler;
   /** Undefined: cluster roles are switched off, and there is nothing to do. */
   readonly #resource: Resource | undefined;
-  readonly #view: LogView | undefined;
   readonly #roles: ObjectTable<Role>;
   /** Of the table when all was well. */
   #settled = -1;
 
-  constructor(server: Server, report: Report) {
+  constructor(server: Server) {
     const account = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
     this.#actor = new Actor(server.writers, "clusterrole-aggregation-controller", account);
-    this.#report = report;
-    this.#passes = new Reconciler(
-      () => this.#pass(),
-      (error) => report("Filling in aggregated cluster roles failed", error),
-    );
     this.#resource = server.scheme.find(server.identity.spell(group), "v1", "clusterroles");
-    this.#view = server.objects.view(group, "v1", "clusterroles");
     this.#roles = server.objects.table(group, "v1", "clusterroles");
+    const view = server.objects.view(group, "v1", "clusterroles");
+    this.follows = view === undefined ? [] : [[view, (queue) => queue.add(rolesKey)]];
   }
 
-  /** Looks at every aggregated role, and again whenever a role changes. */
-  start(): void {
-    if (this.#view !== undefined) this.#passes.follow([this.#view]);
+  all(queue: Queue): void {
+    if (this.#resource !== undefined) queue.add(rolesKey);
   }
 
-  /** No pass starts after this. */
-  stop(): void {
-    this.#passes.stop();
-  }
-
-  /** Passes until nothing is left to fill in; what could not be written is tried again in a while. */
-  look(): Promise<void> {
-    return this.#passes.ask();
-  }
-
-  async #pass(): Promise<void> {
+  /** Fills in what is to be filled in; the news of that have it look again. */
+  async work(_key: string, queue: Queue): Promise<Result> {
     const version = this.#roles.refresh();
-    if (version === this.#settled) return;
+    if (version === this.#settled) return undefined;
     // In the order of names, as rules are to be gathered.
     const roles = this.#roles.all().sort((a, b) => compareBytes(a.metadata.name ?? "", b.metadata.name ?? ""));
     const labelled = roles.filter(({ metadata }) => (metadata.labels?.size ?? 0) > 0);
-    let refused = false;
+    let result: Result;
     for (const role of roles) {
+      await queue.giveWay();
+      if (queue.signal.aborted) return undefined;
       const rules = gathered(role, labelled);
       if (rules === undefined || sameRules(rules, role.rules ?? [])) continue;
-      refused = !(await this.#fill(role.metadata.name ?? "", rules)) || refused;
+      result = (await this.#fill(role.metadata.name ?? "", rules)) ?? result;
     }
-    if (!refused) {
-      this.#settled = version;
-      return;
-    }
-    this.#passes.askIn(limits.aggregationRetryMs);
+    if (result === undefined) this.#settled = version;
+    return result;
   }
 
-  /** Writes the rules of one role; false when that has to be tried again. */
-  async #fill(name: string, rules: PolicyRule[]): Promise<boolean> {
-    if (this.#resource === undefined) return true;
+  /** Writes the rules of one role. */
+  async #fill(name: string, rules: PolicyRule[]): Promise<Failure | undefined> {
+    if (this.#resource === undefined) return undefined;
     const done = await this.#actor.update<Role>({ resource: this.#resource, name }, (role) => {
       // Somebody took the rule away meanwhile: the next pass sees that.
       if (role.aggregationRule !== undefined) role.rules = rules;
       return undefined;
     });
-    if (!isStatus(done) || done.success || done.reason === "NotFound") return true;
-    this.#report(`The rules of the cluster role ${JSON.stringify(name)} cannot be filled in`, done);
-    return false;
+    if (!isStatus(done) || done.success || done.reason === "NotFound") return undefined;
+    return { cause: done, message: `The rules of the cluster role ${JSON.stringify(name)} cannot be filled in` };
   }
 }
 

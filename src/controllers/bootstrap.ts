@@ -1,11 +1,17 @@
-// What exists from the first start on: the namespaces the system lives in, and the priority classes of its pods. Run
-// once after the store is open; creating what is there already does nothing, so every start may run it.
+// What exists from the first start on: the namespaces the system lives in, the priority classes of its pods, roles and
+// bindings, and what other servers are told of authentication. Creating what is there already does nothing, so every
+// start may run it.
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
+import type { Objects } from "../cache/view/objects.ts";
+import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
+import { publishAuthentication } from "./authentication.ts";
+import { bootstrapPolicy } from "./rbacpolicy.ts";
+import type { Controller, Pace, Queue, Result } from "./reconciler.ts";
 
 /** In canonical spelling. */
 const systemNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -23,6 +29,71 @@ const systemClasses: readonly (readonly [name: string, value: number, descriptio
     "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
   ],
 ];
+
+/** What a start is told. */
+export interface BootstrapOptions {
+  readonly objects: Objects;
+  /** What other servers are told of authentication. */
+  readonly published: () => ReadonlyMap<string, string>;
+  /** Called when the namespaces were made, or could not be; any number of times. */
+  readonly onNamespaces: () => void;
+}
+
+/** Keys of the start as a whole, and of what is published, which changes later, too. */
+const [startKey, publishedKey] = ["start", "authentication"];
+
+/** Makes what a server starts with, until it is there. Follows nothing. */
+export class Bootstrap implements Controller {
+  readonly pace: Pace = { retryMsMin: limits.bootstrapRetryMs, retryMsMax: limits.bootstrapRetryMs };
+  /** Resolves when everything is there. */
+  readonly done: Promise<void>;
+  readonly #writers: WriteServices;
+  readonly #options: BootstrapOptions;
+  #resolve: () => void = () => undefined;
+
+  constructor(writers: WriteServices, options: BootstrapOptions) {
+    this.#writers = writers;
+    this.#options = options;
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  all(queue: Queue): void {
+    queue.add(startKey);
+  }
+
+  /** What is published changed. */
+  publish(queue: Queue): void {
+    queue.add(publishedKey);
+  }
+
+  async work(key: string, queue: Queue): Promise<Result> {
+    if (key === publishedKey) {
+      const refused = await this.#publish();
+      return refused && { cause: refused, message: "Authorities cannot be published" };
+    }
+    const refused = await this.#start(queue);
+    if (refused !== undefined) return { cause: refused, message: "What a server starts with cannot be created" };
+    this.#resolve();
+    return undefined;
+  }
+
+  async #start({ signal }: Queue): Promise<Status | undefined> {
+    const writers = this.#writers;
+    const missing = (await bootstrapPriorityClasses(writers)) ?? (await bootstrapNamespaces(writers));
+    this.#options.onNamespaces();
+    return (
+      missing ??
+      (await bootstrapPolicy(writers, this.#options.objects, () => signal.aborted)) ??
+      (await this.#publish())
+    );
+  }
+
+  #publish(): Promise<Status | undefined> {
+    return publishAuthentication(this.#writers, this.#options.published());
+  }
+}
 
 /** Creates the system's namespaces where they are missing. The first refusal that is no "exists already", or undefined. */
 export async function bootstrapNamespaces(writers: WriteServices): Promise<Status | undefined> {

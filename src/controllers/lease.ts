@@ -9,7 +9,7 @@ import type { Value } from "../api/value.ts";
 import { limits } from "../config/limits.ts";
 import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
-import { Reconciler, type Report } from "./reconciler.ts";
+import { type Controller, type Pace, type Queue, Reconciler, type ReconcilerParts, type Result } from "./reconciler.ts";
 
 /** Milliseconds. */
 export interface LeaseTimes {
@@ -33,7 +33,6 @@ export interface LeaseOptions {
   readonly alone: boolean;
   readonly onHeld: () => void;
   readonly onLost: () => void;
-  readonly report: Report;
   readonly times?: LeaseTimes;
 }
 
@@ -46,27 +45,29 @@ const referenceTimes: LeaseTimes = {
 /** Somebody else holds it. Never shown to anybody. */
 const taken = refuse("Conflict", "Somebody else holds the lease");
 
+/** What it works on: the one lease. */
+const leaseKey = "lease";
+
 /** Held between onHeld and onLost, from start() on; both are called any number of times, in turns. */
-export class Lease {
+export class Lease implements Controller {
+  readonly pace: Pace;
   readonly #writers: WriteServices;
   readonly #options: LeaseOptions;
   readonly #times: LeaseTimes;
   readonly #actor: Actor;
   /** Undefined: leases are not served. */
   readonly #target: Target | undefined;
-  readonly #passes: Reconciler;
-  #started = false;
+  readonly #reconciler: Reconciler;
   #held = false;
   /** It was ours once: from then on, another holder is alive. */
   #wasOurs = false;
-  #failing = false;
   /** What another holder last wrote, and when that was first seen; monotonic ms. */
   #seen = "";
   #seenAt = 0;
   #deadline: NodeJS.Timeout | undefined;
   #released: Promise<void> | undefined;
 
-  constructor(writers: WriteServices, options: LeaseOptions) {
+  constructor(writers: WriteServices, options: LeaseOptions, parts: ReconcilerParts) {
     const { identity } = writers.scheme;
     const resource = writers.scheme.find(identity.spell("coordination.k8s.io"), "v1", "leases");
     this.#writers = writers;
@@ -74,21 +75,39 @@ export class Lease {
     this.#times = options.times ?? referenceTimes;
     this.#actor = new Actor(writers, "kube-apiserver");
     this.#target = resource && { resource, namespace: identity.spell("kube-system"), name: options.name };
-    this.#passes = new Reconciler(
-      () => this.#pass(),
-      (error) => {
-        options.report(`Lease ${options.name} failed`, error);
-        this.#passes.askIn(this.#times.retryMs);
-      },
-    );
+    // A renewal that failed is tried again like one that is due.
+    this.pace = { retryMsMin: this.#times.retryMs, retryMsMax: this.#times.retryMs };
+    this.#reconciler = new Reconciler("lease", this, parts);
   }
 
   /** Tries to take it now, and from then on takes and renews it. */
   start(): void {
-    if (this.#started) return;
-    this.#started = true;
-    if (this.#target === undefined) this.#hold(this.#now());
-    else void this.#passes.ask();
+    if (this.#target !== undefined) this.#reconciler.start();
+    else if (!this.#reconciler.signal.aborted) this.#hold(this.#now());
+  }
+
+  all(queue: Queue): void {
+    queue.add(leaseKey);
+  }
+
+  async work(): Promise<Result> {
+    const { alone, name } = this.#options;
+    const began = this.#now();
+    const done = await this.#write();
+    if (this.#reconciler.signal.aborted) return undefined;
+    const again = { againMs: this.#times.retryMs };
+    if (!isStatus(done)) {
+      this.#wasOurs = true;
+      this.#hold(began);
+      return again;
+    }
+    if (done === taken) {
+      this.#lose();
+      return again;
+    }
+    if (alone) this.#hold(began);
+    // Somebody was faster.
+    return done.reason === "AlreadyExists" ? again : { cause: done, message: `Lease ${name} cannot be written` };
   }
 
   /** Loses it and gives it back, so that nobody has to wait for its end. Resolves when that is written or cannot be. */
@@ -98,7 +117,7 @@ export class Lease {
   }
 
   async #release(): Promise<void> {
-    this.#passes.stop();
+    void this.#reconciler.stop();
     const held = this.#held;
     this.#lose();
     if (!held || this.#target === undefined) return;
@@ -108,25 +127,6 @@ export class Lease {
       Object.assign(spec, { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now });
       return undefined;
     });
-  }
-
-  async #pass(): Promise<void> {
-    const { alone, name, report } = this.#options;
-    const began = this.#now();
-    const done = await this.#write();
-    if (this.#passes.stopped) return;
-    if (!isStatus(done)) {
-      this.#failing = false;
-      this.#wasOurs = true;
-      this.#hold(began);
-    } else if (done === taken) this.#lose();
-    else {
-      // Somebody was faster; anything else is worth a word, once.
-      if (done.reason !== "AlreadyExists" && !this.#failing) report(`Lease ${name} cannot be written`, done);
-      this.#failing = true;
-      if (alone) this.#hold(began);
-    }
-    this.#passes.askIn(this.#times.retryMs);
   }
 
   async #write(): Promise<Written | Status> {
@@ -157,7 +157,7 @@ export class Lease {
     lease.spec ??= {};
     const { spec } = lease;
     const { holderIdentity: other = "", leaseTransitions = 0 } = spec;
-    if (this.#passes.stopped) return taken;
+    if (this.#reconciler.signal.aborted) return taken;
     if (other !== "" && other !== holder && !this.#isOver(lease)) return taken;
     spec.renewTime = formatMicroTime(this.#writers.clock.now());
     spec.leaseDurationSeconds = this.#seconds;
@@ -182,10 +182,10 @@ export class Lease {
   /** Held since `began`, when the write that says so had not begun. */
   #hold(began: number): void {
     clearTimeout(this.#deadline);
-    const { alone, name, report, onHeld } = this.#options;
+    const { alone, name, onHeld } = this.#options;
     if (!alone) {
       const late = (): void => {
-        report(`Lease ${name} was not renewed in time`, taken);
+        this.#reconciler.report("", `Lease ${name} was not renewed in time`, taken);
         this.#lose();
       };
       this.#deadline = setTimeout(late, Math.max(0, began + this.#times.renewMsMax - this.#now())).unref();

@@ -1,6 +1,6 @@
 // Empties namespaces that are being deleted and then lets them go: pods first, then everything else, as often as it
 // takes for finalizers and grace periods to end. What is left is told in the namespace's conditions, in the words of
-// upstream's namespace controller. One instance per server; it sleeps unless a namespace is terminating.
+// upstream's namespace controller. It sleeps unless a namespace is terminating.
 import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
@@ -8,14 +8,14 @@ import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/fanout/select.ts";
-import type { Location } from "../cache/shared/record.ts";
+import { type Location, recordTypes } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import { readCurrent, storedObject, timeText } from "../request/commit/objectstore.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import type { Report } from "./reconciler.ts";
+import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
 
 interface Condition {
   readonly type: string;
@@ -35,16 +35,14 @@ interface Remains {
   readonly counts: Map<string, number>;
   /** Objects by finalizer that keeps them. */
   readonly finalizers: Map<string, number>;
-  /** Logs to watch for the end of it. */
-  readonly views: Set<LogView>;
   refusal: Status | undefined;
 }
 
-/** Runs from start() to stop(). */
-export class NamespaceController {
+/** Works on the names of namespaces. Follows the log of namespaces, and those that hold something of one that ends. */
+export class NamespaceController implements Controller {
+  readonly follows: Follows;
   readonly #writers: WriteServices;
   readonly #actor: Actor;
-  readonly #report: Report;
   readonly #namespaces: Resource;
   readonly #view: LogView;
   readonly #finalizer: string;
@@ -53,18 +51,12 @@ export class NamespaceController {
     labels: [],
     fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
   });
-  readonly #following = new Map<LogView, () => void>();
-  #timer: NodeJS.Timeout | undefined;
-  #dueMs = Number.POSITIVE_INFINITY;
-  #running = false;
-  #stopped = false;
-  /** Namespaces removed lately: a create that passed admission before may still arrive. */
-  #removed = new Set<string>();
+  /** Logs that hold something of namespaces that end: of which ones, and how to stop following. */
+  readonly #waiting = new Map<LogView, { readonly names: Set<string>; readonly stop: () => void }>();
 
-  constructor(writers: WriteServices, report: Report) {
+  constructor(writers: WriteServices) {
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager");
-    this.#report = report;
     const namespaces = writers.scheme.find("", "v1", "namespaces")?.stored;
     assert(namespaces?.prefix !== undefined, "Namespaces are stored");
     this.#namespaces = namespaces;
@@ -72,155 +64,160 @@ export class NamespaceController {
     const { spell } = writers.scheme.identity;
     this.#finalizer = spell("kubernetes");
     this.#claimFinalizer = spell("kubernetes.io/pvc-protection");
+    this.follows = [[this.#view, (queue, at, type) => this.#note(queue, at, type)]];
   }
 
-  /** Looks at once, then whenever namespaces change. */
-  start(): void {
-    this.#follow(this.#view);
-    this.#schedule(0);
-  }
-
-  /** No pass starts after this. */
-  stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    for (const stop of this.#following.values()) stop();
-    this.#following.clear();
-  }
-
-  #follow(view: LogView): void {
-    if (!this.#following.has(view))
-      this.#following.set(
-        view,
-        view.onNews(() => this.#schedule(limits.namespacePassMsMin)),
-      );
-  }
-
-  #schedule(delayMs: number): void {
-    const dueMs = this.#writers.clock.monotonic() + delayMs;
-    if (this.#stopped || dueMs >= this.#dueMs) return;
-    clearTimeout(this.#timer);
-    this.#dueMs = dueMs;
-    this.#timer = setTimeout(() => void this.#pass(), delayMs);
-  }
-
-  async #pass(): Promise<void> {
-    this.#dueMs = Number.POSITIVE_INFINITY;
-    if (this.#running) return this.#schedule(limits.namespacePassMsMin);
-    this.#running = true;
-    try {
-      await this.#once();
-    } catch (error) {
-      this.#report("A pass over terminating namespaces failed", error);
-      this.#schedule(limits.namespacePassMsMax);
-    } finally {
-      this.#running = false;
-    }
-  }
-
-  async #once(): Promise<void> {
-    const names: string[] = [];
+  all(queue: Queue): Promise<void> {
     this.#view.drain();
-    this.#view.scan("", "", 0, (at, key) => {
-      if (this.#terminating?.(this.#view, at) === true) names.push(key);
-      return true;
+    return queue.scan(this.#view, (at, name) => {
+      if (this.#terminating?.(this.#view, at) === true) queue.add(name);
     });
-    const watched = new Set<LogView>([this.#view]);
-    const late = [...this.#removed];
-    this.#removed = new Set();
-    for (const name of late) await this.#sweep(name);
-    for (const name of names) {
-      if (this.#stopped) return;
-      for (const view of await this.#empty(name)) watched.add(view);
-    }
-    for (const [view, stop] of this.#following) {
-      if (watched.has(view)) continue;
-      stop();
-      this.#following.delete(view);
-    }
-    for (const view of watched) this.#follow(view);
-    if (watched.size > 1 || this.#removed.size > 0) this.#schedule(limits.namespacePassMsMax);
   }
 
-  /** Removes what can be removed; answers the logs that still hold something. */
-  async #empty(name: string): Promise<Iterable<LogView>> {
-    const remains = await this.#deleteContents(name);
-    const current = readCurrent(this.#writers, this.#namespaces, "", name);
-    if (current === undefined) return [];
-    const namespace = storedObject(this.#namespaces, current) as Namespace;
-    if (namespace.metadata.deletionTimestamp === undefined) return [];
-    const told = await this.#tell(namespace, remains);
+  /** Removes what can be removed of a namespace that ends, and then lets it go. */
+  async work(name: string, queue: Queue): Promise<Result> {
+    this.#forget(name);
+    this.#view.drain();
+    // What passed admission before the namespace went may have arrived after it.
+    if (this.#view.get("", name) === 0) return this.#sweep(name, queue);
+    if (this.#current(name) === undefined) return undefined;
+    const remains = await this.#deleteContents(name, queue);
+    const namespace = this.#current(name);
+    // What was cut short knows nothing of what is left.
+    if (namespace === undefined || queue.signal.aborted) return undefined;
+    const untold = await this.#tell(namespace, remains);
     if (remains.refusal !== undefined)
-      this.#report(`Deleting the contents of namespace ${name} failed`, remains.refusal);
-    if (!told || remains.refusal !== undefined) this.#schedule(limits.namespacePassMsMax);
-    if (remains.views.size > 0 || remains.refusal !== undefined) return remains.views;
+      return { cause: remains.refusal, message: `Deleting the contents of namespace ${name} failed` };
+    if (untold !== undefined) return { cause: untold, message: `Updating namespace ${name} failed` };
+    if (remains.counts.size > 0) return { againMs: limits.namespacePassMsMax };
     const finalizers = namespace.spec?.finalizers ?? [];
     const left = finalizers.filter((f) => f !== this.#finalizer);
-    if (left.length === finalizers.length) return [];
+    if (left.length === finalizers.length) return undefined;
     const patch: Value = new Map([["spec", new Map([["finalizers", left]])]]);
     const done = await this.#actor.patch({ resource: this.#namespaces, name, subresource: "finalize" }, patch);
-    if (!isStatus(done)) this.#removed.add(name);
-    else if (done.reason !== "NotFound") {
-      this.#report(`Letting namespace ${name} go failed`, done);
-      this.#schedule(limits.namespacePassMsMax);
-    }
-    return [];
+    if (!isStatus(done) || done.reason === "NotFound") return undefined;
+    return { cause: done, message: `Letting namespace ${name} go failed` };
   }
 
-  async #deleteContents(name: string): Promise<Remains> {
-    const remains: Remains = { counts: new Map(), finalizers: new Map(), views: new Set(), refusal: undefined };
+  #note(queue: Queue, at: Location, type: number): void {
+    if (type === recordTypes.delete || this.#terminating?.(this.#view, at) === true)
+      queue.addAfter(this.#view.keyOf(at), limits.namespacePassMsMin);
+  }
+
+  /** The namespace if it is there and ends. */
+  #current(name: string): Namespace | undefined {
+    const current = readCurrent(this.#writers, this.#namespaces, "", name);
+    const namespace = current && (storedObject(this.#namespaces, current) as Namespace);
+    return namespace?.metadata.deletionTimestamp === undefined ? undefined : namespace;
+  }
+
+  /** What becomes of the objects in a log leads to another look at a namespace. */
+  #wait(name: string, view: LogView, queue: Queue): void {
+    let waiting = this.#waiting.get(view);
+    if (waiting === undefined) {
+      const names = new Set<string>();
+      const stop = queue.follow(view, (_queue, at) => {
+        const key = view.keyOf(at);
+        const namespace = key.slice(0, key.indexOf("/"));
+        if (names.has(namespace)) queue.addAfter(namespace, limits.namespacePassMsMin);
+      });
+      waiting = { names, stop };
+      this.#waiting.set(view, waiting);
+    }
+    waiting.names.add(name);
+  }
+
+  #forget(name: string): void {
+    for (const view of [...this.#waiting.keys()]) this.#forgetIn(name, view);
+  }
+
+  #forgetIn(name: string, view: LogView): void {
+    const waiting = this.#waiting.get(view);
+    if (waiting?.names.delete(name) !== true || waiting.names.size > 0) return;
+    waiting.stop();
+    this.#waiting.delete(view);
+  }
+
+  /** Deletes everything in a namespace; `isOver` ends it early. */
+  async #deleteContents(name: string, queue: Queue, isOver: () => boolean = () => false): Promise<Remains> {
+    const remains: Remains = { counts: new Map(), finalizers: new Map(), refusal: undefined };
     for (const resource of contentsOf(this.#writers.scheme.resources)) {
-      if (this.#stopped) break;
-      await this.#deleteAll(name, resource, remains);
+      if (queue.signal.aborted || isOver()) break;
+      await this.#deleteAll(name, resource, remains, queue);
       // Nothing pods may depend on goes before them.
       if (resource.group === "" && resource.resource === "pods" && remains.counts.size > 0) break;
     }
     return remains;
   }
 
-  async #deleteAll(name: string, resource: Resource, remains: Remains): Promise<void> {
+  async #deleteAll(name: string, resource: Resource, remains: Remains, queue: Queue): Promise<void> {
     const view = this.#writers.views.log(resource.prefix ?? "");
-    const items = locate(view, name);
-    if (items.length === 0) return;
     const options = { propagationPolicy: "Background" };
-    const refused = await this.#actor.deleteItems({ resource, namespace: name }, view, items, options);
-    remains.refusal ??= refused;
-    if (resource.group === "" && resource.resource === "persistentvolumeclaims") await this.#unprotect(name, resource);
-    const left = locate(view, name);
-    if (left.length === 0) return;
-    remains.views.add(view);
-    remains.counts.set(`${resource.resource}.${resource.group}`, left.length);
-    for (const at of left) {
-      for (const finalizer of decodeStored(resource, view.object(at)).metadata.finalizers ?? []) {
-        remains.finalizers.set(finalizer, (remains.finalizers.get(finalizer) ?? 0) + 1);
-      }
+    let [found, refused]: [number, Status | undefined] = [0, undefined];
+    for (let after: string | undefined = ""; after !== undefined && refused === undefined; ) {
+      if (queue.signal.aborted) return;
+      const [items, last] = locate(view, name, after);
+      if (items.length === 0) break;
+      found += items.length;
+      refused = await this.#actor.deleteItems({ resource, namespace: name }, view, items, options);
+      after = last;
+      await queue.giveWay();
     }
+    if (found === 0) return;
+    remains.refusal ??= refused;
+    if (resource.group === "" && resource.resource === "persistentvolumeclaims")
+      await this.#unprotect(name, resource, queue);
+    await this.#count(name, resource, remains, queue);
+  }
+
+  /** Counts what is left in a log, and what keeps it. */
+  async #count(name: string, resource: Resource, remains: Remains, queue: Queue): Promise<void> {
+    const view = this.#writers.views.log(resource.prefix ?? "");
+    const { counts, finalizers } = remains;
+    let left = 0;
+    view.drain();
+    // What goes while it is counted is news.
+    this.#wait(name, view, queue);
+    const count = (at: Location): void => {
+      left += 1;
+      for (const finalizer of decodeStored(resource, view.object(at)).metadata.finalizers ?? [])
+        finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+    };
+    await queue.scan(view, count, { namespace: name });
+    if (left > 0) counts.set(`${resource.resource}.${resource.group}`, left);
+    else this.#forgetIn(name, view);
   }
 
   /** Claims are not in use where no pod is left and none can come: nothing protects them any more. */
-  async #unprotect(name: string, claims: Resource): Promise<void> {
+  async #unprotect(name: string, claims: Resource, queue: Queue): Promise<void> {
     const view = this.#writers.views.log(claims.prefix ?? "");
-    for (const at of locate(view, name)) {
+    const going = new Map<string, string[]>();
+    const note = (at: Location): void => {
       const { metadata } = decodeStored(claims, view.object(at));
       const finalizers = metadata.finalizers ?? [];
       const left = finalizers.filter((finalizer) => finalizer !== this.#claimFinalizer);
-      if (left.length === finalizers.length || metadata.deletionTimestamp === undefined) continue;
-      const claim = { resource: claims, namespace: name, name: metadata.name ?? "" };
-      const done = await this.#actor.patch(claim, new Map([["metadata", new Map([["finalizers", left]])]]));
+      if (left.length < finalizers.length && metadata.deletionTimestamp !== undefined)
+        going.set(metadata.name ?? "", left);
+    };
+    view.drain();
+    await queue.scan(view, note, { namespace: name });
+    for (const [claim, left] of going) {
+      const target = { resource: claims, namespace: name, name: claim };
+      const done = await this.#actor.patch(target, new Map([["metadata", new Map([["finalizers", left]])]]));
       if (isStatus(done) && done.reason !== "NotFound")
-        this.#report(`Unprotecting claim ${metadata.name} failed`, done);
+        queue.report(name, `Unprotecting claim ${claim} of namespace ${name} failed`, done);
     }
   }
 
-  /** Removes objects that arrived in a namespace after it was gone. */
-  async #sweep(name: string): Promise<void> {
-    this.#view.drain();
-    if (this.#view.get("", name) !== 0) return;
-    await this.#deleteContents(name);
+  /** Removes objects of a namespace that is not there; one of its name that is made meanwhile keeps its own. */
+  async #sweep(name: string, queue: Queue): Promise<Result> {
+    const isBack = (): boolean => this.#view.drain() > 0 && this.#view.get("", name) !== 0;
+    const { refusal } = await this.#deleteContents(name, queue, isBack);
+    return refusal && { cause: refusal, message: `Deleting what is left of namespace ${name} failed` };
   }
 
-  /** Brings the conditions up to date; false when that failed. */
-  async #tell(namespace: Namespace, remains: Remains): Promise<boolean> {
+  /** Brings the conditions up to date; the refusal when that failed. */
+  async #tell(namespace: Namespace, remains: Remains): Promise<Status | undefined> {
     const before = namespace.status?.conditions ?? [];
     const now = timeText(this.#writers.clock.now());
     const after = [...before];
@@ -234,17 +231,15 @@ export class NamespaceController {
       if (index < 0) after.push(changed);
       else after[index] = changed;
     }
-    if (after.length === before.length && after.every((c, i) => c === before[i])) return true;
+    if (after.length === before.length && after.every((c, i) => c === before[i])) return undefined;
     const list = after.map((condition) => new Map<string, Value>(Object.entries(condition) as [string, string][]));
     const patch: Value = new Map([["status", new Map([["conditions", list]])]]);
     const name = namespace.metadata.name ?? "";
     const done = await this.#actor.patch({ resource: this.#namespaces, name, subresource: "status" }, patch);
-    if (isStatus(done) && done.reason !== "NotFound") this.#report(`Updating namespace ${name} failed`, done);
-    return !isStatus(done);
+    return isStatus(done) && done.reason !== "NotFound" ? done : undefined;
   }
 }
 
-/** Every namespaced log once, at the version it is stored in; pods first, else in the order of discovery. */
 /** One resource per log, pods first. */
 function contentsOf(resources: readonly Resource[]): readonly Resource[] {
   const byPrefix = new Map<string, Resource>();
@@ -256,14 +251,17 @@ function contentsOf(resources: readonly Resource[]): readonly Resource[] {
   return [...all.filter(isPods), ...all.filter((resource) => !isPods(resource))];
 }
 
-function locate(view: LogView, namespace: string): Location[] {
+/** Objects of a namespace after a key, as many as are deleted at once; the last one's key when there may be more. */
+function locate(view: LogView, namespace: string, after: string): [items: Location[], last: string | undefined] {
   const items: Location[] = [];
+  let last: string | undefined;
   view.drain();
-  view.scan(namespace, "", 0, (at) => {
+  view.scan(namespace, after, 0, (at, key) => {
     items.push(at);
-    return true;
+    last = items.length < limits.namespaceDeletesMax ? undefined : key;
+    return last === undefined;
   });
-  return items;
+  return [items, last];
 }
 
 function conditionsOf(remains: Remains): Condition[] {

@@ -6,15 +6,13 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import { nextTurn } from "../base/turn.ts";
 import { compileSelector } from "../cache/fanout/select.ts";
-import { eachChange } from "../cache/view/changes.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import { Reconciler, type Report } from "./reconciler.ts";
+import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
 
 /** What every namespace is to have. */
 export interface Companion {
@@ -58,102 +56,52 @@ export function rootCaConfigMap(writers: WriteServices, authority: string): Comp
   };
 }
 
-/** Runs from start() to stop(). */
-export class CompanionController {
+/** Works on namespaces. Follows their log and that of the companions. */
+export class CompanionController implements Controller {
+  readonly follows: Follows;
+  /** Several at once share a commit. */
+  readonly pace: Pace = { workers: limits.companionWritesMax };
   readonly #companion: Companion;
   readonly #actor: Actor;
-  readonly #report: Report;
-  readonly #passes: Reconciler;
   readonly #namespaces: LogView;
   readonly #view: LogView;
   readonly #terminating = compileSelector({
     labels: [],
     fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
   });
-  /** Namespaces to look at. */
-  readonly #due = new Set<string>();
-  /** Those that could not be put right, to look at in a while. */
-  readonly #late = new Set<string>();
-  /** Positions up to which the two logs were followed; -1: not at all. */
-  #followed: [namespaces: number, companions: number] = [-1, -1];
-  #timer: NodeJS.Timeout | undefined;
 
-  constructor(writers: WriteServices, companion: Companion, report: Report) {
+  constructor(writers: WriteServices, companion: Companion) {
     this.#companion = companion;
     this.#actor = new Actor(writers, "kube-controller-manager", companion.userName);
-    this.#report = report;
-    const failed = `Looking after ${companion.name} in every namespace failed`;
-    this.#passes = new Reconciler(
-      () => this.#pass(),
-      (error) => report(failed, error),
-    );
     const namespaces = writers.scheme.find("", "v1", "namespaces")?.prefix;
     const { prefix } = companion.resource;
     assert(namespaces !== undefined, "Namespaces are stored");
     assert(prefix !== undefined, "Companions are stored");
     this.#namespaces = writers.views.log(namespaces);
     this.#view = writers.views.log(prefix);
+    const ending = `/${companion.name}`;
+    this.follows = [
+      [this.#namespaces, (queue, at) => queue.add(this.#namespaces.keyOf(at))],
+      [
+        this.#view,
+        (queue, at) => {
+          const key = this.#view.keyOf(at);
+          if (key.endsWith(ending)) queue.add(key.slice(0, -ending.length));
+        },
+      ],
+    ];
   }
 
-  /** Looks at every namespace, then at each that changes or loses its companion. */
-  start(): void {
-    this.#passes.follow([this.#namespaces, this.#view]);
-  }
-
-  /** Nothing is written after this but what is under way. */
-  stop(): void {
-    this.#passes.stop();
-    clearTimeout(this.#timer);
-  }
-
-  /** Takes in what changed and puts it right. */
-  async #pass(): Promise<void> {
-    this.#follow();
-    await this.#settle();
-  }
-
-  #follow(): void {
+  all(queue: Queue): Promise<void> {
     this.#namespaces.drain();
-    this.#view.drain();
-    const [namespaces, companions] = this.#followed;
-    this.#followed = [this.#namespaces.head, this.#view.head];
-    const ending = `/${this.#companion.name}`;
-    const all =
-      namespaces === -1 ||
-      !this.#take(this.#namespaces, namespaces, (key) => key) ||
-      !this.#take(this.#view, companions, (key) => (key.endsWith(ending) ? key.slice(0, -ending.length) : undefined));
-    if (!all) return;
-    this.#namespaces.scan("", "", 0, (_at, key) => this.#due.add(key).size > 0);
+    return queue.scan(this.#namespaces, (_at, namespace) => queue.add(namespace));
   }
 
-  /** Notes what changed from a position on; false when some of it is not to be had any more. */
-  #take(view: LogView, from: number, namespaceOf: (key: string) => string | undefined): boolean {
-    return eachChange(view, from, (at) => {
-      const namespace = namespaceOf(view.keyOf(at));
-      if (namespace !== undefined) this.#due.add(namespace);
-    });
-  }
-
-  async #settle(): Promise<void> {
-    let looked = 0;
-    const work = async (): Promise<void> => {
-      for (const namespace of this.#due) {
-        if (this.#passes.stopped) return;
-        this.#due.delete(namespace);
-        // Most of them are found as they should be, at a start, without waiting for anything.
-        if (++looked % limits.companionsPerTurn === 0) await nextTurn();
-        await this.#ensure(namespace);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(this.#due.size, limits.companionWritesMax) }, work));
-  }
-
-  async #ensure(namespace: string): Promise<void> {
-    this.#namespaces.drain();
-    this.#view.drain();
-    const at = this.#namespaces.get("", namespace);
-    if (at === 0 || this.#terminating?.(this.#namespaces, at) === true) return;
+  /** Makes a namespace's companion, or puts it right. */
+  async work(namespace: string): Promise<Result> {
+    if (!this.#isActive(namespace)) return undefined;
     const { resource, name, content, isRight } = this.#companion;
+    this.#view.drain();
     const present = this.#view.get(namespace, name);
     let done: unknown;
     if (present === 0) {
@@ -163,20 +111,15 @@ export class CompanionController {
     } else if (isRight !== undefined && !isRight(decodeStored(resource, this.#view.object(present)))) {
       done = await this.#actor.patch({ resource, namespace, name }, new Map(content));
     }
-    if (!isStatus(done) || done.reason === "AlreadyExists" || done.reason === "NotFound") return;
+    if (!isStatus(done) || done.reason === "AlreadyExists" || done.reason === "NotFound") return undefined;
     // A namespace that began to go meanwhile is done with; anything else may be better in a while.
-    this.#namespaces.drain();
-    const now = this.#namespaces.get("", namespace);
-    if (now === 0 || this.#terminating?.(this.#namespaces, now) === true) return;
-    this.#report(`${name} in namespace ${namespace} cannot be written`, done);
-    this.#late.add(namespace);
-    this.#timer ??= setTimeout(() => this.#retry(), limits.companionRetryMs);
+    if (!this.#isActive(namespace)) return undefined;
+    return { cause: done, message: `${name} in namespace ${namespace} cannot be written` };
   }
 
-  #retry(): void {
-    this.#timer = undefined;
-    for (const namespace of this.#late) this.#due.add(namespace);
-    this.#late.clear();
-    void this.#passes.ask();
+  #isActive(namespace: string): boolean {
+    this.#namespaces.drain();
+    const at = this.#namespaces.get("", namespace);
+    return at !== 0 && this.#terminating?.(this.#namespaces, at) !== true;
   }
 }

@@ -12,7 +12,7 @@ import { addressAt, addressText, type ServiceRanges } from "../kinds/ranges.ts";
 import { equal } from "../kinds/validation/equal.ts";
 import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
-import { Reconciler, type Report } from "./reconciler.ts";
+import type { Controller, Failure, Queue, Result } from "./reconciler.ts";
 
 /** Where the server is. */
 export interface OwnAddress {
@@ -26,51 +26,35 @@ export function ownServiceAddress({ addresses: [range] }: ServiceRanges): string
   return range && addressText(addressAt(range, 0));
 }
 
-/** Runs from start() to stop(). */
-export class OwnService {
+/** Works on kinds: services, endpoints, endpointslices. Follows nothing, and looks every few seconds. */
+export class OwnService implements Controller {
   readonly #writers: WriteServices;
   readonly #address: OwnAddress;
   readonly #actor: Actor;
-  readonly #report: Report;
-  readonly #passes: Reconciler;
   readonly #name: string;
-  /** What was reported and still is so. */
-  readonly #failing = new Set<string>();
+  readonly #kinds: Readonly<Record<string, () => Promise<Failure | undefined>>> = {
+    services: () => this.#keepService(),
+    endpoints: () => this.#keepEndpoints(),
+    endpointslices: () => this.#keepSlice(),
+  };
 
-  constructor(writers: WriteServices, address: OwnAddress, report: Report) {
+  constructor(writers: WriteServices, address: OwnAddress) {
     this.#writers = writers;
     this.#address = address;
     this.#actor = new Actor(writers, "kube-apiserver");
-    this.#report = report;
     this.#name = writers.scheme.identity.spell("kubernetes");
-    this.#passes = new Reconciler(
-      () => this.#pass(),
-      (error) => report("The server's own service failed", error),
-    );
   }
 
-  start(): void {
-    void this.look();
+  all(queue: Queue): void {
+    for (const kind of Object.keys(this.#kinds)) queue.add(kind);
   }
 
-  /** Nothing is written after this but what is under way. */
-  stop(): void {
-    this.#passes.stop();
+  /** Puts right what is not. */
+  async work(kind: string): Promise<Result> {
+    return (await this.#kinds[kind]?.()) ?? { againMs: limits.ownServiceLookMs };
   }
 
-  /** Puts right what is not, now and then again. */
-  look(): Promise<void> {
-    return this.#passes.ask();
-  }
-
-  async #pass(): Promise<void> {
-    await this.#keepService();
-    await this.#keepEndpoints();
-    await this.#keepSlice();
-    this.#passes.askIn(limits.ownServiceLookMs);
-  }
-
-  async #keepService(): Promise<void> {
+  #keepService(): Promise<Failure | undefined> {
     const ports: ServicePort[] = [
       { name: "https", protocol: "TCP", port: 443, targetPort: this.#address.port } as ServicePort,
     ];
@@ -79,7 +63,7 @@ export class OwnService {
       ["provider", this.#name],
     ]);
     const clusterIP = ownServiceAddress(this.#writers.ranges);
-    await this.#keep<Service>(
+    return this.#keep<Service>(
       "",
       "services",
       metadata,
@@ -92,28 +76,28 @@ export class OwnService {
     );
   }
 
-  async #keepEndpoints(): Promise<void> {
+  async #keepEndpoints(): Promise<Failure | undefined> {
     const { ip, port } = this.#address;
-    if (ip === undefined) return;
+    if (ip === undefined) return undefined;
     const subsets = [{ addresses: [{ ip }], ports: [{ name: "https", port, protocol: "TCP" }] }] as EndpointSubset[];
     // The slice below is our own: nobody is to make one of these.
     const { spell } = this.#writers.scheme.identity;
     const metadata = this.#metadata([[spell("endpointslice.kubernetes.io/skip-mirror"), "true"]]);
-    await this.#keep<Endpoints>("", "endpoints", metadata, { subsets }, (endpoints) => {
+    return this.#keep<Endpoints>("", "endpoints", metadata, { subsets }, (endpoints) => {
       endpoints.subsets = subsets;
     });
   }
 
-  async #keepSlice(): Promise<void> {
+  async #keepSlice(): Promise<Failure | undefined> {
     const { ip, port } = this.#address;
-    if (ip === undefined) return;
+    if (ip === undefined) return undefined;
     const { spell } = this.#writers.scheme.identity;
     const metadata = this.#metadata([[spell("kubernetes.io/service-name"), this.#name]]);
     const addressType = ip.includes(":") ? "IPv6" : "IPv4";
     const endpoints = [{ addresses: [ip], conditions: { ready: true } }];
     const ports = [{ name: "https", port, protocol: "TCP" }];
     const content = { addressType, endpoints, ports };
-    await this.#keep<EndpointSlice>("discovery.k8s.io", "endpointslices", metadata, content, (slice) => {
+    return this.#keep<EndpointSlice>("discovery.k8s.io", "endpointslices", metadata, content, (slice) => {
       slice.endpoints = endpoints;
       slice.ports = ports;
     });
@@ -130,11 +114,11 @@ export class OwnService {
     metadata: object,
     content: object,
     change: (object: ApiObject & T) => void,
-  ): Promise<void> {
+  ): Promise<Failure | undefined> {
     const { scheme } = this.#writers;
     const { spell } = scheme.identity;
     const resource = scheme.find(group === "" ? "" : spell(group), "v1", plural);
-    if (resource === undefined) return;
+    if (resource === undefined) return undefined;
     const target: Target = { resource, namespace: spell("default"), name: this.#name };
     let done: Written | Status = await this.#actor.update<ApiObject & T>(target, (object) => {
       change(object);
@@ -143,9 +127,8 @@ export class OwnService {
     if (isStatus(done) && done.reason === "NotFound") {
       done = await this.#actor.create(target, documentOf(resource, { metadata, ...content }));
     }
-    if (!isStatus(done) || done.reason === "AlreadyExists") return void this.#failing.delete(plural);
-    if (!this.#failing.has(plural)) this.#report(`The server's own ${plural} cannot be written`, done);
-    this.#failing.add(plural);
+    if (!isStatus(done) || done.reason === "AlreadyExists") return undefined;
+    return { cause: done, message: `The server's own ${plural} cannot be written` };
   }
 }
 

@@ -6,10 +6,8 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, refuse } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import { nextTurn } from "../base/turn.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
 import { type Location, recordTypes } from "../cache/shared/record.ts";
-import { eachChange } from "../cache/view/changes.ts";
 import type { ObjectTable } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
@@ -28,7 +26,7 @@ import { isInScopes, scopesOf } from "../kinds/quota/scopes.ts";
 import { evaluatorOf } from "../kinds/table.ts";
 import type { Server } from "../request/call/context.ts";
 import { Actor } from "./actor.ts";
-import { Reconciler, type Report } from "./reconciler.ts";
+import type { Changed, Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
 
 type Quota = ApiObject & ResourceQuota;
 
@@ -37,8 +35,6 @@ interface Counted {
   readonly resource: Resource;
   readonly view: LogView;
   readonly evaluator: Evaluator;
-  /** Where its log was followed to. */
-  position: number;
   /** Updates that may lower what is used; undefined: none do. */
   readonly lowers: Match | undefined;
 }
@@ -52,139 +48,100 @@ interface Tally {
   readonly used: AmountMap;
 }
 
-/** Runs from start() to stop(). */
-export class QuotaController {
+/** Works on namespaces. Follows the log of quotas, and those of everything they count. */
+export class QuotaController implements Controller {
+  readonly follows: Follows;
+  readonly pace: Pace = { resyncMs: limits.quotaRecountMs };
   readonly #server: Server;
-  readonly #report: Report;
   readonly #actor: Actor;
   readonly #resource: Resource;
+  readonly #view: LogView;
   readonly #quotas: ObjectTable<Quota>;
   readonly #counted: readonly Counted[];
-  readonly #stops: (() => void)[] = [];
-  /** Namespaces to count, and from when on; monotonic ms. */
-  readonly #due = new Map<string, number>();
-  readonly #passes: Reconciler;
-  #recount: NodeJS.Timeout | undefined;
 
-  constructor(server: Server, report: Report) {
+  constructor(server: Server) {
     this.#server = server;
-    this.#report = report;
-    this.#passes = new Reconciler(
-      () => this.#pass(),
-      (error) => report("A pass over quotas failed", error),
-    );
     this.#actor = new Actor(server.writers, "kube-controller-manager");
     const resource = server.scheme.find("", "v1", "resourcequotas");
-    assert(resource !== undefined, "Quotas are served");
+    assert(resource?.prefix !== undefined, "Quotas are served");
     this.#resource = resource;
     this.#quotas = server.objects.table<Quota>("", "v1", "resourcequotas");
     this.#counted = countedOf(server);
-    this.#quotas.onChange((namespace, name) => this.#noteQuota(namespace, name));
+    this.#view = server.views.log(resource.prefix);
+    this.follows = [
+      [this.#view, (queue, at) => this.#noteQuota(queue, this.#view.keyOf(at))],
+      ...this.#counted.map((counted): [LogView, Changed] => [
+        counted.view,
+        (queue, at, type) => this.#note(queue, counted, at, type),
+      ]),
+    ];
   }
 
-  /** Looks at every quota once, then whenever something changes. */
-  start(): void {
-    for (const counted of this.#counted) {
-      counted.view.drain();
-      counted.position = counted.view.head;
-      this.#stops.push(counted.view.onNews(() => this.#follow(counted)));
-    }
-    this.#all();
-    this.#recount = setInterval(() => this.#all(), limits.quotaRecountMs);
-    this.#recount.unref();
-  }
-
-  /** No pass starts after this. */
-  stop(): void {
-    this.#passes.stop();
-    clearInterval(this.#recount);
-    for (const stop of this.#stops.splice(0)) stop();
-  }
-
-  #all(): void {
-    for (const { metadata } of this.#quotas.all()) this.#mark(metadata.namespace ?? "", 0);
-  }
-
-  /** A quota came or changed. New limits are acknowledged at once; a charge puts off what is to be counted. */
-  #noteQuota(namespace: string, name: string): void {
-    if (this.#due.has(namespace)) this.#due.set(namespace, this.#now() + limits.quotaQuietMs);
-    // Not to be read within the news of its own table.
-    queueMicrotask(() => {
-      const quota = this.#quotas.get(namespace, name);
-      if (quota !== undefined && !isAcknowledged(quota)) this.#mark(namespace, 0);
-    });
-  }
-
-  #follow(counted: Counted): void {
-    const { view, lowers } = counted;
-    // Quotas are followed by their table; this is what makes it look.
-    this.#quotas.refresh();
-    const from = counted.position;
-    counted.position = view.head;
-    const known = eachChange(view, from, (at, type) => {
-      const lowered = type === recordTypes.delete || (type === recordTypes.update && lowers?.(view, at) === true);
-      if (!lowered) return;
-      const key = view.keyOf(at);
-      const namespace = key.slice(0, key.indexOf("/"));
-      if (this.#quotas.names(namespace).length > 0) this.#mark(namespace, limits.quotaQuietMs);
-    });
-    if (!known) this.#all();
-  }
-
-  #mark(namespace: string, delayMs: number): void {
-    const at = this.#now() + delayMs;
-    const known = this.#due.get(namespace);
-    if (known === undefined || at < known) this.#due.set(namespace, at);
-    this.#passes.askIn(delayMs);
-  }
-
-  async #pass(): Promise<void> {
-    for (const [namespace, at] of [...this.#due]) {
-      if (this.#passes.stopped) return;
-      if (at > this.#now()) continue;
-      this.#due.delete(namespace);
-      try {
-        await this.#count(namespace);
-      } catch (error) {
-        this.#report(`Counting the quotas of namespace ${namespace} failed`, error);
-        this.#mark(namespace, limits.quotaRetryMs);
-      }
-    }
-    const next = Math.min(...this.#due.values());
-    if (Number.isFinite(next)) this.#passes.askIn(Math.max(1, next - this.#now()));
+  all(queue: Queue): Promise<void> {
+    this.#view.drain();
+    return queue.scan(this.#view, (_at, key) => queue.add(key.slice(0, key.indexOf("/"))));
   }
 
   /** Counts a namespace and writes what is not true; the quotas must be as they were before anything was counted. */
-  async #count(namespace: string): Promise<void> {
+  async work(namespace: string, queue: Queue): Promise<Result> {
     const quotas = this.#quotas.list(namespace);
     const tallies = quotas.map((quota): Tally => ({ quota, used: new Map() }));
-    for (const counted of this.#counted) await this.#add(namespace, counted, tallies);
+    for (const counted of this.#counted) await this.#add(namespace, counted, tallies, queue);
     // Not everything was counted then.
-    if (this.#passes.stopped) return;
+    if (queue.signal.aborted) return undefined;
+    let result: Result;
     for (const { quota, used } of tallies) {
-      const hard = readAmounts(quota.spec.hard);
-      const kept = only(readAmounts(quota.status.used), (name) => hard.has(name));
-      const now = new Map([...kept, ...used]);
-      const same = sameAmounts(readAmounts(quota.status.used), now);
-      if (same && isAcknowledged(quota)) continue;
-      const status = { hard: writeAmounts(hard), used: writeAmounts(now) };
-      const { name = "", resourceVersion } = quota.metadata;
-      const target = { resource: this.#resource, namespace, name, subresource: "status" };
-      const done = await this.#actor.update<Quota>(target, (now) => {
-        if (now.metadata.resourceVersion !== resourceVersion) return charged;
-        now.status = status;
-        return undefined;
-      });
-      // Objects that passed admission before these limits were known may still arrive.
-      if (done === charged || !isAcknowledged(quota)) this.#mark(namespace, limits.quotaQuietMs);
-      if (!isStatus(done) || done === charged || done.reason === "NotFound") continue;
-      this.#report(`Counting quota ${quota.metadata.name} of namespace ${namespace} failed`, done);
-      this.#mark(namespace, limits.quotaRetryMs);
+      const done = await this.#write(namespace, quota, used);
+      // A failure counts more than another look.
+      if (result === undefined || (done !== undefined && "cause" in done)) result = done;
     }
+    return result;
+  }
+
+  /** A quota came or changed. New limits are acknowledged at once; a charge puts off what is to be counted. */
+  #noteQuota(queue: Queue, key: string): void {
+    const slash = key.indexOf("/");
+    const namespace = key.slice(0, slash);
+    if (queue.has(namespace)) queue.postpone(namespace, limits.quotaQuietMs);
+    const quota = this.#quotas.get(namespace, key.slice(slash + 1));
+    if (quota !== undefined && !isAcknowledged(quota)) queue.add(namespace);
+  }
+
+  #note(queue: Queue, { view, lowers }: Counted, at: Location, type: number): void {
+    const isLower = type === recordTypes.delete || (type === recordTypes.update && lowers?.(view, at) === true);
+    if (!isLower) return;
+    const key = view.keyOf(at);
+    const namespace = key.slice(0, key.indexOf("/"));
+    if (this.#quotas.has(namespace)) queue.addAfter(namespace, limits.quotaQuietMs);
+  }
+
+  async #write(namespace: string, quota: Quota, used: AmountMap): Promise<Result> {
+    const hard = readAmounts(quota.spec.hard);
+    const kept = only(readAmounts(quota.status.used), (name) => hard.has(name));
+    const now = new Map([...kept, ...used]);
+    const same = sameAmounts(readAmounts(quota.status.used), now);
+    if (same && isAcknowledged(quota)) return undefined;
+    const status = { hard: writeAmounts(hard), used: writeAmounts(now) };
+    const { name = "", resourceVersion } = quota.metadata;
+    const target = { resource: this.#resource, namespace, name, subresource: "status" };
+    const done = await this.#actor.update<Quota>(target, (now) => {
+      if (now.metadata.resourceVersion !== resourceVersion) return charged;
+      now.status = status;
+      return undefined;
+    });
+    if (isStatus(done) && done !== charged && done.reason !== "NotFound")
+      return { cause: done, message: `Counting quota ${name} of namespace ${namespace} failed` };
+    // Objects that passed admission before these limits were known may still arrive.
+    return done === charged || !isAcknowledged(quota) ? { againMs: limits.quotaQuietMs } : undefined;
   }
 
   /** Adds what the objects of one resource use, a little per turn, as of one revision. */
-  async #add(namespace: string, { resource, view, evaluator }: Counted, tallies: readonly Tally[]): Promise<void> {
+  async #add(
+    namespace: string,
+    { resource, view, evaluator }: Counted,
+    tallies: readonly Tally[],
+    queue: Queue,
+  ): Promise<void> {
     const mine = tallies.flatMap(({ quota, used }) => {
       const names = new Set(evaluator.matching(quota.spec.hard?.keys() ?? []));
       for (const name of names) if (!used.has(name)) used.set(name, countOf(0));
@@ -206,25 +163,10 @@ export class QuotaController {
       }
     };
     try {
-      for (let after: string | undefined = ""; after !== undefined && !this.#passes.stopped; ) {
-        const until = performance.now() + limits.sliceMsMax;
-        let last: string | undefined;
-        view.scan(namespace, after, revision, (at, key) => {
-          take(at);
-          if (performance.now() < until) return true;
-          last = key;
-          return false;
-        });
-        after = last;
-        await nextTurn();
-      }
+      await queue.scan(view, take, { namespace, revision });
     } finally {
       hold.release();
     }
-  }
-
-  #now(): number {
-    return this.#server.clock.monotonic();
   }
 }
 
@@ -251,7 +193,7 @@ function countedOf({ scheme, identity, views }: Server): Counted[] {
     const isPods = evaluator.missing !== undefined;
     assert(!isPods || ended !== undefined, "A selector with requirements has a match");
     const lowers = isPods ? ended : evaluator.onUpdate ? always : undefined;
-    found.set(stored.prefix, { resource: stored, view: views.log(stored.prefix), evaluator, position: 0, lowers });
+    found.set(stored.prefix, { resource: stored, view: views.log(stored.prefix), evaluator, lowers });
   }
   return [...found.values()];
 }

@@ -6,32 +6,27 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
+import type { Location } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import { Reconciler, type Report } from "./reconciler.ts";
+import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
 
-/** Runs from start() to stop(). */
-export class TokenCleaner {
+/** Works on names of secrets in the system's namespace. Follows the log of secrets. */
+export class TokenCleaner implements Controller {
+  readonly follows: Follows;
   readonly #writers: WriteServices;
   readonly #actor: Actor;
-  readonly #report: Report;
-  readonly #passes: Reconciler;
   readonly #secrets: Resource;
   readonly #view: LogView;
   readonly #isToken: Match;
   readonly #namespace: string;
 
-  constructor(writers: WriteServices, report: Report) {
+  constructor(writers: WriteServices) {
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager", "system:serviceaccount:kube-system:token-cleaner");
-    this.#report = report;
-    this.#passes = new Reconciler(
-      () => this.#pass(),
-      (error) => report("Looking for expired bootstrap tokens failed", error),
-    );
     const secrets = writers.scheme.find("", "v1", "secrets");
     assert(secrets?.prefix !== undefined, "Secrets are stored");
     this.#secrets = secrets;
@@ -42,40 +37,34 @@ export class TokenCleaner {
     const match = compileSelector({ labels: [], fields: [{ field: "type", operator: "=", value }] });
     assert(match !== undefined, "A selector of one field is no selector for everything");
     this.#isToken = match;
+    this.follows = [[this.#view, (queue, at) => this.#note(queue, at, this.#view.keyOf(at))]];
   }
 
-  start(): void {
-    this.#passes.follow([this.#view]);
-  }
-
-  stop(): void {
-    this.#passes.stop();
-  }
-
-  /** Removes what is over, and looks again when the next one is. */
-  async #pass(): Promise<void> {
-    const now = this.#writers.clock.now();
-    const over: (ApiObject & Secret)[] = [];
-    let nextMs = Number.POSITIVE_INFINITY;
+  all(queue: Queue): Promise<void> {
     this.#view.drain();
-    this.#view.scan(this.#namespace, "", 0, (at) => {
-      if (!this.#isToken(this.#view, at)) return true;
-      const secret = decodeStored(this.#secrets, this.#view.object(at)) as ApiObject & Secret;
-      const endMs = endOf(secret);
-      if (endMs <= now) over.push(secret);
-      else nextMs = Math.min(nextMs, endMs - now);
-      return true;
-    });
-    for (const { metadata } of over) {
-      const { name = "", uid } = metadata;
-      const target = { resource: this.#secrets, namespace: this.#namespace, name };
-      const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
-      if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") continue;
-      this.#report(`The expired bootstrap token ${name} cannot be removed`, done);
-      nextMs = Math.min(nextMs, limits.companionRetryMs);
-    }
-    // A timer holds 24 days; a token that lasts longer is looked at again before.
-    if (nextMs !== Number.POSITIVE_INFINITY) this.#passes.askIn(Math.min(nextMs, limits.tokenLookMsMax));
+    return queue.scan(this.#view, (at, key) => this.#note(queue, at, key), { namespace: this.#namespace });
+  }
+
+  /** Removes a token that is over, and looks at any other again when it is. */
+  async work(name: string): Promise<Result> {
+    this.#view.drain();
+    const at = this.#view.get(this.#namespace, name);
+    if (at === 0 || !this.#isToken(this.#view, at)) return undefined;
+    const secret = decodeStored(this.#secrets, this.#view.object(at)) as ApiObject & Secret;
+    const leftMs = endOf(secret) - this.#writers.clock.now();
+    if (leftMs === Number.POSITIVE_INFINITY) return undefined;
+    // The wall clock may be put right meanwhile.
+    if (leftMs > 0) return { againMs: Math.min(leftMs, limits.timerMsMax) };
+    const { uid } = secret.metadata;
+    const target = { resource: this.#secrets, namespace: this.#namespace, name };
+    const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
+    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
+    return { cause: done, message: `The expired bootstrap token ${name} cannot be removed` };
+  }
+
+  #note(queue: Queue, at: Location, key: string): void {
+    const space = `${this.#namespace}/`;
+    if (key.startsWith(space) && this.#isToken(this.#view, at)) queue.add(key.slice(space.length));
   }
 }
 

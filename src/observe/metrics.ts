@@ -259,13 +259,18 @@ function writeSeries(lines: string[], family: FamilySnapshot, key: string, value
   let cumulative = 0;
   for (let i = 0; i < buckets.length; i++) {
     cumulative += values[i] ?? 0;
-    lines.push(`${name}_bucket{${[...labels, `le="${buckets[i]}"`].join(",")}} ${cumulative}`);
+    lines.push(`${name}_bucket{${[...labels, `le="${boundText(buckets[i] ?? 0)}"`].join(",")}} ${cumulative}`);
   }
   lines.push(`${name}_bucket{${[...labels, 'le="+Inf"'].join(",")}} ${values[buckets.length] ?? 0}`);
   lines.push(
     `${name}_sum${text} ${values[buckets.length + 1] ?? 0}`,
     `${name}_count${text} ${values[buckets.length] ?? 0}`,
   );
+}
+
+/** A bound as upstream writes it: `1e-08`. */
+function boundText(bound: number): string {
+  return bound > 0 && bound < 1e-4 ? bound.toExponential().replace(/e-(\d)$/, "e-0$1") : String(bound);
 }
 
 function writeSummary(lines: string[], name: string, labels: readonly string[], values: readonly number[]): void {

@@ -3,18 +3,19 @@
 import t, { type Test } from "tap";
 import { limits } from "../../src/config/limits.ts";
 import { QuotaController } from "../../src/controllers/quota.ts";
+import { reconcilerOf } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const core = "/api/v1/namespaces/default";
 
 async function open(t: Pick<Test, "fail" | "teardown">): Promise<InProcess> {
   const server = await openInProcess("kubernetes");
-  const controller = new QuotaController(server.server, (message, cause) =>
+  const controller = reconcilerOf(new QuotaController(server.server), server.server.clock, (message, cause) =>
     t.fail(`${message}: ${JSON.stringify(cause)}`),
   );
   controller.start();
   t.teardown(() => {
-    controller.stop();
+    void controller.stop();
     server.close();
   });
   return server;
@@ -200,9 +201,10 @@ t.test("subresources and cluster-scoped objects are not charged; a quota without
 t.test("QuotaController goes on counting after an error of ours", async (t) => {
   const server = await openInProcess("kubernetes");
   const reports: [message: string, cause: unknown][] = [];
-  const controller = new QuotaController(server.server, (...report) => void reports.push(report));
+  const quotas = new QuotaController(server.server);
+  const controller = reconcilerOf(quotas, server.server.clock, (...report) => void reports.push(report));
   t.teardown(() => {
-    controller.stop();
+    void controller.stop();
     server.close();
   });
   const error = new Error("broken");
@@ -215,7 +217,7 @@ t.test("QuotaController goes on counting after an error of ours", async (t) => {
   const made = (name: string) => ({ metadata: { name }, spec: { hard: { pods: "1" } } });
   await server.call("POST", `${core}/resourcequotas`, made("a"));
   t.ok(await until(async () => reports.length > 0));
-  t.same(reports, [["Counting the quotas of namespace default failed", error]]);
+  t.same(reports, [["Controller test failed", error]]);
   await server.call("POST", `${core}/resourcequotas`, made("b"));
   for (const name of ["a", "b"]) t.ok(await until(async () => (await used(server, name))?.["pods"] === "0"), name);
 });

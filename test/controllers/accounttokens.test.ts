@@ -1,13 +1,16 @@
 // Secrets of service accounts: filled, and ended with their account; the account's list follows its secrets.
 import t from "tap";
 import { AccountTokenController } from "../../src/controllers/accounttokens.ts";
+import type { Reconciler } from "../../src/controllers/reconciler.ts";
+import { reconcilerOf } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const authority = "-----BEGIN CERTIFICATE-----\n";
 const space = "/api/v1/namespaces/default";
 
-function controllerOf(server: InProcess, reports: string[]): AccountTokenController {
-  return new AccountTokenController(server.server, authority, (message) => void reports.push(message));
+function controllerOf(server: InProcess, reports: string[]): Reconciler {
+  const controller = new AccountTokenController(server.server, authority);
+  return reconcilerOf(controller, server.server.clock, (message) => void reports.push(message));
 }
 
 function secret(name: string, account: string, more: object = {}): object {
@@ -48,7 +51,7 @@ t.test("AccountTokenController fills secrets of the type, those that were there 
   t.equal((await read(server, "new")).data.token, before.data.token, "a token that is there stays");
   t.equal((await read(server, "new")).data.own, "eA==");
   t.same(reports, []);
-  controller.stop();
+  await controller.stop();
   server.close();
 });
 
@@ -77,6 +80,6 @@ t.test("AccountTokenController removes secrets whose account is not there, went,
   await server.call("DELETE", `${space}/serviceaccounts/a`);
   t.ok(await gone("t"));
   t.same(reports, []);
-  controller.stop();
+  await controller.stop();
   server.close();
 });

@@ -1,5 +1,6 @@
 import t, { type Test } from "tap";
 import { AggregationController } from "../../src/controllers/aggregation.ts";
+import { reconcilerOf } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const api = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
@@ -16,9 +17,10 @@ async function open(
   t: Test,
 ): Promise<{ server: InProcess; rules: (name: string, wanted: object[] | null) => Promise<void> }> {
   const server = await openInProcess();
-  const controller = new AggregationController(server.server, (message) => t.fail(message));
+  const roles = new AggregationController(server.server);
+  const controller = reconcilerOf(roles, server.server.clock, (message) => void t.fail(message));
   t.teardown(() => {
-    controller.stop();
+    void controller.stop();
     server.close();
   });
   controller.start();
@@ -26,7 +28,8 @@ async function open(
   const rules = async (name: string, wanted: object[] | null): Promise<void> => {
     let found: unknown;
     const settled = await until(async () => {
-      await controller.look();
+      roles.all(controller);
+      await controller.idle();
       found = (await server.call("GET", `${api}/${name}`)).json.rules;
       return JSON.stringify(found) === JSON.stringify(wanted);
     }, 2000);

@@ -1,10 +1,23 @@
 import t from "tap";
-import { EventExpirer, type ExpiryPace } from "../../src/controllers/events.ts";
+import { Turn } from "../../src/base/turn.ts";
+import { EventExpirer } from "../../src/controllers/events.ts";
+import type { Pace, Reconciler, ReconcilerParts } from "../../src/controllers/reconciler.ts";
+import { reconcilerOf } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const events = "/api/v1/namespaces/default/events";
 const ttlMs = 3_600_000;
-const quick: ExpiryPace = { lookMs: 1, removalsPerLook: 1000, notesMax: 1000, recordsPerTurn: 1000 };
+const quick: Pace = { gatherMs: 1, retryMsMax: 100 };
+
+function expirerOf(server: InProcess, pace = quick, ttl = ttlMs, parts: Partial<ReconcilerParts> = {}): Reconciler {
+  return reconcilerOf(new EventExpirer(server.writers, ttl, pace), server.server.clock, undefined, parts);
+}
+
+/** Lets time pass until `nowMs` of the wall clock. */
+function passTo(server: InProcess, nowMs: number): void {
+  server.aheadMs += nowMs - server.nowMs;
+  server.nowMs = nowMs;
+}
 
 function event(name: string, more: object = {}): object {
   return { metadata: { name }, involvedObject: { namespace: "default", kind: "Pod", name: "p" }, ...more };
@@ -26,44 +39,45 @@ t.test("EventExpirer removes events nobody wrote to for the time to live", async
   await create("old");
   await create("seen", "2026-01-02T03:34:05Z");
   await create("future", "3026-01-02T03:34:05Z");
-  server.nowMs = startMs + 0.5 * hour;
-  const expirer = new EventExpirer(server.writers, ttlMs, quick);
+  passTo(server, startMs + 0.5 * hour);
+  const expirer = expirerOf(server);
   expirer.start();
-  server.nowMs = startMs + 0.75 * hour;
+  passTo(server, startMs + 0.75 * hour);
   await create("quiet");
   await create("busy");
-  t.ok(await until(() => expirer.noted === 5));
-  server.nowMs = startMs + hour;
+  t.ok(await until(() => expirer.laterCount === 5));
+  passTo(server, startMs + hour);
   t.ok(await only("busy", "future", "quiet", "seen"));
-  server.nowMs = startMs + 1.25 * hour;
+  passTo(server, startMs + 1.25 * hour);
   await server.call("PUT", `${events}/busy`, event("busy", { count: 2 }));
-  t.ok(await until(() => expirer.noted === 5), "one is over, one is new");
-  server.nowMs = startMs + 1.5 * hour;
+  t.ok(await until(() => expirer.catchUp()));
+  t.equal(expirer.laterCount, 4, "one is over, and a write adds none");
+  passTo(server, startMs + 1.5 * hour);
   t.ok(await only("busy", "quiet"), "what an event says counts, but not if it is yet to come");
-  server.nowMs = startMs + 1.75 * hour;
+  passTo(server, startMs + 1.75 * hour);
   t.ok(await only("busy"));
   let asked = 0;
   server.store.before = () => {
     asked++;
     return { refused: "unavailable", message: "down" };
   };
-  server.nowMs = startMs + 2.25 * hour;
+  passTo(server, startMs + 2.25 * hour);
   t.ok(await until(() => asked > 1), "it tries again");
   server.store.before = undefined;
   t.ok(await only());
-  expirer.stop();
+  await expirer.stop();
   server.close();
 });
 
 t.test("EventExpirer keeps events forever when the time to live is 0", async (t) => {
   const server = await openInProcess();
   await server.call("POST", events, event("old"));
-  const expirer = new EventExpirer(server.writers, 0, quick);
+  const expirer = expirerOf(server, quick, 0);
   expirer.start();
-  server.nowMs += 100 * ttlMs;
+  passTo(server, server.nowMs + 100 * ttlMs);
   await until(() => false, 50);
   t.strictSame(await names(server), ["old"]);
-  expirer.stop();
+  await expirer.stop();
   server.close();
 });
 
@@ -72,18 +86,18 @@ t.test(
   async (t) => {
     const server = await openInProcess();
     for (let i = 10; i < 40; i++) await server.call("POST", events, event(`e${i}`));
-    server.nowMs += ttlMs / 2;
-    const expirer = new EventExpirer(server.writers, ttlMs, { ...quick, recordsPerTurn: 7 });
+    passTo(server, server.nowMs + ttlMs / 2);
+    const expirer = expirerOf(server, quick, ttlMs, { turn: new Turn(0) });
     expirer.start();
-    t.equal(expirer.noted, 7);
+    t.equal(expirer.laterCount, 1);
     // Its own words say that it is as old as the others.
     await server.call("PUT", `${events}/e39`, event("e39", { count: 2 }));
-    t.ok(await until(() => expirer.noted === 30));
-    server.nowMs += ttlMs / 2;
+    t.ok(await until(() => expirer.laterCount === 30));
+    passTo(server, server.nowMs + ttlMs / 2);
     t.ok(await until(async () => (await names(server)).join() === "e39"));
-    server.nowMs += ttlMs / 2;
+    passTo(server, server.nowMs + ttlMs / 2);
     t.ok(await until(async () => (await names(server)).length === 0));
-    expirer.stop();
+    await expirer.stop();
     server.close();
   },
 );
@@ -91,19 +105,19 @@ t.test(
 t.test("EventExpirer removes a bounded number per look", async (t) => {
   const server = await openInProcess();
   for (let i = 10; i < 40; i++) await server.call("POST", events, event(`e${i}`));
-  const expirer = new EventExpirer(server.writers, ttlMs, { ...quick, lookMs: 20, removalsPerLook: 8 });
+  const expirer = expirerOf(server, { ...quick, gatherMs: 20, gatheredMax: 8 });
   expirer.start();
-  t.ok(await until(() => expirer.noted === 30));
-  server.nowMs += ttlMs;
+  t.ok(await until(() => expirer.laterCount === 30));
+  passTo(server, server.nowMs + ttlMs);
   const left = new Set<number>();
   t.ok(
     await until(async () => {
-      left.add(expirer.noted);
+      left.add(expirer.laterCount);
       return (await names(server)).length === 0;
     }),
   );
   left.forEach((count) => t.ok([30, 22, 14, 6, 0].includes(count), `${count}`));
-  expirer.stop();
+  await expirer.stop();
   server.close();
 });
 
@@ -113,16 +127,17 @@ t.test("EventExpirer keeps a bounded number of writes in mind and still removes 
     for (let i = from; i < from + 30; i++) await server.call("POST", events, event(`e${i}`));
   };
   await make(10);
-  const expirer = new EventExpirer(server.writers, ttlMs, { ...quick, notesMax: 12, recordsPerTurn: 5 });
+  const expirer = expirerOf(server, { ...quick, keysMax: 12 });
   expirer.start();
-  t.ok(await until(() => expirer.noted === 12));
-  server.nowMs += 1000;
+  t.ok(await until(() => expirer.laterCount === 12));
+  passTo(server, server.nowMs + 1000);
   await make(40);
-  t.equal(expirer.noted, 12);
-  server.nowMs += ttlMs - 1000;
+  t.ok(await until(() => expirer.catchUp()));
+  t.equal(expirer.laterCount, 12);
+  passTo(server, server.nowMs + ttlMs - 1000);
   t.ok(await until(async () => (await names(server)).length === 30), "those of the start are over");
-  server.nowMs += 1000;
+  passTo(server, server.nowMs + 1000);
   t.ok(await until(async () => (await names(server)).length === 0), "and the others, which it had not noted");
-  expirer.stop();
+  await expirer.stop();
   server.close();
 });

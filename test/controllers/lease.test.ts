@@ -5,7 +5,9 @@ import type { Clock } from "../../src/base/clock.ts";
 import { Controllers, leaseName } from "../../src/boot/controllers.ts";
 import { Lease, type LeaseOptions } from "../../src/controllers/lease.ts";
 import { createLog } from "../../src/observe/log.ts";
+import { Registry } from "../../src/observe/metrics.ts";
 import type { Outcome } from "../../src/storage/store.ts";
+import { reconcilerParts } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/l";
@@ -48,7 +50,6 @@ async function setup(t: Pick<Test, "teardown" | "equal">): Promise<Setup> {
           holder,
           alone: false,
           times,
-          report: (message) => void said.push(message),
           onHeld: () => {
             t.equal(holders.size, 0, `${holder} is the only one`);
             holders.add(holder);
@@ -56,6 +57,7 @@ async function setup(t: Pick<Test, "teardown" | "equal">): Promise<Setup> {
           onLost: () => void holders.delete(holder),
           ...more,
         },
+        reconcilerParts(clock, ({ message }) => void said.push(message)),
       );
       leases.push(lease);
       lease.start();
@@ -148,6 +150,7 @@ t.test("Controllers of two servers: one set works, the other when the first ends
         holder,
         alone: false,
         times: short,
+        registry: new Registry(),
       }),
   );
   t.teardown(async () => {

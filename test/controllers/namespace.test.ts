@@ -2,6 +2,7 @@ import t, { type Test } from "tap";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
 import { NamespaceController } from "../../src/controllers/namespace.ts";
 import type { Change } from "../../src/storage/store.ts";
+import { reconcilerOf } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 import { scenario } from "../support/scenario.ts";
 
@@ -11,12 +12,13 @@ const merge = { "content-type": "application/merge-patch+json" };
 function running(name: string, check: (t: Test, server: InProcess, reports: string[]) => Promise<void>): void {
   scenario(name, async (t, server) => {
     const reports: string[] = [];
-    const controller = new NamespaceController(server.writers, (message) => void reports.push(message));
+    const namespaces = new NamespaceController(server.writers);
+    const controller = reconcilerOf(namespaces, server.server.clock, (message) => void reports.push(message));
     controller.start();
     try {
       await check(t, server, reports);
     } finally {
-      controller.stop();
+      await controller.stop();
     }
   });
 }
@@ -144,6 +146,30 @@ running("NamespaceController keeps a namespace that has finalizers of its own", 
   t.equal((await server.call("GET", base)).json.status.phase, "Terminating");
   await server.call("PATCH", base, { metadata: { finalizers: null } }, merge);
   t.ok(await gone(server, base));
+});
+
+scenario("NamespaceController that is stopped in the middle lets no namespace go", async (t, server) => {
+  const base = "/api/v1/namespaces/n";
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  for (const kind of ["configmaps", "secrets"])
+    await server.call("POST", `${base}/${kind}`, { metadata: { name: "m" } });
+  const controller = reconcilerOf(new NamespaceController(server.writers), server.server.clock);
+  server.store.before = ({ type }) => {
+    if (type === 3) void controller.stop();
+    return undefined;
+  };
+  await server.call("DELETE", base);
+  controller.start();
+  t.ok(await until(() => controller.signal.aborted));
+  await controller.stop();
+  const { code, json } = await server.call("GET", base);
+  t.equal(code, 200);
+  t.strictSame(json.spec.finalizers, ["kubernetes"]);
+  server.store.before = undefined;
+  const next = reconcilerOf(new NamespaceController(server.writers), server.server.clock);
+  next.start();
+  t.ok(await gone(server, base));
+  await next.stop();
 });
 
 running("NamespaceController reports what fails and tries again", async (t, server, reports) => {

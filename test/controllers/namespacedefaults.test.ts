@@ -1,6 +1,7 @@
 // What every namespace has: made with it, made again when it goes, put right when it changes.
 import t from "tap";
 import { CompanionController, defaultAccount, rootCaConfigMap } from "../../src/controllers/namespacedefaults.ts";
+import { reconcilerOf } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const authority = "-----BEGIN CERTIFICATE-----\n";
@@ -9,15 +10,19 @@ async function running(): Promise<{ server: InProcess; reports: string[]; stop: 
   const server = await openInProcess();
   const reports: string[] = [];
   const { writers } = server;
-  const controllers = [defaultAccount(writers), rootCaConfigMap(writers, authority)].map(
-    (companion) => new CompanionController(writers, companion, (message) => void reports.push(message)),
+  const controllers = [defaultAccount(writers), rootCaConfigMap(writers, authority)].map((companion) =>
+    reconcilerOf(
+      new CompanionController(writers, companion),
+      server.server.clock,
+      (message) => void reports.push(message),
+    ),
   );
   for (const controller of controllers) controller.start();
   return {
     server,
     reports,
     stop() {
-      for (const controller of controllers) controller.stop();
+      for (const controller of controllers) void controller.stop();
       server.close();
     },
   };

@@ -1,6 +1,7 @@
 // The service pods find the server by: made at the first address, put right, and leading to where the server is.
 import t, { type Test } from "tap";
 import { OwnService } from "../../src/controllers/ownservice.ts";
+import { reconcilerOf } from "../support/controllers.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 
 const core = "/api/v1/namespaces/default";
@@ -21,12 +22,17 @@ async function open(
 ): Promise<Setup> {
   const server = await openInProcess(identity);
   const reports: string[] = [];
-  const own = new OwnService(server.writers, { ip, port: 6443 }, (message) => void reports.push(message));
+  const service = new OwnService(server.writers, { ip, port: 6443 });
+  const own = reconcilerOf(service, server.server.clock, (message) => void reports.push(message));
   t.teardown(() => {
-    own.stop();
+    void own.stop();
     server.close();
   });
-  return { server, reports, look: () => own.look() };
+  const look = (): Promise<void> => {
+    service.all(own);
+    return own.idle();
+  };
+  return { server, reports, look };
 }
 
 t.test("OwnService makes the server's service at the first address, and what it leads to", async (t) => {

@@ -50,6 +50,13 @@ const families: readonly [name: string, type: string, labels: readonly string[]]
   ["serviceaccount_valid_tokens_total", "counter", []],
   ["serviceaccount_stale_tokens_total", "counter", []],
   ["serviceaccount_legacy_tokens_total", "counter", []],
+  ["workqueue_depth", "gauge", ["name"]],
+  ["workqueue_adds_total", "counter", ["name"]],
+  ["workqueue_queue_duration_seconds", "histogram", ["name"]],
+  ["workqueue_work_duration_seconds", "histogram", ["name"]],
+  ["workqueue_retries_total", "counter", ["name"]],
+  ["workqueue_unfinished_work_seconds", "gauge", ["name"]],
+  ["workqueue_longest_running_processor_seconds", "gauge", ["name"]],
   ["process_cpu_seconds_total", "counter", []],
   ["process_resident_memory_bytes", "gauge", []],
   ["process_start_time_seconds", "gauge", []],
@@ -147,6 +154,15 @@ t.test("/metrics has upstream's names and labels, and counts what was done", asy
     ],
   ];
   for (const [series, count] of wanted) t.equal(await value(server, series), count, series);
+  for (const name of ["namespace", "resourcequota", "serviceaccount", "serviceaccount-token", "own-service", "lease"]) {
+    t.ok((await value(server, `workqueue_adds_total{name="${name}"}`)) > 0, name);
+    t.ok((await value(server, `workqueue_work_duration_seconds_count{name="${name}"}`)) > 0, name);
+    t.equal(await value(server, `workqueue_depth{name="${name}"}`), 0, name);
+  }
+  const accounts = 'workqueue_work_duration_seconds_count{name="serviceaccount"}';
+  const before = await value(server, accounts);
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  t.ok(await eventually(async () => (await value(server, accounts)) > before));
   close();
   t.ok(await eventually(async () => (await value(server, `apiserver_longrunning_gauge{verb="WATCH",${where}}`)) === 0));
 });

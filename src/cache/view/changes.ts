@@ -5,12 +5,17 @@ import { type Location, recordTypes } from "../shared/record.ts";
 import type { LogView } from "./view.ts";
 
 /**
- * Calls `take` for every change from a position on up to the head, oldest first; moves are no changes. False: some are
- * not to be had any more (those before were handed on), and the reader has to start from what there is. Wants a
- * drain() before.
+ * Calls `take` for every change from a position on up to `end` (left out: the head), oldest first; moves are no changes.
+ * False: some are not to be had any more (those before were handed on), and the reader has to start from what there is.
+ * Wants a drain() before.
  */
-export function eachChange(view: LogView, from: number, take: (at: Location, type: number) => void): boolean {
-  for (let position = from; position < view.head; position++) {
+export function eachChange(
+  view: LogView,
+  from: number,
+  take: (at: Location, type: number) => void,
+  end?: number,
+): boolean {
+  for (let position = from; position < (end ?? view.head); position++) {
     const at = view.at(position);
     if (at === 0) return false;
     const type = view.typeOf(at);

@@ -49,10 +49,10 @@ export class ObjectTable<T extends ApiObject> {
     return this.#read(namespace, name);
   }
 
-  /** The names in one namespace (empty: of a cluster-scoped kind), in no order. */
-  names(namespace: string): readonly string[] {
+  /** Whether there are objects in one namespace (empty: of a cluster-scoped kind). */
+  has(namespace: string): boolean {
     this.refresh();
-    return [...(this.#objects.get(namespace)?.keys() ?? [])];
+    return this.#objects.has(namespace);
   }
 
   /** The objects of one namespace (empty: of a cluster-scoped kind), in no order. */

@@ -1,6 +1,7 @@
 // Cluster addresses and node ports of services through the whole request path.
 import { AddressRepair } from "../../../src/controllers/addresses.ts";
 import { claim, claimPrefixes, findClaim } from "../../../src/request/commit/serviceallocations.ts";
+import { reconcilerOf } from "../../support/controllers.ts";
 import { type Answer, type InProcess, until } from "../../support/inprocess.ts";
 import { scenario } from "../../support/scenario.ts";
 
@@ -184,16 +185,19 @@ scenario("AddressRepair.look() releases what nobody has and claims what somebody
   const reports: string[] = [];
   const resource = server.scheme.find("", "v1", "services");
   if (resource === undefined) throw new Error("Services are not served");
-  const repair = new AddressRepair(server.writers, resource, (message) => reports.push(message));
-  await repair.look();
+  const claims = new AddressRepair(server.writers, resource);
+  const repair = reconcilerOf(claims, server.server.clock, (message) => void reports.push(message));
+  claims.all(repair);
+  await repair.idle();
   t.equal(findClaim(server.writers, "address", spec.clusterIP)?.uid, metadata.uid);
   t.ok(findClaim(server.writers, "address", "10.0.0.200"), "it may belong to a write under way");
   server.nowMs += 61_000;
-  await repair.look();
+  claims.all(repair);
+  await repair.idle();
   t.equal(findClaim(server.writers, "address", "10.0.0.200"), undefined);
   t.strictSame(reports, []);
   t.equal(claimed(server).length, 2);
   repair.start();
   t.ok(await until(() => claimed(server).length === 2));
-  repair.stop();
+  await repair.stop();
 });
