@@ -192,6 +192,20 @@ function crowded(paths: readonly string[]): string[] {
   return full.map(([folder, count]) => `${folder}: ${count} files, at most ${folderFilesMax}`);
 }
 
+/** Packages that one folder knows. */
+const packageFolders: ReadonlyMap<string, string> = new Map([
+  ["piscina", "src/pool/"],
+  ["lmdb", "src/storage/lmdb/"],
+]);
+
+/** Imports of such a package outside its folder. */
+function misplaced({ path, text }: Source): string[] {
+  const names = [...text.matchAll(/(?:from|import|require)(?:\s|\()*"([^".][^"]*)"/g)].map((match) => match[1] ?? "");
+  return names
+    .filter((name) => !path.startsWith(packageFolders.get(name) ?? ""))
+    .map((name) => `${path}: ${name} belongs to ${packageFolders.get(name)}`);
+}
+
 /** What must not stand in any file: addresses of registries, paths of a machine, unfinished work. */
 function stray({ path, text }: Source): string[] {
   const found: string[] = [];
@@ -220,6 +234,7 @@ t.test("the tree keeps its rules", async (t) => {
   t.same(unlistedKinds(read("src/kinds/table.ts"), sources), [], "kinds");
   t.same(sources.flatMap(banned), [], "hot files");
   t.same(sources.flatMap(accessors), [], "no accessors in literals");
+  t.same(sources.flatMap(misplaced), [], "packages stay in their folder");
   t.same(sources.flatMap(unreserved), [], "nothing goes round authorization");
   const limits = read("src/config/limits.ts");
   t.same(
@@ -275,6 +290,8 @@ t.test("each check finds what it is for", async (t) => {
   t.same(banned({ path: "h.ts", text: "JSON.parse(x);" }), []);
   t.match(accessors({ path: "a.ts", text: "const a = { get b() { return 1; } };" }), [/a.ts:1: an accessor/]);
   t.same(accessors({ path: "a.ts", text: "class A { get b() { return 1; } }" }), []);
+  t.match(misplaced({ path: "src/a.ts", text: 'import { Piscina } from "piscina";' }), [/^src\/a.ts: piscina belongs/]);
+  t.same(misplaced({ path: "src/pool/a.ts", text: 'import { Piscina } from "piscina";' }), []);
   t.match(unreserved({ path: "src/a.ts", text: "await writers.store.commit({})" }), [/^src\/a.ts: a commit/]);
   t.match(unreserved({ path: "src/a.ts", text: "permit: serverPermit," }), [/^src\/a.ts: the server's own/]);
   t.same(unreserved({ path: "src/controllers/actor.ts", text: "permit: serverPermit," }), []);

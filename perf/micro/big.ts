@@ -3,7 +3,9 @@
 // (`here`) and in the pool: CPU of the process, of the front's thread and of the longest turn of its loop, medians in
 // milliseconds. Needs Linux, which says what a thread has used. Expected: no turn above 20 ms in the pool.
 import { readFileSync } from "node:fs";
+import { identities } from "../../src/api/identity.ts";
 import { systemClock } from "../../src/base/clock.ts";
+import { openPool } from "../../src/boot/pool.ts";
 import { Merges } from "../../src/request/write/offload.ts";
 import { type InProcess, openInProcess } from "../../test/support/inprocess.ts";
 
@@ -116,9 +118,8 @@ async function measure(server: InProcess, where: string, each: Case, variables: 
 
 const here = await openInProcess();
 const { gates, release } = here.scheme;
-const merges = new Merges({ identity: "kubernetes", runtimeConfig: new Map(), gates, release }, systemClock, {
-  bytesMin: 0,
-});
+const pool = openPool({ identity: "kubernetes", runtimeConfig: new Map(), gates, release });
+const merges = new Merges(pool, identities.kubernetes, systemClock, 0);
 const pooled = await openInProcess("kubernetes", { merges });
 for (const variables of sizes) {
   for (const each of cases) {
@@ -129,4 +130,4 @@ for (const variables of sizes) {
 }
 here.close();
 pooled.close();
-await merges.close();
+await pool.close();

@@ -25,6 +25,7 @@ import { answerHealth, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/requests.ts";
+import type { Pool } from "../pool/pool.ts";
 import type { Page, Server, ServerParts } from "../request/call/context.ts";
 import { createBounds, Inflight } from "../request/call/holdings.ts";
 import type { Handler } from "../request/exchange/transport.ts";
@@ -39,6 +40,7 @@ import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
 import { countConnections, countFront } from "./count.ts";
 import type { FromFront, FrontData } from "./messages.ts";
+import { openPool } from "./pool.ts";
 import { Started } from "./started.ts";
 import { TimedStore } from "./timedstore.ts";
 import { versionDocument } from "./version.ts";
@@ -101,7 +103,7 @@ class OpenServer implements FrontServer {
   readonly #handshakes: Family | undefined;
   #controllers: Controllers | undefined;
   readonly #objects: Objects;
-  readonly #merges: Merges;
+  readonly #pool: Pool;
   readonly #scheme: ResourceRegistry;
   readonly #outlet: Outlet | undefined;
   #probing: Promise<string | undefined> | undefined;
@@ -130,7 +132,7 @@ class OpenServer implements FrontServer {
     const identity = identities[data.config.identity];
     this.#scheme = new ResourceRegistry(createScheme({ identity, runtimeConfig, gates, release }));
     this.#objects = new Objects(this.#scheme, views);
-    this.#merges = new Merges({ identity: data.config.identity, runtimeConfig, gates, release }, systemClock);
+    this.#pool = openPool({ identity: data.config.identity, runtimeConfig, gates, release });
     this.#outlet = openOutlet(data, this.#registry);
     const server = this.#open(store);
     this.#server = server;
@@ -185,7 +187,7 @@ class OpenServer implements FrontServer {
       objects,
       admission: config.admission,
       meter: admissionMeter(this.#registry, systemClock),
-      merges: this.#merges,
+      merges: new Merges(this.#pool, identity, systemClock),
       audit: this.#auditor(),
       ranges,
       serverAddress,
@@ -296,7 +298,7 @@ class OpenServer implements FrontServer {
     void this.#controllers?.stop();
     this.#outlet?.close();
     this.#fanout.stop();
-    void this.#merges.close();
+    void this.#pool.close();
     closeAdmission(this.#server.writers.admission);
     this.#views.close();
     this.#data.storePort.close();

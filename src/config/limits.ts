@@ -59,20 +59,20 @@ export const limits = {
    * The same of JSON it prints as protobuf, YAML or for people, and of a write between whose steps others get a turn.
    */
   mergeHereBytesMax: 160 * KiB,
-  /** Threads of one front that merge, from the first big write on. */
-  mergeThreadsMax: 2,
-  /** Merges that wait for one, of all users, 429 beyond a user's share; each holds its body and its object, up to 4.5 MiB. */
-  mergeQueueMax: 32,
-  /** A merge that runs longer ends with its thread, in milliseconds: the largest objects take a second on a busy machine. */
-  mergeMsMax: 20_000,
+  /** Threads of a front's pool, from the first task on. */
+  poolThreadsMax: 2,
+  /** Tasks that wait for one, of all users, 429 beyond a user's share; a merge holds its body and its object, up to 4.5 MiB. */
+  poolQueueMax: 32,
+  /** A task that runs longer ends with its thread, in milliseconds: the largest objects take a second on a busy machine. */
+  poolTaskMsMax: 20_000,
   /** A thread that takes longer to start is ended, in milliseconds: half a second, many on a machine without a free core. */
-  mergeStartMsMax: 60_000,
-  /** A user whose merge ended a thread gets 429 for this long, in milliseconds: a thread takes 0.2 s of CPU to start. */
-  mergePauseMs: 10_000,
+  poolStartMsMax: 60_000,
+  /** A user whose task ended a thread gets 429 for this long, in milliseconds: a thread takes 0.2 s of CPU to start. */
+  poolPauseMs: 10_000,
   /** A thread without work for this long ends, in milliseconds. */
-  mergeThreadIdleMs: 30_000,
+  poolIdleMs: 30_000,
   /** Heap of such a thread; the largest objects take about 100 MiB. */
-  mergeHeapMiBMax: 512,
+  poolHeapMiBMax: 512,
   /** A pod waits this long for its namespace's account `default`, in milliseconds (upstream: ten looks, 100 to 200 ms apart). */
   defaultAccountWaitMsMax: 1_000,
   /** Tolerations of a pod and its runtime class that are made one list: every pair is compared, about 30 ms. */

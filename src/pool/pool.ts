@@ -1,12 +1,15 @@
 // Threads for work that would hold up a front: started when they are first needed, ended when there was no work for a
-// while. Tasks wait by owner and owners take turns; one owner never has all threads, nor all places of the queue.
+// while. Threads are Piscina's (threads.ts). What it has not is here: tasks wait by owner and owners take turns; one
+// owner never has all threads, nor all places of the queue.
 //
 // A task whose time is over is answered at once, but its thread finishes it: what runs cannot be stopped but with its
 // thread, and to start one costs more than most tasks. The thread stays charged to the owner until then. Only a task
 // that runs longer than any should ends its thread; its owner's further tasks are refused for a while.
-import { Worker } from "node:worker_threads";
+import { assertShared } from "../base/assert.ts";
 import { type Owner, Shares } from "../base/shares.ts";
-import { ready } from "./thread.ts";
+import type { Answer, Task } from "./task.ts";
+import { Threads, type ThreadsOptions } from "./threads.ts";
+import { Turns } from "./turns.ts";
 
 /** Why a task has no result. */
 export type PoolFault =
@@ -20,12 +23,9 @@ export type PoolFault =
   | { readonly fault: "failed"; readonly error: unknown };
 
 /** How a pool is made. */
-export interface PoolOptions {
-  /** What a thread runs; it hands its tasks to serveTasks(). */
-  readonly script: URL;
-  /** What every thread knows from its start. */
-  readonly setup: unknown;
-  readonly threadsMax: number;
+export interface PoolOptions extends ThreadsOptions {
+  /** What waits, as messages name it. */
+  readonly what: string;
   /** Tasks that wait, of all owners. */
   readonly queueMax: number;
   /** A task that runs longer ends with its thread, milliseconds; the start of the thread is none of it. */
@@ -36,220 +36,201 @@ export interface PoolOptions {
   readonly pauseMs: number;
   /** Threads that had nothing to do for this long end, milliseconds. */
   readonly idleMs: number;
-  /** Heap of one thread; a task that needs more fails. */
-  readonly heapMiBMax: number;
 }
 
-/** What a thread says of a task. */
-export type Answer<Result> = { readonly result: Result } | { readonly result?: undefined; readonly error: unknown };
+/** For whom a task is done, and until when. */
+export interface TaskTerms {
+  /** What it counts against. */
+  readonly owner: Owner;
+  /** It is answered in so many milliseconds. */
+  readonly msMax: number;
+  /** Buffers of the input that may be handed over. */
+  readonly transfer?: readonly ArrayBuffer[];
+}
 
-interface Job<Task, Result> {
-  readonly task: Task;
+interface Job {
+  readonly id: number;
+  readonly task: string;
+  readonly input: unknown;
   readonly transfer: readonly ArrayBuffer[];
   readonly owner: string;
   /** Gives its place in the queue back. */
   readonly leave: () => void;
   /** Answers the caller; only the first call counts. */
-  readonly settle: (result: Result | PoolFault) => void;
-}
-
-interface Thread<Task, Result> {
-  readonly worker: Worker;
-  /** Undefined: it has nothing to do. */
-  job: Job<Task, Result> | undefined;
-  /** It has started; a task it was given before waits for that. */
-  isReady: boolean;
-  /** Ends the thread when it takes too long to start, or its task runs too long. */
+  readonly settle: (result: object) => void;
+  /** Ends its thread. */
+  readonly ending: AbortController;
+  /** Ends its thread when that takes too long to start, or the task runs too long. */
   guard: NodeJS.Timeout | undefined;
+  isBegun: boolean;
 }
 
-/** A pool of threads that all do the same, each one task at a time. */
-export class Pool<Task, Result extends object> {
+/** A pool of threads that do any task of their script's table, each one at a time. */
+export class Pool {
   /** Tasks that wait, by owner. */
   readonly waiting: Shares;
   readonly #options: PoolOptions;
-  readonly #threads = new Set<Thread<Task, Result>>();
-  /** Owners in the order of their turns. */
-  readonly #queues = new Map<string, Job<Task, Result>[]>();
-  readonly #running = new Map<string, number>();
+  /** What waits; one thread is left for other owners. */
+  readonly #turns: Turns<Job>;
+  /** Given to threads, by id. */
+  readonly #running = new Map<number, Job>();
   /** Owners whose task ended a thread. */
   readonly #paused = new Map<string, NodeJS.Timeout>();
-  /** Threads one owner has at most: one is left for the others. */
-  readonly #ownerThreadsMax: number;
+  /** Undefined: none are needed. */
+  #threads: Threads | undefined;
+  /** A thread did not start: the threads are given up as soon as the tasks they work on are over. */
+  #isSpent = false;
+  #lastId = 0;
   #idle: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#ownerThreadsMax = Math.max(1, options.threadsMax - 1);
-    this.waiting = new Shares("large writes waiting", options.queueMax);
+    this.#turns = new Turns(Math.max(1, options.threadsMax - 1));
+    this.waiting = new Shares(options.what, options.queueMax);
   }
 
   /** Whether there are threads. */
   get isStarted(): boolean {
-    return this.#threads.size > 0;
+    return this.#threads !== undefined;
   }
 
-  /** Does a task on another thread and answers in `msMax` milliseconds. `transfer`: buffers that may be handed over. */
-  run(task: Task, transfer: readonly ArrayBuffer[], owner: Owner, msMax: number): Promise<Result | PoolFault> {
+  /** Does a task on another thread. */
+  run<Input, Output extends object>(
+    { name }: Task<Input, Output, never>,
+    input: Input,
+    { owner, msMax, transfer = [] }: TaskTerms,
+  ): Promise<Output | PoolFault> {
     if (this.#closed) return Promise.resolve(closedFault);
     if (this.#paused.has(owner.name)) return Promise.resolve({ fault: "paused" });
     const leave = this.waiting.take(owner);
     if (leave === undefined) return Promise.resolve({ fault: "full" });
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#giveUp(job), Math.max(0, msMax));
-      const settle = (result: Result | PoolFault): void => {
+      const settle = (result: object): void => {
         clearTimeout(timer);
-        resolve(result);
+        resolve(result as Output | PoolFault);
       };
-      const job: Job<Task, Result> = { task, transfer, owner: owner.name, leave, settle };
-      const queue = this.#queues.get(owner.name);
-      if (queue === undefined) this.#queues.set(owner.name, [job]);
-      else queue.push(job);
+      const id = ++this.#lastId;
+      const rest = { ending: new AbortController(), guard: undefined, isBegun: false };
+      const job: Job = { id, task: name, input, transfer, owner: owner.name, leave, settle, ...rest };
+      this.#turns.add(job);
       this.#assign();
     });
   }
 
-  /** Gives what waits to threads that have nothing to do, and starts some while there may be more. */
+  /** Gives what waits to threads that have nothing to do. */
   #assign(): void {
     clearTimeout(this.#idle);
-    for (let owner = this.#next(); owner !== undefined; owner = this.#next()) {
-      const thread = [...this.#threads].find(({ job }) => job === undefined) ?? this.#start();
-      if (thread === undefined) return;
-      this.#give(thread, this.#take(owner));
+    if (this.#closed) return;
+    if (this.#isSpent) {
+      if (this.#turns.running > 0) return;
+      void this.#endThreads();
     }
-    const isIdle = [...this.#threads].every(({ job }) => job === undefined);
-    if (isIdle && this.#threads.size > 0) {
-      this.#idle = setTimeout(() => void this.#endAll(), this.#options.idleMs).unref();
+    while (this.#turns.running < this.#options.threadsMax) {
+      const job = this.#turns.take();
+      if (job === undefined) break;
+      job.leave();
+      this.#give(job);
+    }
+    if (this.#turns.running === 0 && this.#threads !== undefined) {
+      this.#idle = setTimeout(() => void this.#endThreads(), this.#options.idleMs).unref();
     }
   }
 
-  /** The first owner in turn that may have one more thread. */
-  #next(): string | undefined {
-    if (this.#closed) return undefined;
-    for (const owner of this.#queues.keys()) {
-      if ((this.#running.get(owner) ?? 0) < this.#ownerThreadsMax) return owner;
-    }
-    return undefined;
-  }
-
-  /** The oldest task of an owner, which goes to the end of the turns. */
-  #take(owner: string): Job<Task, Result> {
-    const job = this.#queues.get(owner)?.shift() as Job<Task, Result>;
-    this.#putLast(owner);
-    job.leave();
-    return job;
-  }
-
-  /** An owner has had its turn: others that came meanwhile are before it. */
-  #putLast(owner: string): void {
-    const queue = this.#queues.get(owner);
-    this.#queues.delete(owner);
-    if (queue !== undefined && queue.length > 0) this.#queues.set(owner, queue);
-  }
-
-  #give(thread: Thread<Task, Result>, job: Job<Task, Result>): void {
-    thread.job = job;
-    this.#running.set(job.owner, (this.#running.get(job.owner) ?? 0) + 1);
-    const { taskMsMax, startMsMax } = this.#options;
-    this.#guard(thread, thread.isReady ? taskMsMax : startMsMax);
-    thread.worker.ref();
-    thread.worker.postMessage(job.task, job.transfer);
-  }
-
-  /** Ends the thread unless it tells something within `ms`. */
-  #guard(thread: Thread<Task, Result>, ms: number): void {
-    clearTimeout(thread.guard);
-    thread.guard = setTimeout(() => this.#stop(thread), ms);
-  }
-
-  /** A thread has started: the time of the task that waited for it begins. */
-  #begin(thread: Thread<Task, Result>): void {
-    thread.isReady = true;
-    if (thread.job !== undefined) this.#guard(thread, this.#options.taskMsMax);
-  }
-
-  /** A thread is done with its task, or is no more. */
-  #free(thread: Thread<Task, Result>): Job<Task, Result> | undefined {
-    const { job } = thread;
-    clearTimeout(thread.guard);
-    thread.job = undefined;
-    if (job === undefined) return undefined;
-    const left = (this.#running.get(job.owner) ?? 0) - 1;
-    if (left > 0) this.#running.set(job.owner, left);
-    else this.#running.delete(job.owner);
-    this.#putLast(job.owner);
-    return job;
-  }
-
-  /** Another thread; undefined where there are as many as may be. */
-  #start(): Thread<Task, Result> | undefined {
-    const { script, setup, threadsMax, heapMiBMax } = this.#options;
-    if (this.#threads.size >= threadsMax) return undefined;
-    const resourceLimits = { maxOldGenerationSizeMb: heapMiBMax };
-    // Without the loaders this process was started with, which would not fit into a small heap.
-    const worker = new Worker(script, { workerData: setup, resourceLimits, execArgv: [], name: "pool" });
-    const thread: Thread<Task, Result> = { worker, job: undefined, isReady: false, guard: undefined };
-    this.#threads.add(thread);
-    worker.on("message", (answer: Answer<Result> | typeof ready) => {
-      if (answer === ready) return this.#begin(thread);
-      const job = this.#free(thread);
-      worker.unref();
-      job?.settle(answer.result ?? { fault: "failed", error: "error" in answer ? answer.error : undefined });
-      this.#assign();
+  #give(job: Job): void {
+    this.#threads ??= new Threads(this.#options, {
+      begun: (id) => this.#begin(id),
+      failed: (error) => this.#fail(error),
     });
-    worker.on("error", (error) => this.#lose(thread, { fault: "failed", error }));
-    worker.on("exit", (code) => {
-      this.#lose(thread, { fault: "failed", error: new Error(`A thread of the pool ended with code ${code}`) });
-    });
-    return thread;
+    const { id, task, input, transfer, ending } = job;
+    this.#running.set(id, job);
+    this.#guard(job, this.#options.startMsMax);
+    this.#threads.run({ id, task, input }, transfer, ending.signal).then(
+      (answer) => this.#finish(job, answer),
+      (error: unknown) => this.#lose(job, { fault: "failed", error }),
+    );
+  }
+
+  /** Ends the thread of a job unless something is heard of it within `ms`. */
+  #guard(job: Job, ms: number): void {
+    clearTimeout(job.guard);
+    job.guard = setTimeout(() => this.#stop(job), ms);
+  }
+
+  /** A thread works on a task: its time begins. */
+  #begin(id: number): void {
+    const job = this.#running.get(id);
+    // Its answer was heard of first.
+    if (job === undefined) return;
+    job.isBegun = true;
+    this.#guard(job, this.#options.taskMsMax);
+  }
+
+  #finish(job: Job, answer: Answer): void {
+    if (!this.#free(job)) return;
+    job.settle(answer.output ?? { fault: "failed", error: "error" in answer ? answer.error : undefined });
+    this.#assign();
+  }
+
+  /** No thread works for a job any more. False: none did. */
+  #free(job: Job): boolean {
+    clearTimeout(job.guard);
+    if (!this.#running.delete(job.id)) return false;
+    this.#turns.done(job.owner);
+    assertShared(this.#turns.running === this.#running.size, "The pool counts other tasks than it has");
+    return true;
   }
 
   /** A task has run for too long, or its thread has not started. */
-  #stop(thread: Thread<Task, Result>): void {
-    void thread.worker.terminate();
-    this.#lose(thread, { fault: "late" });
+  #stop(job: Job): void {
+    if (!job.isBegun) this.#isSpent = true;
+    job.ending.abort();
+    this.#lose(job, { fault: "late" });
   }
 
-  /** A thread has ended: so has its task, and its owner waits for what the next thread costs. */
-  #lose(thread: Thread<Task, Result>, fault: PoolFault): void {
-    if (!this.#threads.delete(thread)) return;
-    const job = this.#free(thread);
-    if (job !== undefined) {
-      this.#pause(job.owner);
-      job.settle(fault);
+  /** A thread cannot start: tasks that wait for one fail. */
+  #fail(error: Error): void {
+    this.#isSpent = true;
+    for (const job of [...this.#running.values()]) {
+      if (!job.isBegun) this.#lose(job, { fault: "failed", error });
     }
     this.#assign();
   }
 
+  /** A thread has ended: so has its task, and its owner waits for what the next thread costs. */
+  #lose(job: Job, fault: PoolFault): void {
+    if (!this.#free(job)) return;
+    this.#pause(job.owner);
+    job.settle(fault);
+    this.#assign();
+  }
+
   #pause(owner: string): void {
-    const { pauseMs } = this.#options;
     clearTimeout(this.#paused.get(owner));
-    this.#paused.set(owner, setTimeout(() => this.#paused.delete(owner), pauseMs).unref());
-    for (const job of this.#queues.get(owner) ?? []) {
+    this.#paused.set(owner, setTimeout(() => this.#paused.delete(owner), this.#options.pauseMs).unref());
+    this.#refuse(this.#turns.removeAll(owner), { fault: "paused" });
+  }
+
+  #refuse(jobs: readonly Job[], fault: PoolFault): void {
+    for (const job of jobs) {
       job.leave();
-      job.settle({ fault: "paused" });
+      job.settle(fault);
     }
-    this.#queues.delete(owner);
   }
 
   /** The time of a task is over. What waits is forgotten; what runs goes on for nothing. */
-  #giveUp(job: Job<Task, Result>): void {
-    const queue = this.#queues.get(job.owner);
-    const at = queue?.indexOf(job) ?? -1;
-    if (queue !== undefined && at >= 0) {
-      queue.splice(at, 1);
-      if (queue.length === 0) this.#queues.delete(job.owner);
-      job.leave();
-    }
+  #giveUp(job: Job): void {
+    if (this.#turns.remove(job)) job.leave();
     job.settle({ fault: "late" });
   }
 
-  #endAll(): Promise<unknown> {
-    const threads = [...this.#threads];
-    this.#threads.clear();
-    for (const thread of threads) this.#free(thread)?.settle(closedFault);
-    return Promise.all(threads.map(({ worker }) => worker.terminate()));
+  #endThreads(): Promise<void> {
+    const threads = this.#threads;
+    this.#threads = undefined;
+    this.#isSpent = false;
+    for (const job of [...this.#running.values()]) if (this.#free(job)) job.settle(closedFault);
+    return threads?.end() ?? Promise.resolve();
   }
 
   /** Ends the threads; tasks under way fail. */
@@ -257,12 +238,8 @@ export class Pool<Task, Result extends object> {
     this.#closed = true;
     clearTimeout(this.#idle);
     for (const timer of this.#paused.values()) clearTimeout(timer);
-    for (const job of [...this.#queues.values()].flat()) {
-      job.leave();
-      job.settle(closedFault);
-    }
-    this.#queues.clear();
-    await this.#endAll();
+    this.#refuse(this.#turns.removeAll(), closedFault);
+    await this.#endThreads();
   }
 }
 

@@ -1,20 +1,30 @@
-// A pool thread's side: tasks come as messages, one at a time, and each is answered with what came of it.
-import type { MessagePort } from "node:worker_threads";
-import type { Answer } from "./pool.ts";
+// A thread's side of the pool: orders come one at a time, and each is answered with what its task made of it.
+import { parentPort } from "node:worker_threads";
+import { assert } from "../base/assert.ts";
+import type { Answer, Order, PoolSetup, Task } from "./task.ts";
 
-/** What a thread says first: it has started, and a task that waited for it begins. */
-export const ready = "ready";
+/** What a script of threads exports. */
+export interface PoolScript {
+  /** Called once, when a thread starts; the result is called with each order. */
+  readonly open: (setup: PoolSetup) => (order: Order) => Promise<Answer>;
+}
 
-/** Does tasks as they come; what a task throws is its answer. */
-export function serveTasks<Task, Result>(port: MessagePort | null, work: (task: Task) => Result): void {
-  port?.on("message", (task: Task) => {
-    let answer: Answer<Result>;
+/** Makes what takes orders: it does any task of the table. */
+export function serveTasks<Context>(
+  tasks: readonly Task<never, object, Context>[],
+  context: Context,
+): (order: Order) => Promise<Answer> {
+  const table = new Map(tasks.map((task) => [task.name, task as Task<unknown, object, Context>]));
+  assert(table.size === tasks.length, "Two tasks of the pool have one name");
+  return async ({ id, task: name, input }) => {
+    // Its time begins here: the thread may only just have started.
+    parentPort?.postMessage(id);
     try {
-      answer = { result: work(task) };
+      const task = table.get(name);
+      assert(task !== undefined, `No task of the pool is called ${name}`);
+      return { output: await task.work(input, context) };
     } catch (error) {
-      answer = { error };
+      return { error };
     }
-    port.postMessage(answer);
-  });
-  port?.postMessage(ready);
+  };
 }

@@ -292,7 +292,7 @@ function packagesOf(file: string, seen = new Set<string>()): Set<string> {
 
 t.test("no thread loads the schemas before there is a file to check", (t) => {
   const dist = fileURLToPath(new URL("../../", import.meta.url));
-  for (const file of ["src/main.js", "workers/front.js", "workers/store.js", "workers/audit.js", "workers/merge.js"]) {
+  for (const file of ["src/main.js", "workers/front.js", "workers/store.js", "workers/audit.js", "workers/pool.js"]) {
     const packages = packagesOf(join(dist, file));
     t.ok(
       [...packages].some((name) => name.startsWith("node:")),

@@ -1,5 +1,7 @@
 // The longest turn of a front, request by request, with objects near the limits.
 import t from "tap";
+import { identities } from "../../src/api/identity.ts";
+import { openPool } from "../../src/boot/pool.ts";
 import { Merges } from "../../src/request/write/offload.ts";
 import { threadCpuMs } from "../support/cost.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
@@ -301,14 +303,15 @@ async function open(): Promise<{ server: InProcess; close: () => Promise<void> }
   const { gates, release } = first.scheme;
   first.close();
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-  const merges = new Merges({ identity: "kubernetes", runtimeConfig: new Map(), gates, release }, clock);
+  const pool = openPool({ identity: "kubernetes", runtimeConfig: new Map(), gates, release });
+  const merges = new Merges(pool, identities.kubernetes, clock);
   const server = await openInProcess("kubernetes", { merges });
   storeElsewhere(server);
   return {
     server,
     close: async () => {
       server.close();
-      await merges.close();
+      await pool.close();
     },
   };
 }

@@ -6,6 +6,7 @@ import { Registry } from "../../src/api/registry.ts";
 import { compareVersions, createScheme, type Resource } from "../../src/api/scheme.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { nextTurn } from "../../src/base/turn.ts";
+import { openPool } from "../../src/boot/pool.ts";
 import { Registry as Metrics } from "../../src/observe/metrics.ts";
 import { registerWatchMetrics } from "../../src/request/watch/watchmetrics.ts";
 import { Merges } from "../../src/request/write/offload.ts";
@@ -160,11 +161,12 @@ t.test(
   async (t) => {
     const { gates, release } = createScheme({ identity: identities.kubernetes });
     const setup = { identity: "kubernetes", runtimeConfig: new Map(), gates, release } as const;
-    const merges = new Merges(setup, systemClock, { bytesMin: 1 });
+    const pool = openPool(setup);
+    const merges = new Merges(pool, identities.kubernetes, systemClock, 1);
     const server = await openInProcess("kubernetes", { merges });
     t.teardown(() => {
       server.close();
-      return merges.close();
+      return pool.close();
     });
     const kind = kindOf(server.scheme, 1);
     t.equal(await provide(server, kind), undefined);
@@ -180,6 +182,6 @@ t.test(
     t.equal(patched.json.data?.a, "c", patched.text);
     const printed = await server.call("GET", `${pathOf(kind)}/a`, undefined, { accept: "application/yaml" });
     t.match(printed.text, /^kind: Thing1$/m);
-    t.notOk(merges.isStarted);
+    t.notOk(pool.isStarted);
   },
 );

@@ -1,11 +1,9 @@
 // JSON of ours in another format: on a front where it is small, in the pool (offload.ts) where it is big, by one function.
-import { messageOf } from "../../api/messages.ts";
 import type { Message } from "../../api/schema.ts";
 import { assert } from "../../base/assert.ts";
 import { parseOwn, textOf } from "../../codec/engine/json.ts";
 import { prettyJson } from "../../codec/json/print.ts";
 import { yamlText } from "../../codec/yaml/printer.ts";
-import type { PrintResult, PrintTask } from "../../pool/tasks.ts";
 import type { PrintFormat } from "../route/negotiate.ts";
 import { protoDocument } from "./protoanswer.ts";
 
@@ -19,9 +17,4 @@ export function printText(format: "yaml" | "pretty", json: Uint8Array): string {
   const value = parseOwn(textOf(json));
   assert(value === null || typeof value !== "object" || !("message" in value), "Our own JSON does not parse");
   return format === "yaml" ? yamlText(value as never) : prettyJson(value as never);
-}
-
-/** A pool thread's side. */
-export function runPrint({ format, message, body }: PrintTask): PrintResult {
-  return { printed: print(format, messageOf(message), body) };
 }

@@ -94,7 +94,7 @@ export interface Written {
   readonly warnings: readonly string[];
 }
 
-/** Where big writes are merged (request/offload.ts). */
+/** Where big writes are merged (request/write/offload.ts). */
 export interface MergePool {
   /** Whether a body and what is stored are so big together that they belong there. */
   takes(bytes: number): boolean;

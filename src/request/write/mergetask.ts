@@ -1,26 +1,75 @@
-// A pool thread's side of a merge: from the bytes of a task to the bytes of a result, by the functions a front uses.
-import { identities } from "../../api/identity.ts";
-import { createScheme, type Scheme } from "../../api/scheme.ts";
-import { isStatus, type Status } from "../../api/status.ts";
+// The task that merges: from the bytes of a request and of what is stored to the bytes of an object with its field
+// managers, by the functions a front uses.
+import type { Scheme } from "../../api/scheme.ts";
+import { isStatus, type Status, type StatusDetails } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
 import { encode, textOf } from "../../codec/engine/json.ts";
 import { sharesLabels } from "../../kinds/batch/joblabels.ts";
 import { noTrace } from "../../observe/trace.ts";
-import type { MergeResult, MergeSetup, MergeTask } from "../../pool/tasks.ts";
+import type { Task } from "../../pool/task.ts";
 import { type FieldReport, fieldReportOf, readSent } from "../body/body.ts";
 import { requestedObject, StoredObject } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
 import { mergeHere, mergeOf } from "./merge.ts";
 
-const encoder = new TextEncoder();
-
-/** What a thread does with its tasks. */
-export function openMerge({ identity, runtimeConfig, gates, release }: MergeSetup): (task: MergeTask) => MergeResult {
-  const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
-  return (task) => runMerge(scheme, task);
+/** A write as far as its merge goes. */
+export interface MergeInput {
+  readonly group: string;
+  readonly version: string;
+  /** Plural. */
+  readonly resource: string;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** The field manager. */
+  readonly manager: string;
+  readonly kind: "create" | "update" | "json" | "merge" | "strategic" | "apply";
+  /** What a create or an update is written in. */
+  readonly format: "json" | "yaml" | "protobuf";
+  /** Of an apply. */
+  readonly force: boolean;
+  /** What to do about unknown and duplicate fields; empty: nothing. */
+  readonly validation: "" | "Warn" | "Strict";
+  /** The wall clock, in milliseconds. */
+  readonly nowMs: number;
+  /** The request's body. */
+  readonly body: Uint8Array;
+  /** The object as it is stored; undefined: there is none. */
+  readonly current: Uint8Array | undefined;
 }
 
-function runMerge(scheme: Scheme, task: MergeTask): MergeResult {
+/** A refusal, without what only the log may see. */
+export interface MergeRefusal {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly details: StatusDetails | undefined;
+}
+
+/** What came of it. */
+export type MergeOutput =
+  | { readonly refusal: MergeRefusal; readonly fieldWarnings: readonly string[] }
+  | {
+      readonly refusal?: undefined;
+      /** JSON at the version of the request, as encode() writes it. */
+      readonly object: Uint8Array;
+      /** See kinds/joblabels.ts. */
+      readonly sharesLabels: boolean;
+      readonly warnings: readonly string[];
+      /** About fields of the body; of a refused write as well. */
+      readonly fieldWarnings: readonly string[];
+    };
+
+const encoder = new TextEncoder();
+
+/** Merges a write that is big. */
+export const mergeTask: Task<MergeInput, MergeOutput> = {
+  name: "merge",
+  work: (input, { scheme }) => runMerge(scheme, input),
+};
+
+function runMerge(scheme: Scheme, task: MergeInput): MergeOutput {
   const resource = scheme.find(task.group, task.version, task.resource);
   assert(resource !== undefined, `Front and pool differ about ${task.resource}`);
   const { kind, format, force, body, subresource, namespace, name, manager, nowMs } = task;
@@ -39,6 +88,6 @@ function runMerge(scheme: Scheme, task: MergeTask): MergeResult {
   return { object: bytes, sharesLabels: sharesLabels(object), warnings, fieldWarnings: fields?.warnings ?? [] };
 }
 
-function refusal({ code, reason, message, details }: Status, fields: FieldReport | undefined): MergeResult {
+function refusal({ code, reason, message, details }: Status, fields: FieldReport | undefined): MergeOutput {
   return { refusal: { code, reason, message, details }, fieldWarnings: fields?.warnings ?? [] };
 }

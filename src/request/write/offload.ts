@@ -1,65 +1,41 @@
 // A front's side of the pool: which merges and answers are worth the way, what they take along and what comes back.
 // A write of an object whose fields are owned one by one takes 40 to 60 µs per KiB, and must not hold up a front.
 
-import { type Identity, identities } from "../../api/identity.ts";
+import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import { internalError, type Reason, refuse, Status, timedOut } from "../../api/status.ts";
 import { ownerOf } from "../../authz/owner.ts";
-import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Owner } from "../../base/shares.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import { shareLabels } from "../../kinds/batch/joblabels.ts";
 import { strategyOf } from "../../kinds/table.ts";
-import { Pool, type PoolFault } from "../../pool/pool.ts";
-import type { MergeResult, MergeSetup, MergeTask, PoolTask, PrintResult, PrintTask } from "../../pool/tasks.ts";
+import type { Pool, PoolFault } from "../../pool/pool.ts";
+import { printTask } from "../answer/printtask.ts";
 import type { Sent } from "../body/body.ts";
 import { objectTooLarge } from "../commit/objectstore.ts";
 import type { MergePool, WriteRequest } from "../commit/writerequest.ts";
 import { exceeded } from "../exchange/exceeded.ts";
 import type { PrintFormat } from "../route/negotiate.ts";
+import { type MergeInput, mergeTask } from "./mergetask.ts";
 
 const encoder = new TextEncoder();
 
-/** What tests have otherwise. */
-export interface MergesOptions {
-  /** The script of a thread. */
-  readonly script?: URL;
-  readonly bytesMin?: number;
-  readonly msMax?: number;
-  readonly pauseMs?: number;
-}
-
 /** Merges, and prints answers, that are big on other threads. */
 export class Merges implements MergePool {
-  readonly #pool: Pool<PoolTask, MergeResult | PrintResult>;
+  readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #identity: Identity;
   readonly #bytesMin: number;
 
-  /** Nothing is started yet. */
-  constructor(setup: MergeSetup, clock: Clock, options: MergesOptions = {}) {
+  /** `bytesMin`: what is big. */
+  constructor(pool: Pool, identity: Identity, clock: Clock, bytesMin: number = limits.mergeHereBytesMax) {
+    this.#pool = pool;
+    this.#identity = identity;
     this.#clock = clock;
-    this.#bytesMin = options.bytesMin ?? limits.mergeHereBytesMax;
-    this.#identity = identities[setup.identity];
-    this.#pool = new Pool({
-      script: options.script ?? new URL("../../../workers/merge.js", import.meta.url),
-      setup,
-      threadsMax: limits.mergeThreadsMax,
-      queueMax: limits.mergeQueueMax,
-      taskMsMax: options.msMax ?? limits.mergeMsMax,
-      startMsMax: limits.mergeStartMsMax,
-      pauseMs: options.pauseMs ?? limits.mergePauseMs,
-      idleMs: limits.mergeThreadIdleMs,
-      heapMiBMax: limits.mergeHeapMiBMax,
-    });
-  }
-
-  /** Whether there are threads. */
-  get isStarted(): boolean {
-    return this.#pool.isStarted;
+    this.#bytesMin = bytesMin;
   }
 
   /** Whether a merge of so many bytes, body and stored object together, is better done elsewhere. */
@@ -69,7 +45,7 @@ export class Merges implements MergePool {
 
   /**
    * What mergeHere() would answer. Also 429 when too many of the user's writes wait or one of them ended a thread lately,
-   * 504 past the request's deadline or limits.mergeMsMax, and 500 when the thread ended.
+   * 504 past the request's deadline or limits.poolTaskMsMax, and 500 when the thread ended.
    */
   async merge(
     request: WriteRequest,
@@ -78,14 +54,12 @@ export class Merges implements MergePool {
     warnings: string[],
   ): Promise<ApiObject | Status> {
     const { fields, trace } = request;
-    const task = this.#task(request, sent, current);
-    const buffers = [task.body, ...(task.current === undefined ? [] : [task.current])].map(({ buffer }) => buffer);
+    const input = this.#inputOf(request, sent, current);
     const owner = ownerOf(this.#identity, request.user);
     const msMax = request.deadline - this.#clock.monotonic();
-    const result = await this.#pool.run(task, buffers as ArrayBuffer[], owner, msMax);
+    const result = await this.#pool.run(mergeTask, input, { owner, msMax, transfer: buffersOf(input) });
     trace.done("merge");
     if ("fault" in result) return this.#refusalOf(result, owner);
-    assert(!("printed" in result), "A merge is answered as a merge");
     fields?.take(result.fieldWarnings);
     if (result.refusal !== undefined) {
       const { code, reason, message, details } = result.refusal;
@@ -107,11 +81,9 @@ export class Merges implements MergePool {
     owner: Owner,
     msMax: number,
   ): Promise<Uint8Array | Status> {
-    const task: PrintTask = { kind: "print", format, message: message.name, body: json };
-    const result = await this.#pool.run(task, [], owner, msMax);
-    if ("fault" in result) return this.#refusalOf(result, owner);
-    assert("printed" in result, "A print is answered as a print");
-    return result.printed;
+    const input = { format, message: message.name, body: json };
+    const result = await this.#pool.run(printTask, input, { owner, msMax });
+    return "fault" in result ? this.#refusalOf(result, owner) : result.printed;
   }
 
   #refusalOf(fault: PoolFault, owner: Owner): Status {
@@ -120,11 +92,11 @@ export class Merges implements MergePool {
     return fault.fault === "late" ? timedOut : internalError(fault.error);
   }
 
-  #task(
+  #inputOf(
     request: WriteRequest,
     { kind, format, force, bytes }: Sent,
     current: { readonly text: string } | undefined,
-  ): MergeTask {
+  ): MergeInput {
     const { subresource, namespace, name, manager, fields } = request;
     const { group, version, resource } = request.resource;
     return {
@@ -145,15 +117,15 @@ export class Merges implements MergePool {
       current: current && encoder.encode(current.text),
     };
   }
+}
 
-  /** Ends the threads. */
-  close(): Promise<void> {
-    return this.#pool.close();
-  }
+function buffersOf({ body, current }: MergeInput): ArrayBuffer[] {
+  const buffers = current === undefined ? [body.buffer] : [body.buffer, current.buffer];
+  return buffers as ArrayBuffer[];
 }
 
 const paused = refuse(
   "TooManyRequests",
   "a large request of this user ended the thread that worked on it, please try again later",
-  { retryAfterSeconds: Math.ceil(limits.mergePauseMs / 1000) },
+  { retryAfterSeconds: Math.ceil(limits.poolPauseMs / 1000) },
 );

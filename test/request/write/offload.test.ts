@@ -1,8 +1,10 @@
 import t, { type Test } from "tap";
+import { identities } from "../../../src/api/identity.ts";
 import type { Clock } from "../../../src/base/clock.ts";
+import { openPool } from "../../../src/boot/pool.ts";
 import { limits } from "../../../src/config/limits.ts";
-import type { MergeSetup } from "../../../src/pool/tasks.ts";
-import { Merges, type MergesOptions } from "../../../src/request/write/offload.ts";
+import type { Pool, PoolOptions } from "../../../src/pool/pool.ts";
+import { Merges } from "../../../src/request/write/offload.ts";
 import { type Answer, type InProcess, openInProcess, until } from "../../support/inprocess.ts";
 
 t.setTimeout(300_000);
@@ -10,16 +12,26 @@ t.setTimeout(300_000);
 /** As the servers of tests have it. */
 const clock: Clock = { now: () => Date.UTC(2026, 0, 2, 3, 4, 5), monotonic: () => performance.now() };
 
-async function open(t: Test, options?: MergesOptions): Promise<{ server: InProcess; merges: Merges | undefined }> {
+interface Opened {
+  readonly server: InProcess;
+  readonly pool: Pool | undefined;
+}
+
+/** What writes of a server go to the pool from, and what its pool has otherwise; undefined: it has none. */
+type Pooled = Partial<PoolOptions> & { readonly bytesMin?: number; readonly gate?: SharedArrayBuffer };
+
+async function open(t: Test, pooled?: Pooled): Promise<Opened> {
   const { gates, release } = (await openInProcess()).scheme;
-  const setup: MergeSetup = { identity: "kubernetes", runtimeConfig: new Map(), gates, release };
-  const merges = options && new Merges(setup, clock, options);
+  const { bytesMin, gate, ...options } = pooled ?? {};
+  const setup = { identity: "kubernetes", runtimeConfig: new Map<string, boolean>(), gates, release, gate } as const;
+  const pool = pooled && openPool(setup, options);
+  const merges = pool && new Merges(pool, identities.kubernetes, clock, bytesMin);
   const server = await openInProcess("kubernetes", merges && { merges });
   t.teardown(() => {
     server.close();
-    return merges?.close();
+    return pool?.close();
   });
-  return { server, merges };
+  return { server, pool };
 }
 
 const base = "/apis/apps/v1/namespaces/default/deployments";
@@ -123,7 +135,7 @@ function essence({ code, headers, text }: Answer): string {
 
 t.test("writes merged in the pool answer what writes merged on a front answer (seed 7)", async (t) => {
   const { server: here } = await open(t);
-  const { server: there, merges } = await open(t, { bytesMin: 0 });
+  const { server: there, pool } = await open(t, { bytesMin: 0 });
   const roll = dice(7);
   const codes = new Map<number, number>();
   let differences = 0;
@@ -135,7 +147,7 @@ t.test("writes merged in the pool answer what writes merged on a front answer (s
     differences += 1;
     t.equal(essence(right), essence(left), `${round}: ${JSON.stringify(next)}`);
   }
-  t.equal(merges?.isStarted, true);
+  t.equal(pool?.isStarted, true);
   for (const code of [200, 201, 400, 404, 409, 422]) t.ok((codes.get(code) ?? 0) > 2, `${code} was seen`);
   t.same(there.faults, []);
 });
@@ -188,27 +200,31 @@ const applied: Omit<Request, "body"> = {
 };
 
 t.test("small writes start no thread, big ones are merged in one", async (t) => {
-  const { server, merges } = await open(t, {});
+  const { server, pool } = await open(t, {});
   t.equal((await send(server, { ...applied, body: big(10) })).code, 201);
-  t.equal(merges?.isStarted, false);
+  t.equal(pool?.isStarted, false);
   const items = Math.ceil(limits.mergeHereBytesMax / 60);
   const answer = await send(server, { ...applied, body: big(items) });
   t.equal(answer.code, 200);
-  t.equal(merges?.isStarted, true);
+  t.equal(pool?.isStarted, true);
   t.equal(answer.json.spec.template.spec.containers[0].env.length, items);
   const changed = await send(server, { ...applied, body: big(items >> 1, "y") });
   t.equal(changed.json.spec.template.spec.containers[0].env.length, items >> 1);
   t.same(server.faults, []);
 });
 
+const failingScript = new URL("../merge.worker.js", import.meta.url);
+
+/** A write of a user whose merge does what the user's name says. */
+function bad(server: InProcess, manager: string): Promise<Answer> {
+  server.user = { name: manager, uid: "", groups: [], extra: new Map() };
+  return send(server, { ...applied, target: `${base}/big?fieldManager=${manager}`, body: big(1) });
+}
+
 t.test("a merge whose thread ends or hangs ends with its request, and others go on", async (t) => {
-  const script = new URL("../merge.worker.js", import.meta.url);
+  const script = failingScript;
   const failing = (await open(t, { bytesMin: 0, script, pauseMs: 120_000 })).server;
-  const hanging = (await open(t, { bytesMin: 0, script, msMax: 1_000, pauseMs: 120_000 })).server;
-  const bad = (server: InProcess, manager: string): Promise<Answer> => {
-    server.user = { name: manager, uid: "", groups: [], extra: new Map() };
-    return send(server, { ...applied, target: `${base}/big?fieldManager=${manager}`, body: big(1) });
-  };
+  const hanging = (await open(t, { bytesMin: 0, script, taskMsMax: 2_000, pauseMs: 120_000 })).server;
   const table: [InProcess, string, number, string][] = [
     [failing, "exit", 500, "Internal error occurred: see the server's log"],
     [failing, "throw", 500, "Internal error occurred: see the server's log"],
@@ -219,14 +235,31 @@ t.test("a merge whose thread ends or hangs ends with its request, and others go 
   }
   t.match(await bad(failing, "exit"), { code: 429, json: { message: /ended the thread that worked on it/ } });
   t.match(await bad(hanging, "hang"), { code: 429, json: { details: { retryAfterSeconds: 10 } } });
-  const managers = ["hang", "hang", ...Array.from({ length: limits.mergeQueueMax + 3 }, () => "m")];
-  const flood = await Promise.all(managers.map((manager) => bad(hanging, manager)));
-  const full = flood.find(
-    ({ code, json }) => code === 429 && /^too many large writes waiting: user "m"/.test(json.message),
-  );
-  t.match(full, { json: { reason: "TooManyRequests", details: { retryAfterSeconds: 1 } } });
   t.equal((await bad(failing, "m")).code, 201);
-  t.ok(await until(async () => (await bad(hanging, "m")).code < 300, 60_000));
+  // A busy machine may end a good merge here, too, and its user's are refused then.
+  let users = 0;
+  t.ok(await until(async () => (await bad(hanging, `m${users++}`)).code < 300, 200_000));
+});
+
+t.test("merges wait for their turn up to their user's part of the queue", async (t) => {
+  // How many threads are held, and whether they may go on.
+  const gate = new SharedArrayBuffer(8);
+  const words = new Int32Array(gate);
+  const { server } = await open(t, { bytesMin: 0, script: failingScript, gate });
+  const held = ["wait-0", "wait-1"].map((manager) => bad(server, manager));
+  t.ok(await until(() => Atomics.load(words, 0) === limits.poolThreadsMax), "every thread is held");
+  const flood = Array.from({ length: limits.poolQueueMax + 3 }, () => bad(server, "m"));
+  const refused = await Promise.race(flood);
+  t.match(refused, { code: 429, json: { reason: "TooManyRequests", details: { retryAfterSeconds: 1 } } });
+  t.match(refused.json.message, /^too many large writes waiting: user "m"/);
+  Atomics.store(words, 1, 1);
+  Atomics.notify(words, 1);
+  const codes = new Set((await Promise.all([...held, ...flood])).map(({ code }) => code));
+  t.same(
+    [...codes].filter((code) => ![200, 201, 409, 429].includes(code)),
+    [],
+  );
+  t.ok(codes.has(200), "what waited had its turn");
 });
 
 t.test("answers printed in the pool are those a front prints", async (t) => {
@@ -243,9 +276,9 @@ t.test("answers printed in the pool are those a front prints", async (t) => {
     t.equal(there?.code, 200);
     t.equal(uids(there as Answer), uids(local as Answer), accept);
   }
-  t.equal(pooled.merges?.isStarted, true);
+  t.equal(pooled.pool?.isStarted, true);
   // What was written is told, also where the pool is no more.
-  await pooled.merges?.close();
+  await pooled.pool?.close();
   const headers = { accept: "application/yaml" };
   t.equal((await pooled.server.call("GET", `${path}/m`, undefined, headers)).code, 500);
   const gone = await pooled.server.call("DELETE", `${path}/m`, undefined, headers);

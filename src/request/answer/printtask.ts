@@ -1,0 +1,24 @@
+// The task that prints: an answer as far as its format goes, from JSON of ours to the bytes a client asked for.
+import { messageOf } from "../../api/messages.ts";
+import type { Task } from "../../pool/task.ts";
+import type { PrintFormat } from "../route/negotiate.ts";
+import { print } from "./print.ts";
+
+/** What is printed. */
+export interface PrintInput {
+  readonly format: PrintFormat;
+  /** What the JSON is of, by the name of its message. */
+  readonly message: string;
+  readonly body: Uint8Array;
+}
+
+/** What came of it. */
+export interface PrintOutput {
+  readonly printed: Uint8Array;
+}
+
+/** Prints JSON of ours in another format. */
+export const printTask: Task<PrintInput, PrintOutput> = {
+  name: "print",
+  work: ({ format, message, body }) => ({ printed: print(format, messageOf(message), body) }),
+};
