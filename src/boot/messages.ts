@@ -69,62 +69,73 @@ export interface StoreData {
   readonly config: Config;
 }
 
+/** Main to a thread of any kind. */
+export type ToThread =
+  /** Send the metrics of this thread. */
+  | { readonly kind: "collect"; readonly id: number }
+  /** End the thread: a front cuts what is left, others finish it. */
+  | { readonly kind: "close" };
+
+/** A thread of any kind to main. */
+export type FromThread =
+  /** It cannot be opened, and why in one line for the operator. */
+  | { readonly kind: "failed"; readonly message: string }
+  /** A bug: it has closed what others see of it, and ends. */
+  | { readonly kind: "crashed"; readonly error: string }
+  | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] };
+
 /** Main to a front. */
 export type ToFront =
+  | ToThread
   /** The server is going down: /readyz says so. */
   | { readonly kind: "shutdown" }
   /** Take no further connections, end streams at this pace, answer "drained" when nothing is left. */
   | { readonly kind: "drain"; readonly streamsPerSecond: number }
-  /** Cut what is left and end the thread. */
-  | { readonly kind: "close" }
   /** From now on log at this level. */
   | { readonly kind: "level"; readonly level: string }
-  /** Send the metrics of this thread. */
-  | { readonly kind: "collect"; readonly id: number }
   /** The answer to "gather". */
   | { readonly kind: "gathered"; readonly id: number; readonly snapshots: readonly (readonly FamilySnapshot[])[] };
 
-/** A front to main. */
-export type FromFront =
-  /** Its listeners are open; the descriptor of the first, where siblings may share it. */
+/** What only a front tells main. */
+export type OfFront =
+  /** Its listeners are open. */
   | { readonly kind: "listening" }
   | { readonly kind: "drained" }
-  /** A bug: it has closed its listeners and ends. */
-  | { readonly kind: "crashed"; readonly error: string }
-  | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] }
   /** An administrator wants every thread to log at this level. */
   | { readonly kind: "level"; readonly level: string }
   /** Somebody asked for /metrics: collect from every thread. */
   | { readonly kind: "gather"; readonly id: number };
 
-/** Main to the store thread. */
+/** A front to main. */
+export type FromFront = FromThread | OfFront;
+
+/** Main to the store thread; on "close" it commits what is queued. */
 export type ToStore =
+  | ToThread
   /** A front is about to start, or to start again. */
-  | { readonly kind: "front"; readonly storePort: MessagePort; readonly logPort: MessagePort }
-  | { readonly kind: "collect"; readonly id: number }
-  /** Commit what is queued, close the store, end the thread. */
-  | { readonly kind: "close" };
+  | { readonly kind: "front"; readonly storePort: MessagePort; readonly logPort: MessagePort };
+
+/** What only the store thread tells main: the store is open and its logs are filled. */
+export interface OfStore {
+  readonly kind: "opened";
+  readonly revision: number;
+  readonly control: SharedArrayBuffer;
+}
 
 /** The store thread to main. */
-export type FromStore =
-  /** The store is open and its logs are filled. */
-  | { readonly kind: "opened"; readonly revision: number; readonly control: SharedArrayBuffer }
-  /** It cannot be opened, and why in one line for the operator. */
-  | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] };
+export type FromStore = FromThread | OfStore;
 
-/** Main to the thread that writes audit events. */
+/** Main to the thread that writes audit events; on "close" it writes what waits, within limits.auditEndMsMax. */
 export type ToAudit =
+  | ToThread
   /** A front is about to start, or to start again. */
   | { readonly kind: "front"; readonly port: MessagePort }
-  | { readonly kind: "collect"; readonly id: number }
-  | { readonly kind: "level"; readonly level: string }
-  /** Write what waits, within limits.auditEndMsMax, and end the thread. */
-  | { readonly kind: "close" };
+  | { readonly kind: "level"; readonly level: string };
+
+/** What only the thread that writes audit events tells main: its backends are open. */
+export interface OfAudit {
+  readonly kind: "opened";
+}
 
 /** The thread that writes audit events to main. */
-export type FromAudit =
-  | { readonly kind: "opened" }
-  /** A backend cannot be opened, and why in one line for the operator. */
-  | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] };
+export type FromAudit = FromThread | OfAudit;
