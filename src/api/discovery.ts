@@ -99,10 +99,10 @@ function resourceEntries(resource: Resource): object[] {
   const { namespaced } = resource;
   const own = {
     name: resource.resource,
-    singularName: "",
+    singularName: shownSingular(resource),
     namespaced,
     kind: resource.kind,
-    verbs: resource.verbs,
+    verbs: shownVerbs(resource),
     ...names(resource),
     ...(resource.storageVersionHash === "" ? {} : { storageVersionHash: resource.storageVersionHash }),
   };
@@ -117,6 +117,16 @@ function resourceEntries(resource: Resource): object[] {
     verbs: sub.verbs,
   }));
   return [own, ...entries];
+}
+
+/** At this release those of built-in kinds are not told. */
+function shownSingular({ provided, singular }: Resource): string {
+  return provided === true ? singular : "";
+}
+
+/** Objects of a kind that is going are read and deleted. */
+function shownVerbs({ verbs, ending }: Resource): readonly string[] {
+  return ending === true ? verbs.filter((verb) => verb !== "create" && verb !== "update" && verb !== "patch") : verbs;
 }
 
 function names({ shortNames, categories }: Resource): object {

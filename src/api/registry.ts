@@ -75,14 +75,27 @@ class Snapshot implements Scheme {
       if (of === undefined) versions.set(group, new Set([version]));
       else of.add(version);
     }
+    // A built-in group may have further versions of others.
+    const builtIn = this.#builtIn.groups.map((group): Group => {
+      const more = versions.get(group.group);
+      if (more === undefined) return group;
+      versions.delete(group.group);
+      return { ...group, versions: [...group.versions, ...[...more].sort(compareVersions)] };
+    });
     const groups = [...versions].map(([group, names]): Group => {
       const sorted = [...names].sort(compareVersions);
       return { group, priority: providedPriority, versions: sorted, preferredVersion: sorted[0] as string };
     });
     groups.sort((a, b) => (a.group < b.group ? -1 : 1));
-    return [...this.#builtIn.groups, ...groups];
+    return [...builtIn, ...groups];
   }
 }
+
+/**
+ * Providers that changed since it was asked last, with what each serves now (nothing: it is gone); asked before every
+ * look-up, so an answer without changes costs a comparison.
+ */
+export type Source = () => Iterable<readonly [provider: string, resources: readonly Resource[]]>;
 
 /**
  * What is served. As a Scheme it answers from the newest snapshot; a caller whose answers have to agree asks current()
@@ -94,7 +107,10 @@ export class Registry implements Scheme {
   readonly release: number;
   readonly #builtIn: Scheme;
   readonly #providers = new Map<string, readonly Resource[]>();
+  readonly #sources: Source[] = [];
   #current: Scheme;
+  /** Providers changed since #current was laid out. */
+  #changed = false;
 
   constructor(builtIn: Scheme) {
     this.identity = builtIn.identity;
@@ -106,7 +122,14 @@ export class Registry implements Scheme {
 
   /** The snapshot of now: it never changes. */
   current(): Scheme {
+    for (const source of this.#sources) for (const [provider, resources] of source()) this.#set(provider, resources);
+    if (this.#changed) this.#layOut();
     return this.#current;
+  }
+
+  /** Serves what a source's providers have, from the next look-up on. Group versions of the built-in kinds stay theirs. */
+  follow(source: Source): void {
+    this.#sources.push(source);
   }
 
   /**
@@ -122,41 +145,48 @@ export class Registry implements Scheme {
       if (isTaken(this.find(group, version, resource))) return `resource ${resource} of ${apiVersion}`;
       if (isTaken(this.findKind(group, version, kind))) return `kind ${kind} of ${apiVersion}`;
     }
-    this.#providers.set(provider, resources);
-    this.#change();
+    this.#set(provider, resources);
     return undefined;
   }
 
   /** Serves nothing of a provider any more. Logs are given up afterwards. */
   withdraw(provider: string): void {
-    if (this.#providers.delete(provider)) this.#change();
+    this.#set(provider, []);
   }
 
   get groups(): readonly Group[] {
-    return this.#current.groups;
+    return this.current().groups;
   }
 
   get resources(): readonly Resource[] {
-    return this.#current.resources;
+    return this.current().resources;
   }
 
   readonly find = (group: string, version: string, resource: string): Resource | undefined => {
-    return this.#current.find(group, version, resource);
+    return this.current().find(group, version, resource);
   };
 
   readonly findKind = (group: string, version: string, kind: string): Resource | undefined => {
-    return this.#current.findKind(group, version, kind);
+    return this.current().findKind(group, version, kind);
   };
 
   readonly groupVersion = (group: string, version: string): readonly Resource[] | undefined => {
-    return this.#current.groupVersion(group, version);
+    return this.current().groupVersion(group, version);
   };
 
   readonly hasGroup = (group: string): boolean => {
-    return this.#current.hasGroup(group);
+    return this.current().hasGroup(group);
   };
 
-  #change(): void {
+  #set(provider: string, resources: readonly Resource[]): void {
+    const own = resources.filter(({ group, version }) => this.#builtIn.groupVersion(group, version) === undefined);
+    if (own.length > 0) this.#providers.set(provider, own);
+    else if (!this.#providers.delete(provider)) return;
+    this.#changed = true;
+  }
+
+  #layOut(): void {
+    this.#changed = false;
     const provided = [...this.#providers.values()].flat();
     this.#current = provided.length === 0 ? this.#builtIn : new Snapshot(this.#builtIn, provided);
   }

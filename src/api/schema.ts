@@ -15,6 +15,7 @@
 //   message           object; a non-pointer message field is always present after decoding, a nil pointer undefined
 //   inlined message   its properties stand in the parent's object, as in JSON
 //   special "List"    string array (ExtraValue, Verbs)
+//   open message      its fields that are not in the schema stand in `content`, a ValueMap of values of our own making
 // The linked descriptors are in messages.ts, the TypeScript interfaces in gen/<group>_<version>.ts.
 
 /** Raw JSON kept as compact text: RawExtension, FieldsV1 and the JSON type. */
@@ -90,4 +91,6 @@ export interface Message {
   readonly structType: "atomic" | undefined;
   /** JSON form that differs from an object: JSONSchemaPropsOrBool and its like. */
   readonly special: string | undefined;
+  /** Fields it does not have are kept, not dropped: objects of custom resources. */
+  readonly open?: boolean;
 }

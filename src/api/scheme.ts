@@ -43,6 +43,10 @@ export interface Resource {
   readonly servedByDefault: boolean;
   /** Not built in: threads that have no registry do not know it. */
   readonly provided?: boolean;
+  /** Its definition is being deleted: discovery shows no verb that makes or changes objects, and none is created. */
+  readonly ending?: boolean;
+  /** Text of the warning that goes with every answer, where its definition has one. */
+  readonly deprecationWarning?: string | undefined;
   readonly subresources: readonly Subresource[];
   readonly storageVersionHash: string;
   readonly introducedIn: string | undefined;
@@ -222,9 +226,13 @@ function messageOfKind(of: KindName): Message | undefined {
   return messages.get(`${messagePrefixes.get(`${of.group}/${of.version}`)}.${of.kind}`);
 }
 
-/** Tells clients that the stored version changed; upstream's recipe, over the names of the identity. */
 function storageVersionHash(identity: Identity, of: KindName): string {
-  const name = `${identity.spell(of.group)}/${of.version}/${of.kind}`;
+  return storageVersionHashOf(identity.spell(of.group), of.version, of.kind);
+}
+
+/** Tells clients that the stored version changed; upstream's recipe. */
+export function storageVersionHashOf(group: string, version: string, kind: string): string {
+  const name = `${group}/${version}/${kind}`;
   return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
 }
 

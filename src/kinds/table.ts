@@ -130,6 +130,11 @@ export function behaviourOf(resource: Resource, identity: Identity): Behaviour {
   return behaviour;
 }
 
+/** Gives a resource the behaviour its definition says: it carries it as long as it lives. */
+export function carryBehaviour(resource: Resource, behaviour: Behaviour): void {
+  made.set(resource, behaviour);
+}
+
 /**
  * The strategy of a resource at the version asked for. Selectable fields are those of the stored version: take them from
  * `strategyOf(resource.stored)`.

@@ -68,6 +68,11 @@ export function typeOfMessage(message: Message): MapType {
   return type;
 }
 
+/** Says what type an open message has: what its definition's schema makes of it. Asked for as long as the message lives. */
+export function giveType(message: Message, type: MapType): void {
+  types.set(message, type);
+}
+
 /** Type of a field. */
 function typeOfField(field: Field): Type {
   const one = typeOfOne(field);

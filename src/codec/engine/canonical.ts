@@ -36,7 +36,7 @@ interface Steps {
   readonly byName: ReadonlyMap<string, Step>;
   readonly scalars: readonly { readonly json: string; readonly zero: unknown }[];
   readonly messages: readonly Slot[];
-  /** Objects of it, and those that hold one, are left to decode(): it is a union, or always has one. */
+  /** Objects of it, and those that hold one, are left to decode(): it is open or a union, or always has one. */
   readonly isForeign: boolean;
   first: Step | undefined;
 }
@@ -58,7 +58,7 @@ function stepsOf(message: Message): Steps {
         .filter(({ shape }) => shape !== shapes.message)
         .map((slot) => ({ json: slot.json, zero: zeroOfSlot(slot) })),
       messages: plan.present.filter(({ shape }) => shape === shapes.message),
-      isForeign: plan.union !== undefined || plan.present.some(({ shape }) => shape === shapes.union),
+      isForeign: plan.open || plan.union !== undefined || plan.present.some(({ shape }) => shape === shapes.union),
       first: undefined,
     };
     known.set(message, steps);

@@ -1,6 +1,8 @@
 // A second typed object that shares nothing with the first that anybody changes. @hot: a patch starts from one.
 // The plan tells where lists, maps and messages are; texts, numbers and raw JSON are never changed in place.
 import type { Message } from "../../api/schema.ts";
+import type { ValueMap } from "../../api/value.ts";
+import { contentKey, ownContent } from "./content.ts";
 import { planOf, type Slot, shapes, slotPlan } from "./plan.ts";
 
 type Target = Record<string, unknown>;
@@ -15,6 +17,7 @@ export function copyObject<T extends object>(message: Message, object: T): T {
     const slot = typeof value === "object" && value !== null ? plan.byName.get(json) : undefined;
     copy[json] = slot === undefined ? value : copyField(slot, value);
   }
+  if (plan.open) copy[contentKey] = ownContent(source[contentKey] as ValueMap);
   return copy as T;
 }
 

@@ -13,6 +13,7 @@ import { canonicalBase64 } from "../json/base64.ts";
 import { Fault } from "../json/fault.ts";
 import { rawOf } from "../json/remembered.ts";
 import { writeValue } from "../json/write.ts";
+import { contentKey, ownContent } from "./content.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
 import { zeroOfSlot } from "./zero.ts";
 
@@ -66,6 +67,7 @@ function refuse(decoding: Decoding, text: string): undefined {
 
 function decodeMessage(decoding: Decoding, plan: Plan, value: Value, goType: string): Target {
   const object: Target = {};
+  const content = plan.open ? new Map<string, Value>() : undefined;
   for (const slot of plan.present) {
     if (slot.shape !== shapes.message) object[slot.json] = zeroOfSlot(slot);
   }
@@ -77,7 +79,10 @@ function decodeMessage(decoding: Decoding, plan: Plan, value: Value, goType: str
     decoding.depth += 1;
     for (const [key, item] of value) {
       const slot = plan.byName.get(key);
-      if (slot === undefined) continue;
+      if (slot === undefined) {
+        if (content !== undefined) content.set(key, item);
+        continue;
+      }
       decoding.path.push(slot);
       decodeSlot(decoding, slot, item, object);
       decoding.path.pop();
@@ -85,6 +90,10 @@ function decodeMessage(decoding: Decoding, plan: Plan, value: Value, goType: str
     decoding.depth -= 1;
   } else if (value !== null) {
     mismatch(decoding, kindOf(value), goType);
+  }
+  if (content !== undefined) {
+    const tooLarge = (number: string): unknown => mismatch(decoding, `number ${number}`, "float64");
+    object[contentKey] = ownContent(content, tooLarge);
   }
   // Nested messages last: most are there already, and an absent one costs an object.
   for (const slot of plan.present) {

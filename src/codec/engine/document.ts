@@ -2,11 +2,12 @@
 // managers are found in. @hot: every write passes here. It says what encode.ts writes, field for field; a test holds the
 // two together.
 import type { Message, RawJson } from "../../api/schema.ts";
-import type { Value } from "../../api/value.ts";
+import type { Value, ValueMap } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { Fault } from "../json/fault.ts";
 import { parseOwn } from "../json/scan.ts";
 import { sortedKeys } from "../json/write.ts";
+import { contentKey } from "./content.ts";
 import { encodeSlot } from "./encode.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
 
@@ -24,6 +25,9 @@ function documentOf(plan: Plan, object: Source): Value {
   for (const slot of plan.slots) {
     const value = fieldValue(slot, object[slot.json]);
     if (value !== undefined) document.set(slot.json, value);
+  }
+  if (plan.open) {
+    for (const [key, value] of (object[contentKey] as ValueMap | undefined) ?? []) document.set(key, value);
   }
   return document;
 }

@@ -3,8 +3,10 @@
 // `creationTimestamp: null`), map keys in the order of their bytes. Text is joined as one string and turned into bytes
 // once: that is faster here than writing bytes piece by piece.
 import type { Message, RawJson } from "../../api/schema.ts";
+import type { ValueMap } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
-import { quote, sortedKeys } from "../json/write.ts";
+import { quote, sortedKeys, writeSorted } from "../json/write.ts";
+import { contentKey } from "./content.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
 
 type Source = Readonly<Record<string, unknown>>;
@@ -55,7 +57,14 @@ function writeMessage(plan: Plan, object: Source, stored: boolean): string {
         : writeField(slot, value);
     if (field !== "") text += separator(text) + field;
   }
+  if (plan.open) text += writeContent(object, separator(text));
   return `${text}}`;
+}
+
+/** The fields an open message has beside its own. */
+function writeContent(object: Source, separator: string): string {
+  const content = object[contentKey] as ValueMap | undefined;
+  return content === undefined || content.size === 0 ? "" : separator + writeSorted(content).slice(1, -1);
 }
 
 /** metadata with an empty resourceVersion in its place. */

@@ -62,6 +62,8 @@ export interface Plan {
   /** Slots that a decoded object always has. */
   readonly present: readonly Slot[];
   readonly union: string | undefined;
+  /** Other fields are kept in `content`. */
+  readonly open: boolean;
 }
 
 const plans = new WeakMap<Message, Plan>();
@@ -88,6 +90,7 @@ function makePlan(message: Message): Plan {
     byName: new Map(slots.map((slot) => [slot.json, slot])),
     present: slots.filter(isPresent),
     union,
+    open: message.open === true,
   };
   plans.set(message, plan);
   return plan;

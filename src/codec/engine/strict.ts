@@ -81,6 +81,12 @@ class StrictReader {
     this.#at += 1;
     const path = frame.path === "" ? key : `${frame.path}.${key}`;
     const slot = frame.plan?.byName.get(key);
+    if (frame.plan?.open === true && slot === undefined) {
+      // Its schema says what is unknown; what comes twice is told here.
+      if (frame.keys.has(key)) this.#report("duplicate field", frame, key, path);
+      frame.keys.add(key);
+      return this.#value(anything, path);
+    }
     if (frame.plan !== undefined && slot === undefined) {
       this.#report("unknown field", frame, key, path);
       return this.#value(opaque, path);

@@ -1,5 +1,6 @@
 // Go's zero values as typed objects hold them: what an empty document, JSON or protobuf, decodes to.
 import { type Message, RawJson } from "../../api/schema.ts";
+import { contentKey } from "./content.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
 
 /** An object of `message` with nothing but the fields that are always there. */
@@ -10,6 +11,7 @@ export function zeroOf<T extends object>(message: Message): T {
 function zero(plan: Plan): Record<string, unknown> {
   const object: Record<string, unknown> = {};
   for (const slot of plan.present) object[slot.json] = zeroOfSlot(slot);
+  if (plan.open) object[contentKey] = new Map();
   return object;
 }
 

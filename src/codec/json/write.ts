@@ -1,5 +1,5 @@
 // JSON text of strings and of generic documents, as Go's encoder writes them. @hot.
-import { NumberText, type Value } from "../../api/value.ts";
+import { NumberText, type Value, type ValueMap } from "../../api/value.ts";
 import { nativeMin } from "./longtext.ts";
 
 /**
@@ -97,6 +97,15 @@ interface Frame {
 
 /** Compact JSON of a Value; strings escaped as upstream does (`<`, `>`, `&`, U+2028, U+2029 included). */
 export function writeValue(value: Value): string {
+  return write(value, frameOf);
+}
+
+/** The same, the keys of every object in the order of their bytes. */
+export function writeSorted(value: Value): string {
+  return write(value, sortedFrameOf);
+}
+
+function write(value: Value, frameOf: (value: ValueMap | Value[]) => Frame): string {
   if (!(value instanceof Map) && !Array.isArray(value)) return scalar(value);
   const frames: Frame[] = [frameOf(value)];
   let text = value instanceof Map ? "{" : "[";
@@ -121,22 +130,30 @@ export function writeValue(value: Value): string {
     const container = item instanceof Map || Array.isArray(item);
     if (container) {
       text += item instanceof Map ? "{" : "[";
-      frames.push(frameOf(item as Map<string, Value> | Value[]));
+      frames.push(frameOf(item as ValueMap | Value[]));
     } else {
-      text += scalar(item as Exclude<Value, Map<string, Value> | Value[]>);
+      text += scalar(item as Exclude<Value, ValueMap | Value[]>);
     }
     first = container;
   }
   return text;
 }
 
-function frameOf(value: Map<string, Value> | Value[]): Frame {
+function sortedFrameOf(value: ValueMap | Value[]): Frame {
+  if (!(value instanceof Map)) return { entries: undefined, items: value.values() };
+  const keys = [...value.keys()];
+  if (keys.every((key) => !highUnit.test(key)) && isAscending(keys)) return frameOf(value);
+  const entries = sortedKeys(value).map((key): [string, Value] => [key, value.get(key) as Value]);
+  return { entries: entries.values(), items: undefined };
+}
+
+function frameOf(value: ValueMap | Value[]): Frame {
   return value instanceof Map
     ? { entries: value.entries(), items: undefined }
     : { entries: undefined, items: value.values() };
 }
 
-function scalar(value: Exclude<Value, Map<string, Value> | Value[]>): string {
+function scalar(value: Exclude<Value, ValueMap | Value[]>): string {
   if (typeof value === "string") return quote(value);
   if (value instanceof NumberText) return value.text;
   return Object.is(value, -0) ? "-0" : String(value);

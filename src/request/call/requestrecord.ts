@@ -218,7 +218,9 @@ function isRefusedMethod(info: RequestInfo | Status): boolean {
 
 /** The text of the Warning header for a deprecated version. */
 function deprecation(info: RequestInfo | Status, release: number): string | undefined {
-  if (isStatus(info) || !info.isResource || !isDeprecated(info.resource, release)) return undefined;
+  if (isStatus(info) || !info.isResource) return undefined;
+  if (info.resource.deprecationWarning !== undefined) return info.resource.deprecationWarning;
+  if (!isDeprecated(info.resource, release)) return undefined;
   const { apiVersion, kind, deprecatedIn, removedIn, replacement } = info.resource;
   const gone = removedIn === undefined ? "" : `, unavailable in v${removedIn}+`;
   const use =

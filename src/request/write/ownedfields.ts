@@ -109,6 +109,7 @@ export interface Exempt {
  * undefined when src/merge has to tell.
  */
 export function ownedText(message: Message, blank: object, object: object, exempt: Exempt): string | undefined {
+  if (message.open === true) return undefined;
   const text = addedText(message, blank as Source, object as Source, exempt, 0);
   return text === undefined || text === "" ? text : `{${text}}`;
 }
@@ -262,6 +263,7 @@ function elementOf(tracked: Tracked, type: ListType, item: unknown): PathElement
 
 /** How two objects of a message differ, as src/merge finds it in their documents; undefined when it has to look. */
 export function typedDifference(message: Message, before: object, after: object): Difference | TypeFault | undefined {
+  if (message.open === true) return undefined;
   const comparison = new Comparison();
   return compareObjects(comparison, message, before as Source, after as Source, 0) ? comparison.result : undefined;
 }

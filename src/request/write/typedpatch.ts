@@ -45,8 +45,8 @@ function patchMessage(
   isStrategic: boolean,
   depth: number,
 ): Target | undefined {
-  const { byName, union } = planOf(message);
-  if (union !== undefined || depth > depthMax) return undefined;
+  const { byName, union, open } = planOf(message);
+  if (open || union !== undefined || depth > depthMax) return undefined;
   const leaves = leavesOf(byName, object, patch, isStrategic);
   if (leaves === undefined) return undefined;
   // What is gone leaves behind what an empty document has.

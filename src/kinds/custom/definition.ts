@@ -1,0 +1,138 @@
+// What a definition of a custom resource serves: a resource for each of its versions, with the shape and the behaviour
+// the definition gives it. Everything that depends on the definition hangs on these resources and goes with them.
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionNames,
+  CustomResourceDefinitionVersion,
+} from "../../api/gen/apiextensions/v1.ts";
+import type { Identity } from "../../api/identity.ts";
+import { messageOf } from "../../api/messages.ts";
+import type { Field, Message } from "../../api/schema.ts";
+import { type Resource, type Subresource, storageVersionHashOf } from "../../api/scheme.ts";
+import { assert } from "../../base/assert.ts";
+import { carryBehaviour } from "../table.ts";
+import { versionBehaviour } from "./behaviour.ts";
+
+/** Conditions of a definition that decide what is served. */
+export type ConditionType = "NamesAccepted" | "Established" | "Terminating" | "NonStructuralSchema";
+
+/** What discovery shows, in upstream's order. */
+const verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const partVerbs = ["get", "patch", "update"];
+
+/** Whether a condition of a definition is there with a status. */
+export function isCondition(
+  { status }: CustomResourceDefinition,
+  type: ConditionType,
+  value: "True" | "False" = "True",
+): boolean {
+  return (status.conditions ?? []).some((condition) => condition.type === type && condition.status === value);
+}
+
+/** Where objects of a definition are kept: `/registry/<group>/<plural>`, as upstream has it. */
+export function prefixOf({ spec }: CustomResourceDefinition): string {
+  return `/registry/${spec.group}/${spec.names.plural}`;
+}
+
+/**
+ * The resources of a definition, one for each version that is served; none before it is established. The version its
+ * objects are stored in is made, too, where it is not served.
+ */
+export function resourcesOf(definition: CustomResourceDefinition, identity: Identity): readonly Resource[] {
+  if (!isCondition(definition, "Established")) return [];
+  const versions = definition.spec.versions ?? [];
+  const storage = versions.find((version) => version.storage);
+  assert(storage !== undefined, "A definition has a version to store objects in");
+  const prefix = prefixOf(definition);
+  const stored = draftOf(definition, storage, storage.name, prefix);
+  stored.stored = stored;
+  const drafts = versions
+    .filter(({ served }) => served)
+    .map((version) => {
+      if (version === storage) return stored;
+      return Object.assign(draftOf(definition, version, storage.name, prefix), { stored });
+    });
+  for (const draft of new Set([stored, ...drafts])) {
+    const version = versions.find(({ name }) => name === draft.version);
+    assert(version !== undefined, "Each resource is of a version");
+    carryBehaviour(draft, versionBehaviour(draft, version, identity));
+  }
+  return drafts;
+}
+
+type Draft = { -readonly [K in keyof Resource]: Resource[K] };
+
+function draftOf(
+  definition: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  storedVersion: string,
+  prefix: string,
+): Draft {
+  const { group, scope } = definition.spec;
+  const names: CustomResourceDefinitionNames = definition.status.acceptedNames;
+  const { plural, singular, kind, listKind } = names;
+  const message = openMessage(`${group}/${version.name}.${kind}`, kind);
+  return {
+    group,
+    version: version.name,
+    apiVersion: `${group}/${version.name}`,
+    kind,
+    listKind: listKind ?? `${kind}List`,
+    resource: plural,
+    singular: singular ?? kind.toLowerCase(),
+    namespaced: scope === "Namespaced",
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    verbs,
+    virtual: false,
+    computed: false,
+    servedByDefault: true,
+    provided: true,
+    ending: isCondition(definition, "Terminating"),
+    deprecationWarning: deprecationOf(group, kind, version),
+    subresources: subresourcesOf(group, kind, version, message),
+    storageVersionHash: storageVersionHashOf(group, storedVersion, kind),
+    introducedIn: undefined,
+    deprecatedIn: undefined,
+    removedIn: undefined,
+    replacement: undefined,
+    message,
+    stored: undefined,
+    prefix,
+  };
+}
+
+/** An object of which only the metadata is known. */
+function openMessage(name: string, shortName: string): Message {
+  const metadata = messageOf("core/v1.ConfigMap").byJson.get("metadata");
+  assert(metadata !== undefined, "Objects have metadata");
+  const fields: readonly Field[] = [metadata];
+  const byJson = new Map([["metadata", metadata]]);
+  return { name, shortName, typeMeta: true, fields, byJson, structType: undefined, special: undefined, open: true };
+}
+
+function subresourcesOf(
+  group: string,
+  kind: string,
+  { name, subresources }: CustomResourceDefinitionVersion,
+  message: Message,
+): Subresource[] {
+  const found: Subresource[] = [];
+  if (subresources?.status !== undefined) {
+    found.push({ name: "status", kind, group, version: name, verbs: partVerbs, message });
+  }
+  if (subresources?.scale !== undefined) {
+    const scale = messageOf("autoscaling/v1.Scale");
+    found.push({ name: "scale", kind: "Scale", group: "autoscaling", version: "v1", verbs: partVerbs, message: scale });
+  }
+  return found;
+}
+
+function deprecationOf(
+  group: string,
+  kind: string,
+  { name, deprecated, deprecationWarning }: CustomResourceDefinitionVersion,
+): string | undefined {
+  if (deprecated !== true) return undefined;
+  return deprecationWarning ?? `${group}/${name} ${kind} is deprecated`;
+}

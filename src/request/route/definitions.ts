@@ -1,0 +1,34 @@
+// Definitions of custom resources as a source of what is served: they are objects of a log like all others, and every
+// thread that resolves requests follows it. So a definition is in force on every front from the moment the change that
+// established it is acknowledged, as roles and quotas are.
+import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts";
+import type { Registry, Source } from "../../api/registry.ts";
+import type { Resource, Scheme } from "../../api/scheme.ts";
+import type { Objects } from "../../cache/view/objects.ts";
+import { resourcesOf } from "../../kinds/custom/definition.ts";
+
+/** Serves what established definitions define. `objects` reads the built-in kinds. */
+export function followDefinitions(registry: Registry, objects: Objects): void {
+  registry.follow(definedBy(objects, registry));
+}
+
+function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): Source {
+  const definitions = objects.table<CustomResourceDefinition>(
+    "apiextensions.k8s.io",
+    "v1",
+    "customresourcedefinitions",
+  );
+  const changed = new Set<string>();
+  definitions.onChange((_namespace, name) => changed.add(name));
+  const none: readonly (readonly [string, readonly Resource[]])[] = [];
+  return () => {
+    definitions.refresh();
+    if (changed.size === 0) return none;
+    const names = [...changed];
+    changed.clear();
+    return names.map((name) => {
+      const definition = definitions.get("", name);
+      return [name, definition === undefined ? [] : resourcesOf(definition, identity)] as const;
+    });
+  };
+}
