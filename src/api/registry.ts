@@ -68,6 +68,10 @@ class Snapshot implements Scheme {
     return this.#builtIn.hasGroup(group) || this.#groupNames.has(group);
   };
 
+  readonly isProvided = (group: string): boolean => {
+    return this.#groupNames.has(group) && !this.#builtIn.hasGroup(group);
+  };
+
   #makeGroups(): readonly Group[] {
     const versions = new Map<string, Set<string>>();
     for (const { group, version } of this.#provided) {
@@ -176,6 +180,10 @@ export class Registry implements Scheme {
 
   readonly hasGroup = (group: string): boolean => {
     return this.current().hasGroup(group);
+  };
+
+  readonly isProvided = (group: string): boolean => {
+    return this.current().isProvided(group);
   };
 
   #set(provider: string, resources: readonly Resource[]): void {

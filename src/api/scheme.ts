@@ -89,6 +89,8 @@ export interface Scheme {
   groupVersion(group: string, version: string): readonly Resource[] | undefined;
   /** Whether any version of a group is served. */
   hasGroup(group: string): boolean;
+  /** Whether a group is served and has no built-in kind. */
+  isProvided(group: string): boolean;
 }
 
 /** What may be switched on and off when a scheme is built. */
@@ -135,6 +137,7 @@ export function createScheme(options: SchemeOptions): Scheme {
     findKind: (group, version, kind) => byKind.get(key(group, version, kind)),
     groupVersion: (group, version) => byVersion.get(apiVersionOf(group, version)),
     hasGroup: (group) => names.has(group),
+    isProvided: () => false,
   };
 }
 

@@ -144,10 +144,11 @@ export function strategyOf(resource: Resource, identity: Identity): Strategy<Api
 }
 
 /**
- * How a resource is shown as a Table; the same for all its versions. Cells read objects at the stored version (at the
- * only one, of what is not stored).
+ * How a resource is shown as a Table. The versions of a built-in kind share that, and cells read objects at the stored
+ * version (at the only one, of what is not stored); those of a custom resource have their own, which read their own.
  */
 export function columnsOf(resource: Resource, identity: Identity): Columns {
+  if (resource.provided === true) return behaviourOf(resource, identity).columns;
   return behaviourOf(resource.stored ?? resource, identity).columns;
 }
 

@@ -199,7 +199,7 @@ function telling({ audit }: Book): ((decision: Decision) => void) | undefined {
 async function dispatch(
   server: Server,
   types: MediaTypes,
-  { asked, info }: Route,
+  { asked, info, scheme }: Route,
   reply: Reply,
   book: Book,
   user: User,
@@ -212,7 +212,8 @@ async function dispatch(
   // Subresources have no Table, nor has what is only asked (reviews, bindings).
   const offers = info.subresource === undefined && !info.resource.virtual ? "table" : "metadata";
   const pretty = wantsPretty(info.query, reply.exchange.header("user-agent"));
-  const negotiated = negotiateAccept(reply.exchange.header("accept"), pretty, types, offers);
+  const isOpen = (info.subresource?.message ?? info.resource.message).open === true;
+  const negotiated = negotiateAccept(reply.exchange.header("accept"), pretty, types, offers, isOpen);
   if (isStatus(negotiated)) return sendStatus(reply, negotiated);
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);
@@ -229,7 +230,7 @@ async function dispatch(
       print: (format, message, json) => merges.print(format, message, json, owner, msLeft()),
     };
   }
-  const permit = new RequestPermit(server.scheme, server.authorizer, user, asked, telling(book));
+  const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book));
   const warnings: string[] = [];
   const enter = (): boolean => {
     const entered = holdings.enter();

@@ -91,7 +91,8 @@ async function update(call: RequestContext): Promise<Written | Status | undefine
 
 async function patch(call: RequestContext): Promise<Written | Status | undefined> {
   const { info, server, reply, exchange } = call;
-  const kind = negotiatePatch(exchange.header("content-type"), exchange.header("content-length"));
+  const isOpen = (info.subresource?.message ?? info.resource.message).open === true;
+  const kind = negotiatePatch(exchange.header("content-type"), exchange.header("content-length"), isOpen);
   if (isStatus(kind)) return kind;
   const bytes = await receiveBody(call, limits.bodyBytesMax);
   if (bytes === undefined || isStatus(bytes)) return bytes;

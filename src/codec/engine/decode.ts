@@ -83,9 +83,10 @@ function decodeMessage(decoding: Decoding, plan: Plan, value: Value, goType: str
         if (content !== undefined) content.set(key, item);
         continue;
       }
-      decoding.path.push(slot);
+      // Upstream reads the metadata of what has no type by itself.
+      if (!plan.open) decoding.path.push(slot);
       decodeSlot(decoding, slot, item, object);
-      decoding.path.pop();
+      if (!plan.open) decoding.path.pop();
     }
     decoding.depth -= 1;
   } else if (value !== null) {

@@ -1,11 +1,18 @@
 // Indented JSON, for people. Slow by design; nothing hot asks for it.
 import type { Value } from "../../api/value.ts";
 import { limits } from "../../config/limits.ts";
-import { writeValue } from "./write.ts";
+import { sortedKeys, writeValue } from "./write.ts";
 
 /** JSON indented by two spaces, as upstream prints it (no newline at the end). */
 export function prettyJson(value: Value): string {
   return indented(value, "");
+}
+
+/** The value with the keys of every object in the order of their bytes: how upstream prints what has no type. */
+export function sortedDocument(value: Value): Value {
+  if (Array.isArray(value)) return value.map(sortedDocument);
+  if (!(value instanceof Map)) return value;
+  return new Map(sortedKeys(value).map((key) => [key, sortedDocument(value.get(key) as Value)]));
 }
 
 /** A value as it stands `margin` deep in a document of prettyJson(). */

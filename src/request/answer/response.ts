@@ -182,11 +182,12 @@ export function sendObject(
   reply.audit?.responded(json);
   const format = printFormatOf(accepted);
   const { printer } = reply;
-  if (format !== undefined && printer?.takes(json.length)) {
+  // Threads of the pool know the messages of the built-in kinds.
+  if (format !== undefined && message.open !== true && printer?.takes(json.length)) {
     reply.packing = sendPrinted(reply, printer, { code, json, message, format }, accepted, more);
     return;
   }
-  if (format !== "protobuf") return sendJson(reply, code, json, accepted, more);
+  if (format === undefined) return sendJson(reply, code, json, accepted, more);
   sendBytes(reply, code, print(format, message, json), accepted, more);
 }
 

@@ -58,7 +58,8 @@ export function formRefusal(form: Form, resource: Resource, isList: boolean): St
   if (form.kind === "Table" || (form.kind === "PartialObjectMetadataList") === isList) return undefined;
   const [group = ""] = resource.message.name.split("/");
   // Events of both groups are one type inside upstream.
-  const type = `*${group === "events" ? "core" : group}.${isList ? resource.listKind : resource.kind}`;
+  const own = `${group === "events" ? "core" : group}.${isList ? resource.listKind : resource.kind}`;
+  const type = `*${resource.message.open === true ? `unstructured.Unstructured${isList ? "List" : ""}` : own}`;
   const what = isList ? `is a list (${type})` : `is not a list (${type})`;
   return refuse("NotAcceptable", `you requested ${form.kind}, but the requested object ${what}`);
 }
@@ -109,7 +110,8 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
   const { apiVersion, includeObject } = form;
   const columns = columnsOf(resource, identity);
   const definitions = definitionsText(columns);
-  const stored = source.stored ?? source;
+  // Columns of custom resources are a version's own.
+  const shown = resource.provided === true ? resource : (source.stored ?? source);
   const cut = metadataCutter(source, identity);
   const carries = strategyOf(source, identity).carriers !== undefined;
   const metadataFrom = metadataOffset(source);
@@ -126,7 +128,7 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
     const json = textOf(bytes);
     // No cell shows who manages what.
     const lean = decodeLean(source, json);
-    const object = convert(lean?.object ?? decodeStored(source, bytes), source, stored, identity);
+    const object = convert(lean?.object ?? decodeStored(source, bytes), source, shown, identity);
     const at = now();
     const cells = columns.columns.map(({ cell }) => cellText(cell(object, at)));
     const conditions = columns.conditions?.(object) ?? [];

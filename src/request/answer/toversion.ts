@@ -29,7 +29,12 @@ export function representRecord(view: LogView, at: Location, resource: Resource,
   return represent(resource, identity, view.object(at));
 }
 
-/** Length of the leading `{"kind":…,"apiVersion":…,` of an object: list items are written without it. */
+/** Length of the leading `{"kind":…,"apiVersion":…,` of an object. */
 export function typeMetaBytes(resource: Resource): number {
   return encoder.encode(`{"kind":"${resource.kind}","apiVersion":"${resource.apiVersion}",`).length;
+}
+
+/** What a list item leaves out of an object's beginning: items of built-in kinds do not say what they are (upstream). */
+export function itemOffset(resource: Resource): number {
+  return resource.message.open === true ? 1 : typeMetaBytes(resource);
 }

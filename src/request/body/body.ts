@@ -1,12 +1,13 @@
 // Request bodies become objects here: the type they name is checked against the resource, then decoded. The frames
 // around a codec's fault are upstream's, and depend on whether the type could be read at all.
 
+import { invalid, invalidObject } from "../../api/fielderror.ts";
 import { quote } from "../../api/gotext.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
-import { badRequest, isStatus, refuse, type Status } from "../../api/status.ts";
-import type { Value, ValueMap } from "../../api/value.ts";
+import { badRequest, isStatus, refuse, Status } from "../../api/status.ts";
+import { textAt, type Value, type ValueMap } from "../../api/value.ts";
 import type { Entry } from "../../audit/entry.ts";
 import { decode, Fault, parseJson, TooManyValues, textOf, writeValue } from "../../codec/engine/json.ts";
 import { duplicateFaults, strictFaults } from "../../codec/engine/strict.ts";
@@ -203,7 +204,9 @@ export function readBody(
       `the object provided is unrecognized (must be of type ${resource.kind}): ${typed.message} (${summary})`,
     );
   }
-  const decoded = decodeStrictly(scheme, resource, typed, format === "json" ? bytes : undefined, fields);
+  const misnamed = openMisnamed(resource, typed, () => (format === "json" ? textOf(bytes) : undefined));
+  if (misnamed instanceof Status) return misnamed;
+  const decoded = misnamed ?? decodeStrictly(scheme, resource, typed, format === "json" ? bytes : undefined, fields);
   if (decoded instanceof TooManyValues) return faultStatus(decoded, "");
   if (decoded instanceof Fault) {
     const version = typed.apiVersion === "" ? resource.version : (typed.apiVersion.split("/").pop() ?? "");
@@ -255,6 +258,25 @@ function readConfig(shape: Resource, bytes: Uint8Array, duplicates?: string[]): 
   return config;
 }
 
+/**
+ * What is wrong with the kind and version a custom object says it is of: it has no type to tell them from, so both must be
+ * there, and the kind must be its definition's (upstream finds that in validation). `sent`: the JSON, where it was sent.
+ */
+export function openMisnamed(
+  resource: Resource,
+  { apiVersion, kind, content }: TypedContent,
+  sent: () => string | undefined = () => undefined,
+): Fault | Status | undefined {
+  if (resource.message.open !== true) return undefined;
+  if (content instanceof ProtoContent) return new Fault("Object 'Kind' is missing in 'object has no kind field '");
+  if (kind === "") return new Fault(`Object 'Kind' is missing in '${sent() ?? writeValue(content)}'`);
+  // 500 upstream.
+  if (apiVersion === "") return badRequest("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  if (kind === resource.kind) return undefined;
+  const name = content instanceof Map ? textAt(content.get("metadata"), "name") : "";
+  return invalidObject(resource.group, kind, name, [invalid("kind", kind, `must be ${resource.kind}`)]);
+}
+
 /** Decodes a body, with a fault for fields a strict request must not have. Protobuf has none: what is unknown has no name. */
 function decodeStrictly(
   scheme: Scheme,
@@ -276,7 +298,8 @@ function decodeStrictly(
 export function decodeTyped(scheme: Scheme, resource: Resource, typed: TypedContent): ApiObject | Fault {
   const apiVersion = typed.apiVersion === "" ? resource.apiVersion : typed.apiVersion;
   const kind = typed.kind === "" ? resource.kind : typed.kind;
-  if (apiVersion === resource.apiVersion && kind === resource.kind) return decodeAs(resource, typed.content);
+  const isOwn = apiVersion === resource.apiVersion && kind === resource.kind;
+  if (isOwn || resource.message.open === true) return decodeAs(resource, typed.content);
   const slash = apiVersion.indexOf("/");
   const group = slash < 0 ? "" : apiVersion.slice(0, slash);
   const found = scheme.findKind(group, apiVersion.slice(slash + 1), kind);

@@ -17,7 +17,7 @@ import {
 } from "../answer/response.ts";
 import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
 import { type FormInput, type FormWriter, formWriter } from "../answer/table.ts";
-import { isStoredVersion, represent, typeMetaBytes } from "../answer/toversion.ts";
+import { isStoredVersion, itemOffset, represent } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { Accepted } from "../route/negotiate.ts";
 import { ProtoList } from "./protolist.ts";
@@ -97,11 +97,11 @@ async function chunksOf(
 
 /** A list up to its first item, as JSON. */
 function listHead({ resource }: ReadInput, { metadata }: ListAnswer, form: FormWriter | undefined): string {
-  const { apiVersion, listKind } = resource;
-  return (
-    form?.listHead(metadata) ??
-    `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`
-  );
+  const { apiVersion, listKind, message } = resource;
+  if (form !== undefined) return form.listHead(metadata);
+  // Lists of custom resources always say where they go on (upstream).
+  const shown = message.open === true ? { ...metadata, continue: metadata.continue ?? "" } : metadata;
+  return `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(shown)},"items":[`;
 }
 
 /** The list without its items, as JSON. */
@@ -131,7 +131,7 @@ class Gather implements Chunks {
     this.#input = input;
     this.#list = list;
     this.#form = form;
-    this.#skip = form === undefined ? typeMetaBytes(input.resource) : 1;
+    this.#skip = form === undefined ? itemOffset(input.resource) : 1;
     this.#foot = Buffer.from(form?.listFoot ?? foot);
     this.#head = Buffer.from(listHead(input, list, form));
     this.#dear = form !== undefined || !isStoredVersion(input.resource);

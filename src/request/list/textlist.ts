@@ -3,7 +3,7 @@
 import type { Value, ValueMap } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { parseOwn, textOf } from "../../codec/engine/json.ts";
-import { prettyItem, prettyJson } from "../../codec/json/print.ts";
+import { prettyItem, prettyJson, sortedDocument } from "../../codec/json/print.ts";
 import { yamlText } from "../../codec/yaml/printer.ts";
 import { limits } from "../../config/limits.ts";
 import type { Chunks } from "../answer/stream.ts";
@@ -100,6 +100,7 @@ export class TextList implements Chunks {
     const object = this.#list.view.object(this.#list.items[index] ?? 0);
     if (this.#form !== undefined) return parsed(parseOwn(textOf(this.#form.item(object))));
     const item = parsed(parseOwn(textOf(represent(resource, identity, object))));
+    if (resource.message.open === true) return parsed(sortedDocument(item));
     item.delete("kind");
     item.delete("apiVersion");
     return item;

@@ -104,7 +104,7 @@ function isGroupDocument(path: string): boolean {
 
 function isUnderServedGroup(server: Server, path: string): boolean {
   const group = path.split("/")[2] ?? "";
-  return path.startsWith("/apis/") && server.scheme.hasGroup(group);
+  return path.startsWith("/apis/") && server.scheme.hasGroup(group) && !server.scheme.isProvided(group);
 }
 
 function sendDocument(reply: Reply, types: MediaTypes, accepted: Accepted | undefined, document: Document): void {

@@ -2,7 +2,7 @@
 // else. The rules are upstream's (request info of the endpoints package): the path is split after decoding.
 import type { Resource, Scheme, Subresource } from "../../api/scheme.ts";
 import { parseFieldSelector } from "../../api/selector.ts";
-import { isStatus, refuse, type Status } from "../../api/status.ts";
+import { badRequest, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import type { Question } from "../../authz/authorizer.ts";
 import { assert } from "../../base/assert.ts";
 import { first, parseQuery, type Query, unescapePath, unreadableParameter } from "./query.ts";
@@ -89,8 +89,8 @@ function routeOf(scheme: Scheme, method: string, rawPath: string, query: Query):
   const asked = resourceAttributes(method, path, place, query);
   // Where upstream's mux has no handler at all, its answer is the page of a path.
   const isServed = !path.startsWith("//") && (base === 2 || scheme.hasGroup(group));
-  const info = isServed ? locate(scheme, method, place, asked, query) : pageRoute(scheme, method, path, query).info;
-  return { asked, info, scheme };
+  const info = isServed ? locate(scheme, method, place, asked, query) : undefined;
+  return { asked, info: info ?? pageRoute(scheme, method, path, query).info, scheme };
 }
 
 function pageRoute(scheme: Scheme, method: string, path: string, query: Query): Route {
@@ -178,11 +178,23 @@ function selectedName(query: Query): string {
   return name === "." || name === ".." || /[/%]/.test(name) ? "" : name;
 }
 
-/** Finds what a place names. What it returns says the same as `asked`, or is a refusal. */
-function locate(scheme: Scheme, method: string, place: Place, asked: Question, query: Query): ResourceInfo | Status {
+/**
+ * Finds what a place names. What it returns says the same as `asked`, or is a refusal; undefined: there is nothing, in the
+ * words of a page.
+ */
+function locate(
+  scheme: Scheme,
+  method: string,
+  place: Place,
+  asked: Question,
+  query: Query,
+): ResourceInfo | Status | undefined {
   const { parts, inNamespace } = place;
-  if (place.prefix === "proxy" || parts.length === 0 || parts.includes("")) return unknownResource;
   const resource = scheme.find(asked.group, asked.version, asked.resource);
+  if (resource?.provided === true) return locateDefined(resource, method, place, asked, query);
+  // No built-in kind is in the group.
+  if (scheme.isProvided(asked.group)) return undefined;
+  if (place.prefix === "proxy" || parts.length === 0 || parts.includes("")) return unknownResource;
   if (resource === undefined || (inNamespace && (!resource.namespaced || asked.namespace === "")))
     return unknownResource;
   const namespace = inNamespace ? asked.namespace : "";
@@ -196,6 +208,43 @@ function locate(scheme: Scheme, method: string, place: Place, asked: Question, q
   const verb = servedVerb(method, resource, subresource, place, asked.verb);
   if (verb === undefined) return methodNotAllowed;
   return { isResource: true, verb, resource, subresource, namespace, name, query };
+}
+
+/**
+ * The same for custom resources, which upstream does not route by path but by what the request info says: what their
+ * definition does not have is an object that is not there, and what it does not allow is refused by name.
+ */
+function locateDefined(
+  resource: Resource,
+  method: string,
+  { prefix, parts }: Place,
+  asked: Question,
+  query: Query,
+): ResourceInfo | Status | undefined {
+  const { namespace, name } = asked;
+  const reads = asked.verb === "list" || asked.verb === "watch";
+  if (resource.namespaced ? namespace === "" && !reads : namespace !== "") return undefined;
+  if (prefix === "proxy" || parts.includes("")) return unknownResource;
+  const subresource = resource.subresources.find((one) => one.name === asked.subresource);
+  if (asked.subresource !== "" && subresource === undefined) return notFound(resource, name);
+  if (subresource === undefined && resource.ending === true && asked.verb === "create") return noCreation(resource);
+  const verb = offered(subresource?.verbs ?? resource.verbs, asked.verb);
+  // A watch of the legacy prefix is a GET, and a name is made with its object, in the collection.
+  const isMisused = verb === "create" ? parts.length > 1 : prefix === "watch" && method !== "GET" && method !== "HEAD";
+  if (verb === undefined || isMisused) return unsupported(resource, asked.verb);
+  if (name === "" && (verb === "update" || verb === "patch")) return badRequest("name must be provided");
+  // A field selector that names one object makes a list a question about it, and not a path.
+  return { isResource: true, verb, resource, subresource, namespace, name: parts[1] ?? "", query };
+}
+
+function noCreation({ group, resource }: Resource): Status {
+  const message = "create not allowed while custom resource definition is terminating";
+  return refuse("MethodNotAllowed", message, { group, kind: resource });
+}
+
+function unsupported({ group, resource }: Resource, verb: string): Status {
+  const message = `${verb} is not supported on resources of kind "${resource}.${group}"`;
+  return refuse("MethodNotAllowed", message, { group, kind: resource });
 }
 
 /** Subresources of pods whose GET becomes a connection. */

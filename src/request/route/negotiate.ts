@@ -78,12 +78,13 @@ const json: Accepted = { format: "json", pretty: false, contentType: "applicatio
 export const jsonPretty: Accepted = { ...json, pretty: true };
 const yaml: Accepted = { format: "yaml", pretty: false, contentType: "application/yaml" };
 
-/** Chooses how to answer; a 406 Status when nothing asked for is offered. */
+/** Chooses how to answer; a 406 Status when nothing asked for is offered. `isOpen`: objects have no protobuf of their own. */
 export function negotiateAccept(
   accept: string | undefined,
   pretty: boolean,
   types: MediaTypes,
   offers: Offers = "own",
+  isOpen = false,
 ): Accepted | Status {
   if (accept === undefined || accept === "" || accept === "application/json" || accept === "*/*")
     return pretty ? jsonPretty : json;
@@ -93,7 +94,7 @@ export function negotiateAccept(
     if (format === undefined) continue;
     known = true;
     const form = formOf(clause, format, types, offers);
-    if (form === "not offered") continue;
+    if (form === "not offered" || (isOpen && format === "protobuf" && form === undefined)) continue;
     const plain = format === "protobuf" ? types.inProtobuf : format === "yaml" ? yaml : json;
     const accepted = plain === json && (pretty || isPretty(clause.parameters.get("pretty"))) ? jsonPretty : plain;
     return form === undefined ? accepted : { ...accepted, form };
@@ -254,16 +255,24 @@ const patchTypes: ReadonlyMap<string, PatchType | "apply"> = new Map([
   ["application/apply-patch+yaml", "apply"],
 ]);
 
+const notOpen = refuse(
+  "UnsupportedMediaType",
+  "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, " +
+    "application/merge-patch+json, application/apply-patch+yaml",
+);
+
 /**
  * Chooses the patch format by content type; a 415 Status for what is not a patch, a 406 where no length says that there is
- * anything (so upstream's router).
+ * anything (so upstream's router). `isOpen`: the object has no type that a strategic patch could go by.
  */
 export function negotiatePatch(
   contentType: string | undefined,
   length: string | undefined,
+  isOpen = false,
 ): PatchType | "apply" | Status {
   const type = (contentType ?? "").split(";")[0]?.trim() ?? "";
   const known = patchTypes.get(type);
+  if (isOpen && (known === undefined || known === "strategic")) return notOpen;
   if (known !== undefined) return known;
   if (Number(length ?? 0) > 0) return refuse("UnsupportedMediaType", "415: Unsupported Media Type", {});
   return refuse("NotAcceptable", "406: Not Acceptable", {});

@@ -22,7 +22,15 @@ import { deepEntry } from "../../merge/managedfields.ts";
 import { applyMergePatch } from "../../merge/mergepatch.ts";
 import { findMismatch } from "../../merge/mismatch.ts";
 import { applyStrategicPatch } from "../../merge/strategic.ts";
-import { type Body, decodeTyped, type PatchBody, type ReadBody, typeOf } from "../body/body.ts";
+import {
+  type Body,
+  decodeTyped,
+  openMisnamed,
+  type PatchBody,
+  type ReadBody,
+  type TypedContent,
+  typeOf,
+} from "../body/body.ts";
 import { checkName, dedupOwners, nameless, ownerWarning } from "../commit/metadata.ts";
 import { objectTooLarge, preconditionFailed, type StoredObject, storedAs } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
@@ -170,6 +178,9 @@ export function patchDocument(
   const isKind = !(named instanceof Fault) && (named.kind === "" || named.kind === resource.kind);
   if (!isStrategic && isKind && named.apiVersion === "") return nameless(request);
   const typed = named;
+  const misnamed = typed instanceof Fault ? undefined : patchMisnamed(request, resource, typed);
+  if (misnamed instanceof Status) return misnamed;
+  if (misnamed !== undefined) return invalidPatch(writeValue(asPrinted(patched)), misnamed.message);
   const object = typed instanceof Fault ? typed : decodeTyped(writers.scheme, resource, typed);
   if (object instanceof Fault) {
     if (!isStrategic) return invalidPatch(writeValue(asPrinted(patched)), object.message);
@@ -182,8 +193,16 @@ export function patchDocument(
   if (refused !== undefined) {
     return invalidPatch(isStrategic ? goText(patch.patch) : writeValue(asPrinted(patched)), refused);
   }
-  const misnamed = checkName(request, object);
-  return isStatus(misnamed) ? misnamed : object;
+  return checkName(request, object) ?? object;
+}
+
+/** What is wrong with the type a patched custom object says it has. */
+function patchMisnamed({ name }: MergeRequest, resource: Resource, typed: TypedContent): Fault | Status | undefined {
+  const misnamed = openMisnamed(resource, typed);
+  const { apiVersion, kind } = resource;
+  if (misnamed !== undefined || resource.message.open !== true || typed.apiVersion === apiVersion) return misnamed;
+  const error = invalid("apiVersion", typed.apiVersion, `must be ${apiVersion}`);
+  return invalidObject(resource.group, kind, name, [error]);
 }
 
 /** The document under the kind's own name: a strategic patch is applied to a type, whatever the document calls itself. */
