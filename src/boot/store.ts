@@ -5,6 +5,7 @@ import type { MessagePort } from "node:worker_threads";
 import { identities } from "../api/identity.ts";
 import { createScheme, type Scheme } from "../api/scheme.ts";
 import { systemClock } from "../base/clock.ts";
+import { Selections } from "../cache/shared/selectionof.ts";
 import { LogWriter } from "../cache/writer/writer.ts";
 import { limits } from "../config/limits.ts";
 import { Registry } from "../observe/metrics.ts";
@@ -59,7 +60,8 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   const store = await open(data);
   const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
   const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
-  const after = await writer.load(store);
+  const selections = new Selections(scheme.resources, scheme.identity);
+  const after = await writer.load(store, (record) => selections.fresh(record));
   writer.start();
   const registry = new Registry();
   const observe = countStore(registry, { store, writer, queued: () => loop.queued, scheme });

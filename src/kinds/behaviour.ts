@@ -2,6 +2,8 @@
 // else is looked up by the name of a kind. Pure: no I/O, no clock of its own.
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
+import { crc32 } from "../base/crc32.ts";
+import { zeroOf } from "../codec/engine/json.ts";
 import type { FieldSet } from "../merge/fieldset.ts";
 import { type Columns, plainColumns } from "./columns.ts";
 import { strategyFor } from "./generic.ts";
@@ -33,6 +35,11 @@ export interface Behaviour {
   readonly conversion: Conversion | undefined;
   /** The scale subresource; undefined: there is none. */
   readonly scale: Scaling | undefined;
+  /**
+   * What is derived of objects and kept beside them (selectable fields) is derived by, as 24 bits: objects kept by another
+   * form have it derived again. 0: nothing is.
+   */
+  readonly form: number;
 }
 
 /** What sets a kind apart, as its file says it; what is left out is as for every kind. */
@@ -63,7 +70,19 @@ export function completed(resource: Resource, own: OwnBehaviour): Behaviour {
     metaRules: own.metaRules ?? commonMetaRules,
     conversion: own.conversion,
     scale: own.scale,
+    form: formWith(strategy, resource),
   };
+}
+
+/** The names of the selectable fields, which are the same for all objects of a kind, and told from what is stored. */
+function formWith({ selectableFields }: Strategy<ApiObject>, resource: Resource): number {
+  const fields = resource.stored === resource ? (selectableFields?.(zeroOf(resource.message)) ?? []) : [];
+  return fields.length === 0 ? 0 : formOf(fields.map(([name]) => name).join());
+}
+
+/** The form of what a text says: 24 bits, not all 0. */
+export function formOf(text: string): number {
+  return crc32(Buffer.from(text)) & 0xffffff || 1;
 }
 
 function evaluatorWith(own: OwnBehaviour["evaluator"], resource: Resource): Evaluator | undefined {

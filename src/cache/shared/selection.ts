@@ -6,14 +6,15 @@
 //
 //   byte 0                                                    all numbers 32 bits, little-endian
 //   ┌────────┬────────┬──────────┬──────────┬────────┬─────────┬───────┬─────────┐
-//   │ labels │ fields │ ns hash  │name hash │ name at│ name end│ total │ layout 1│   header, 32 bytes
+//   │ labels │ fields │ ns hash  │name hash │ name at│ name end│ total │ form, 1 │   header, 32 bytes; last: 24 bits, 8
 //   ├────────┼────────┼──────────┼──────────┼────────┴─────────┴───────┴─────────┘
 //   │key hash│k=v hash│ key at   │ value at │  one entry of 16 bytes per label, then per field; a key ends where its
 //   ├────────┴────────┴──────────┴──────────┤  value begins, a value where the next entry's key begins, the last one
 //   │ namespace/name, key, value, key, …    │  at `total`; all `at` are bytes from the table's first byte
 //   └───────────────────────────────────────┘  UTF-8, zero padding to a multiple of 4; no slash without a namespace
 //
-// A hash is FNV-1a over UTF-8 bytes; that of `key=value` goes on from the key's.
+// A hash is FNV-1a over UTF-8 bytes; that of `key=value` goes on from the key's. The form says what the fields were
+// derived by (behaviour.ts): a record of another form is told from those of now. 1 is the number of this layout.
 import { assertShared } from "../../base/assert.ts";
 
 /** Where tables are read from: 32-bit and byte views of the same memory, both from its first byte on. */
@@ -41,6 +42,8 @@ const entryWords = 4;
 const headerBytes = headerWords * 4;
 const entryBytes = entryWords * 4;
 const layout = 1;
+const layoutBits = 8;
+const layoutMask = (1 << layoutBits) - 1;
 const hashStart = 0x811c9dc5 | 0;
 const hashPrime = 0x01000193;
 const equalsSign = 0x3d;
@@ -48,13 +51,14 @@ const slash = 0x2f;
 
 /**
  * Encodes namespace (empty for cluster-scoped objects), name, labels and selectable fields (metadata.name and
- * metadata.namespace need not be listed). The length is a multiple of 4.
+ * metadata.namespace need not be listed). The length is a multiple of 4. `form`: 24 bits, what the fields are derived by.
  */
 export function encodeSelection(
   namespace: string,
   name: string,
   labels: ReadonlyMap<string, string> | undefined,
   fields: readonly (readonly [field: string, value: string])[],
+  form = 0,
 ): Uint8Array<ArrayBuffer> {
   const labelCount = labels?.size ?? 0;
   const count = labelCount + fields.length;
@@ -84,7 +88,7 @@ export function encodeSelection(
     entry += entryWords;
   }
   words[6] = encoder.at;
-  words[7] = layout;
+  words[7] = layout | (form << layoutBits);
   while (encoder.at % 4 !== 0) encoder.bytes[encoder.at++] = 0;
   return encoder.bytes.slice(0, encoder.at);
 }
@@ -114,11 +118,21 @@ export function selectionSource(table: Uint8Array): SelectionSource {
 /** Bytes of the key in a table that stands alone, at any alignment; -1 when these bytes cannot be a table. */
 export function keyBytesOf(table: Uint8Array): number {
   if (table.byteLength < headerBytes || table.byteLength % 4 !== 0) return -1;
-  if (wordAt(table, 28) !== layout) return -1;
+  if ((wordAt(table, 28) & layoutMask) !== layout) return -1;
   const textStart = headerBytes + (wordAt(table, 0) + wordAt(table, 4)) * entryBytes;
   const nameEnd = wordAt(table, 20);
   const total = wordAt(table, 24);
   return textStart <= nameEnd && nameEnd <= total && total <= table.byteLength ? nameEnd - textStart : -1;
+}
+
+/** The form of a table that stands alone, at any alignment. */
+export function formOf(table: Uint8Array): number {
+  return wordAt(table, 28) >>> layoutBits;
+}
+
+/** The form of a table of a source. */
+export function formAt(source: SelectionSource, at: number): number {
+  return word(source, (at >> 2) + 7) >>> layoutBits;
 }
 
 /** Whether the last field of a table that stands alone has an empty name, at any alignment. */

@@ -165,15 +165,16 @@ export class LogWriter {
 
   /**
    * Fills the logs from a durable log at start: records at or below its floor become state without events, those above
-   * become history, so that watches resume across a restart. Resolves with the revision up to which they are filled.
+   * become history, so that watches resume across a restart. `fresh` brings the side-table of a record up to date.
+   * Resolves with the revision up to which they are filled.
    */
-  async load(store: Pick<Store, "floor" | "replay">): Promise<number> {
+  async load(store: Pick<Store, "floor" | "replay">, fresh = (record: Record): Record => record): Promise<number> {
     assertShared(this.#revision === 0, "A writer is loaded after it was written to");
     this.#floor = store.floor;
     for (const log of this.#logList) this.#setFloor(log, store.floor);
     const revision = await store.replay((records) => {
       for (const record of records) {
-        this.append(record);
+        this.append(fresh(record));
         if (!this.#overLimit(record.prefix)) continue;
         this.publish(record.revision);
         while (this.#overLimit(record.prefix) && this.tend());

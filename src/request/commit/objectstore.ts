@@ -11,7 +11,8 @@ import { assert } from "../../base/assert.ts";
 import { copyOf } from "../../base/copy.ts";
 import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
-import { encodeSelection, hasUnnamedField } from "../../cache/shared/selection.ts";
+import { hasUnnamedField } from "../../cache/shared/selection.ts";
+import { selectionOf } from "../../cache/shared/selectionof.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { encode, encodeForStore, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
 import { settleNullBytes } from "../../codec/engine/nullbytes.ts";
@@ -87,9 +88,6 @@ export interface Committed {
   readonly versionAt: number;
   readonly revision: number;
 }
-
-/** A field without a name, which no selector can ask for. */
-const unsettledMark = ["", ""] as const;
 
 /** Somebody else changed the object first: the write starts over. */
 export const changed = "changed";
@@ -188,13 +186,11 @@ export async function commitObject(
   const sentVersion = object.metadata.resourceVersion;
   const kept = stored === resource ? object : convert(object, resource, stored, identity);
   const strategy = strategyOf(stored, identity);
-  const fields = strategy.selectableFields?.(kept) ?? [];
   // Upstream keeps some new objects otherwise than it keeps them after their first change (claims: without a phase).
   const isUnsettled = strategy.settlesLate === true && current === undefined;
   // So it is with bytes that are null.
   const hadNull = settleNullBytes(stored.message, kept);
-  const marked = isUnsettled || hadNull ? [...fields, unsettledMark] : fields;
-  const selection = encodeSelection(namespace, name, kept.metadata.labels, marked);
+  const selection = selectionOf(stored, identity, kept, { namespace, name }, isUnsettled || hadNull);
   const encoded = encodeForStore(stored.message, kept, digitsMax);
   const { body, versionAt } = encoded;
   if (body.length > limits.objectBytesMax) return objectTooLarge;
