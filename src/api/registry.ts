@@ -109,7 +109,8 @@ export class Registry implements Scheme {
   readonly identity: Identity;
   readonly gates: ReadonlySet<string>;
   readonly release: number;
-  readonly #builtIn: Scheme;
+  /** The kinds that never change. */
+  readonly builtIn: Scheme;
   readonly #providers = new Map<string, readonly Resource[]>();
   readonly #sources: Source[] = [];
   #current: Scheme;
@@ -120,7 +121,7 @@ export class Registry implements Scheme {
     this.identity = builtIn.identity;
     this.gates = builtIn.gates;
     this.release = builtIn.release;
-    this.#builtIn = builtIn;
+    this.builtIn = builtIn;
     this.#current = builtIn;
   }
 
@@ -145,7 +146,7 @@ export class Registry implements Scheme {
     const own = new Set(this.#providers.get(provider));
     const isTaken = (found: Resource | undefined): boolean => found !== undefined && !own.has(found);
     for (const { group, version, apiVersion, resource, kind } of resources) {
-      if (this.#builtIn.groupVersion(group, version) !== undefined) return `group version ${apiVersion}`;
+      if (this.builtIn.groupVersion(group, version) !== undefined) return `group version ${apiVersion}`;
       if (isTaken(this.find(group, version, resource))) return `resource ${resource} of ${apiVersion}`;
       if (isTaken(this.findKind(group, version, kind))) return `kind ${kind} of ${apiVersion}`;
     }
@@ -187,7 +188,7 @@ export class Registry implements Scheme {
   };
 
   #set(provider: string, resources: readonly Resource[]): void {
-    const own = resources.filter(({ group, version }) => this.#builtIn.groupVersion(group, version) === undefined);
+    const own = resources.filter(({ group, version }) => this.builtIn.groupVersion(group, version) === undefined);
     if (own.length > 0) this.#providers.set(provider, own);
     else if (!this.#providers.delete(provider)) return;
     this.#changed = true;
@@ -196,6 +197,6 @@ export class Registry implements Scheme {
   #layOut(): void {
     this.#changed = false;
     const provided = [...this.#providers.values()].flat();
-    this.#current = provided.length === 0 ? this.#builtIn : new Snapshot(this.#builtIn, provided);
+    this.#current = provided.length === 0 ? this.builtIn : new Snapshot(this.builtIn, provided);
   }
 }

@@ -1,10 +1,12 @@
 // Metrics of the threads themselves: the store thread's commits and logs, a front's watchers and loop, the process.
 // Names follow upstream where it measures the same thing (ANCHORS 3.2).
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Registry as ResourceRegistry } from "../api/registry.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { Fanout } from "../cache/fanout/fanout.ts";
 import type { LogWriter } from "../cache/writer/writer.ts";
 import type { Openings } from "../http/openings.ts";
+import { definedAt } from "../kinds/custom/prefix.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import { prefixLabels } from "../request/watch/watchmetrics.ts";
 import type { BatchSeen } from "../storage/serve.ts";
@@ -62,8 +64,10 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
     const { logs, usedBytes, freeBytes } = writer.stats();
     pool.set("used", usedBytes);
     pool.set("free", freeBytes);
+    // Logs come and go.
+    for (const family of [objects, bytes, live, segments, releasing, age]) family.clear();
     for (const log of logs) {
-      const resource = names.get(log.prefix)?.resource ?? "other";
+      const resource = names.get(log.prefix)?.resource ?? definedAt(log.prefix) ?? "other";
       objects.set(resource, log.liveCount);
       bytes.set(resource, log.capacityBytes);
       live.set(resource, log.liveBytes);
@@ -78,6 +82,27 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
     changes.add("committed", batch.records);
     changes.add("refused", batch.changes - batch.records);
   };
+}
+
+/** Forgets, at a scrape, what was counted for kinds that came with a definition and went with it. */
+export function forgetKinds(registry: Registry, kinds: ResourceRegistry): void {
+  const builtIn = new Set(kinds.builtIn.groups.map(({ group }) => group));
+  let last: Scheme | undefined;
+  registry.onCollect(() => {
+    const now = kinds.current();
+    if (now === last) return;
+    last = now;
+    const served = new Set<string>();
+    const prefixes = new Set<string>();
+    for (const { group, resource, prefix } of now.resources) {
+      served.add(`${group}/${resource}`);
+      if (prefix !== undefined) prefixes.add(prefix);
+    }
+    registry.prune(["group", "resource"], ([group = "", resource = ""]) => {
+      return !builtIn.has(group) && !served.has(`${group}/${resource}`);
+    });
+    registry.prune(["resource_prefix"], ([prefix = ""]) => !prefixes.has(prefix));
+  });
 }
 
 /** Counts what one front carries. */

@@ -38,7 +38,7 @@ import { PortClient } from "../storage/port.ts";
 import { advertisedAddress } from "./advertise.ts";
 import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
-import { countConnections, countFront } from "./count.ts";
+import { countConnections, countFront, forgetKinds } from "./count.ts";
 import type { FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
 import { Started } from "./started.ts";
@@ -139,6 +139,7 @@ class OpenServer implements FrontServer {
     this.#authn = server.authn;
     this.handle = createHandler(server);
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
+    forgetKinds(this.#registry, this.#scheme);
     if (data.controls) {
       const { controllers: running, eventTtlMs } = data.config;
       const { authority, holder, config, serverAddress } = data;

@@ -2,6 +2,7 @@
 import type { Scheme } from "../api/scheme.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Owner } from "../base/shares.ts";
+import { definedAt } from "../kinds/custom/prefix.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { type Change, changeTypes, type Outcome } from "../storage/store.ts";
@@ -15,12 +16,15 @@ const operations = new Map<number, string>([
   [changeTypes.delete, "delete"],
 ]);
 
+/** What custom resources are, all of them. */
+const untyped = "*unstructured.Unstructured";
+
 /** A store client that counts. */
 export class TimedStore implements StoreClient {
   readonly #client: StoreClient;
   readonly #clock: Clock;
   readonly #seconds: Family;
-  /** The built-in kind stored below a prefix, as upstream names its type; others share the empty name. */
+  /** The built-in kind stored below a prefix, as upstream names its type; what is no object shares the empty name. */
   readonly #types = new Map<string, string>();
 
   constructor(client: StoreClient, clock: Clock, registry: Registry, scheme: Scheme) {
@@ -36,7 +40,7 @@ export class TimedStore implements StoreClient {
   async commit(change: Change, owner?: Owner): Promise<Outcome> {
     const startMs = this.#clock.monotonic();
     const outcome = await this.#client.commit(change, owner);
-    const key = `${operations.get(change.type) ?? ""}\0${this.#types.get(change.prefix) ?? ""}`;
+    const key = `${operations.get(change.type) ?? ""}\0${this.#types.get(change.prefix) ?? (definedAt(change.prefix) === undefined ? "" : untyped)}`;
     this.#seconds.observe(key, (this.#clock.monotonic() - startMs) / 1000);
     return outcome;
   }

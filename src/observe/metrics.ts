@@ -112,6 +112,13 @@ export class Family {
     this.#series.clear();
   }
 
+  /** Forgets series by their label values; a gauge that still counts something stays. */
+  prune(isGone: (values: readonly string[]) => boolean): void {
+    for (const [key, values] of this.#series) {
+      if ((this.type !== "gauge" || values[0] === 0) && isGone(key.split("\0"))) this.#series.delete(key);
+    }
+  }
+
   snapshot(): FamilySnapshot {
     const { name, help, type, merge, deprecatedIn, labels, buckets } = this;
     const series = [...this.#series].map(
@@ -172,6 +179,15 @@ export class Registry {
   /** Quantiles, count and sum of seconds. */
   summary(name: string, help: string, ...labels: string[]): Family {
     return this.#keep(new Family("summary", name, help, labels));
+  }
+
+  /** Forgets what families with these labels counted for values that are gone, in the order of `labels`. */
+  prune(labels: readonly string[], isGone: (values: readonly string[]) => boolean): void {
+    for (const family of this.#families) {
+      const at = labels.map((label) => family.labels.indexOf(label));
+      if (at.includes(-1)) continue;
+      family.prune((values) => isGone(at.map((place) => values[place] ?? "")));
+    }
   }
 
   /** Calls `collect` before each snapshot, to fill gauges that are read rather than counted. */

@@ -12,6 +12,7 @@ import { type Resource, type Subresource, storageVersionHashOf } from "../../api
 import { assert } from "../../base/assert.ts";
 import { carryBehaviour } from "../table.ts";
 import { versionBehaviour } from "./behaviour.ts";
+import { prefixOf } from "./prefix.ts";
 
 /** Conditions of a definition that decide what is served. */
 export type ConditionType = "NamesAccepted" | "Established" | "Terminating" | "NonStructuralSchema";
@@ -27,11 +28,6 @@ export function isCondition(
   value: "True" | "False" = "True",
 ): boolean {
   return (status.conditions ?? []).some((condition) => condition.type === type && condition.status === value);
-}
-
-/** Where objects of a definition are kept: `/registry/<group>/<plural>`, as upstream has it. */
-export function prefixOf({ spec }: CustomResourceDefinition): string {
-  return `/registry/${spec.group}/${spec.names.plural}`;
 }
 
 /**

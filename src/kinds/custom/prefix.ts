@@ -1,0 +1,13 @@
+// Where objects of custom resources are kept. A file of its own: threads that count logs know no more of definitions.
+import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts";
+
+/** Where objects of a definition are kept: `/registry/<group>/<plural>`, as upstream has it. */
+export function prefixOf({ spec }: CustomResourceDefinition): string {
+  return `/registry/${spec.group}/${spec.names.plural}`;
+}
+
+/** `widgets.example.com` of `/registry/example.com/widgets`; undefined: no custom resource is kept there. */
+export function definedAt(prefix: string): string | undefined {
+  const [group = "", plural = ""] = prefix.split("/").slice(2);
+  return group.includes(".") && plural !== "" ? `${plural}.${group}` : undefined;
+}
