@@ -188,7 +188,9 @@ export class Registry implements Scheme {
   };
 
   #set(provider: string, resources: readonly Resource[]): void {
-    const own = resources.filter(({ group, version }) => this.builtIn.groupVersion(group, version) === undefined);
+    if (resources === this.#providers.get(provider)) return;
+    const isTaken = ({ group, version }: Resource): boolean => this.builtIn.groupVersion(group, version) !== undefined;
+    const own = resources.some(isTaken) ? resources.filter((resource) => !isTaken(resource)) : resources;
     if (own.length > 0) this.#providers.set(provider, own);
     else if (!this.#providers.delete(provider)) return;
     this.#changed = true;

@@ -45,6 +45,8 @@ export interface Resource {
   readonly provided?: boolean;
   /** Its definition is being deleted: discovery shows no verb that makes or changes objects, and none is created. */
   readonly ending?: boolean;
+  /** What its definition says, in short: resources of one text serve objects alike. */
+  readonly definedAs?: string;
   /** Text of the warning that goes with every answer, where its definition has one. */
   readonly deprecationWarning?: string | undefined;
   readonly subresources: readonly Subresource[];

@@ -1,4 +1,5 @@
 // From a watch request to the fan-out: options, selectors and format as for lists, then watch.ts.
+import type { Resource, Scheme } from "../api/scheme.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import { headersOf, sendStatus, sendStreamHead } from "./answer/response.ts";
 import { type RequestContext, viewOf } from "./call/call.ts";
@@ -43,6 +44,7 @@ async function start(call: RequestContext): Promise<Status | undefined> {
     identity: server.identity,
     format,
     form: formInput(call),
+    isCurrent: resource.provided === true ? () => isDefined(server.scheme, resource) : undefined,
     namespace: info.namespace,
     selector,
     options,
@@ -56,4 +58,9 @@ async function start(call: RequestContext): Promise<Status | undefined> {
     },
     onAbort: (gone) => exchange.onAbort(gone),
   });
+}
+
+/** Whether a custom resource is defined as it was when a request for it was resolved. */
+function isDefined(scheme: Scheme, { group, version, resource, definedAs }: Resource): boolean {
+  return scheme.find(group, version, resource)?.definedAs === definedAs;
 }

@@ -90,6 +90,8 @@ export class LogWatchers {
   #behindSince: number | undefined;
   #passing = false;
   #scheduled = false;
+  /** Some group has a look that may end. */
+  #mayAge = false;
 
   constructor(view: LogView, namespaced: boolean, around: Surroundings) {
     this.view = view;
@@ -119,6 +121,7 @@ export class LogWatchers {
     if (known !== undefined) return known;
     const group = new Group(key, namespace, selector, representation);
     this.#groups.set(key, group);
+    if (representation.isCurrent !== undefined) this.#mayAge = true;
     if (group.whole) this.#whole.add(group);
     else this.#filtered.add(group);
     this.#counts.groups += 1;
@@ -184,9 +187,11 @@ export class LogWatchers {
       // Those who lag have their turn before the cursor moves on, however busy the log is.
       if (resumed) this.#catchUp(until);
       this.#revision = this.view.drain();
-      this.#wakeWaiting();
-      this.#advance(until);
-      if (!this.#isOpen) this.#catchUp(until);
+      if (!this.#mayAge || this.#endAged(until)) {
+        this.#wakeWaiting();
+        this.#advance(until);
+        if (!this.#isOpen) this.#catchUp(until);
+      } else this.#passLater();
     }
     this.#passing = false;
     const end = now();
@@ -247,6 +252,21 @@ export class LogWatchers {
     }
     spent(now() - start);
     if (this.#counts.watchers > 0) this.#passLater();
+  }
+
+  /**
+   * Ends watches whose objects look otherwise now, before they are shown a record written since. False: some are left for
+   * the next turn.
+   */
+  #endAged(until: number): boolean {
+    const aged = [...this.#groups.values()].filter(({ representation }) => representation.isCurrent?.() === false);
+    if (aged.length === 0) return true;
+    const others = [...this.#runnable, ...this.#blocked, ...this.#waiting].filter(({ group }) => aged.includes(group));
+    for (const watcher of [...aged.flatMap(({ synced }) => synced), ...others]) {
+      if (this.#around.now() > until) return false;
+      this.end(watcher, false);
+    }
+    return true;
   }
 
   #schedule(): void {

@@ -25,6 +25,8 @@ export interface Representation extends Look {
   readonly key: string;
   /** Bookmarks in this form. */
   readonly bookmark: Bookmark;
+  /** Whether objects still look so; left out: always. Watches of another look end, as at the end of their time. */
+  readonly isCurrent?: (() => boolean) | undefined;
 }
 
 /** Watchers of one log with the same namespace, selectors and representation. */

@@ -10,7 +10,7 @@ import { messageOf } from "../../api/messages.ts";
 import type { Field, Message } from "../../api/schema.ts";
 import { type Resource, type Subresource, storageVersionHashOf } from "../../api/scheme.ts";
 import { assert } from "../../base/assert.ts";
-import { carryBehaviour } from "../table.ts";
+import { behaviourOf, carryBehaviour } from "../table.ts";
 import { versionBehaviour } from "./behaviour.ts";
 import { prefixOf } from "./prefix.ts";
 
@@ -32,10 +32,39 @@ export function isCondition(
 
 /**
  * The resources of a definition, one for each version that is served; none before it is established. The version its
- * objects are stored in is made, too, where it is not served.
+ * objects are stored in is made, too, where it is not served. `before`: what the definition served until now, which is
+ * used again as far as it says the same.
  */
-export function resourcesOf(definition: CustomResourceDefinition, identity: Identity): readonly Resource[] {
+export function resourcesOf(
+  definition: CustomResourceDefinition,
+  identity: Identity,
+  before: readonly Resource[] = [],
+): readonly Resource[] {
   if (!isCondition(definition, "Established")) return [];
+  const [known] = before;
+  if (known?.definedAs !== textOf(definition)) return freshResources(definition, identity);
+  const ending = isCondition(definition, "Terminating");
+  return known.ending === ending ? before : copiesOf(before, { ending }, identity);
+}
+
+/** The same resources but for what is told of them, with the behaviour they have. */
+function copiesOf(before: readonly Resource[], change: Partial<Resource>, identity: Identity): readonly Resource[] {
+  const copies = new Map<Resource, Draft>();
+  for (const resource of new Set(before.flatMap(({ stored }) => stored ?? []).concat(before))) {
+    const copy = { ...resource, ...change };
+    carryBehaviour(copy, behaviourOf(resource, identity));
+    copies.set(resource, copy);
+  }
+  for (const copy of copies.values()) copy.stored = copy.stored && copies.get(copy.stored);
+  return before.flatMap((resource) => copies.get(resource) ?? []);
+}
+
+/** What decides how objects are served. A change of the spec is a new generation. */
+function textOf({ metadata, status }: CustomResourceDefinition): string {
+  return JSON.stringify([metadata.uid, String(metadata.generation), status.acceptedNames]);
+}
+
+function freshResources(definition: CustomResourceDefinition, identity: Identity): readonly Resource[] {
   const versions = definition.spec.versions ?? [];
   const storage = versions.find((version) => version.storage);
   assert(storage !== undefined, "A definition has a version to store objects in");
@@ -85,6 +114,7 @@ function draftOf(
     servedByDefault: true,
     provided: true,
     ending: isCondition(definition, "Terminating"),
+    definedAs: textOf(definition),
     deprecationWarning: deprecationOf(group, kind, version),
     subresources: subresourcesOf(group, kind, version, message),
     storageVersionHash: storageVersionHashOf(group, storedVersion, kind),

@@ -20,6 +20,7 @@ function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): So
   );
   const changed = new Set<string>();
   definitions.onChange((_namespace, name) => changed.add(name));
+  const served = new Map<string, readonly Resource[]>();
   const none: readonly (readonly [string, readonly Resource[]])[] = [];
   return () => {
     definitions.refresh();
@@ -28,7 +29,10 @@ function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): So
     changed.clear();
     return names.map((name) => {
       const definition = definitions.get("", name);
-      return [name, definition === undefined ? [] : resourcesOf(definition, identity)] as const;
+      const resources = definition === undefined ? [] : resourcesOf(definition, identity, served.get(name));
+      if (resources.length > 0) served.set(name, resources);
+      else served.delete(name);
+      return [name, resources] as const;
     });
   };
 }

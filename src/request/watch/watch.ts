@@ -29,6 +29,8 @@ export interface WatchInput {
   readonly format: WatchFormat;
   /** Another form of objects than their own. */
   readonly form?: FormInput | undefined;
+  /** Whether the resource is still defined as it is here; left out: always. */
+  readonly isCurrent?: (() => boolean) | undefined;
   /** Empty: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string;
   readonly selector: Selector;
@@ -94,7 +96,7 @@ export async function serveWatch(input: WatchInput): Promise<Status | undefined>
 
 function start(input: WatchInput, plan: WatchPlan, leave: () => void): void {
   const { fanout, view, resource, identity, format, form, options } = input;
-  const forms = watchForms(resource, identity, format, form);
+  const forms = watchForms(resource, identity, format, form, input.isCurrent);
   const opened = input.open();
   const sink = forms.definitions === undefined ? opened.sink : withDefinitions(opened.sink, forms.definitions);
   const gone = fanout.watch({

@@ -29,12 +29,16 @@ export interface WatchForms {
 
 const formsOf = new WeakMap<Resource, Map<string, WatchForms>>();
 
-/** How the events of a resource look; made once for each resource, format and form. */
+/**
+ * How the events of a resource look; made once for each resource, format and form. `isCurrent`: whether the resource is
+ * still defined as it is here; left out: always.
+ */
 export function watchForms(
   resource: Resource,
   identity: Identity,
   format: WatchFormat,
   form: FormInput | undefined,
+  isCurrent?: () => boolean,
 ): WatchForms {
   let known = formsOf.get(resource);
   if (known === undefined) {
@@ -45,9 +49,16 @@ export function watchForms(
   let forms = known.get(key);
   if (forms === undefined) {
     forms = makeForms(resource, identity, format, form, key);
+    if (isCurrent !== undefined) forms = lastingWith(forms, resource, isCurrent);
     known.set(key, forms);
   }
   return forms;
+}
+
+/** Looks of a resource that may come to be defined otherwise: watches of one definition share nothing with the next's. */
+function lastingWith(forms: WatchForms, { definedAs = "" }: Resource, isCurrent: () => boolean): WatchForms {
+  const { representation } = forms;
+  return { ...forms, representation: { ...representation, key: `${representation.key} ${definedAs}`, isCurrent } };
 }
 
 function keyOf(resource: Resource, format: WatchFormat, input: FormInput | undefined): string {
