@@ -47,6 +47,8 @@ export interface Resource {
   readonly ending?: boolean;
   /** What its definition says, in short: resources of one text serve objects alike. */
   readonly definedAs?: string;
+  /** Its definition changed since it was made: objects may be kept as it said before. */
+  readonly redefined?: boolean;
   /** Text of the warning that goes with every answer, where its definition has one. */
   readonly deprecationWarning?: string | undefined;
   readonly subresources: readonly Subresource[];

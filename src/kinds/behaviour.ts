@@ -36,6 +36,11 @@ export interface Behaviour {
   /** The scale subresource; undefined: there is none. */
   readonly scale: Scaling | undefined;
   /**
+   * Brings an object into the shape its definition gives: drops fields it does not have, fills in defaults. Left out: the
+   * shape is the message's. Idempotent.
+   */
+  readonly settle?: ((object: ApiObject) => void) | undefined;
+  /**
    * What is derived of objects and kept beside them (selectable fields) is derived by, as 24 bits: objects kept by another
    * form have it derived again. 0: nothing is.
    */

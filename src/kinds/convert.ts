@@ -18,6 +18,9 @@ export function convert(object: ApiObject, from: Resource, to: Resource, identit
 }
 
 function reshaped(object: ApiObject, from: Resource, to: Resource, identity: Identity): ApiObject {
+  const { conversion, settle } = behaviourOf(to, identity);
   const hub = behaviourOf(from, identity).conversion?.toHub(object as never) ?? object;
-  return behaviourOf(to, identity).conversion?.fromHub(hub as never) ?? hub;
+  const shaped = conversion?.fromHub(hub as never) ?? hub;
+  settle?.(shaped);
+  return shaped;
 }

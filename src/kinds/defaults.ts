@@ -13,6 +13,7 @@ import { otherDefaults } from "./defaults/others.ts";
 import { podDefaults, volumeDefaults } from "./defaults/pods.ts";
 import type { DefaultRule } from "./defaults/rule.ts";
 import { workloadDefaults } from "./defaults/workloads.ts";
+import { behaviourOf } from "./table.ts";
 
 /** What to do to a struct of one type. Properties are the JSON names of the schema, never a client's key. */
 interface Plan {
@@ -41,7 +42,8 @@ const plans = new WeakMap<Identity, ReadonlyMap<Message, Plan>>();
 
 /** Fills in the defaults of an object in place. Idempotent. */
 export function applyDefaults(resource: Resource, object: ApiObject, identity: Identity): void {
-  applyMessageDefaults(resource.message, object, identity);
+  if (resource.message.open === true) behaviourOf(resource, identity).settle?.(object);
+  else applyMessageDefaults(resource.message, object, identity);
 }
 
 /** Fills in the defaults of a struct of any message type in place (bodies of subresources, templates). */

@@ -14,7 +14,7 @@ import type { Strategy } from "../strategy.ts";
 export type CustomObject = ApiObject & WithContent;
 
 /** The behaviour of one version of a definition. */
-export function versionBehaviour(
+export function behaviourOfVersion(
   resource: Resource,
   _version: CustomResourceDefinitionVersion,
   _identity: Identity,

@@ -11,7 +11,7 @@ import type { Field, Message } from "../../api/schema.ts";
 import { type Resource, type Subresource, storageVersionHashOf } from "../../api/scheme.ts";
 import { assert } from "../../base/assert.ts";
 import { behaviourOf, carryBehaviour } from "../table.ts";
-import { versionBehaviour } from "./behaviour.ts";
+import { behaviourOfVersion } from "./behaviour.ts";
 import { prefixOf } from "./prefix.ts";
 
 /** Conditions of a definition that decide what is served. */
@@ -80,7 +80,7 @@ function freshResources(definition: CustomResourceDefinition, identity: Identity
   for (const draft of new Set([stored, ...drafts])) {
     const version = versions.find(({ name }) => name === draft.version);
     assert(version !== undefined, "Each resource is of a version");
-    carryBehaviour(draft, versionBehaviour(draft, version, identity));
+    carryBehaviour(draft, behaviourOfVersion(draft, version, identity));
   }
   return drafts;
 }
@@ -115,6 +115,7 @@ function draftOf(
     provided: true,
     ending: isCondition(definition, "Terminating"),
     definedAs: textOf(definition),
+    redefined: (definition.metadata.generation ?? 1) !== 1,
     deprecationWarning: deprecationOf(group, kind, version),
     subresources: subresourcesOf(group, kind, version, message),
     storageVersionHash: storageVersionHashOf(group, storedVersion, kind),

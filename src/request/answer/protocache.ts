@@ -11,7 +11,7 @@ import type { LogView } from "../../cache/view/view.ts";
 import { encodeMessage } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import { objectOf } from "./protoanswer.ts";
-import { represent } from "./toversion.ts";
+import { representRecord } from "./toversion.ts";
 
 /** What an entry costs besides its bytes. */
 const overheadBytes = 300;
@@ -157,7 +157,7 @@ export class ProtoShelf {
 
   #encoded(at: Location, isListed: boolean): Uint8Array {
     const { message } = this.#resource;
-    const json = represent(this.#resource, this.#identity, this.view.object(at));
+    const json = representRecord(this.view, at, this.#resource, this.#identity);
     const encoded = encodeMessage(message, objectOf(message, json));
     const entry = this.#cache.keep(this, at, encoded, isListed);
     if (entry === undefined) this.#cache.note(this, at, encoded.length);

@@ -4,10 +4,12 @@
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Location } from "../../cache/shared/record.ts";
+import { formAt } from "../../cache/shared/selection.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { encode } from "../../codec/engine/json.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { convert } from "../../kinds/convert.ts";
+import { behaviourOf } from "../../kinds/table.ts";
 
 const encoder = new TextEncoder();
 
@@ -26,7 +28,23 @@ export function represent(resource: Resource, identity: Identity, bytes: Uint8Ar
 
 /** The record's object at the version of `resource`. */
 export function representRecord(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
-  return represent(resource, identity, view.object(at));
+  return represent(resource, identity, storedBytes(view, at, resource, identity));
+}
+
+/**
+ * The record's object at the version it is stored in. One that was kept when its definition said something else is
+ * brought into the shape that it gives now (upstream: on every read).
+ */
+export function storedBytes(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
+  const bytes = view.object(at);
+  const { stored } = resource;
+  if (resource.redefined !== true || stored === undefined) return bytes;
+  const { form, settle } = behaviourOf(stored, identity);
+  if (formAt(view.selectionSource(at), view.selectionAt(at)) === form) return bytes;
+  const object = decodeStored(stored, bytes);
+  object.apiVersion = stored.apiVersion;
+  settle?.(object);
+  return encoder.encode(encode(stored.message, object));
 }
 
 /** Length of the leading `{"kind":…,"apiVersion":…,` of an object. */

@@ -14,6 +14,7 @@ import { listMessageOf, objectOf } from "../answer/protoanswer.ts";
 import { type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { type Chunks, sharedScratch } from "../answer/stream.ts";
 import { type FormWriter, partialListMessage, partialMessage } from "../answer/table.ts";
+import { storedBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 
 /** Items that need no encoding between two looks at the clock. */
@@ -136,7 +137,9 @@ export class ProtoList implements Chunks {
       return this.#shelf.listed(at);
     }
     this.#encoded = true;
-    return encodeMessage(partialMessage, objectOf(partialMessage, this.#form.item(this.#list.view.object(at))));
+    const { resource, identity } = this.#input;
+    const item = this.#form.item(storedBytes(this.#list.view, at, resource, identity));
+    return encodeMessage(partialMessage, objectOf(partialMessage, item));
   }
 }
 

@@ -17,7 +17,7 @@ import {
 } from "../answer/response.ts";
 import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
 import { type FormInput, type FormWriter, formWriter } from "../answer/table.ts";
-import { isStoredVersion, itemOffset, represent } from "../answer/toversion.ts";
+import { isStoredVersion, itemOffset, represent, storedBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { Accepted } from "../route/negotiate.ts";
 import { ProtoList } from "./protolist.ts";
@@ -134,7 +134,8 @@ class Gather implements Chunks {
     this.#skip = form === undefined ? itemOffset(input.resource) : 1;
     this.#foot = Buffer.from(form?.listFoot ?? foot);
     this.#head = Buffer.from(listHead(input, list, form));
-    this.#dear = form !== undefined || !isStoredVersion(input.resource);
+    const { resource } = input;
+    this.#dear = form !== undefined || !isStoredVersion(resource) || resource.redefined === true;
     const first = list.items[0];
     const guess = first === undefined ? 0 : list.items.length * (list.view.object(first).length + 256);
     const bytes = this.#head.length + guess + slackBytes + this.#foot.length;
@@ -160,8 +161,9 @@ class Gather implements Chunks {
     while (this.#index < items.length) {
       // Another form or version costs a hundred times the copy.
       if (this.#dear && used > 0 && performance.now() > until) return scratch.subarray(0, used);
-      const object = view.object(items[this.#index] ?? 0);
-      const bytes = this.#form?.item(object) ?? represent(this.#input.resource, this.#input.identity, object);
+      const { resource, identity } = this.#input;
+      const object = storedBytes(view, items[this.#index] ?? 0, resource, identity);
+      const bytes = this.#form?.item(object) ?? represent(resource, identity, object);
       const needed = bytes.length - this.#skip + 2;
       if (used + needed + this.#foot.length > scratch.length) {
         if (used > 0) return scratch.subarray(0, used);

@@ -8,7 +8,7 @@ import { yamlText } from "../../codec/yaml/printer.ts";
 import { limits } from "../../config/limits.ts";
 import type { Chunks } from "../answer/stream.ts";
 import type { FormWriter } from "../answer/table.ts";
-import { represent } from "../answer/toversion.ts";
+import { represent, storedBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 
 /** How a format puts a list together. */
@@ -97,7 +97,7 @@ export class TextList implements Chunks {
   /** One item as lists have them: without its type, unless its form keeps it. */
   #item(index: number): ValueMap {
     const { resource, identity } = this.#input;
-    const object = this.#list.view.object(this.#list.items[index] ?? 0);
+    const object = storedBytes(this.#list.view, this.#list.items[index] ?? 0, resource, identity);
     if (this.#form !== undefined) return parsed(parseOwn(textOf(this.#form.item(object))));
     const item = parsed(parseOwn(textOf(represent(resource, identity, object))));
     if (resource.message.open === true) return parsed(sortedDocument(item));

@@ -7,7 +7,7 @@ import type { Selector } from "../../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
-import { represent } from "../answer/toversion.ts";
+import { representRecord } from "../answer/toversion.ts";
 import { type ListOptions, parseRevision, planList } from "../route/listoptions.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
 import { tooLarge, waitForRevision, withoutRetry } from "./freshness.ts";
@@ -38,7 +38,7 @@ export async function readObject(
   }
   const at = view.get(input.namespace, name);
   if (at === 0) return notFound(resource, name);
-  return represent(resource, input.identity, view.object(at));
+  return representRecord(view, at, resource, input.identity);
 }
 
 /** A list that is ready to be written: where its items are, and what stands before them. */

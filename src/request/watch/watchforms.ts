@@ -6,13 +6,15 @@ import type { Resource } from "../../api/scheme.ts";
 import { assert } from "../../base/assert.ts";
 import { type Bookmark, BookmarkText } from "../../cache/fanout/bookmark.ts";
 import type { Representation } from "../../cache/fanout/group.ts";
+import type { Location } from "../../cache/shared/record.ts";
+import type { LogView } from "../../cache/view/view.ts";
 import { decode, encode, encodeForStore, Fault } from "../../codec/engine/json.ts";
 import { encodeEnvelope } from "../../codec/proto/protobuf.ts";
 import { columnsOf } from "../../kinds/table.ts";
 import { protoDocument } from "../answer/protoanswer.ts";
 import { protoCache } from "../answer/protocache.ts";
 import { definitionsText, type FormInput, formWriter, partialMessage } from "../answer/table.ts";
-import { represent } from "../answer/toversion.ts";
+import { isStoredVersion, represent, representRecord, storedBytes } from "../answer/toversion.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
 import { ProtoBookmark, protoFraming } from "./protowatch.ts";
 
@@ -96,12 +98,14 @@ function otherForms(input: FormInput, format: WatchFormat, key: string): WatchFo
       return asked.document(encoder.encode(encode(resource.message, object)), repeats);
     });
   };
-  const json = (object: Uint8Array): Uint8Array => stored.document(object, repeats);
+  const json = (object: Uint8Array, view: LogView, at: Location): Uint8Array => {
+    return stored.document(at === 0 ? object : storedBytes(view, at, resource, identity), repeats);
+  };
   const inProtobuf = format === "protobuf";
   return {
     representation: {
       key,
-      transform: inProtobuf ? (object) => protoDocument(partialMessage, json(object)) : json,
+      transform: inProtobuf ? (object, view, at) => protoDocument(partialMessage, json(object, view, at)) : json,
       framing: inProtobuf ? protoFraming : undefined,
       bookmark: bookmark(undefined),
     },
@@ -158,11 +162,14 @@ export function withDefinitions(stream: AnswerStream, definitions: string): Answ
 }
 
 function jsonForms(resource: Resource, identity: Identity): WatchForms {
-  const isStored = resource.stored === undefined || resource.stored === resource;
+  const isStored = isStoredVersion(resource) && resource.redefined !== true;
   return {
     representation: {
       key: isStored ? "json" : `json ${resource.apiVersion}`,
-      transform: isStored ? undefined : (object) => represent(resource, identity, object),
+      transform: isStored
+        ? undefined
+        : (object, view, at) =>
+            at === 0 ? represent(resource, identity, object) : representRecord(view, at, resource, identity),
       bookmark: bookmarkText(resource, undefined),
     },
     initialEnd: bookmarkText(resource, initialEndMark(identity)),
