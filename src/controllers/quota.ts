@@ -3,7 +3,7 @@
 // moment ago may not be there to be counted yet: a namespace is counted when its quotas were not charged for a while.
 import type { ResourceQuota } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import type { Resource } from "../api/scheme.ts";
+import type { Resource, Scheme } from "../api/scheme.ts";
 import { isStatus, refuse } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
@@ -26,17 +26,22 @@ import { isInScopes, scopesOf } from "../kinds/quota/scopes.ts";
 import { evaluatorOf } from "../kinds/table.ts";
 import type { Server } from "../request/call/context.ts";
 import { Actor } from "./actor.ts";
-import type { Changed, Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
+import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
 
 type Quota = ApiObject & ResourceQuota;
 
 /** A resource quotas can bound. */
-interface Counted {
+interface Countable {
   readonly resource: Resource;
   readonly view: LogView;
   readonly evaluator: Evaluator;
   /** Updates that may lower what is used; undefined: none do. */
   readonly lowers: Match | undefined;
+}
+
+/** One that is followed. */
+interface Counted extends Countable {
+  readonly unfollow: () => void;
 }
 
 /** The quota was charged while its namespace was counted. */
@@ -57,7 +62,10 @@ export class QuotaController implements Controller {
   readonly #resource: Resource;
   readonly #view: LogView;
   readonly #quotas: ObjectTable<Quota>;
-  readonly #counted: readonly Counted[];
+  /** By prefix. */
+  readonly #counted = new Map<string, Counted>();
+  /** What is served, as #counted has it. */
+  #served: Scheme | undefined;
 
   constructor(server: Server) {
     this.#server = server;
@@ -66,18 +74,14 @@ export class QuotaController implements Controller {
     assert(resource?.prefix !== undefined, "Quotas are served");
     this.#resource = resource;
     this.#quotas = server.objects.table<Quota>("", "v1", "resourcequotas");
-    this.#counted = countedOf(server);
     this.#view = server.views.log(resource.prefix);
-    this.follows = [
-      [this.#view, (queue, at) => this.#noteQuota(queue, this.#view.keyOf(at))],
-      ...this.#counted.map((counted): [LogView, Changed] => [
-        counted.view,
-        (queue, at, type) => this.#note(queue, counted, at, type),
-      ]),
-    ];
+    this.follows = [[this.#view, (queue, at) => this.#noteQuota(queue, this.#view.keyOf(at))]];
+    const definitions = server.objects.view("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    if (definitions !== undefined) this.follows = [...this.follows, [definitions, (queue) => void this.#kinds(queue)]];
   }
 
   all(queue: Queue): Promise<void> {
+    this.#kinds(queue);
     this.#view.drain();
     return queue.scan(this.#view, (_at, key) => queue.add(key.slice(0, key.indexOf("/"))));
   }
@@ -86,7 +90,7 @@ export class QuotaController implements Controller {
   async work(namespace: string, queue: Queue): Promise<Result> {
     const quotas = this.#quotas.list(namespace);
     const tallies = quotas.map((quota): Tally => ({ quota, used: new Map() }));
-    for (const counted of this.#counted) await this.#add(namespace, counted, tallies, queue);
+    for (const counted of [...this.#kinds(queue)]) await this.#add(namespace, counted, tallies, queue);
     // Not everything was counted then.
     if (queue.signal.aborted) return undefined;
     let result: Result;
@@ -98,6 +102,29 @@ export class QuotaController implements Controller {
     return result;
   }
 
+  /** Everything that is counted now: what is served comes and goes, and is followed while it does. */
+  #kinds(queue: Queue): Iterable<Counted> {
+    const served = this.#server.scheme.current();
+    if (served === this.#served) return this.#counted.values();
+    this.#served = served;
+    const gone = new Map(this.#counted);
+    for (const kind of countedOf(this.#server, served)) {
+      const { prefix } = kind.view;
+      gone.delete(prefix);
+      const known = this.#counted.get(prefix);
+      if (known?.resource === kind.resource && known.view === kind.view) continue;
+      known?.unfollow();
+      kind.view.drain();
+      const unfollow = queue.follow(kind.view, (_queue, at, type) => this.#note(queue, kind, at, type));
+      this.#counted.set(prefix, { ...kind, unfollow });
+    }
+    for (const [prefix, { unfollow }] of gone) {
+      unfollow();
+      this.#counted.delete(prefix);
+    }
+    return this.#counted.values();
+  }
+
   /** A quota came or changed. New limits are acknowledged at once; a charge puts off what is to be counted. */
   #noteQuota(queue: Queue, key: string): void {
     const slash = key.indexOf("/");
@@ -107,7 +134,7 @@ export class QuotaController implements Controller {
     if (quota !== undefined && !isAcknowledged(quota)) queue.add(namespace);
   }
 
-  #note(queue: Queue, { view, lowers }: Counted, at: Location, type: number): void {
+  #note(queue: Queue, { view, lowers }: Countable, at: Location, type: number): void {
     const isLower = type === recordTypes.delete || (type === recordTypes.update && lowers?.(view, at) === true);
     if (!isLower) return;
     const key = view.keyOf(at);
@@ -176,8 +203,8 @@ function isAcknowledged({ spec, status }: Quota): boolean {
 }
 
 /** Every namespaced kind that is counted, at the version it is stored in. */
-function countedOf({ scheme, identity, views }: Server): Counted[] {
-  const found = new Map<string, Counted>();
+function countedOf({ identity, views }: Server, served: Scheme): Countable[] {
+  const found = new Map<string, Countable>();
   const ended = compileSelector({
     labels: [],
     fields: [
@@ -186,14 +213,17 @@ function countedOf({ scheme, identity, views }: Server): Counted[] {
     ],
   });
   const always: Match = () => true;
-  for (const { namespaced, stored } of scheme.resources) {
+  for (const { namespaced, stored } of served.resources) {
     if (!namespaced || stored?.prefix === undefined || found.has(stored.prefix)) continue;
+    const view = views.find(stored.prefix);
+    // It has been given up meanwhile.
+    if (view === undefined) continue;
     const evaluator = evaluatorOf(stored, identity);
     if (evaluator === undefined) continue;
     const isPods = evaluator.missing !== undefined;
     assert(!isPods || ended !== undefined, "A selector with requirements has a match");
     const lowers = isPods ? ended : evaluator.onUpdate ? always : undefined;
-    found.set(stored.prefix, { resource: stored, view: views.log(stored.prefix), evaluator, lowers });
+    found.set(stored.prefix, { resource: stored, view, evaluator, lowers });
   }
   return [...found.values()];
 }

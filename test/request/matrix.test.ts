@@ -152,7 +152,12 @@ class Watched {
           return decision;
         },
       },
-      views: { ...noRegistrations, log: (prefix) => this.#watchedView(views.log(prefix)), revision: 0 },
+      views: {
+        ...noRegistrations,
+        log: (prefix) => this.#watchedView(views.log(prefix)),
+        find: (prefix) => this.#watchedView(views.log(prefix)),
+        revision: 0,
+      },
       fanout: this.#watchedFanout(server.fanout),
       store: {
         commit: (change) => {

@@ -106,6 +106,8 @@ export class UnknownLog extends Error {
 export interface Views {
   /** The log of a prefix. Throws UnknownLog when it is not registered. */
   log(prefix: string): LogView;
+  /** The log of a prefix; undefined: it is not registered. */
+  find(prefix: string): LogView | undefined;
   /** Newest revision acknowledged to anybody, over all logs. */
   readonly revision: number;
   /** Asks for a log of a prefix; resolves when every front can find it, false when there are too many. */

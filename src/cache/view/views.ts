@@ -93,13 +93,17 @@ class FrontViews implements OpenViews {
     return this.#words.committed;
   }
 
-  log(prefix: string): Log {
+  find(prefix: string): Log | undefined {
     const changes = this.#words.logs;
     if (changes !== this.#seenChanges) {
       this.#seenChanges = changes;
       this.receive();
     }
-    const log = this.#logs.get(prefix);
+    return this.#logs.get(prefix);
+  }
+
+  log(prefix: string): Log {
+    const log = this.find(prefix);
     if (log === undefined) throw new UnknownLog(`No log is registered for ${prefix}`);
     return log;
   }
