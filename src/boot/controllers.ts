@@ -6,6 +6,7 @@ import { AccountTokenController } from "../controllers/accounttokens.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { AggregationController } from "../controllers/aggregation.ts";
 import { Bootstrap } from "../controllers/bootstrap.ts";
+import { DefinitionController } from "../controllers/definitions.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { Lease, type LeaseTimes } from "../controllers/lease.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
@@ -55,7 +56,7 @@ interface Parts extends Pick<ControllersOptions, "eventTtlMs" | "authority" | "a
 
 interface Entry {
   /** What `--controllers`, the log and the metrics call it. */
-  readonly name: (typeof controllerNames)[number] | "address-repair";
+  readonly name: (typeof controllerNames)[number] | "address-repair" | "customresourcedefinition";
   /** It runs in any case, on every server. */
   readonly everywhere?: true;
   /** Undefined: what it looks after is not served. What it follows and what it does about a key stands in its file. */
@@ -65,6 +66,7 @@ interface Entry {
 /** Every controller, in the order they start in. */
 const table: readonly Entry[] = [
   { name: "address-repair", everywhere: true, make: addressRepair },
+  { name: "customresourcedefinition", everywhere: true, make: definitions },
   { name: "eventttl", make: ({ writers, eventTtlMs }) => new EventExpirer(writers, eventTtlMs) },
   { name: "namespace", make: ({ writers }) => new NamespaceController(writers) },
   { name: "resourcequota", make: ({ server }) => new QuotaController(server) },
@@ -156,6 +158,11 @@ export class Controllers {
 function addressRepair({ server, writers }: Parts): AddressRepair | undefined {
   const services = server.scheme.find("", "v1", "services");
   return services && new AddressRepair(writers, services);
+}
+
+function definitions({ server, writers }: Parts): DefinitionController | undefined {
+  const view = server.objects.view("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  return view && new DefinitionController(writers, server.objects);
 }
 
 /** The one line of a failure. */

@@ -8,6 +8,7 @@ import { systemClock } from "../base/clock.ts";
 import { Selections } from "../cache/shared/selectionof.ts";
 import { LogWriter } from "../cache/writer/writer.ts";
 import { limits } from "../config/limits.ts";
+import { prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { Registry } from "../observe/metrics.ts";
 import { claimPrefixes } from "../request/commit/serviceallocations.ts";
 import { type StoreLoop, serveStore } from "../storage/serve.ts";
@@ -62,10 +63,17 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
   const selections = new Selections(scheme.resources, scheme.identity);
   const after = await writer.load(store, (record) => selections.fresh(record));
+  keepDefined(scheme, writer);
   writer.start();
   const registry = new Registry();
   const observe = countStore(registry, { store, writer, queued: () => loop.queued, scheme });
-  const loop = await serveStore({ store, after, publish: (records) => writer.accept(records), observe });
+  const loop = await serveStore({
+    store,
+    after,
+    publish: (records) => writer.accept(records),
+    observe,
+    prefixes: writer,
+  });
   const stop = async (): Promise<void> => {
     writer.stop();
     await loop.stop();
@@ -77,6 +85,19 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
 function prefixesOf(scheme: Scheme): string[] {
   const kinds = scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix]));
   return [...new Set([...kinds, ...Object.values(claimPrefixes)])];
+}
+
+/**
+ * Logs of custom resources, before any front can answer: each definition has one, and what history brought back of kinds
+ * that are gone has none. Later the controller of definitions registers them and gives them up.
+ */
+function keepDefined(scheme: Scheme, writer: LogWriter): void {
+  const definitions = scheme.find(scheme.identity.spell("apiextensions.k8s.io"), "v1", "customresourcedefinitions");
+  const { prefix } = definitions?.stored ?? {};
+  const names = prefix === undefined ? [] : writer.keysOf(prefix).map((key) => key.slice(prefix.length + 1));
+  const defined = new Set(names.map((name) => prefixOfDefinition(name)));
+  writer.giveUpEmpty((each) => defined.has(each));
+  for (const each of defined) writer.register(each);
 }
 
 function open(data: StoreData): Promise<Store> {

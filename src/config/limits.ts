@@ -102,6 +102,18 @@ export const limits = {
   namespacePassMsMax: 2_000,
   /** Objects of a terminating namespace that are looked up and deleted at once; then others get a turn. */
   namespaceDeletesMax: 1_000,
+  /** Objects of a kind that goes are deleted so many at a time. */
+  definitionPageMax: 500,
+  /** A kind that goes and still holds objects is emptied again this often, in milliseconds. */
+  definitionPassMs: 10_000,
+  /** The log of a kind that goes is tried again after this when a change was under way, in milliseconds. */
+  definitionLogMs: 50,
+  /** A definition for which there was no log is tried again this often, in milliseconds. */
+  definitionRetryMs: 5_000,
+  /** A kind that could not be emptied in this time says so, in milliseconds (upstream: a minute). */
+  definitionEmptyMsMax: 60_000,
+  /** Definitions worked on at once. */
+  definitionsAtOnce: 16,
   /** Deletes of one deletecollection that are under way at once. */
   collectionDeletesMax: 32,
   /** Names and keys beyond this are refused for their length alone: a pattern takes up to 0.1 µs per character. */

@@ -39,10 +39,13 @@ export interface UpdateStrategy<T extends ApiObject> {
 
 /** How objects end that are emptied first: a delete only marks them, and they go with their last finalizer. */
 export interface Termination<T extends ApiObject> {
-  /** Says in the object that its end has begun. */
-  begin(object: T): void;
-  /** Whether it has finalizers of its own left, beside those in its metadata. */
-  isHeld(object: T): boolean;
+  /** Says in the object that its end has begun. `now`: as the canonical JSON form of Time. */
+  begin(object: T, now: string): void;
+  /**
+   * Whether it has finalizers of its own left, beside those in its metadata. Left out: begin() puts one in its metadata,
+   * whatever policy is asked for, and further deletes are like those of any object.
+   */
+  isHeld?(object: T): boolean;
 }
 
 /** Behaviour of one kind at its internal shape (the version the request is in). */

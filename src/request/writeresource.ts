@@ -2,6 +2,7 @@
 // order upstream reads them, and nothing below knows of HTTP.
 import type { DeleteOptions } from "../api/gen/meta/v1.ts";
 import { messageOf } from "../api/messages.ts";
+import type { Resource } from "../api/scheme.ts";
 import { isStatus, notFound, refuse, type Status, timedOut } from "../api/status.ts";
 import { nextTurn } from "../base/turn.ts";
 import { within } from "../base/within.ts";
@@ -71,12 +72,19 @@ function dispatch(call: RequestContext, act: Action | undefined): Promise<Writte
 }
 
 async function create(call: RequestContext, act: Action | undefined): Promise<Written | Status | undefined> {
+  if (call.info.resource.ending === true) return endingRefusal(call.info.resource);
   const format = negotiateBody(call.exchange.header("content-type"), call.types);
   if (typeof format !== "string") return format;
   const bytes = await receiveBody(call, act === undefined ? limits.bodyBytesMax : limits.smallBodyBytesMax);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "CreateOptions");
   return isStatus(request) ? request : write(call, request, { kind: "create", format, force: false, bytes }, act);
+}
+
+/** An apply that creates is let through (upstream): it goes with what else is left. */
+function endingRefusal({ group, resource }: Resource): Status {
+  const why = "create not allowed while custom resource definition is terminating";
+  return refuse("MethodNotAllowed", why, { group, kind: resource });
 }
 
 async function update(call: RequestContext): Promise<Written | Status | undefined> {

@@ -18,6 +18,14 @@ export interface BatchSeen {
   readonly commitMs: number;
 }
 
+/** Whoever publishes, asked about each change. */
+export interface Prefixes {
+  /** Whether what is committed below a prefix can be published; if so, that stays true until settled(). */
+  expect(prefix: string): boolean;
+  /** The change is published, or was not made. */
+  settled(prefix: string): void;
+}
+
 /** What the loop serves. */
 export interface ServeOptions {
   readonly store: Store;
@@ -30,6 +38,8 @@ export interface ServeOptions {
   /** Time between looks for it; default limits.compactionMs. */
   readonly compactionMs?: number;
   readonly observe?: (batch: BatchSeen) => void;
+  /** Changes of prefixes it does not expect are refused; left out: none are. */
+  readonly prefixes?: Prefixes;
 }
 
 interface Asker {
@@ -169,7 +179,7 @@ export class StoreLoop {
 
   async #commit(batch: readonly Queued[]): Promise<void> {
     const start = performance.now();
-    const outcomes = await this.#ask(batch.map(({ change }) => change));
+    const outcomes = await this.#outcomes(batch.map(({ change }) => change));
     const commitMs = performance.now() - start;
     assertShared(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
     // On a full disk history goes first: it only serves watches across a restart, the logs in memory keep theirs.
@@ -185,6 +195,24 @@ export class StoreLoop {
     });
     const records = outcomes.filter((outcome) => "revision" in outcome).length;
     this.#options.observe?.({ changes: batch.length, records, commitMs });
+  }
+
+  /**
+   * Commits the changes that can be published. A kind that was given up between a request's resolution and this has no
+   * log any more, and a commit would make it again.
+   */
+  async #outcomes(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    const { prefixes } = this.#options;
+    if (prefixes === undefined) return this.#ask(changes);
+    const expected = changes.filter(({ prefix }) => prefixes.expect(prefix));
+    const outcomes = expected.length === 0 ? [] : await this.#ask(expected);
+    for (const { prefix } of expected) prefixes.settled(prefix);
+    if (expected.length === changes.length) return outcomes;
+    let made = 0;
+    return changes.map((change) => {
+      if (change === expected[made]) return outcomes[made++] as Outcome;
+      return { refused: "no-log", message: `Nothing is served from ${change.prefix}` };
+    });
   }
 
   /** A full disk refuses the batch; whatever else the store throws ends the thread. */

@@ -80,10 +80,11 @@ export interface Mismatch {
 /**
  * The store does not take this change; nothing changed. `full`: the disk or the store's own limit (deletes are still
  * taken at the limit), `too-large`: the object (413), `invalid-key`: a key that is no UTF-8 text or not below its
- * prefix, `busy`: the queue to the store is full (429), `unavailable`: the store is going away.
+ * prefix, `busy`: the queue to the store is full (429), `unavailable`: the store is going away, `no-log`: its kind is
+ * not served any more (404). Engines never say `busy`, `unavailable` or `no-log`: those who ask them do.
  */
 export interface Refusal {
-  readonly refused: "full" | "too-large" | "invalid-key" | "busy" | "unavailable";
+  readonly refused: "full" | "too-large" | "invalid-key" | "busy" | "unavailable" | "no-log";
   readonly message: string;
 }
 

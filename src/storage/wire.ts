@@ -14,7 +14,7 @@ import type { Change, ChangeType, Outcome, Refusal } from "./store.ts";
 
 const headBytes = 32;
 const bufferBytesMin = 16 * 1024;
-const codes = ["revision", "actual", "full", "too-large", "invalid-key", "busy", "unavailable"] as const;
+const codes = ["revision", "actual", "full", "too-large", "invalid-key", "busy", "unavailable", "no-log"] as const;
 
 /** Front to store. */
 export interface Request {

@@ -28,6 +28,7 @@ import { claimPrefixes } from "../../src/request/commit/serviceallocations.ts";
 import type { WriteServices } from "../../src/request/commit/writerequest.ts";
 import type { Exchange, Handler, Headers } from "../../src/request/exchange/transport.ts";
 import { createHandler } from "../../src/request/handle.ts";
+import { followDefinitions } from "../../src/request/route/definitions.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
 import { createWriteServices } from "../../src/request/write/services.ts";
 import type { StoreClient } from "../../src/storage/client.ts";
@@ -68,6 +69,8 @@ export class MemoryStore implements StoreClient {
   apply(change: Change): Outcome {
     const known = this.#keys.get(change.key);
     const actual = known?.revision ?? 0;
+    if (!this.#writer.expect(change.prefix)) return { refused: "no-log", message: change.prefix };
+    this.#writer.settled(change.prefix);
     if (actual !== change.expected) return { actual };
     const revision = ++this.revision;
     const gone = change.type === changeTypes.delete;
@@ -137,6 +140,7 @@ export class InProcess {
     if (typeof ranges === "string") throw new Error(ranges);
     this.fanout = new Fanout({ clock });
     this.objects = new Objects(this.scheme, views);
+    followDefinitions(this.scheme, this.objects);
     const rbac = new Rbac(this.scheme.identity, this.objects);
     const authn = testAuthentication(this.scheme, views, clock);
     const auditor = (): Auditor | undefined => this.audit;

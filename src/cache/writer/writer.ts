@@ -101,6 +101,10 @@ export class LogWriter {
   /** By their slot; those that are given up until every front let go of them. */
   readonly #bySlot: (LedgerLog | undefined)[] = [];
   readonly #freeSlots: number[] = [];
+  /** Those that are there for good. */
+  readonly #listed: ReadonlySet<string>;
+  /** Changes under way, by log: it is not given up meanwhile. */
+  readonly #expected = new Map<LedgerLog, number>();
   readonly #leaving = new Map<number, Leaving>();
   readonly #fronts = new Set<Front>();
   readonly #releasing = new Map<LedgerLog, Map<number, Releasing>>();
@@ -131,30 +135,32 @@ export class LogWriter {
       body: new Uint8Array(0),
       versionAt: 0,
     };
-    for (const prefix of options.prefixes) this.register(prefix);
+    this.#listed = new Set(options.prefixes);
+    for (const prefix of this.#listed) this.register(prefix);
   }
 
   /** Adds a log; nothing happens when it is there. False: no slot is free (limits.logCountMax). */
   register(prefix: string): boolean {
     if (this.#logs.has(prefix)) return true;
-    if (this.#freeSlots.length === 0 && this.#bySlot.length === limits.logCountMax) return false;
+    if (this.#isFull) return false;
     this.#addLog(prefix);
     return true;
   }
 
   /**
    * Gives up a log without objects: fronts end its watches and let go of its memory, and then its slot is free for
-   * another. False: it holds objects. A log of the same prefix may be registered again at once; it begins with now.
+   * another. False: it holds objects, or a change of it is under way. A log of the same prefix may be registered again
+   * at once; it begins with now.
    */
   giveUp(prefix: string): boolean {
     const log = this.#logs.get(prefix);
     if (log === undefined) return true;
-    if (log.liveCount > 0) return false;
+    if (log.liveCount > 0 || this.#expected.has(log)) return false;
     if (this.#working?.log === log) this.#working = undefined;
     this.#logs.delete(prefix);
     this.#logList.splice(this.#logList.indexOf(log), 1);
     // What was in it cannot be watched any more, under whatever prefix a log comes next.
-    this.#floor = this.#revision;
+    this.#floor = Math.max(this.#floor, this.#revision);
     const leaving: Leaving = { log, fronts: new Set(this.#fronts) };
     this.#leaving.set(log.index, leaving);
     for (const front of this.#fronts) post(front, { kind: "drop", log: log.index });
@@ -163,10 +169,42 @@ export class LogWriter {
     return true;
   }
 
+  /** A change of a prefix is to be committed: its log is not given up until settled(). False: it has no log. */
+  expect(prefix: string): boolean {
+    const log = this.#logs.get(prefix);
+    if (log === undefined) return false;
+    this.#expected.set(log, (this.#expected.get(log) ?? 0) + 1);
+    return true;
+  }
+
+  /** A change that was expected is published, or was not made. */
+  settled(prefix: string): void {
+    const log = this.#logs.get(prefix);
+    assertShared(log !== undefined, "A log was given up while a change of it was under way");
+    const count = this.#expected.get(log) ?? 0;
+    assertShared(count > 0, "A change is settled that was not expected");
+    if (count === 1) this.#expected.delete(log);
+    else this.#expected.set(log, count - 1);
+  }
+
+  /** Keys of the objects in a log, in no order. */
+  keysOf(prefix: string): string[] {
+    const places = this.#logs.get(prefix)?.places.values() ?? [];
+    return [...places].filter(({ live }) => live).map(({ key }) => key);
+  }
+
+  /** Gives up the logs that hold nothing, but for those of the start and those whose prefix is kept. */
+  giveUpEmpty(isKept: (prefix: string) => boolean): void {
+    for (const { prefix } of [...this.#logList]) {
+      if (!this.#listed.has(prefix) && !isKept(prefix)) this.giveUp(prefix);
+    }
+  }
+
   /**
    * Fills the logs from a durable log at start: records at or below its floor become state without events, those above
    * become history, so that watches resume across a restart. `fresh` brings the side-table of a record up to date.
-   * Resolves with the revision up to which they are filled.
+   * Resolves with the revision up to which they are filled. History may tell of more kinds than there are slots: those
+   * that are gone lose theirs when another needs it.
    */
   async load(store: Pick<Store, "floor" | "replay">, fresh = (record: Record): Record => record): Promise<number> {
     assertShared(this.#revision === 0, "A writer is loaded after it was written to");
@@ -174,6 +212,7 @@ export class LogWriter {
     for (const log of this.#logList) this.#setFloor(log, store.floor);
     const revision = await store.replay((records) => {
       for (const record of records) {
+        if (this.#isFull && !this.#logs.has(record.prefix)) this.giveUpEmpty(() => false);
         this.append(fresh(record));
         if (!this.#overLimit(record.prefix)) continue;
         this.publish(record.revision);
@@ -311,6 +350,10 @@ export class LogWriter {
       };
     });
     return { logs, frontCount: this.#fronts.size, usedBytes: this.#pool.usedBytes, freeBytes: this.#pool.freeBytes };
+  }
+
+  get #isFull(): boolean {
+    return this.#freeSlots.length === 0 && this.#bySlot.length === limits.logCountMax;
   }
 
   /** Batches that wait for the disk go between the pieces. */

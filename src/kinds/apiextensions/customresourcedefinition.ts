@@ -1,7 +1,9 @@
 // CustomResourceDefinition: a kind that clients define.
 import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts";
+import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
+import { cleanupFinalizer, type DefinitionCondition, withCondition } from "../custom/names.ts";
 import { strategyFor } from "../generic.ts";
 import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
@@ -12,16 +14,25 @@ import {
 } from "./validation/customresourcedefinition.ts";
 
 /** Behaviour of definitions of custom resources. */
-export function customResourceDefinitionBehaviour(resource: Resource): OwnBehaviour {
+export function customResourceDefinitionBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
   return {
-    strategy: definitionStrategy(resource),
+    strategy: definitionStrategy(resource, identity),
     resetFields: specAndMetadata,
     metaRules: { update: [0, 1], anyFinalizer: true },
   };
 }
 
-/** Definitions of custom resources: every version ever stored is remembered. */
-function definitionStrategy(resource: Resource): Strategy<CustomResourceDefinition> {
+/** A delete says this at once: no object is created any more. */
+const deletionPending: DefinitionCondition = {
+  type: "Terminating",
+  status: "True",
+  reason: "InstanceDeletionPending",
+  message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+};
+
+/** Definitions of custom resources: every version ever stored is remembered, and they go when their objects are gone. */
+function definitionStrategy(resource: Resource, identity: Identity): Strategy<CustomResourceDefinition> {
+  const finalizer = identity.spell(cleanupFinalizer);
   const storeds = ({ spec }: CustomResourceDefinition) =>
     (spec.versions ?? []).filter((version) => version.storage).map((version) => version.name);
   return strategyFor<CustomResourceDefinition>(resource, {
@@ -39,6 +50,13 @@ function definitionStrategy(resource: Resource): Strategy<CustomResourceDefiniti
       const names = new Set(known);
       const added = storeds(definition).filter((name) => !names.has(name));
       if (added.length > 0) definition.status = { ...definition.status, storedVersions: [...known, ...added] };
+    },
+    termination: {
+      begin({ metadata, status }, now) {
+        const finalizers = metadata.finalizers ?? [];
+        if (!finalizers.includes(finalizer)) metadata.finalizers = [...finalizers, finalizer];
+        status.conditions = withCondition(status.conditions ?? [], deletionPending, now);
+      },
     },
   });
 }

@@ -12,10 +12,11 @@ import { type Resource, type Subresource, storageVersionHashOf } from "../../api
 import { assert } from "../../base/assert.ts";
 import { behaviourOf, carryBehaviour } from "../table.ts";
 import { behaviourOfVersion } from "./behaviour.ts";
+import { cleanupFinalizer } from "./names.ts";
 import { prefixOf } from "./prefix.ts";
 
 /** Conditions of a definition that decide what is served. */
-export type ConditionType = "NamesAccepted" | "Established" | "Terminating" | "NonStructuralSchema";
+export type ConditionType = "NamesAccepted" | "Established" | "Terminating";
 
 /** What discovery shows, in upstream's order. */
 const verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -31,6 +32,15 @@ export function isCondition(
 }
 
 /**
+ * Whether a definition was emptied: it is being deleted, and others alone keep it. Its log is given up, and it serves
+ * nothing any more.
+ */
+export function isEmptied({ metadata }: CustomResourceDefinition, identity: Identity): boolean {
+  if (metadata.deletionTimestamp === undefined) return false;
+  return metadata.finalizers?.includes(identity.spell(cleanupFinalizer)) !== true;
+}
+
+/**
  * The resources of a definition, one for each version that is served; none before it is established. The version its
  * objects are stored in is made, too, where it is not served. `before`: what the definition served until now, which is
  * used again as far as it says the same.
@@ -40,7 +50,7 @@ export function resourcesOf(
   identity: Identity,
   before: readonly Resource[] = [],
 ): readonly Resource[] {
-  if (!isCondition(definition, "Established")) return [];
+  if (!isCondition(definition, "Established") || isEmptied(definition, identity)) return [];
   const [known] = before;
   if (known?.definedAs !== textOf(definition)) return freshResources(definition, identity);
   const ending = isCondition(definition, "Terminating");
@@ -83,6 +93,13 @@ function freshResources(definition: CustomResourceDefinition, identity: Identity
     carryBehaviour(draft, behaviourOfVersion(draft, version, identity));
   }
   return drafts;
+}
+
+/** The resource a definition's objects are stored as, also where that version is not served; undefined: none are. */
+export function storedResourceOf(definition: CustomResourceDefinition, identity: Identity): Resource | undefined {
+  const { spec } = definition;
+  const versions = (spec.versions ?? []).map((version) => ({ ...version, served: version.storage }));
+  return resourcesOf({ ...definition, spec: { ...spec, versions } }, identity)[0];
 }
 
 type Draft = { -readonly [K in keyof Resource]: Resource[K] };

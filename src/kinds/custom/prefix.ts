@@ -11,3 +11,13 @@ export function definedAt(prefix: string): string | undefined {
   const [group = "", plural = ""] = prefix.split("/").slice(2);
   return group.includes(".") && plural !== "" ? `${plural}.${group}` : undefined;
 }
+
+/** The prefix of the objects of a definition of this name: `<plural>.<group>`, and neither part can change. */
+export function prefixOfDefinition(name: string): string {
+  return `/registry/${groupOfDefinition(name)}/${name.slice(0, Math.max(0, name.indexOf(".")))}`;
+}
+
+/** The group a definition of this name is in. */
+export function groupOfDefinition(name: string): string {
+  return name.slice(name.indexOf(".") + 1);
+}

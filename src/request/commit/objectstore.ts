@@ -23,6 +23,7 @@ import type { StrategyContext } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { changeTypes, type Refusal } from "../../storage/store.ts";
 import { represent } from "../answer/toversion.ts";
+import { unknownResource } from "../route/info.ts";
 import type { CommitRequest, StoreAccess, WriteRequest, WriteServices } from "./writerequest.ts";
 
 /** An object's stored bytes at a revision. */
@@ -293,6 +294,8 @@ function storeRefusal({ refused, message }: Refusal): Status {
       );
     case "full":
       return new Status(503, "ServiceUnavailable", "the store is full", again, message);
+    case "no-log":
+      return unknownResource;
     case "unavailable":
       return new Status(503, "ServiceUnavailable", "the store is not available", again, message);
   }

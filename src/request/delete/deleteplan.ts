@@ -24,8 +24,10 @@ export function planDelete(
   now: number,
 ): Plan {
   const { termination } = strategy;
-  if (termination !== undefined) return planTermination(strategy, termination, object, options, now);
   const meta = object.metadata;
+  if (termination !== undefined && (termination.isHeld !== undefined || meta.deletionTimestamp === undefined)) {
+    return planTermination(strategy, termination, object, options, now);
+  }
   const grace = graceOf(strategy, object, options, now);
   if (grace === "pending") return { outcome: "pending" };
   const finalizers = finalizersFor(strategy, meta, options);
@@ -41,7 +43,7 @@ export function isPending(strategy: Strategy<ApiObject>, object: ApiObject, opti
   const { termination } = strategy;
   const meta = object.metadata;
   if (meta.deletionTimestamp === undefined) return false;
-  if (termination !== undefined) return termination.isHeld(object) || (meta.finalizers ?? []).length > 0;
+  if (termination?.isHeld !== undefined) return termination.isHeld(object) || (meta.finalizers ?? []).length > 0;
   if (strategy.gracePeriod === undefined) return false;
   const running = Math.max(Number(meta.deletionGracePeriodSeconds ?? 0), 0);
   const wish = wishOf(options);
@@ -64,11 +66,11 @@ function planTermination(
   const meta = object.metadata;
   if (meta.deletionTimestamp === undefined) {
     meta.deletionTimestamp = timeText(now);
-    termination.begin(object);
-    setFinalizers(meta, finalizersFor(strategy, meta, options));
+    termination.begin(object, timeText(now));
+    if (termination.isHeld !== undefined) setFinalizers(meta, finalizersFor(strategy, meta, options));
     return { outcome: "mark", thenRemove: false };
   }
-  const held = termination.isHeld(object) || (meta.finalizers ?? []).length > 0;
+  const held = termination.isHeld?.(object) === true || (meta.finalizers ?? []).length > 0;
   return { outcome: held ? "pending" : "remove" };
 }
 

@@ -197,7 +197,7 @@ function mergeInPool(
 /** An update that takes the last finalizer from an object being deleted removes it (upstream: ShouldDeleteDuringUpdate). */
 function isReleased(strategy: Strategy<ApiObject>, object: ApiObject, old: ApiObject): boolean {
   if ((object.metadata.finalizers ?? []).length > 0 || old.metadata.deletionTimestamp === undefined) return false;
-  if (strategy.termination?.isHeld(object)) return false;
+  if (strategy.termination?.isHeld?.(object) === true) return false;
   const grace = old.metadata.deletionGracePeriodSeconds;
   return grace === undefined || Number(grace) === 0;
 }

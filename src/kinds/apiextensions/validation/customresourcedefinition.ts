@@ -7,6 +7,7 @@ import { isDns1035Label, isDns1123Subdomain } from "../../formats.ts";
 import type { StrategyContext } from "../../strategy.ts";
 import { checkChoice, type Errors, eachItem, empty, isFull } from "../../validation/check.ts";
 import { Patterns } from "../../validation/pattern.ts";
+import { approvalIn, approvalKey } from "./approval.ts";
 import { checkRootSchema } from "./schema.ts";
 
 type Definition = crd.CustomResourceDefinition;
@@ -236,18 +237,12 @@ function checkStoredVersions(out: Errors, { spec, status }: Definition): void {
   });
 }
 
-const approvalKey = "api-approved.kubernetes.io";
-
 /** Groups of the community's own domains need a word that somebody agreed to them. */
 function checkApproval(out: Errors, { metadata, spec }: Definition, { identity }: StrategyContext): void {
-  const domains = ["k8s.io", "kubernetes.io"].map((domain) => identity.spell(domain));
-  if (!domains.some((domain) => spec.group === domain || spec.group.endsWith(`.${domain}`))) return;
   const key = identity.spell(approvalKey);
-  const path = at("metadata.annotations", key);
   const word = metadata.annotations?.get(key) ?? "";
-  const why = `protected groups must have approval annotation ${JSON.stringify(key)}`;
-  if (word === "") out.push(required(path, why));
-  else if (!word.startsWith("unapproved") && !/^https?:\/\/[^\s/]+/.test(word)) {
-    out.push(invalid(path, word, `${why} with either a URL or a reason starting with "unapproved"`));
-  }
+  const approval = approvalIn(spec.group, word, identity);
+  const path = at("metadata.annotations", key);
+  if (approval?.state === "Missing") out.push(required(path, approval.message));
+  if (approval?.state === "Invalid") out.push(invalid(path, word, approval.message));
 }

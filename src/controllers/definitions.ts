@@ -1,0 +1,316 @@
+// The life of definitions of custom resources: accepts their names, registers the log of their objects and says that they
+// are established; empties the kind of one that is deleted, gives up its log, and lets it go. Runs on every server,
+// whichever controllers are switched on, as upstream's do: logs are this server's own.
+//
+//   created ─► names accepted ─► log registered ─► Established
+//   deleted ─► objects deleted ─► log given up ─► finalizer removed ─► gone ─► names free for others of the group
+//
+// A log is there before its definition can be read as established, and is gone before its definition is: in between
+// requests are refused as for a resource that is not served.
+import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from "../api/gen/apiextensions/v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Resource } from "../api/scheme.ts";
+import type { Status } from "../api/status.ts";
+import { assert } from "../base/assert.ts";
+import { nextTurn } from "../base/turn.ts";
+import type { Location } from "../cache/shared/record.ts";
+import type { Objects, ObjectTable } from "../cache/view/objects.ts";
+import { type LogView, UnknownLog } from "../cache/view/view.ts";
+import { limits } from "../config/limits.ts";
+import { isCondition, isEmptied, storedResourceOf } from "../kinds/custom/definition.ts";
+import {
+  approvalCondition,
+  cleanupFinalizer,
+  type DefinitionCondition,
+  decideNames,
+  established,
+  notAccepted,
+  sameNames,
+  says,
+  tooManyKinds,
+  type UsedNames,
+  usedNames,
+  withCondition,
+} from "../kinds/custom/names.ts";
+import { groupOfDefinition, prefixOfDefinition } from "../kinds/custom/prefix.ts";
+import { timeText } from "../request/commit/objectstore.ts";
+import type { WriteServices } from "../request/commit/writerequest.ts";
+import { Actor } from "./actor.ts";
+import { type Controller, type Queue, type Result, refusalOf } from "./keyedwork.ts";
+
+type Definition = ApiObject & CustomResourceDefinition;
+
+const group = "apiextensions.k8s.io";
+const plural = "customresourcedefinitions";
+
+/** Works on the names of definitions. Follows their log, and those of kinds that are being emptied. */
+export class DefinitionController implements Controller {
+  readonly follows: NonNullable<Controller["follows"]>;
+  readonly pace = { workers: limits.definitionsAtOnce };
+  readonly #writers: WriteServices;
+  readonly #actor: Actor;
+  readonly #resource: Resource;
+  readonly #definitions: ObjectTable<Definition>;
+  readonly #finalizer: string;
+  /** Prefixes that are not custom resources', whatever a definition is called. */
+  readonly #builtIn: ReadonlySet<string>;
+  /** Definitions whose log this server has. */
+  readonly #registered = new Set<string>();
+  /** What is decided about a group's names is decided one after the other. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  /** Kinds that are being emptied: since when, and how to stop following their logs. */
+  readonly #emptying = new Map<string, { readonly sinceMs: number; readonly stop: () => void }>();
+
+  /** Definitions are served: see the caller. */
+  constructor(writers: WriteServices, objects: Objects) {
+    const { scheme } = writers;
+    const { spell } = scheme.identity;
+    this.#writers = writers;
+    this.#actor = new Actor(writers, "kube-apiserver");
+    const resource = scheme.find(spell(group), "v1", plural);
+    const view = objects.view(group, "v1", plural);
+    assert(resource !== undefined, "Definitions are served");
+    assert(view !== undefined, "Definitions are stored");
+    this.#resource = resource;
+    this.#definitions = objects.table(group, "v1", plural);
+    this.#finalizer = spell(cleanupFinalizer);
+    const builtIn = scheme.resources.filter(({ provided }) => provided !== true);
+    this.#builtIn = new Set(builtIn.flatMap(({ prefix }) => prefix ?? []));
+    this.follows = [[view, (queue, at) => queue.add(view.keyOf(at))]];
+  }
+
+  all(queue: Queue): void {
+    for (const name of this.#definitions.names("")) queue.add(name);
+  }
+
+  /** Brings one definition a step further. */
+  work(name: string, queue: Queue): Promise<Result> {
+    const definition = this.#definitions.get("", name);
+    if (definition === undefined) return this.#forget(name, queue);
+    if (definition.metadata.deletionTimestamp !== undefined) return this.#end(name, definition, queue);
+    return this.#inTurn(groupOfDefinition(name), () => this.#accept(name, queue));
+  }
+
+  /** Runs work on a group after all that was begun before. */
+  async #inTurn<T>(of: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#turns.get(of) ?? Promise.resolve()).then(work);
+    const settled = done.catch(() => undefined);
+    this.#turns.set(of, settled);
+    try {
+      return await done;
+    } finally {
+      if (this.#turns.get(of) === settled) this.#turns.delete(of);
+    }
+  }
+
+  /** Accepts its names and establishes it. */
+  async #accept(name: string, queue: Queue): Promise<Result> {
+    const definition = this.#definitions.get("", name);
+    if (definition === undefined || definition.metadata.deletionTimestamp !== undefined) return undefined;
+    const { scheme, clock } = this.#writers;
+    const used = usedNames(this.#inGroup(groupOfDefinition(name)));
+    const log = await this.#openLog(name, definition, used);
+    const isStale = (each: Definition): boolean => statusOf(each, used, log, scheme.identity, "") !== undefined;
+    if (isStale(definition)) {
+      const target = { resource: this.#resource, name, subresource: "status" };
+      const done = await this.#actor.update<Definition>(target, (each) => {
+        if (each.metadata.deletionTimestamp !== undefined) return undefined;
+        each.status = statusOf(each, used, log, scheme.identity, timeText(clock.now())) ?? each.status;
+        return undefined;
+      });
+      const cause = refusalOf(done);
+      if (cause !== undefined) return { cause, message: `The status of definition ${name} cannot be written` };
+      // A name may be free now.
+      this.#lookAtOthers(name, queue);
+    }
+    return log === "none" ? { againMs: limits.definitionRetryMs } : undefined;
+  }
+
+  /** Registers the log of a definition that is or can be established. */
+  async #openLog(name: string, definition: Definition, used: UsedNames): Promise<LogState> {
+    if (this.#registered.has(name)) return "open";
+    if (this.#builtIn.has(prefixOfDefinition(name))) return "built-in";
+    const isWanted =
+      isCondition(definition, "Established") || decideNames(definition, used).condition.status === "True";
+    if (!isWanted) return "unwanted";
+    if (!(await this.#writers.views.register(prefixOfDefinition(name)))) return "none";
+    this.#registered.add(name);
+    return "open";
+  }
+
+  #inGroup(of: string): Definition[] {
+    return this.#definitions.list("").filter(({ spec }) => spec.group === of);
+  }
+
+  /** Looks again at those of the group that did not get what they asked for. */
+  #lookAtOthers(name: string, queue: Queue): void {
+    for (const { metadata, spec, status } of this.#inGroup(groupOfDefinition(name))) {
+      const other = metadata.name ?? "";
+      if (other !== name && !sameNames(spec.names, status.acceptedNames)) queue.add(other);
+    }
+  }
+
+  /** A definition is gone: so is its log, unless its objects were kept back by force. */
+  async #forget(name: string, queue: Queue): Promise<Result> {
+    await this.#closeLog(name);
+    this.#lookAtOthers(name, queue);
+    return undefined;
+  }
+
+  /** Gives up the log of a definition; false: it holds objects, or a change of it is under way. */
+  async #closeLog(name: string): Promise<boolean> {
+    this.#emptying.get(name)?.stop();
+    this.#emptying.delete(name);
+    this.#registered.delete(name);
+    const prefix = prefixOfDefinition(name);
+    return this.#builtIn.has(prefix) || this.#writers.views.giveUp(prefix);
+  }
+
+  /** Empties the kind of a definition that is deleted, and then lets the definition go. */
+  async #end(name: string, definition: Definition, queue: Queue): Promise<Result> {
+    const prefix = prefixOfDefinition(name);
+    const { identity } = this.#writers.scheme;
+    const resource = storedResourceOf(definition, identity);
+    if (isEmptied(definition, identity)) return this.#forget(name, queue);
+    if (this.#builtIn.has(prefix)) return this.#finish(name, overlapping);
+    if (resource === undefined) {
+      // Objects of an earlier life stay: they were never this definition's.
+      await this.#closeLog(name);
+      return this.#finish(name, neverEstablished);
+    }
+    const view = this.#viewOf(prefix);
+    const refused = view && (await this.#empty(name, resource, view, queue));
+    if (queue.signal.aborted) return undefined;
+    if (refused !== undefined) {
+      const untold = await this.#tell(name, deletionFailed(refused));
+      return { cause: untold ?? refused, message: `The objects of definition ${name} cannot be deleted` };
+    }
+    view?.drain();
+    if (view === undefined || view.count === 0) {
+      if (!(await this.#closeLog(name))) return { againMs: limits.definitionLogMs };
+      return this.#finish(name, deletionCompleted);
+    }
+    return { againMs: limits.definitionPassMs };
+  }
+
+  #viewOf(prefix: string): LogView | undefined {
+    try {
+      return this.#writers.views.log(prefix);
+    } catch (error) {
+      if (error instanceof UnknownLog) return undefined;
+      throw error;
+    }
+  }
+
+  /** Deletes every object there is, in pages; what has finalizers stays until they are gone. */
+  async #empty(name: string, resource: Resource, view: LogView, queue: Queue): Promise<Status | undefined> {
+    const now = this.#writers.clock.monotonic();
+    let emptying = this.#emptying.get(name);
+    if (emptying === undefined) {
+      const stop = view.onNews(() => {
+        if (view.gone || view.count === 0) queue.add(name);
+      });
+      emptying = { sinceMs: now, stop };
+      this.#emptying.set(name, emptying);
+    }
+    const isLate = now - emptying.sinceMs >= limits.definitionEmptyMsMax;
+    const untold = await this.#tell(name, isLate ? deletionUnconfirmed : deletionInProgress);
+    let refused = untold;
+    for (let after: string | undefined = ""; after !== undefined && !queue.signal.aborted; ) {
+      const items: Location[] = [];
+      let last: string | undefined;
+      view.drain();
+      view.scan("", after, 0, (at, key) => {
+        items.push(at);
+        if (items.length === limits.definitionPageMax) last = key;
+        return last === undefined;
+      });
+      refused = (await this.#actor.deleteItems({ resource, namespace: "" }, view, items)) ?? refused;
+      after = last;
+      await nextTurn();
+    }
+    return refused;
+  }
+
+  /** Puts a condition in; the refusal when that failed. */
+  async #tell(name: string, condition: DefinitionCondition): Promise<Status | undefined> {
+    const now = timeText(this.#writers.clock.now());
+    const target = { resource: this.#resource, name, subresource: "status" };
+    const done = await this.#actor.update<Definition>(target, ({ status }) => {
+      if (!says(status.conditions, condition))
+        status.conditions = withCondition(status.conditions ?? [], condition, now);
+      return undefined;
+    });
+    return refusalOf(done);
+  }
+
+  /** Lets a definition go, in one write with the last it says. */
+  async #finish(name: string, condition: DefinitionCondition): Promise<Result> {
+    const now = timeText(this.#writers.clock.now());
+    const target = { resource: this.#resource, name, subresource: "status" };
+    const done = await this.#actor.update<Definition>(target, ({ metadata, status }) => {
+      status.conditions = withCondition(status.conditions ?? [], condition, now);
+      metadata.finalizers = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== this.#finalizer);
+      return undefined;
+    });
+    const cause = refusalOf(done);
+    return cause && { cause, message: `Letting definition ${name} go failed` };
+  }
+}
+
+/** What there is of a definition's log: "none": no slot is free; "unwanted": the definition is not to be established. */
+type LogState = "open" | "none" | "unwanted" | "built-in";
+
+/** The status a definition is to have; undefined: it has it. */
+function statusOf(
+  definition: CustomResourceDefinition,
+  used: UsedNames,
+  log: LogState,
+  identity: Parameters<typeof approvalCondition>[1],
+  now: string,
+): CustomResourceDefinitionStatus | undefined {
+  const { status } = definition;
+  const { accepted, condition } = decideNames(definition, used);
+  const approval = approvalCondition(definition, identity);
+  const wanted = [...(approval === undefined ? [] : [approval]), condition];
+  const isEstablished = isCondition(definition, "Established");
+  if (!isEstablished && condition.status === "True" && log !== "unwanted") wanted.push(establishing(log));
+  // What was told before stays.
+  else if (!status.conditions?.some(({ type }) => type === "Established")) wanted.push(notAccepted);
+  const missing = wanted.filter((each) => !says(status.conditions, each));
+  if (missing.length === 0 && sameNames(accepted, status.acceptedNames)) return undefined;
+  const conditions = missing.reduce((all, each) => withCondition(all, each, now), status.conditions ?? []);
+  return { ...status, acceptedNames: accepted, conditions };
+}
+
+function establishing(log: Exclude<LogState, "unwanted">): DefinitionCondition {
+  switch (log) {
+    case "open":
+      return established;
+    case "none":
+      return tooManyKinds(limits.logCountMax);
+    case "built-in":
+      return { ...overlapping, type: "Established" };
+  }
+}
+
+const deletionInProgress = terminating("InstanceDeletionInProgress", "CustomResource deletion is in progress");
+const deletionUnconfirmed = terminating(
+  "InstanceDeletionCheck",
+  "could not confirm zero CustomResources remaining: timed out waiting for the condition",
+);
+const deletionCompleted = ended("InstanceDeletionCompleted", "removed all instances");
+const neverEstablished = ended("NeverEstablished", "resource was never established");
+const overlapping = ended("OverlappingBuiltInResource", "instances overlap with built-in resources in storage");
+
+function deletionFailed({ message }: Status): DefinitionCondition {
+  return terminating("InstanceDeletionFailed", `could not issue all deletes: ${message}`);
+}
+
+function terminating(reason: string, message: string): DefinitionCondition {
+  return { type: "Terminating", status: "True", reason, message };
+}
+
+function ended(reason: string, message: string): DefinitionCondition {
+  return { type: "Terminating", status: "False", reason, message };
+}
