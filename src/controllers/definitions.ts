@@ -10,9 +10,8 @@
 import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from "../api/gen/apiextensions/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import type { Status } from "../api/status.ts";
+import { isStatus, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import { nextTurn } from "../base/turn.ts";
 import type { Location } from "../cache/shared/record.ts";
 import type { Objects, ObjectTable } from "../cache/view/objects.ts";
 import { type LogView, UnknownLog } from "../cache/view/view.ts";
@@ -34,9 +33,9 @@ import {
 } from "../kinds/custom/names.ts";
 import { groupOfDefinition, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { timeText } from "../request/commit/objectstore.ts";
-import type { WriteServices } from "../request/commit/writerequest.ts";
+import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import { type Controller, type Queue, type Result, refusalOf } from "./keyedwork.ts";
+import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
 
 type Definition = ApiObject & CustomResourceDefinition;
 
@@ -45,7 +44,7 @@ const plural = "customresourcedefinitions";
 
 /** Works on the names of definitions. Follows their log, and those of kinds that are being emptied. */
 export class DefinitionController implements Controller {
-  readonly follows: NonNullable<Controller["follows"]>;
+  readonly follows: Follows;
   readonly pace = { workers: limits.definitionsAtOnce };
   readonly #writers: WriteServices;
   readonly #actor: Actor;
@@ -80,7 +79,7 @@ export class DefinitionController implements Controller {
   }
 
   all(queue: Queue): void {
-    for (const name of this.#definitions.names("")) queue.add(name);
+    for (const { metadata } of this.#definitions.list("")) queue.add(metadata.name ?? "");
   }
 
   /** Brings one definition a step further. */
@@ -159,11 +158,12 @@ export class DefinitionController implements Controller {
 
   /** Gives up the log of a definition; false: it holds objects, or a change of it is under way. */
   async #closeLog(name: string): Promise<boolean> {
+    const prefix = prefixOfDefinition(name);
+    if (!this.#builtIn.has(prefix) && !(await this.#writers.views.giveUp(prefix))) return false;
     this.#emptying.get(name)?.stop();
     this.#emptying.delete(name);
     this.#registered.delete(name);
-    const prefix = prefixOfDefinition(name);
-    return this.#builtIn.has(prefix) || this.#writers.views.giveUp(prefix);
+    return true;
   }
 
   /** Empties the kind of a definition that is deleted, and then lets the definition go. */
@@ -190,7 +190,10 @@ export class DefinitionController implements Controller {
       if (!(await this.#closeLog(name))) return { againMs: limits.definitionLogMs };
       return this.#finish(name, deletionCompleted);
     }
-    return { againMs: limits.definitionPassMs };
+    const waitedMs = this.#writers.clock.monotonic() - (this.#emptying.get(name)?.sinceMs ?? 0);
+    const isLate = waitedMs >= limits.definitionEmptyMsMax;
+    const cause = await this.#tell(name, isLate ? deletionUnconfirmed : deletionInProgress);
+    return cause ? { cause } : { againMs: limits.definitionPassMs };
   }
 
   #viewOf(prefix: string): LogView | undefined {
@@ -204,18 +207,16 @@ export class DefinitionController implements Controller {
 
   /** Deletes every object there is, in pages; what has finalizers stays until they are gone. */
   async #empty(name: string, resource: Resource, view: LogView, queue: Queue): Promise<Status | undefined> {
-    const now = this.#writers.clock.monotonic();
-    let emptying = this.#emptying.get(name);
-    if (emptying === undefined) {
-      const stop = view.onNews(() => {
-        if (view.gone || view.count === 0) queue.add(name);
+    if (!this.#emptying.has(name)) {
+      const stop = queue.follow(view, () => {
+        if (view.count === 0) queue.add(name);
       });
-      emptying = { sinceMs: now, stop };
-      this.#emptying.set(name, emptying);
+      this.#emptying.set(name, { sinceMs: this.#writers.clock.monotonic(), stop });
+      // What came of it before stays until there is something else to tell: each write has the definition looked at.
+      const begun = await this.#tell(name, deletionInProgress);
+      if (begun !== undefined) return begun;
     }
-    const isLate = now - emptying.sinceMs >= limits.definitionEmptyMsMax;
-    const untold = await this.#tell(name, isLate ? deletionUnconfirmed : deletionInProgress);
-    let refused = untold;
+    let refused: Status | undefined;
     for (let after: string | undefined = ""; after !== undefined && !queue.signal.aborted; ) {
       const items: Location[] = [];
       let last: string | undefined;
@@ -227,7 +228,7 @@ export class DefinitionController implements Controller {
       });
       refused = (await this.#actor.deleteItems({ resource, namespace: "" }, view, items)) ?? refused;
       after = last;
-      await nextTurn();
+      await queue.giveWay();
     }
     return refused;
   }
@@ -260,6 +261,11 @@ export class DefinitionController implements Controller {
 
 /** What there is of a definition's log: "none": no slot is free; "unwanted": the definition is not to be established. */
 type LogState = "open" | "none" | "unwanted" | "built-in";
+
+/** The refusal of a write, unless it is that there is nothing to write to. */
+function refusalOf(done: Written | Status): Status | undefined {
+  return isStatus(done) && !done.success && done.reason !== "NotFound" ? done : undefined;
+}
 
 /** The status a definition is to have; undefined: it has it. */
 function statusOf(

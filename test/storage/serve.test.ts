@@ -232,3 +232,41 @@ t.test("probe() is answered by the store's loop, without a transaction, and by n
   await loop.stop();
   await t.rejects(client.probe(), { name: "StoreError" });
 });
+
+t.test("changes of prefixes that are not published any more are refused, between those that are made", async (t) => {
+  const store = openLmdb({ path: join(root, `store-${places++}`), identity: "orch", clock });
+  const published: Record[] = [];
+  const expected: string[] = [];
+  const loop = await serveStore({
+    store,
+    after: 0,
+    publish: (records) => published.push(...records),
+    prefixes: {
+      expect: (prefix) => {
+        if (prefix === "/registry/gone") return false;
+        expected.push(prefix);
+        return true;
+      },
+      settled: (prefix) => {
+        t.equal(expected.shift(), prefix);
+      },
+    },
+  });
+  const { port1, port2 } = new MessageChannel();
+  loop.add(port2);
+  const client = new PortClient(port1);
+  const gone = "/registry/gone";
+  const outcomes = await Promise.all([
+    client.commit(change("create", "x", 0, "a", 0, gone)),
+    client.commit(change("create", "x", 0, "a")),
+    client.commit(change("create", "y", 0, "a", 0, gone)),
+    client.commit(change("update", "x", 7, "a")),
+    client.commit(change("update", "x", 1, "b")),
+  ]);
+  t.same(outcomes.map(say), ["no-log", "revision 1", "no-log", "actual 1", "revision 2"]);
+  t.same(outcomes[0], { refused: "no-log", message: "Nothing is served from /registry/gone" });
+  t.equal(say(await client.commit(change("create", "z", 0, "a", 0, gone))), "no-log", "a batch of nothing else");
+  t.same([published.length, expected.length, store.revision], [2, 0, 2]);
+  client.close();
+  await loop.stop();
+});

@@ -51,7 +51,7 @@ export class MemoryStore implements StoreClient {
   /** Changes made, oldest first. */
   readonly changes: Change[] = [];
   /** Asked before each commit; an answer other than undefined is the outcome. It may commit something else first. */
-  before: ((change: Change, owner?: Owner) => Outcome | undefined | Promise<undefined>) | undefined;
+  before: ((change: Change, owner?: Owner) => Outcome | undefined | Promise<Outcome | undefined>) | undefined;
   readonly #writer: LogWriter;
   readonly #keys = new Map<string, { revision: number; createRevision: number; last: number }>();
 

@@ -183,7 +183,7 @@ export async function commitObject(
   const { identity } = writers.scheme;
   request.permit.check({ operation: current === undefined ? "create" : "update", resource, namespace, name });
   if (writers.clock.monotonic() >= request.deadline) return timedOut;
-  const { stored, prefix } = storeOf(writers, resource);
+  const { stored, prefix } = storedAs(resource);
   const sentVersion = object.metadata.resourceVersion;
   const kept = stored === resource ? object : convert(object, resource, stored, identity);
   const strategy = strategyOf(stored, identity);
@@ -238,7 +238,7 @@ export async function commitRemoval(
   request.permit.check({ operation, resource, namespace, name });
   if (writers.clock.monotonic() >= request.deadline) return timedOut;
   if (request.dryRun) return current.revision;
-  const { prefix } = storeOf(writers, resource);
+  const { prefix } = storedAs(resource);
   const { body, versionAt, revision } = current;
   const end = versionAt + String(revision).length;
   const last = new Uint8Array(body.length - (end - versionAt));

@@ -26,8 +26,8 @@ import {
   requestedBytes,
   requestedObject,
   type StoredState,
+  storedAs,
   storedObject,
-  storeOf,
   strategyContext,
   untilUnchanged,
 } from "../commit/objectstore.ts";
@@ -197,7 +197,7 @@ async function mark(
 ): Promise<Written | Status | typeof changed> {
   const { writers, request, options } = deletion;
   const { resource, name } = request;
-  const { stored } = storeOf(writers, resource);
+  const { stored } = storedAs(resource);
   const done = await commitObject(writers, { ...request, resource: stored }, name, object, current);
   if (done === changed || isStatus(done)) return done;
   const marked: StoredState = { ...done, selection: current.selection };
@@ -251,7 +251,8 @@ export async function afterRemoval(
   last: StoredState,
 ): Promise<void> {
   if (request.dryRun) return;
-  const { stored } = storeOf(writers, request.resource);
+  // The last object of a kind that goes takes the log with it: nothing looks at it after this.
+  const { stored } = storedAs(request.resource);
   if (holdsAddresses === true) await releaseAll(writers, decodeStored(stored, last.body));
   const along = removesToo === undefined ? undefined : writers.scheme.find("", "v1", removesToo);
   if (along === undefined) return;

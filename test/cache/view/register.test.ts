@@ -166,3 +166,63 @@ t.test("a front that hangs on to a log for too long, or leaves, does not keep it
   for (let made = 1; made < limits.logCountMax; made += 1) writer.register(`/registry/kind-${made}`);
   await until(() => writer.register(`/registry/kind-${limits.logCountMax - 1}`), "every slot can be used");
 });
+
+t.test("giveUp() waits for changes that are under way, and expect() refuses what has no log", async (t) => {
+  const { writer, views } = await setup(1);
+  const [front] = views as [OpenViews];
+  const prefix = "/registry/things";
+  const source = new RecordSource();
+  t.equal(writer.expect(prefix), false);
+  await front.register(prefix);
+  t.same([writer.expect(prefix), writer.expect(prefix)], [true, true]);
+  t.equal(await front.giveUp(prefix), false, "two changes are under way");
+  writer.settled(prefix);
+  t.equal(await front.giveUp(prefix), false, "one is");
+  writer.accept([under(prefix, source.next("ns", "a", false, 10))]);
+  writer.settled(prefix);
+  t.equal(await front.giveUp(prefix), false, "it made an object");
+  t.same(writer.keysOf(prefix), [`${prefix}/ns/a`]);
+  writer.accept([under(prefix, source.next("ns", "a", true, 10))]);
+  t.same(writer.keysOf(prefix), []);
+  t.equal(await front.giveUp(prefix), true);
+  t.throws(() => writer.settled(prefix), /given up while a change of it was under way/);
+  t.same(writer.keysOf(prefix), []);
+});
+
+t.test("load() fills the logs of a store whose history has more kinds than there are slots", async (t) => {
+  const writer = new LogWriter({ prefixes: ["/registry/kept"], clock, historyMs: 1000 });
+  t.teardown(() => writer.stop());
+  const source = new RecordSource();
+  const gone = limits.logCountMax + 100;
+  const records: Record[] = [under("/registry/alive", source.next("ns", "a", false, 10))];
+  for (let made = 0; made < gone; made += 1) {
+    const prefix = `/registry/kind-${made}`;
+    records.push(under(prefix, source.next("ns", "b", false, 10)), under(prefix, source.next("ns", "b", true, 10)));
+  }
+  // The last one comes again, and stays.
+  const last = `/registry/kind-${gone - 1}`;
+  records.push(under(last, source.next("ns", "c", false, 10)));
+  const revision = source.revision;
+  const replay = async (take: (batch: readonly Record[]) => void | Promise<void>): Promise<number> => {
+    for (let from = 0; from < records.length; from += 1000) await take(records.slice(from, from + 1000));
+    return revision;
+  };
+  t.equal(await writer.load({ floor: 0, replay }), revision);
+  t.ok(writer.stats().logs.length < limits.logCountMax);
+  writer.giveUpEmpty((prefix) => prefix === `/registry/kind-${gone - 2}`);
+  const kept = writer.stats().logs.map(({ prefix, liveCount }) => [prefix, liveCount]);
+  t.same(kept.sort(), [
+    ["/registry/alive", 1],
+    ["/registry/kept", 0],
+    [`/registry/kind-${gone - 2}`, 0],
+    [last, 1],
+  ]);
+  const { port1, port2 } = new MessageChannel();
+  writer.connect(port1);
+  const views = await openViews({ control: writer.control, port: port2, clock, holdMs: 5000, paceMs: 0 });
+  t.teardown(() => views.close());
+  const log = views.log(last);
+  t.equal(log.drain(), revision);
+  t.equal(scanAll(log, 0).size, 1);
+  t.equal(views.log("/registry/alive").drain(), revision);
+});
