@@ -10,7 +10,7 @@ import { compareBytes, sortedKeys } from "../codec/json/write.ts";
 export type Cell = string | number | bigint | boolean | null;
 
 /** Column types of OpenAPI. */
-export type ColumnType = "string" | "integer" | "boolean" | "date";
+export type ColumnType = "string" | "integer" | "number" | "boolean" | "date";
 
 /** One column and how its cell is computed; `now` is the wall clock in milliseconds. */
 export interface Column<T> {

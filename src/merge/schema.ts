@@ -32,13 +32,18 @@ export interface ListType {
 /** Whatever the value is. */
 export interface AnyType {
   readonly kind: "any";
+  /** Objects are owned key by key, at any depth; otherwise as a whole. */
+  readonly separable: boolean;
 }
 
 /** A type. */
 export type Type = ScalarType | MapType | ListType | AnyType;
 
-const any: AnyType = { kind: "any" };
+const any: AnyType = { kind: "any", separable: false };
 const anyMap: MapType = { kind: "map", fields: new Map(), element: any, atomic: true };
+/** What a schema leaves open: objects key by key, lists as a whole (upstream: deduced types). */
+export const deduced: AnyType = { kind: "any", separable: true };
+const deducedMap: MapType = { kind: "map", fields: new Map(), element: deduced, atomic: false };
 const anyList: ListType = { kind: "list", element: any, relation: "atomic", keys: [] };
 const untyped: ScalarType = { kind: "scalar", scalar: "untyped" };
 const text: ScalarType = { kind: "scalar", scalar: "string" };
@@ -50,7 +55,8 @@ const texts: ListType = { kind: "list", element: text, relation: "atomic", keys:
 export function resolve(type: Type, value: Value | undefined): ScalarType | MapType | ListType {
   if (type.kind !== "any") return type;
   if (Array.isArray(value)) return anyList;
-  return value === undefined || value === null || value instanceof Map ? anyMap : untyped;
+  if (value !== undefined && value !== null && !(value instanceof Map)) return untyped;
+  return type.separable ? deducedMap : anyMap;
 }
 
 const types = new WeakMap<Message, MapType>();
