@@ -126,6 +126,12 @@ export const limits = {
   schemaPatternCharsMax: 8 * KiB,
   /** Instructions of all patterns of one definition, up to 5 µs each; large definitions in use have 3,000. */
   schemaPatternCostMax: 10_000,
+  /** Bytes of the compiled patterns of all schemas, per thread; beyond, they are compiled again. */
+  schemaProgramBytesMax: 8 * MiB,
+  /** Bytes that their automata may gather in matching, per thread; beyond, they are emptied. */
+  schemaAutomatonBytesMax: 16 * MiB,
+  /** Steps of one walk of a custom object by its schema, up to 0.3 µs each: the largest ordinary objects take a third. */
+  schemaStepsMax: 3_000_000,
   /** Combinations of verbs, groups, resources and names a role may grant that its writer's rules do not cover whole. */
   ruleCombinationsMax: 10_000,
   /** Texts of rules compared to find out whether a user holds what a role grants: about 20 ms. */

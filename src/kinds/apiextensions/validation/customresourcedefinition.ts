@@ -1,14 +1,15 @@
 // Definitions of custom resources: names, versions, subresources, columns and conversion. The schemas of versions have
-// rules of their own, in definitionschema.ts.
+// rules of their own, in schema.ts.
 import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../../api/fielderror.ts";
 import type * as crd from "../../../api/gen/apiextensions/v1.ts";
 import { checkClient } from "../../admissionregistration/validation/webhooks.ts";
+import { hasDefaults, hasUnknownInDefaults } from "../../custom/defaults.ts";
 import { isDns1035Label, isDns1123Subdomain } from "../../formats.ts";
 import type { StrategyContext } from "../../strategy.ts";
 import { checkChoice, type Errors, eachItem, empty, isFull } from "../../validation/check.ts";
 import { Patterns } from "../../validation/pattern.ts";
 import { approvalIn, approvalKey } from "./approval.ts";
-import { checkRootSchema } from "./schema.ts";
+import { checkRootSchema, type SchemaRules } from "./schema.ts";
 
 type Definition = crd.CustomResourceDefinition;
 
@@ -27,7 +28,7 @@ export function validateDefinition(object: Definition, context: StrategyContext)
   if (metadata.name !== `${spec.names.plural}.${spec.group}`) {
     out.push(invalid("metadata.name", metadata.name ?? "", 'must be spec.names.plural+"."+spec.group'));
   }
-  checkDefinition(out, object);
+  checkDefinition(out, object, context, true);
   checkApproval(out, object, context);
   if (spec.preserveUnknownFields === true) {
     const instead = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
@@ -39,7 +40,7 @@ export function validateDefinition(object: Definition, context: StrategyContext)
 /** Rules of a changed definition: what its objects are stored by stays. */
 export function validateDefinitionUpdate(object: Definition, old: Definition, context: StrategyContext): FieldError[] {
   const out: Errors = [];
-  checkDefinition(out, object);
+  checkDefinition(out, object, context, !hasUnprunedDefaults(old, context));
   const [spec, before] = [object.spec, old.spec];
   const keep = (path: string, value: string, was: string): void => {
     if (value !== was) out.push(invalid(path, value, unchangeable));
@@ -66,7 +67,7 @@ export function validateDefinitionStatusUpdate(object: Definition): FieldError[]
   return out;
 }
 
-function checkDefinition(out: Errors, object: Definition): void {
+function checkDefinition(out: Errors, object: Definition, context: StrategyContext, requirePruned: boolean): void {
   const { spec } = object;
   if (empty(spec.group)) out.push(required("spec.group"));
   else {
@@ -77,7 +78,8 @@ function checkDefinition(out: Errors, object: Definition): void {
     }
   }
   checkChoice(out, "spec.scope", spec.scope, scopes);
-  checkVersions(out, spec.versions ?? []);
+  const rules = { patterns: new Patterns(), identity: context.identity, requirePruned };
+  checkVersions(out, spec, rules);
   const { plural, singular, kind, listKind } = spec.names;
   for (const [name, value] of Object.entries({ plural, singular, kind, listKind })) {
     if (empty(value)) out.push(required(`spec.names.${name}`));
@@ -87,8 +89,23 @@ function checkDefinition(out: Errors, object: Definition): void {
   checkStoredVersions(out, object);
 }
 
-function checkVersions(out: Errors, versions: readonly crd.CustomResourceDefinitionVersion[]): void {
-  const patterns = new Patterns();
+/** Whether a definition that was accepted earlier has defaults with unknown fields; then it may keep them. */
+function hasUnprunedDefaults({ spec }: Definition, { identity }: StrategyContext): boolean {
+  return (spec.versions ?? []).some(({ schema }) => {
+    const root = schema?.openAPIV3Schema;
+    return root !== undefined && hasUnknownInDefaults(root, identity);
+  });
+}
+
+function checkVersions(out: Errors, spec: crd.CustomResourceDefinitionSpec, rules: SchemaRules): void {
+  const versions = spec.versions ?? [];
+  if (
+    spec.preserveUnknownFields === true &&
+    versions.some(({ schema }) => hasDefaults(schema?.openAPIV3Schema ?? {}))
+  ) {
+    const why = "must be false in order to use defaults in the schema";
+    out.push(invalid("spec.preserveUnknownFields", true, why));
+  }
   eachItem(out, versions, "spec.versions", (version, path) => {
     checkLabel(out, `${path}.name`, version.name);
     checkWarning(out, `${path}.deprecationWarning`, version);
@@ -96,7 +113,7 @@ function checkVersions(out: Errors, versions: readonly crd.CustomResourceDefinit
     if (schema === undefined) out.push(required(`${path}.schema.openAPIV3Schema`, "schemas are required"));
     else {
       const hasStatus = version.subresources?.status !== undefined;
-      checkRootSchema(out, `${path}.schema.openAPIV3Schema`, schema, hasStatus, patterns);
+      checkRootSchema(out, `${path}.schema.openAPIV3Schema`, schema, hasStatus, rules);
     }
     checkScale(out, `${path}.subresources.scale`, version.subresources?.scale);
     eachItem(out, version.additionalPrinterColumns, `${path}.additionalPrinterColumns`, (column, where) => {

@@ -1,0 +1,161 @@
+// Defaults in schemas: a definition is refused unless they fit what they stand in, and those of older definitions are
+// pruned before they are used.
+import { type FieldError, forbiddenField, invalid } from "../../api/fielderror.ts";
+import type { JSONSchemaProps } from "../../api/gen/apiextensions/v1.ts";
+import type { Identity } from "../../api/identity.ts";
+import type { Value } from "../../api/value.ts";
+import { coerceEmbedded, metaFields, validateEmbedded } from "./metadata.ts";
+import { type Node, SchemaCompiler } from "./plan.ts";
+import { copyValue, shown } from "./texts.ts";
+import { jobs, TooManySteps, Walk } from "./walk.ts";
+
+const free = (): void => undefined;
+
+/** Drops from the defaults of a compiled schema what the schema does not know. */
+export function pruneDefaults(root: Node, identity: Identity): void {
+  const seen = new Set<Node>();
+  const rest: Node[] = [root];
+  for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
+    if (seen.has(node)) continue;
+    seen.add(node);
+    // Defaults are this compiler's own, and walked once.
+    if (isContainer(node.default)) new Walk(jobs.prune | jobs.coerce | jobs.drop, identity).run(node.default, node);
+    for (const below of node.properties?.values() ?? []) rest.push(below);
+    if (node.items !== undefined) rest.push(node.items);
+    if (typeof node.additional === "object") rest.push(node.additional);
+  }
+}
+
+function isContainer(value: Value | undefined): value is Value {
+  return value instanceof Map || Array.isArray(value);
+}
+
+/** Where a default stands. */
+interface Context {
+  readonly compiler: SchemaCompiler;
+  readonly identity: Identity;
+  readonly requirePruned: boolean;
+  /** Within the metadata, apiVersion or kind of this object: how far from it. */
+  readonly inside: { readonly embedded: Node; readonly steps: readonly (string | number)[] } | undefined;
+}
+
+/**
+ * The faults of a structural schema's defaults. `path` is that of the schema; with `requirePruned`, defaults may have no
+ * unknown fields.
+ */
+export function checkDefaults(
+  schema: JSONSchemaProps,
+  path: string,
+  identity: Identity,
+  requirePruned: boolean,
+): FieldError[] {
+  if (!hasDefaults(schema)) return [];
+  const out: FieldError[] = [];
+  const context = { compiler: new SchemaCompiler(), identity, requirePruned, inside: undefined };
+  visit(out, schema, path, context, true);
+  return out;
+}
+
+/** Whether a structural schema has a default with fields it does not know. */
+export function hasUnknownInDefaults(schema: JSONSchemaProps, identity: Identity): boolean {
+  if (!hasDefaults(schema)) return false;
+  return checkDefaults(schema, "", identity, true).length > checkDefaults(schema, "", identity, false).length;
+}
+
+/** Whether some schema within one has a default. */
+export function hasDefaults(schema: JSONSchemaProps): boolean {
+  if (schema.default !== undefined) return true;
+  if (schema.items?.schema !== undefined && hasDefaults(schema.items.schema)) return true;
+  const of = schema.additionalProperties?.schema;
+  if (of !== undefined && hasDefaults(of)) return true;
+  for (const property of schema.properties?.values() ?? []) if (hasDefaults(property)) return true;
+  return false;
+}
+
+function visit(out: FieldError[], schema: JSONSchemaProps, path: string, context: Context, isRoot: boolean): void {
+  const node = context.compiler.compile(schema);
+  const embeds = isRoot || node.embeds;
+  const inside = embeds ? undefined : context.inside;
+  if (node.default !== undefined) {
+    const where = `${path}.default`;
+    if (inside === undefined) checkDefault(out, node, node.default, where, context);
+    else checkWithin(out, node, node.default, where, context, inside);
+  }
+  const below = (step: string | number, of = inside): Context => ({
+    ...context,
+    inside: of === undefined ? undefined : { embedded: of.embedded, steps: [...of.steps, step] },
+  });
+  if (schema.items?.schema !== undefined) visit(out, schema.items.schema, `${path}.items`, below(0), false);
+  for (const [name, property] of schema.properties ?? []) {
+    const enters = embeds && metaFields.has(name);
+    const next = below(name, enters ? { embedded: node, steps: [] } : inside);
+    visit(out, property, `${path}.properties[${name}]`, next, false);
+  }
+}
+
+/** A default is what any value in its place has to be. */
+function checkDefault(out: FieldError[], node: Node, value: Value, path: string, context: Context): void {
+  const { identity } = context;
+  if (context.requirePruned) {
+    const copy = copyValue(value, free);
+    const walk = new Walk(jobs.prune, identity, path);
+    attempt(out, path, () => walk.run(copy, node));
+    if (walk.droppedCount > 0) out.push(invalid(path, shown(value), "must not have unknown fields"));
+  }
+  const forms = new Walk(jobs.coerce, identity, path);
+  const shapes = new Walk(jobs.shapes, identity, path);
+  const values = new Walk(jobs.validate, identity, path);
+  const given = copyValue(value, free);
+  attempt(out, path, () => {
+    forms.run(given, node);
+    if (forms.misfit !== undefined) out.push(forms.misfit);
+    else {
+      shapes.run(given, node);
+      if (shapes.embedded.length === 0) values.run(given, node);
+      for (const error of [...shapes.embedded, ...values.faults.list]) out.push(error);
+    }
+  });
+}
+
+/** A default in metadata has to make sound metadata. */
+function checkWithin(
+  out: FieldError[],
+  node: Node,
+  value: Value,
+  path: string,
+  context: Context,
+  { steps }: NonNullable<Context["inside"]>,
+): void {
+  const object = surrounding(copyValue(value, free), steps);
+  const nameOf = (name: string): string => name;
+  const misfit = coerceEmbedded(object, false, nameOf);
+  const faults = misfit === undefined ? validateEmbedded(object, context.identity, nameOf) : [misfit];
+  if (faults.length > 0) {
+    const texts = [...new Set(faults.map(({ field, text }) => `${field}: ${text}`))];
+    const list = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
+    out.push(invalid(path, shown(value), `must result in valid metadata: ${list}`));
+    return;
+  }
+  const walk = new Walk(jobs.validate, context.identity, path);
+  attempt(out, path, () => walk.run(copyValue(value, free), node));
+  for (const error of walk.faults.list) out.push(error);
+}
+
+/** An object that has nothing but a value in its place, and what every object has. */
+function surrounding(value: Value, steps: readonly (string | number)[]): Map<string, Value> {
+  let object = value;
+  for (const step of steps.toReversed()) object = typeof step === "number" ? [object] : new Map([[step, object]]);
+  const root = object instanceof Map ? object : new Map<string, Value>();
+  if (!root.has("kind")) root.set("kind", "Validation");
+  if (!root.has("apiVersion")) root.set("apiVersion", "validation/v1");
+  return root;
+}
+
+function attempt(out: FieldError[], path: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof TooManySteps)) throw error;
+    out.push(forbiddenField(path, "takes too many steps to be checked by its schema"));
+  }
+}
