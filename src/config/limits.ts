@@ -132,6 +132,8 @@ export const limits = {
   schemaAutomatonBytesMax: 16 * MiB,
   /** Steps of one walk of a custom object by its schema, up to 0.3 µs each: the largest ordinary objects take a third. */
   schemaStepsMax: 3_000_000,
+  /** Values looked at for one cell of a table of custom objects: all of a large object, once. */
+  jsonPathStepsMax: 100_000,
   /** Combinations of verbs, groups, resources and names a role may grant that its writer's rules do not cover whole. */
   ruleCombinationsMax: 10_000,
   /** Texts of rules compared to find out whether a user holds what a role grants: about 20 ms. */

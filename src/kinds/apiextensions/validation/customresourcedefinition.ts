@@ -4,6 +4,7 @@ import { at, type FieldError, forbiddenField, invalid, notSupported, required } 
 import type * as crd from "../../../api/gen/apiextensions/v1.ts";
 import { checkClient } from "../../admissionregistration/validation/webhooks.ts";
 import { hasDefaults, hasUnknownInDefaults } from "../../custom/defaults.ts";
+import { compileVersions } from "../../custom/versions.ts";
 import { isDns1035Label, isDns1123Subdomain } from "../../formats.ts";
 import type { StrategyContext } from "../../strategy.ts";
 import { checkChoice, type Errors, eachItem, empty, isFull } from "../../validation/check.ts";
@@ -87,6 +88,8 @@ function checkDefinition(out: Errors, object: Definition, context: StrategyConte
   checkNames(out, spec.names);
   checkConversion(out, spec.conversion);
   checkStoredVersions(out, object);
+  // What cannot be compiled costs the request that defines it, and nobody who serves it.
+  if (out.length === 0) compileVersions(spec, context.identity);
 }
 
 /** Whether a definition that was accepted earlier has defaults with unknown fields; then it may keep them. */

@@ -1,0 +1,50 @@
+// The versions of a definition, ready to be served: what each makes of its schema, its columns and its scale subresource.
+import type { CustomResourceDefinitionSpec } from "../../api/gen/apiextensions/v1.ts";
+import type { Identity } from "../../api/identity.ts";
+import type { ValueMap } from "../../api/value.ts";
+import type { MapType } from "../../merge/schema.ts";
+import type { Columns } from "../columns.ts";
+import { columnsOf } from "./columns.ts";
+import { eachRuled, type RuledValue } from "./expressions.ts";
+import { mergeTypeOf } from "./mergetype.ts";
+import { type ScalePaths, scalePaths } from "./scalepaths.ts";
+import { type CompiledSchema, compileSchemas } from "./schema.ts";
+
+/** One version of a definition, compiled. Immutable. */
+export interface CustomVersion {
+  readonly name: string;
+  readonly schema: CompiledSchema;
+  /** Cells read the generic document. */
+  readonly columns: Columns<ValueMap>;
+  /** Undefined: there is no scale subresource. */
+  readonly scale: ScalePaths | undefined;
+  /** The type of its objects for server-side apply; made when it is first asked for. */
+  readonly mergeType: () => MapType;
+  /** Calls `visit` with each value that has rules in `x-kubernetes-validations`, and what it replaces. */
+  readonly eachRuled: (object: ValueMap, old: ValueMap | undefined, visit: (value: RuledValue) => void) => void;
+}
+
+/** What versions without a schema have: anything goes. */
+const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true } as const;
+
+/** Compiles all versions of a definition; what their schemas share is compiled once. */
+export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Identity): CustomVersion[] {
+  const versions = spec.versions ?? [];
+  const roots = versions.map(({ schema }) => schema?.openAPIV3Schema ?? anything);
+  const schemas = compileSchemas(roots, identity, spec.preserveUnknownFields !== true);
+  return schemas.map((schema, index) => {
+    const { name = "", additionalPrinterColumns, subresources } = versions[index] ?? {};
+    let mergeType: MapType | undefined;
+    return {
+      name,
+      schema,
+      columns: columnsOf(additionalPrinterColumns),
+      scale: subresources?.scale === undefined ? undefined : scalePaths(subresources.scale),
+      mergeType: () => {
+        mergeType ??= mergeTypeOf(schema.root);
+        return mergeType;
+      },
+      eachRuled: (object, old, visit) => eachRuled(schema.root, object, old, visit),
+    };
+  });
+}
