@@ -1,5 +1,6 @@
 // What a kind does beyond having a shape, as one value. Code that handles objects of a resource asks this value; nothing
 // else is looked up by the name of a kind. Pure: no I/O, no clock of its own.
+import type { FieldError } from "../api/fielderror.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { crc32 } from "../base/crc32.ts";
@@ -17,6 +18,14 @@ import type { Strategy } from "./strategy.ts";
 export interface Conversion {
   toHub(object: never): ApiObject;
   fromHub(object: never): ApiObject;
+}
+
+/** What bringing an object into shape found. */
+export interface Settled {
+  /** Fields that were dropped because the kind does not have them. */
+  readonly dropped: readonly string[];
+  /** What cannot be brought into any shape. */
+  readonly misfit: FieldError | undefined;
 }
 
 /** What a kind does, at the version of its resource. */
@@ -37,9 +46,9 @@ export interface Behaviour {
   readonly scale: Scaling | undefined;
   /**
    * Brings an object into the shape its definition gives: drops fields it does not have, fills in defaults. Left out: the
-   * shape is the message's. Idempotent.
+   * shape is the message's. Idempotent. `isStored`: it was kept by some other definition, and what does not fit goes.
    */
-  readonly settle?: ((object: ApiObject) => void) | undefined;
+  readonly settle?: ((object: ApiObject, isStored: boolean) => Settled) | undefined;
   /**
    * What is derived of objects and kept beside them (selectable fields) is derived by, as 24 bits: objects kept by another
    * form have it derived again. 0: nothing is.

@@ -21,6 +21,6 @@ function reshaped(object: ApiObject, from: Resource, to: Resource, identity: Ide
   const { conversion, settle } = behaviourOf(to, identity);
   const hub = behaviourOf(from, identity).conversion?.toHub(object as never) ?? object;
   const shaped = conversion?.fromHub(hub as never) ?? hub;
-  settle?.(shaped);
+  settle?.(shaped, true);
   return shaped;
 }

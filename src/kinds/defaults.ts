@@ -7,6 +7,7 @@ import { roundUpToMilli } from "../api/quantity.ts";
 import type { Field, Message } from "../api/schema.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
+import type { Settled } from "./behaviour.ts";
 import { autoscalingDefaults } from "./defaults/autoscaling.ts";
 import { coreDefaults } from "./defaults/core.ts";
 import { otherDefaults } from "./defaults/others.ts";
@@ -40,10 +41,11 @@ const unrounded: ReadonlySet<string> = new Set(["node/v1.Overhead", "node/v1beta
 
 const plans = new WeakMap<Identity, ReadonlyMap<Message, Plan>>();
 
-/** Fills in the defaults of an object in place. Idempotent. */
-export function applyDefaults(resource: Resource, object: ApiObject, identity: Identity): void {
-  if (resource.message.open === true) behaviourOf(resource, identity).settle?.(object);
-  else applyMessageDefaults(resource.message, object, identity);
+/** Fills in the defaults of an object in place; one of a custom resource is brought into shape. Idempotent. */
+export function applyDefaults(resource: Resource, object: ApiObject, identity: Identity): Settled | undefined {
+  if (resource.message.open === true) return behaviourOf(resource, identity).settle?.(object, false);
+  applyMessageDefaults(resource.message, object, identity);
+  return undefined;
 }
 
 /** Fills in the defaults of a struct of any message type in place (bodies of subresources, templates). */

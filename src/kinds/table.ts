@@ -122,17 +122,23 @@ const made = new WeakMap<Resource, Behaviour>();
 export function behaviourOf(resource: Resource, identity: Identity): Behaviour {
   const known = made.get(resource);
   if (known !== undefined) return known;
-  const line = kindTable.find(
-    ([group, name]) => name === resource.resource && identity.spell(group) === resource.group,
-  );
-  const behaviour = completed(resource, line?.[2](resource, identity) ?? {});
+  const behaviour = makers.get(resource)?.() ?? builtIn(resource, identity);
   made.set(resource, behaviour);
   return behaviour;
 }
 
-/** Gives a resource the behaviour its definition says: it carries it as long as it lives. */
-export function carryBehaviour(resource: Resource, behaviour: Behaviour): void {
-  made.set(resource, behaviour);
+function builtIn(resource: Resource, identity: Identity): Behaviour {
+  const line = kindTable.find(
+    ([group, name]) => name === resource.resource && identity.spell(group) === resource.group,
+  );
+  return completed(resource, line?.[2](resource, identity) ?? {});
+}
+
+const makers = new WeakMap<Resource, () => Behaviour>();
+
+/** Gives a resource the behaviour its definition says, made when it is first asked for; it carries it as long as it lives. */
+export function carryBehaviour(resource: Resource, make: () => Behaviour): void {
+  makers.set(resource, make);
 }
 
 /**

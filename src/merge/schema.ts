@@ -63,7 +63,7 @@ const types = new WeakMap<Message, MapType>();
 
 /** The type of a message. */
 export function typeOfMessage(message: Message): MapType {
-  const known = types.get(message);
+  const known = types.get(message) ?? makers.get(message)?.();
   if (known !== undefined) return known;
   const fields = new Map<string, Type>();
   const type: MapType = { kind: "map", fields, element: undefined, atomic: message.structType === "atomic" };
@@ -74,9 +74,11 @@ export function typeOfMessage(message: Message): MapType {
   return type;
 }
 
-/** Says what type an open message has: what its definition's schema makes of it. Asked for as long as the message lives. */
-export function giveType(message: Message, type: MapType): void {
-  types.set(message, type);
+const makers = new WeakMap<Message, () => MapType>();
+
+/** Says what type an open message has: what its definition's schema makes of it, when it is first asked for. */
+export function giveType(message: Message, make: () => MapType): void {
+  makers.set(message, make);
 }
 
 /** Type of a field. */

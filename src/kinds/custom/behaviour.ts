@@ -1,31 +1,49 @@
-// How objects of a custom resource behave: the same for all, but for what the definition says of schema, status and scale.
-import type { CustomResourceDefinitionVersion } from "../../api/gen/apiextensions/v1.ts";
-import type { Identity } from "../../api/identity.ts";
+// How objects of a custom resource behave: the same for all, but for what the definition says of schema, columns, status
+// and scale.
+import type { FieldError } from "../../api/fielderror.ts";
+import type { Scale } from "../../api/gen/autoscaling/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Value, ValueMap } from "../../api/value.ts";
 import type { WithContent } from "../../codec/engine/content.ts";
+import { toValue } from "../../codec/engine/json.ts";
 import { sameValue } from "../../merge/document.ts";
 import { type Behaviour, completed } from "../behaviour.ts";
+import type { Columns } from "../columns.ts";
 import { countUp, keepMeta } from "../generic.ts";
+import type { Scaling } from "../scale.ts";
 import type { Strategy } from "../strategy.ts";
+import { integerAt, type ScalePaths, setAt, textAtPath, Unreadable, validateScalePaths } from "./scalepaths.ts";
+import { settle, settleStored, validate } from "./schema.ts";
+import type { CustomVersion } from "./versions.ts";
 
 /** An object of a custom resource. */
 export type CustomObject = ApiObject & WithContent;
 
 /** The behaviour of one version of a definition. */
-export function behaviourOfVersion(
-  resource: Resource,
-  _version: CustomResourceDefinitionVersion,
-  _identity: Identity,
-): Behaviour {
-  const strategy = customStrategy(resource) as Strategy<ApiObject>;
-  return completed(resource, { strategy });
+export function behaviourOfVersion(resource: Resource, version: CustomVersion): Behaviour {
+  const { schema, scale, form } = version;
+  const strategy = customStrategy(resource, version) as Strategy<ApiObject>;
+  return {
+    ...completed(resource, { strategy }),
+    columns: columnsOver(resource, version.columns),
+    scale: scale && scalingBy(scale),
+    settle: (object, isStored) => {
+      const { content } = object as CustomObject;
+      return isStored ? settleStored(schema, content) : settle(schema, content);
+    },
+    form,
+  };
 }
 
-function customStrategy(resource: Resource): Strategy<CustomObject> {
+function customStrategy(resource: Resource, { schema, scale }: CustomVersion): Strategy<CustomObject> {
   const hasStatus = resource.subresources.some(({ name }) => name === "status");
   const counted = (content: ValueMap): ValueMap => (hasStatus ? without(content, "status") : content);
+  const check = (object: CustomObject, old?: CustomObject, statusOnly = false): FieldError[] => {
+    const document = documentOf(object);
+    const { values, shapes } = validate(schema, document, old && documentOf(old));
+    return [...values, ...(scale ? validateScalePaths(document, scale, statusOnly) : []), ...shapes];
+  };
   return {
     nameFormat: "dns1123-subdomain",
     allowCreateOnUpdate: false,
@@ -35,13 +53,13 @@ function customStrategy(resource: Resource): Strategy<CustomObject> {
       if (hasStatus) object.content.delete("status");
       object.metadata.generation = 1;
     },
-    validate: () => [],
+    validate: (_context, object) => check(object),
     update: {
       prepare(_context, object, old) {
         if (hasStatus) put(object.content, "status", old.content.get("status"));
         if (!sameValue(counted(object.content), counted(old.content))) countUp(object, old);
       },
-      validate: () => [],
+      validate: (_context, object, old) => check(object, old),
     },
     ...(hasStatus && {
       status: {
@@ -51,10 +69,64 @@ function customStrategy(resource: Resource): Strategy<CustomObject> {
           put(object.content, "status", status);
           keepMeta(object, old);
         },
-        validate: () => [],
+        validate: (_context, object, old) => check(object, old, true),
       },
     }),
   };
+}
+
+/** The object as its schema sees it: of the metadata a schema may say something about names alone. */
+function documentOf({ kind = "", apiVersion = "", metadata, content }: CustomObject): ValueMap {
+  const names: ValueMap = new Map();
+  if (metadata.name !== undefined) names.set("name", metadata.name);
+  if (metadata.generateName !== undefined) names.set("generateName", metadata.generateName);
+  return new Map<string, Value>([["apiVersion", apiVersion], ["kind", kind], ["metadata", names], ...content]);
+}
+
+/** Columns of the generic document as columns of the object, which is made into one once for all its cells. */
+function columnsOver({ message }: Resource, { columns }: Columns<ValueMap>): Columns {
+  let last: ApiObject | undefined;
+  let document: ValueMap = new Map();
+  const documentFor = (object: ApiObject): ValueMap => {
+    if (object !== last) document = toValue(message, object) as ValueMap;
+    last = object;
+    return document;
+  };
+  return {
+    columns: columns.map((column) => ({ ...column, cell: (object, now) => column.cell(documentFor(object), now) })),
+  };
+}
+
+/** Scaling by the paths of a definition. What cannot be read there counts as nothing: writes of it were refused. */
+function scalingBy({ specReplicas, statusReplicas, labelSelector }: ScalePaths): Scaling {
+  return {
+    read(object): Scale {
+      const { metadata, content } = object as CustomObject;
+      const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+      const selector = labelSelector && textAtPath(content, labelSelector);
+      return {
+        kind: "Scale",
+        apiVersion: "autoscaling/v1",
+        metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+        spec: { replicas: countAt(content, specReplicas) },
+        status: {
+          replicas: countAt(content, statusReplicas),
+          selector: selector instanceof Unreadable ? "" : (selector ?? ""),
+        },
+      };
+    },
+    write(object, scale) {
+      const { metadata, content } = object as CustomObject;
+      setAt(content, specReplicas, scale.spec.replicas ?? 0);
+      if (scale.metadata.resourceVersion === undefined) delete metadata.resourceVersion;
+      else metadata.resourceVersion = scale.metadata.resourceVersion;
+    },
+  };
+}
+
+function countAt(content: ValueMap, path: readonly string[]): number {
+  const count = integerAt(content, path);
+  return count === undefined || count instanceof Unreadable ? 0 : Number(count);
 }
 
 function put(content: ValueMap, key: string, value: Value | undefined): void {

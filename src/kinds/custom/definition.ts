@@ -3,6 +3,7 @@
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionNames,
+  CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from "../../api/gen/apiextensions/v1.ts";
 import type { Identity } from "../../api/identity.ts";
@@ -10,10 +11,12 @@ import { messageOf } from "../../api/messages.ts";
 import type { Field, Message } from "../../api/schema.ts";
 import { type Resource, type Subresource, storageVersionHashOf } from "../../api/scheme.ts";
 import { assert } from "../../base/assert.ts";
+import { giveType } from "../../merge/schema.ts";
 import { behaviourOf, carryBehaviour } from "../table.ts";
 import { behaviourOfVersion } from "./behaviour.ts";
 import { cleanupFinalizer } from "./names.ts";
 import { prefixOf } from "./prefix.ts";
+import { type CustomVersion, compileVersions } from "./versions.ts";
 
 /** Conditions of a definition that decide what is served. */
 export type ConditionType = "NamesAccepted" | "Established" | "Terminating";
@@ -62,11 +65,26 @@ function copiesOf(before: readonly Resource[], change: Partial<Resource>, identi
   const copies = new Map<Resource, Draft>();
   for (const resource of new Set(before.flatMap(({ stored }) => stored ?? []).concat(before))) {
     const copy = { ...resource, ...change };
-    carryBehaviour(copy, behaviourOf(resource, identity));
+    carryBehaviour(copy, () => behaviourOf(resource, identity));
     copies.set(resource, copy);
   }
   for (const copy of copies.values()) copy.stored = copy.stored && copies.get(copy.stored);
   return before.flatMap((resource) => copies.get(resource) ?? []);
+}
+
+/** Compiles the versions of a definition when the first of them is asked for, and keeps nothing of it else. */
+function compilerOf(spec: CustomResourceDefinitionSpec, identity: Identity): (version: string) => CustomVersion {
+  let source: CustomResourceDefinitionSpec | undefined = spec;
+  let versions: ReadonlyMap<string, CustomVersion> = new Map();
+  return (name) => {
+    if (source !== undefined) {
+      versions = new Map(compileVersions(source, identity).map((version) => [version.name, version]));
+      source = undefined;
+    }
+    const version = versions.get(name);
+    assert(version !== undefined, "Each version was compiled");
+    return version;
+  };
 }
 
 /** What decides how objects are served. A change of the spec is a new generation. */
@@ -76,6 +94,7 @@ function textOf({ metadata, status }: CustomResourceDefinition): string {
 
 function freshResources(definition: CustomResourceDefinition, identity: Identity): readonly Resource[] {
   const versions = definition.spec.versions ?? [];
+  const compiledAt = compilerOf(definition.spec, identity);
   const storage = versions.find((version) => version.storage);
   assert(storage !== undefined, "A definition has a version to store objects in");
   const prefix = prefixOf(definition);
@@ -88,9 +107,8 @@ function freshResources(definition: CustomResourceDefinition, identity: Identity
       return Object.assign(draftOf(definition, version, storage.name, prefix), { stored });
     });
   for (const draft of new Set([stored, ...drafts])) {
-    const version = versions.find(({ name }) => name === draft.version);
-    assert(version !== undefined, "Each resource is of a version");
-    carryBehaviour(draft, behaviourOfVersion(draft, version, identity));
+    giveType(draft.message, () => compiledAt(draft.version).mergeType());
+    carryBehaviour(draft, () => behaviourOfVersion(draft, compiledAt(draft.version)));
   }
   return drafts;
 }

@@ -1,8 +1,11 @@
 // The versions of a definition, ready to be served: what each makes of its schema, its columns and its scale subresource.
 import type { CustomResourceDefinitionSpec } from "../../api/gen/apiextensions/v1.ts";
 import type { Identity } from "../../api/identity.ts";
+import { messageOf } from "../../api/messages.ts";
 import type { ValueMap } from "../../api/value.ts";
+import { encode } from "../../codec/engine/json.ts";
 import type { MapType } from "../../merge/schema.ts";
+import { formOf } from "../behaviour.ts";
 import type { Columns } from "../columns.ts";
 import { columnsOf } from "./columns.ts";
 import { eachRuled, type RuledValue } from "./expressions.ts";
@@ -14,6 +17,8 @@ import { type CompiledSchema, compileSchemas } from "./schema.ts";
 export interface CustomVersion {
   readonly name: string;
   readonly schema: CompiledSchema;
+  /** Of the schema as it is written: see Behaviour.form. */
+  readonly form: number;
   /** Cells read the generic document. */
   readonly columns: Columns<ValueMap>;
   /** Undefined: there is no scale subresource. */
@@ -23,6 +28,8 @@ export interface CustomVersion {
   /** Calls `visit` with each value that has rules in `x-kubernetes-validations`, and what it replaces. */
   readonly eachRuled: (object: ValueMap, old: ValueMap | undefined, visit: (value: RuledValue) => void) => void;
 }
+
+const schemaMessage = messageOf("apiextensions/v1.JSONSchemaProps");
 
 /** What versions without a schema have: anything goes. */
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true } as const;
@@ -38,6 +45,7 @@ export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Id
     return {
       name,
       schema,
+      form: formOf(`${name}\n${encode(schemaMessage, roots[index] ?? anything)}`),
       columns: columnsOf(additionalPrinterColumns),
       scale: subresources?.scale === undefined ? undefined : scalePaths(subresources.scale),
       mergeType: () => {

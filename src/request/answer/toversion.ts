@@ -43,7 +43,7 @@ export function storedBytes(view: LogView, at: Location, resource: Resource, ide
   if (formAt(view.selectionSource(at), view.selectionAt(at)) === form) return bytes;
   const object = decodeStored(stored, bytes);
   object.apiVersion = stored.apiVersion;
-  settle?.(object);
+  settle?.(object, true);
   return encoder.encode(encode(stored.message, object));
 }
 

@@ -7,17 +7,15 @@ import type { Resource, Scheme } from "../../api/scheme.ts";
 import type { Objects } from "../../cache/view/objects.ts";
 import { resourcesOf } from "../../kinds/custom/definition.ts";
 
+const group = "apiextensions.k8s.io";
+
 /** Serves what established definitions define. `objects` reads the built-in kinds. */
 export function followDefinitions(registry: Registry, objects: Objects): void {
   registry.follow(definedBy(objects, registry));
 }
 
 function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): Source {
-  const definitions = objects.table<CustomResourceDefinition>(
-    "apiextensions.k8s.io",
-    "v1",
-    "customresourcedefinitions",
-  );
+  const definitions = objects.table(group, "v1", "customresourcedefinitions");
   const changed = new Set<string>();
   definitions.onChange((_namespace, name) => changed.add(name));
   const served = new Map<string, readonly Resource[]>();
@@ -28,7 +26,8 @@ function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): So
     const names = [...changed];
     changed.clear();
     return names.map((name) => {
-      const definition = definitions.get("", name);
+      // Read for this once: what is decoded of a definition is many times as large as what is made of it.
+      const definition = objects.read<CustomResourceDefinition>(group, "v1", "customresourcedefinitions", "", name);
       const resources = definition === undefined ? [] : resourcesOf(definition, identity, served.get(name));
       if (resources.length > 0) served.set(name, resources);
       else served.delete(name);

@@ -12,6 +12,7 @@ import { encode, Fault, toValue, writeValue } from "../../codec/engine/json.ts";
 import { nullEmptyBytes } from "../../codec/engine/nullbytes.ts";
 import { strictFaults } from "../../codec/engine/strict.ts";
 import { limits } from "../../config/limits.ts";
+import type { Settled } from "../../kinds/behaviour.ts";
 import { applyDefaults } from "../../kinds/defaults.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
@@ -78,7 +79,9 @@ export function mergeHere(
   if (tracking === "owns") dedupOwners(object.metadata, ownerWarning, warnings);
   trace.done("merge");
 
-  applyDefaults(resource, object, identity);
+  const settled = applyDefaults(resource, object, identity);
+  const unsettled = settled && settleRefusal(request, settled);
+  if (unsettled !== undefined) return unsettled;
   const strategy = strategyOf(resource, identity);
   strategy.canonicalize?.(object);
   trace.done("default");
@@ -94,6 +97,18 @@ export function mergeHere(
   if (tracking !== "recorded") trackManagers(writers, request, object, current, old);
   trace.done("managers");
   return object;
+}
+
+/** What a custom object is refused with that cannot take its shape, or has fields a strict request must not have. */
+function settleRefusal({ resource, fields }: MergeRequest, { dropped, misfit }: Settled): Status | undefined {
+  const { group, kind, version } = resource;
+  // What takes too many steps is no fault of one field.
+  if (misfit?.field === "<nil>") return invalidObject(group, kind, "", [misfit]);
+  if (misfit !== undefined) return badRequest(`${misfit.field}: ${misfit.text}`);
+  const refused = fields?.take(dropped.map((path) => `unknown field ${JSON.stringify(path)}`));
+  return refused === undefined
+    ? undefined
+    : badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${refused}`);
 }
 
 /**

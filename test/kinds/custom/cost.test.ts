@@ -8,7 +8,7 @@ import { mergeTypeOf } from "../../../src/kinds/custom/mergetype.ts";
 import { compileSchemas, settleAndValidate } from "../../../src/kinds/custom/schema.ts";
 import { structuralFaults } from "../../../src/kinds/custom/structural.ts";
 import { costOf, excessOf } from "../../support/cost.ts";
-import { compiled, documentOf, identity, type Json, lines, schemaOf, withField } from "./build.ts";
+import { compiled, documentOf, identity, type Json, lines, schemaOf, schemaOfText, withField } from "./build.ts";
 
 const open = { "x-kubernetes-preserve-unknown-fields": true };
 const text = { type: "string" };
@@ -172,6 +172,27 @@ t.test("equal subtrees are one, and a large definition is compiled in millisecon
   if (isFault(schema)) throw new Error(schema.message);
   const ms = await costOf(() => compileSchemas([schema], identity), 5);
   t.ok(ms < 8, `${json.length} characters: ${ms} ms`);
+});
+
+t.test("schemas as deep as definitions may nest, and objects beyond, are walked", (t) => {
+  const levels = 480;
+  const wraps: readonly (readonly [wrap: (inner: string) => string, value: (inner: string) => string])[] = [
+    [(inner) => `{"type":"object","properties":{"b":${inner}}}`, (inner) => `{"b":${inner}}`],
+    [(inner) => `{"type":"array","items":${inner}}`, (inner) => `[${inner}]`],
+    [(inner) => `{"x-kubernetes-preserve-unknown-fields":true,"not":${inner}}`, (inner) => inner],
+  ];
+  for (const [wrap, value] of wraps) {
+    let [schema, given] = ['{"type":"string","minLength":2}', "[".repeat(9_000) + "]".repeat(9_000)];
+    for (let level = 0; level < levels; level += 1) [schema, given] = [wrap(schema), value(given)];
+    const typed = schemaOfText(`{"type":"object","properties":{"a":${schema}}}`);
+    structuralFaults(typed, "schema");
+    const [plan] = compileSchemas([typed], identity);
+    t.ok(plan);
+    if (plan === undefined) continue;
+    mergeTypeOf(plan.root);
+    settleAndValidate(plan, documentOf(`{"a":${given}}`));
+  }
+  t.end();
 });
 
 t.test("a path that asks for everything many times over finds nothing", async (t) => {

@@ -31,8 +31,10 @@ interface Step {
 
 const definitionMessage = messageOf("apiextensions/v1.CustomResourceDefinition");
 
-t.test("custom objects are answered as recorded", { skip: !existsSync(folder) && "No recordings here" }, (t) => {
-  for (const file of readdirSync(folder).filter((name) => scenarios.test(name))) {
+const files = existsSync(folder) ? readdirSync(folder).filter((name) => scenarios.test(name)) : [];
+
+t.test("custom objects are answered as recorded", (t) => {
+  for (const file of files) {
     const { steps } = JSON.parse(readFileSync(`${folder}/${file}`, "utf8").replaceAll("${suffix}", "abc")) as {
       steps: readonly Step[];
     };
