@@ -122,7 +122,10 @@ export class DefinitionController implements Controller {
       // A name may be free now.
       this.#lookAtOthers(name, queue);
     }
-    return log === "none" ? { againMs: limits.definitionRetryMs } : undefined;
+    if (log !== "none") return undefined;
+    // At a start with more kinds than before; else the condition says it.
+    if (isCondition(definition, "Established")) queue.report(name, `There is no log for definition ${name}`, noLog);
+    return { againMs: limits.definitionRetryMs };
   }
 
   /** Registers the log of a definition that is or can be established. */
@@ -299,6 +302,8 @@ function establishing(log: Exclude<LogState, "unwanted">): DefinitionCondition {
       return { ...overlapping, type: "Established" };
   }
 }
+
+const noLog = new Error(`all ${limits.logCountMax} logs are in use`);
 
 const deletionInProgress = terminating("InstanceDeletionInProgress", "CustomResource deletion is in progress");
 const deletionUnconfirmed = terminating(

@@ -9,7 +9,7 @@ import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/fanout/select.ts";
 import { type Location, recordTypes } from "../cache/shared/record.ts";
-import type { LogView } from "../cache/view/view.ts";
+import { type LogView, UnknownLog } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import { readCurrent, storedObject, timeText } from "../request/commit/objectstore.ts";
@@ -143,7 +143,12 @@ export class NamespaceController implements Controller {
     const remains: Remains = { counts: new Map(), finalizers: new Map(), refusal: undefined };
     for (const resource of contentsOf(this.#writers.scheme.resources)) {
       if (queue.signal.aborted || isOver()) break;
-      await this.#deleteAll(name, resource, remains, queue);
+      try {
+        await this.#deleteAll(name, resource, remains, queue);
+      } catch (error) {
+        // A custom resource that went meanwhile took its objects along.
+        if (!(error instanceof UnknownLog)) throw error;
+      }
       // Nothing pods may depend on goes before them.
       if (resource.group === "" && resource.resource === "pods" && remains.counts.size > 0) break;
     }

@@ -100,11 +100,11 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
   }
 }
 
-/** Whether the resource of a request is served no more, or not for long: a definition goes after its log. */
+/** Whether the resource of a request is served no more; a definition comes after its log, and goes after it. */
 function isGone(server: Server, { info }: Route): boolean {
   if (isStatus(info) || !info.isResource) return false;
-  const { group, version, resource, ending } = info.resource;
-  return ending === true || server.scheme.find(group, version, resource) !== info.resource;
+  const { group, version, resource, provided } = info.resource;
+  return provided === true || server.scheme.find(group, version, resource) !== info.resource;
 }
 
 async function answer(server: Server, stages: Stages, route: Route, reply: Reply, book: Book): Promise<void> {

@@ -1,6 +1,8 @@
 import type { Test } from "tap";
 import { limits } from "../../src/config/limits.ts";
+import { NamespaceController } from "../../src/controllers/namespace.ts";
 import { changeTypes } from "../../src/storage/store.ts";
+import { reconcilerOf } from "../support/controllers.ts";
 import {
   conditionsOf,
   definition,
@@ -359,6 +361,22 @@ running(
     }
   },
 );
+
+running("a namespace goes while the log of a kind is gone already", async (t, server, reports) => {
+  await server.call("POST", definitions, definition("widgets", "Widget"));
+  t.ok(await establishedIn(server, name));
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  t.equal(await server.views.giveUp("/registry/example.com/widgets"), true);
+  t.equal((await server.call("GET", widgets)).code, 404);
+  const namespaces = reconcilerOf(new NamespaceController(server.writers), server.server.clock, (message) =>
+    reports.push(message),
+  );
+  namespaces.start();
+  await server.call("DELETE", "/api/v1/namespaces/n");
+  t.ok(await until(async () => (await server.call("GET", "/api/v1/namespaces/n")).code === 404));
+  await namespaces.stop();
+  t.strictSame(reports, []);
+});
 
 running("500 definitions are made and removed, and leave nothing", async (t, server, reports) => {
   const before = server.logStats().logs.length;
