@@ -14,7 +14,7 @@ import { isStatus, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import type { Location } from "../cache/shared/record.ts";
 import type { Objects, ObjectTable } from "../cache/view/objects.ts";
-import { type LogView, UnknownLog } from "../cache/view/view.ts";
+import type { LogView } from "../cache/view/view.ts";
 import { limits } from "../config/limits.ts";
 import { isCondition, isEmptied, storedResourceOf } from "../kinds/custom/definition.ts";
 import {
@@ -107,13 +107,12 @@ export class DefinitionController implements Controller {
     const definition = this.#definitions.get("", name);
     if (definition === undefined || definition.metadata.deletionTimestamp !== undefined) return undefined;
     const { scheme, clock } = this.#writers;
-    const used = usedNames(this.#inGroup(groupOfDefinition(name)));
-    const log = await this.#openLog(name, definition, used);
-    const isStale = (each: Definition): boolean => statusOf(each, used, log, scheme.identity, "") !== undefined;
-    if (isStale(definition)) {
+    const log = await this.#openLog(name, definition);
+    if (statusOf(definition, this.#namesBeside(definition), log, scheme.identity, "") !== undefined) {
       const target = { resource: this.#resource, name, subresource: "status" };
       const done = await this.#actor.update<Definition>(target, (each) => {
         if (each.metadata.deletionTimestamp !== undefined) return undefined;
+        const used = this.#namesBeside(each);
         each.status = statusOf(each, used, log, scheme.identity, timeText(clock.now())) ?? each.status;
         return undefined;
       });
@@ -129,15 +128,21 @@ export class DefinitionController implements Controller {
   }
 
   /** Registers the log of a definition that is or can be established. */
-  async #openLog(name: string, definition: Definition, used: UsedNames): Promise<LogState> {
+  async #openLog(name: string, definition: Definition): Promise<LogState> {
     if (this.#registered.has(name)) return "open";
     if (this.#builtIn.has(prefixOfDefinition(name))) return "built-in";
     const isWanted =
-      isCondition(definition, "Established") || decideNames(definition, used).condition.status === "True";
+      isCondition(definition, "Established") ||
+      decideNames(definition, this.#namesBeside(definition)).condition.status === "True";
     if (!isWanted) return "unwanted";
     if (!(await this.#writers.views.register(prefixOfDefinition(name)))) return "none";
     this.#registered.add(name);
     return "open";
+  }
+
+  /** The names a definition's wishes may conflict with; one that has what it asks for conflicts with none. */
+  #namesBeside({ spec, status }: Definition): UsedNames {
+    return usedNames(sameNames(spec.names, status.acceptedNames) ? [] : this.#inGroup(spec.group));
   }
 
   #inGroup(of: string): Definition[] {
@@ -181,7 +186,7 @@ export class DefinitionController implements Controller {
       await this.#closeLog(name);
       return this.#finish(name, neverEstablished);
     }
-    const view = this.#viewOf(prefix);
+    const view = this.#writers.views.find(prefix);
     const refused = view && (await this.#empty(name, resource, view, queue));
     if (queue.signal.aborted) return undefined;
     if (refused !== undefined) {
@@ -197,15 +202,6 @@ export class DefinitionController implements Controller {
     const isLate = waitedMs >= limits.definitionEmptyMsMax;
     const cause = await this.#tell(name, isLate ? deletionUnconfirmed : deletionInProgress);
     return cause ? { cause } : { againMs: limits.definitionPassMs };
-  }
-
-  #viewOf(prefix: string): LogView | undefined {
-    try {
-      return this.#writers.views.log(prefix);
-    } catch (error) {
-      if (error instanceof UnknownLog) return undefined;
-      throw error;
-    }
   }
 
   /** Deletes every object there is, in pages; what has finalizers stays until they are gone. */

@@ -9,7 +9,7 @@ import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/fanout/select.ts";
 import { type Location, recordTypes } from "../cache/shared/record.ts";
-import { type LogView, UnknownLog } from "../cache/view/view.ts";
+import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import { readCurrent, storedObject, timeText } from "../request/commit/objectstore.ts";
@@ -143,12 +143,7 @@ export class NamespaceController implements Controller {
     const remains: Remains = { counts: new Map(), finalizers: new Map(), refusal: undefined };
     for (const resource of contentsOf(this.#writers.scheme.resources)) {
       if (queue.signal.aborted || isOver()) break;
-      try {
-        await this.#deleteAll(name, resource, remains, queue);
-      } catch (error) {
-        // A custom resource that went meanwhile took its objects along.
-        if (!(error instanceof UnknownLog)) throw error;
-      }
+      await this.#deleteAll(name, resource, remains, queue);
       // Nothing pods may depend on goes before them.
       if (resource.group === "" && resource.resource === "pods" && remains.counts.size > 0) break;
     }
@@ -156,7 +151,9 @@ export class NamespaceController implements Controller {
   }
 
   async #deleteAll(name: string, resource: Resource, remains: Remains, queue: Queue): Promise<void> {
-    const view = this.#writers.views.log(resource.prefix ?? "");
+    const view = this.#writers.views.find(resource.prefix ?? "");
+    // A custom resource that goes took its objects along.
+    if (view === undefined) return;
     const options = { propagationPolicy: "Background" };
     let [found, refused]: [number, Status | undefined] = [0, undefined];
     for (let after: string | undefined = ""; after !== undefined && refused === undefined; ) {
@@ -172,12 +169,11 @@ export class NamespaceController implements Controller {
     remains.refusal ??= refused;
     if (resource.group === "" && resource.resource === "persistentvolumeclaims")
       await this.#unprotect(name, resource, queue);
-    await this.#count(name, resource, remains, queue);
+    await this.#count(name, resource, view, remains, queue);
   }
 
   /** Counts what is left in a log, and what keeps it. */
-  async #count(name: string, resource: Resource, remains: Remains, queue: Queue): Promise<void> {
-    const view = this.#writers.views.log(resource.prefix ?? "");
+  async #count(name: string, resource: Resource, view: LogView, remains: Remains, queue: Queue): Promise<void> {
     const { counts, finalizers } = remains;
     let left = 0;
     view.drain();
