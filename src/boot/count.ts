@@ -87,11 +87,10 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
 /** Forgets, at a scrape, what was counted for kinds that came with a definition and went with it. */
 export function forgetKinds(registry: Registry, kinds: ResourceRegistry): void {
   const builtIn = new Set(kinds.builtIn.groups.map(({ group }) => group));
-  let last: Scheme | undefined;
   registry.onCollect(() => {
+    // Also where the snapshot is the one of the scrape before: kinds may have come and gone in between, and requests for
+    // them may have ended later still.
     const now = kinds.current();
-    if (now === last) return;
-    last = now;
     const served = new Set<string>();
     const prefixes = new Set<string>();
     for (const { group, resource, prefix } of now.resources) {
