@@ -16,3 +16,27 @@ export function crc32Slow(bytes: Uint8Array, seed = 0): number {
 
 /** CRC-32 of `bytes`, continued from `seed` (the sum of what came before). An unsigned 32-bit number. */
 export const crc32: (bytes: Uint8Array, seed?: number) => number = zlib.crc32 ?? crc32Slow;
+
+/** A polynomial times another, modulo that of the sum. */
+function times(a: number, b: number): number {
+  let product = 0;
+  for (let bit = 31, factor = b; bit >= 0; bit--) {
+    if ((a >>> bit) & 1) product ^= factor;
+    factor = factor & 1 ? (factor >>> 1) ^ 0xedb88320 : factor >>> 1;
+  }
+  return product >>> 0;
+}
+
+/** x to the power of 8·2^index: what so many zero bytes do to a sum. */
+const powers: number[] = [0x00800000];
+
+/** CRC-32 of two pieces one after the other, from that of each and the length of the second in bytes. */
+export function crc32Joined(first: number, second: number, length: number): number {
+  let sum = first;
+  for (let index = 0, rest = length; rest > 0; index += 1, rest = Math.floor(rest / 2)) {
+    const power = powers[index] ?? times(powers[index - 1] as number, powers[index - 1] as number);
+    powers[index] = power;
+    if (rest % 2 === 1) sum = times(power, sum);
+  }
+  return (sum ^ second) >>> 0;
+}

@@ -309,6 +309,10 @@ export const limits = {
   /** What the fan-out takes of a turn instead, once it has been behind for watchBehindMs, and part of it before. */
   passMsMax: 16,
   watchBehindMs: 100,
+  /** Compressed OpenAPI of custom resources a front keeps: about 5,000 definitions of 40 KB. The rest is made anew. */
+  openApiBytesMax: 64 * MiB,
+  /** Pieces OpenAPI is sent in; what is larger is compressed on another thread. */
+  openApiChunkBytes: 256 * KiB,
   /** Answers below this are not compressed (upstream: 128 KiB). */
   gzipBytesMin: 128 * KiB,
   /**

@@ -19,6 +19,8 @@ export interface Call {
   readonly codes: readonly number[];
   readonly kind: KindReference;
   readonly streams: boolean;
+  /** Groups of operations, for generators of clients. */
+  readonly tags?: readonly string[];
 }
 
 /** Parameters of a query. */
@@ -46,7 +48,8 @@ export const parameterTypes = {
   watch: "boolean",
 } as const;
 
-const listQuery: readonly QueryName[] = [
+/** What lists and watches take. */
+export const listQuery: readonly QueryName[] = [
   "allowWatchBookmarks",
   "continue",
   "fieldSelector",
@@ -191,5 +194,7 @@ export function hasObject({ message, kind }: Subresource): boolean {
 
 /** The message of a kind's list; undefined for kinds that are never listed. */
 export function listMessageOf({ message, listKind }: Resource): Message | undefined {
-  return messages.get(`${message.name.slice(0, message.name.lastIndexOf(".") + 1)}${listKind}`);
+  const name = `${message.name.slice(0, message.name.lastIndexOf(".") + 1)}${listKind}`;
+  // Of custom resources only the name is used.
+  return message.open === true ? { ...message, name, shortName: listKind } : messages.get(name);
 }

@@ -31,8 +31,14 @@ function domain(identity: Identity): string {
   return `${identity.spell("k8s.io").split(".").reverse().join(".")}.`;
 }
 
-/** `io.k8s.api.core.v1.Pod` of `core/v1.Pod`. */
+/**
+ * `io.k8s.api.core.v1.Pod` of `core/v1.Pod`; `com.example.v1.Widget` of `example.com/v1.Widget`: only groups of custom
+ * resources have a dot here.
+ */
 export function definitionName(identity: Identity, message: string): string {
+  const custom = message.indexOf("/");
+  const group = message.slice(0, Math.max(custom, 0));
+  if (group.includes(".")) return `${group.split(".").reverse().join(".")}.${message.slice(custom + 1)}`;
   const slash = message.search(/[/.]/);
   const pack = message.slice(0, slash);
   return `${domain(identity)}${packages.get(pack) ?? `api.${pack}`}.${message.slice(slash + 1)}`;

@@ -2,7 +2,7 @@
 // OpenAPI are written from one description of an operation.
 import type { Identity } from "../api/identity.ts";
 import type { Message } from "../api/schema.ts";
-import type { Resource, Scheme } from "../api/scheme.ts";
+import type { Resource, Scheme, Subresource } from "../api/scheme.ts";
 import {
   type Call,
   callsOf,
@@ -57,6 +57,41 @@ const descriptions: Readonly<Record<string, string>> = {
   202: "Accepted",
 };
 
+/** How operations are told: what differs between built-in kinds and custom resources. */
+export interface Wording {
+  readonly texts: Readonly<Record<string, string | undefined>>;
+  readonly patchTypes: readonly string[];
+  /** Types of other bodies. */
+  readonly bodyTypes: readonly string[];
+  answerTypes(identity: Identity, streams: boolean): readonly string[];
+  /** Parameters of queries that were written before: a wording that has this is of one version of OpenAPI. */
+  readonly parameters?: Map<QueryName, Parameter>;
+}
+
+/** What paths are written for. */
+export interface PathContext extends SchemaContext {
+  /** Default: that of built-in kinds. */
+  readonly wording?: Wording;
+  /** Describes the name in paths, where that is said of each kind. */
+  readonly nameText?: string;
+}
+
+const builtInWording: Wording = {
+  texts: parameterTexts,
+  patchTypes: [
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+  ],
+  bodyTypes: ["*/*"],
+  answerTypes: (identity, streams) => {
+    const protobuf = identity.spell("application/vnd.kubernetes.protobuf");
+    const types = ["application/json", "application/yaml", protobuf];
+    return streams ? [...types, "application/json;stream=watch", `${protobuf};stream=watch`] : types;
+  },
+};
+
 /** Where a group version is served: `/api/v1`, `/apis/apps/v1`. */
 export function rootOf(group: string, version: string): string {
   return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
@@ -70,9 +105,22 @@ export function* groupVersionPaths(
   version: string,
 ): Generator<PathEntry> {
   const root = rootOf(group, version);
-  const name = idOf(context.identity, group, version);
-  yield [`${root}/`, { get: document(context, `get${name}APIResources`, commonMessages.resourceList) }];
-  for (const resource of scheme.groupVersion(group, version) ?? []) yield* resourcePaths(context, resource, root, name);
+  yield groupVersionDocument(context, group, version);
+  const id = idOfBuiltIn(idOf(context.identity, group, version));
+  for (const resource of scheme.groupVersion(group, version) ?? []) yield* resourcePaths(context, resource, root, id);
+}
+
+/** The path of a group version's document of resources. */
+export function groupVersionDocument(context: SchemaContext, group: string, version: string): PathEntry {
+  const id = `get${idOf(context.identity, group, version)}APIResources`;
+  return [`${rootOf(group, version)}/`, { get: document(context, id, commonMessages.resourceList) }];
+}
+
+/** Names an operation after what it does, for one resource. */
+export type OperationId = (resource: Resource, action: string) => string;
+
+function idOfBuiltIn(name: string): OperationId {
+  return ({ namespaced, kind }, action) => `${action}${name}${namespaced ? "Namespaced" : ""}${kind}`;
 }
 
 /** The paths of discovery above group versions (version 2 only: version 3 documents are of one group version each). */
@@ -97,28 +145,35 @@ function document(context: SchemaContext, operationId: string, answer: Message):
   };
 }
 
-function* resourcePaths(context: SchemaContext, resource: Resource, root: string, name: string): Generator<PathEntry> {
+/** The paths of one resource; `told`: how a call is told, where it is not as those of built-in kinds are. */
+export function* resourcePaths(
+  context: PathContext,
+  resource: Resource,
+  root: string,
+  idOf: OperationId,
+  told: (call: Call, sub?: Subresource) => Call = (call) => call,
+): Generator<PathEntry> {
   const { namespaced, subresources } = resource;
   const base = namespaced ? `${root}/namespaces/{namespace}/${resource.resource}` : `${root}/${resource.resource}`;
-  const scope = namespaced ? "Namespaced" : "";
-  const id = (action: string): string => `${action}${name}${scope}${resource.kind}`;
+  const id = (action: string): string => idOf(resource, action);
   const places: Parameter[] = namespaced ? [pathParameter(context, "namespace")] : [];
-  const calls = callsOf(resource, id);
+  const all = callsOf(resource, id);
+  const calls = { collection: all.collection.map((call) => told(call)), object: all.object.map((call) => told(call)) };
   yield* pathOf(context, base, places, calls.collection);
   yield* pathOf(context, `${base}/{name}`, [pathParameter(context, "name"), ...places], calls.object);
   for (const sub of subresources) {
-    const subCalls = subresourceCalls(resource, sub, id);
+    const subCalls = subresourceCalls(resource, sub, id).map((call) => told(call, sub));
     yield* pathOf(context, `${base}/{name}/${sub.name}`, [pathParameter(context, "name"), ...places], subCalls);
   }
   const list = calls.collection.find((call) => call.action === "list");
   if (namespaced && list !== undefined) {
-    const everywhere = { ...list, id: `list${name}${resource.kind}ForAllNamespaces` };
+    const everywhere = { ...list, id: `${idOf({ ...resource, namespaced: false }, "list")}ForAllNamespaces` };
     yield* pathOf(context, `${root}/${resource.resource}`, [], [everywhere]);
   }
 }
 
 function* pathOf(
-  context: SchemaContext,
+  context: PathContext,
   path: string,
   places: readonly Parameter[],
   calls: readonly Call[],
@@ -130,10 +185,11 @@ function* pathOf(
   yield [path, item];
 }
 
-function operation(context: SchemaContext, call: Call): Operation {
+function operation(context: PathContext, call: Call): Operation {
   const { version } = context;
   const parameters = call.query.map((name) => queryParameter(context, name));
   const body = bodySchema(context, call.body);
+  const tags = call.tags === undefined ? {} : { tags: call.tags };
   const extensions = {
     "x-kubernetes-action": call.action,
     "x-kubernetes-group-version-kind": call.kind,
@@ -150,6 +206,7 @@ function operation(context: SchemaContext, call: Call): Operation {
       ...(parameters.length === 0 ? {} : { parameters }),
       responses: responses(context, call),
       schemes: ["https"],
+      ...tags,
       ...extensions,
     };
   }
@@ -161,45 +218,37 @@ function operation(context: SchemaContext, call: Call): Operation {
       ? {}
       : {
           requestBody: {
-            content: Object.fromEntries(bodyTypes(call.body).map((type) => [type, { schema: body }])),
+            content: Object.fromEntries(bodyTypes(context, call.body).map((type) => [type, { schema: body }])),
             ...(call.bodyRequired ? { required: true } : {}),
           },
         }),
     responses: responses(context, call),
+    ...tags,
     ...extensions,
   };
 }
 
-const patchTypes = [
-  "application/apply-patch+yaml",
-  "application/json-patch+json",
-  "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-];
-
-function bodyTypes(body: Call["body"]): string[] {
-  return body === "patch" ? patchTypes : ["*/*"];
+function bodyTypes({ wording = builtInWording }: PathContext, body: Call["body"]): readonly string[] {
+  return body === "patch" ? wording.patchTypes : wording.bodyTypes;
 }
 
-function bodySchema(context: SchemaContext, body: Call["body"]): Schema | undefined {
+function answerTypes({ wording = builtInWording, identity }: PathContext, streams: boolean): readonly string[] {
+  return wording.answerTypes(identity, streams);
+}
+
+function bodySchema(context: PathContext, body: Call["body"]): Schema | undefined {
   if (body === undefined) return undefined;
   if (body === "patch") return reference(context.version, scalarDefinitionName(context.identity, "Patch"));
   return messageReference(context, body);
 }
 
-function answerTypes(identity: Identity, streams: boolean): string[] {
-  const protobuf = identity.spell("application/vnd.kubernetes.protobuf");
-  const types = ["application/json", "application/yaml", protobuf];
-  return streams ? [...types, "application/json;stream=watch", `${protobuf};stream=watch`] : types;
+function mediaTypesV2(context: PathContext, streams: boolean, body: Call["body"]): object {
+  return { consumes: bodyTypes(context, body), produces: answerTypes(context, streams) };
 }
 
-function mediaTypesV2(context: SchemaContext, streams: boolean, body: Call["body"]): object {
-  return { consumes: bodyTypes(body), produces: answerTypes(context.identity, streams) };
-}
-
-function responses(context: SchemaContext, call: Pick<Call, "codes" | "answer" | "streams">): object {
+function responses(context: PathContext, call: Pick<Call, "codes" | "answer" | "streams">): object {
   const schema = messageReference(context, call.answer);
-  const types = context.version === 2 ? [] : answerTypes(context.identity, call.streams);
+  const types = context.version === 2 ? [] : answerTypes(context, call.streams);
   const content =
     context.version === 2 ? { schema } : { content: Object.fromEntries(types.map((type) => [type, { schema }])) };
   const found: [string, object][] = call.codes.map((code) => [
@@ -210,12 +259,19 @@ function responses(context: SchemaContext, call: Pick<Call, "codes" | "answer" |
   return Object.fromEntries(found);
 }
 
-function pathParameter(context: SchemaContext, name: "name" | "namespace"): Parameter {
-  return parameter(context, name, "path", "string", parameterTexts[name], true);
+function pathParameter(context: PathContext, name: "name" | "namespace"): Parameter {
+  const { wording = builtInWording, nameText } = context;
+  const text = (name === "name" ? nameText : undefined) ?? wording.texts[name];
+  return parameter(context, name, "path", "string", text, true);
 }
 
-function queryParameter(context: SchemaContext, name: QueryName): Parameter {
-  return parameter(context, name, "query", parameterTypes[name], parameterTexts[name], undefined);
+function queryParameter(context: PathContext, name: QueryName): Parameter {
+  const { wording = builtInWording } = context;
+  const known = wording.parameters?.get(name);
+  if (known !== undefined) return known;
+  const made = parameter(context, name, "query", parameterTypes[name], wording.texts[name], undefined);
+  wording.parameters?.set(name, made);
+  return made;
 }
 
 function parameter(
@@ -232,9 +288,21 @@ function parameter(
 
 /** `CoreV1`, `RbacAuthorizationV1beta1`: how operations of a group version are called. */
 function idOf(identity: Identity, group: string, version: string): string {
+  return validId(group === "" ? "core" : shortGroup(identity, group), true) + validId(version, true);
+}
+
+/** A group without the domain of the API's own. */
+export function shortGroup(identity: Identity, group: string): string {
   const suffix = `.${identity.spell("k8s.io")}`;
-  const short = group === "" ? "core" : group.endsWith(suffix) ? group.slice(0, -suffix.length) : group;
-  return [...short.split("."), version].map((part) => part.slice(0, 1).toUpperCase() + part.slice(1)).join("");
+  return group.endsWith(suffix) ? group.slice(0, -suffix.length) : group;
+}
+
+/** A name as part of an operation id: what may not stand in one makes the letter behind it a capital (upstream). */
+export function validId(name: string, isCapital: boolean): string {
+  const parts = name.replace(/^\d+/, "").split(/[^\p{L}_\d]+/u);
+  return parts
+    .map((part, at) => (at > 0 || isCapital ? part.slice(0, 1).toUpperCase() + part.slice(1) : part))
+    .join("");
 }
 
 /** Every message the paths of a group version refer to. */

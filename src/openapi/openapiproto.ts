@@ -1,8 +1,10 @@
 // OpenAPI version 2 in the protobuf form older clients ask for (the message types of gnostic's openapi.v2). A document
 // is encoded piece by piece, one path and one definition at a time, so that nobody waits for all of it.
 
+import { RawJson } from "../api/schema.ts";
 import { ProtoWriter } from "../codec/proto/protoencode.ts";
 import { wireTypes } from "../codec/proto/wireplan.ts";
+import { valueText } from "./openapijson.ts";
 import type { Operation, Parameter, PathItem } from "./openapipaths.ts";
 import type { Schema } from "./openapischema.ts";
 
@@ -24,6 +26,31 @@ export function encodeDefinition(name: string, schema: Schema): Uint8Array<Array
   nested(1, () => namedSchema(name, schema));
   return Uint8Array.from(writer.bytes());
 }
+
+/**
+ * The same for a definition of any size: its properties and theirs one by one, so that the caller can let others work
+ * (yields) in between.
+ */
+export function* encodeDefinitionSlowly(name: string, of: Schema): Generator<undefined, Uint8Array<ArrayBuffer>> {
+  const ready = new Map<Schema, Uint8Array>();
+  for (const part of Object.values(of.properties ?? {})) {
+    for (const property of Object.values(part.properties ?? {})) {
+      writer.reset();
+      schema(property);
+      ready.set(property, Uint8Array.from(writer.bytes()));
+      yield;
+    }
+  }
+  encoded = ready;
+  try {
+    return encodeDefinition(name, of);
+  } finally {
+    encoded = undefined;
+  }
+}
+
+/** Schemas that are encoded already. */
+let encoded: ReadonlyMap<Schema, Uint8Array> | undefined;
 
 /** What stands around the paths and definitions of a document, which have these lengths. */
 export function encodeFrame(
@@ -80,6 +107,26 @@ function flag(field: number, value: boolean | undefined): void {
   writer.varint(keyOf(field, wireTypes.varint));
 }
 
+/** An int64; 0 is not written (proto3). Definitions have no negative ones that say anything. */
+function count(field: number, value: number | RawJson | undefined): void {
+  const number = value instanceof RawJson ? exactInteger(value) : (value ?? 0);
+  if (number <= 0) return;
+  writer.integer(number);
+  writer.varint(keyOf(field, wireTypes.varint));
+}
+
+/** Zero where a text is no integer. */
+function exactInteger({ text }: RawJson): number | bigint {
+  return /^\d+$/.test(text) ? BigInt(text) : Math.trunc(Number(text));
+}
+
+function double(field: number, value: number | RawJson | undefined): void {
+  const number = value instanceof RawJson ? Number(value.text) : (value ?? 0);
+  if (number === 0) return;
+  writer.float(number, false);
+  writer.varint(keyOf(field, wireTypes.fixed64));
+}
+
 /** Extensions are YAML texts; JSON is YAML. */
 function extensions(field: number, of: object): void {
   for (const [name, value] of Object.entries(of).toReversed()) {
@@ -97,6 +144,8 @@ function namedSchema(name: string, of: Schema): void {
 }
 
 function schema(of: Schema): void {
+  const known = encoded?.get(of);
+  if (known !== undefined) return writer.raw(known);
   extensions(31, of);
   const { properties, items, additionalProperties } = of;
   if (properties !== undefined) {
@@ -107,9 +156,31 @@ function schema(of: Schema): void {
   }
   if (items !== undefined) nested(23, () => nested(1, () => schema(items)));
   if (of.type !== undefined) nested(22, () => text(1, of.type));
-  if (additionalProperties !== undefined) nested(21, () => nested(1, () => schema(additionalProperties)));
+  if (additionalProperties !== undefined) {
+    nested(21, () => {
+      if (typeof additionalProperties !== "boolean") return nested(1, () => schema(additionalProperties));
+      // One of two: which one it is is told by false, too.
+      writer.varint(additionalProperties ? 1 : 0);
+      writer.varint(keyOf(2, wireTypes.varint));
+    });
+  }
+  for (const value of (of.enum ?? []).toReversed()) nested(20, () => text(2, valueText(value)));
   texts(19, of.required);
+  count(18, of.minProperties);
+  count(17, of.maxProperties);
+  flag(16, of.uniqueItems);
+  count(15, of.minItems);
+  count(14, of.maxItems);
+  text(13, of.pattern);
+  count(12, of.minLength);
+  count(11, of.maxLength);
+  flag(10, of.exclusiveMinimum);
+  double(9, of.minimum);
+  flag(8, of.exclusiveMaximum);
+  double(7, of.maximum);
+  double(6, of.multipleOf);
   text(4, of.description);
+  text(3, of.title);
   text(2, of.format);
   text(1, of.$ref);
 }
@@ -140,6 +211,7 @@ function operation(of: Operation): void {
   texts(6, of["produces"] as string[] | undefined);
   text(5, of.operationId);
   text(3, of.description);
+  texts(1, of["tags"] as string[] | undefined);
 }
 
 interface Response {

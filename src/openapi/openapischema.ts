@@ -3,7 +3,7 @@
 
 import type { Identity } from "../api/identity.ts";
 import { messageOf } from "../api/messages.ts";
-import type { Field, Message } from "../api/schema.ts";
+import type { Field, Message, RawJson } from "../api/schema.ts";
 import { assert } from "../base/assert.ts";
 import { definitionName, type ScalarDefinition, scalarDefinitionName } from "./openapinames.ts";
 import { fieldText, messageText, scalarTexts } from "./openapitexts.ts";
@@ -18,25 +18,48 @@ export interface KindReference {
   readonly version: string;
 }
 
-/** A schema; what is undefined is left out. */
+/** A schema; what is undefined is left out. Those of custom resources have more than those of built-in kinds, and texts for
+ * numbers of many digits. */
 export interface Schema {
   description?: string | undefined;
   type?: string | undefined;
   format?: string | undefined;
+  title?: string | undefined;
   $ref?: string | undefined;
   allOf?: Schema[] | undefined;
   oneOf?: Schema[] | undefined;
+  anyOf?: Schema[] | undefined;
+  not?: Schema | undefined;
   items?: Schema | undefined;
-  additionalProperties?: Schema | undefined;
+  additionalProperties?: Schema | boolean | undefined;
   properties?: Record<string, Schema> | undefined;
   required?: string[] | undefined;
+  nullable?: boolean | undefined;
   default?: unknown;
+  enum?: readonly unknown[] | undefined;
+  multipleOf?: number | RawJson | undefined;
+  maximum?: number | RawJson | undefined;
+  exclusiveMaximum?: boolean | undefined;
+  minimum?: number | RawJson | undefined;
+  exclusiveMinimum?: boolean | undefined;
+  maxLength?: number | RawJson | undefined;
+  minLength?: number | RawJson | undefined;
+  pattern?: string | undefined;
+  maxItems?: number | RawJson | undefined;
+  minItems?: number | RawJson | undefined;
+  uniqueItems?: boolean | undefined;
+  maxProperties?: number | RawJson | undefined;
+  minProperties?: number | RawJson | undefined;
   "x-kubernetes-group-version-kind"?: readonly KindReference[] | undefined;
   "x-kubernetes-list-type"?: string | undefined;
   "x-kubernetes-list-map-keys"?: readonly string[] | undefined;
   "x-kubernetes-map-type"?: string | undefined;
   "x-kubernetes-patch-strategy"?: string | undefined;
   "x-kubernetes-patch-merge-key"?: string | undefined;
+  "x-kubernetes-preserve-unknown-fields"?: boolean | undefined;
+  "x-kubernetes-embedded-resource"?: boolean | undefined;
+  "x-kubernetes-int-or-string"?: boolean | undefined;
+  "x-kubernetes-validations"?: readonly object[] | undefined;
 }
 
 /** What schemas are written for. */

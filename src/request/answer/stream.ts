@@ -39,7 +39,24 @@ export async function sendChunks(
   reply.answered(200, -1);
   const headers = headersOf(reply, contentType, gzip ? gzipHeaders : []);
   const raw = reply.exchange.stream(200, headers, gzip ? gzipOpening : undefined);
-  const stream = gzip ? gzipStream(raw) : raw;
+  await writeChunks(reply, gzip ? gzipStream(raw) : raw, chunks, first, () => hold.expired, stallMs);
+}
+
+/** Chunks of which some are made elsewhere. */
+export interface SlowChunks {
+  readonly done: boolean;
+  next(): Uint8Array | Promise<Uint8Array>;
+}
+
+/** Writes `first` and what follows it, as sendChunks() says; `isGone`: what is read has gone away. */
+export async function writeChunks(
+  reply: Reply,
+  stream: AnswerStream,
+  chunks: Chunks | SlowChunks,
+  first: Uint8Array,
+  isGone: () => boolean = () => false,
+  stallMs: number = limits.stallMsMax,
+): Promise<void> {
   const end = performance.now() + limits.requestMsMax;
   let aborted = false;
   const writable = drains(stream);
@@ -48,14 +65,17 @@ export async function sendChunks(
     writable.wake();
   });
   try {
-    for (let chunk = first; !aborted; chunk = chunks.next()) {
+    for (let chunk = first; !aborted; ) {
       const ready = stream.write(chunk);
       // The last chunk is waited for as well: until it is taken it is this request that holds it.
       if (chunks.done && ready) break;
       const moved = await (ready ? turn() : writable.wait(stallMs));
       // A reader this slow gets an incomplete answer it can see; with the hold, the slices are gone.
-      if (!moved || hold.expired || performance.now() > end) return stream.abort();
+      if (!moved || isGone() || performance.now() > end) return stream.abort();
       if (chunks.done) break;
+      const next = chunks.next();
+      // Chunks that are there must not wait: their memory may be used for another answer meanwhile.
+      chunk = next instanceof Promise ? await next : next;
     }
   } catch (error) {
     // A fault of ours: the client must not wait for the rest.
