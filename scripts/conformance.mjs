@@ -75,6 +75,8 @@ function adapted(identity) {
     // A path with an escaped dot, which no rewrite reaches either.
     if (identity === "orch") text = text.replaceAll("kubernetes\\\\.io", "orch\\\\.io");
     if (identity === "orch") text = text.replace(/("finalizers": \[\s*)"kubernetes"/g, '$1"orch"');
+    // Names of OpenAPI definitions have the domain turned around.
+    if (identity === "orch") text = text.replaceAll("io.k8s.", "io.orch.");
     const scenario = JSON.parse(text);
     for (const step of scenario.steps) {
       withoutDescriptions(step);
