@@ -1,5 +1,6 @@
 // What is served, and how that changes: a registry holds one immutable snapshot at a time. The built-in kinds are its
 // first provider; others (definitions of custom resources, one each) come and go while the server runs.
+import { assertShared } from "../base/assert.ts";
 import type { Identity } from "./identity.ts";
 import { apiVersionOf, compareVersions, type Group, type Resource, type Scheme } from "./scheme.ts";
 
@@ -116,6 +117,8 @@ export class Registry implements Scheme {
   #current: Scheme;
   /** Providers changed since #current was laid out. */
   #changed = false;
+  /** Sources are being asked. */
+  #looking = false;
 
   constructor(builtIn: Scheme) {
     this.identity = builtIn.identity;
@@ -127,7 +130,13 @@ export class Registry implements Scheme {
 
   /** The snapshot of now: it never changes. */
   current(): Scheme {
-    for (const source of this.#sources) for (const [provider, resources] of source()) this.#set(provider, resources);
+    assertShared(!this.#looking, "A source of what is served asks what is served");
+    this.#looking = true;
+    try {
+      for (const source of this.#sources) for (const [provider, resources] of source()) this.#set(provider, resources);
+    } finally {
+      this.#looking = false;
+    }
     if (this.#changed) this.#layOut();
     return this.#current;
   }

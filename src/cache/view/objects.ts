@@ -75,6 +75,17 @@ export class ObjectTable<T extends ApiObject> {
     this.#listeners.push(news);
   }
 
+  /**
+   * One object, decoded for this call and not kept: for objects that are large and looked at once. Takes in nothing, so that
+   * it may be called from what is asked while the table is looked up.
+   */
+  peek(namespace: string, name: string): T | undefined {
+    if (this.#objects.get(namespace)?.has(name) !== true) return undefined;
+    const at = this.#view?.get(namespace, name) ?? 0;
+    if (at === 0 || this.#view === undefined || this.#stored === undefined) return undefined;
+    return decodeStored(this.#stored, this.#view.object(at)) as T;
+  }
+
   /** The objects of one namespace, as of the last refresh(). */
   #readAll(namespace: string): T[] {
     const found: T[] = [];

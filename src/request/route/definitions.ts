@@ -15,7 +15,7 @@ export function followDefinitions(registry: Registry, objects: Objects): void {
 }
 
 function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): Source {
-  const definitions = objects.table(group, "v1", "customresourcedefinitions");
+  const definitions = objects.table<CustomResourceDefinition>(group, "v1", "customresourcedefinitions");
   const changed = new Set<string>();
   definitions.onChange((_namespace, name) => changed.add(name));
   const served = new Map<string, readonly Resource[]>();
@@ -26,8 +26,9 @@ function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): So
     const names = [...changed];
     changed.clear();
     return names.map((name) => {
-      // Read for this once: what is decoded of a definition is many times as large as what is made of it.
-      const definition = objects.read<CustomResourceDefinition>(group, "v1", "customresourcedefinitions", "", name);
+      // What is decoded of a definition is many times as large as what is made of it. Nothing may ask the registry here:
+      // its answer would come from a later look than this one.
+      const definition = definitions.peek("", name);
       const resources = definition === undefined ? [] : resourcesOf(definition, identity, served.get(name));
       if (resources.length > 0) served.set(name, resources);
       else served.delete(name);
