@@ -538,7 +538,8 @@ export class LogWatchers {
     watcher.blocked = false;
     this.#blocked.delete(watcher);
     this.#runnable.add(watcher);
-    if (!this.#passing) this.#step(watcher);
+    // Nothing of a log that was given up can be read any more: its watchers are ended by a pass.
+    if (!this.#passing && !this.view.gone) this.#step(watcher);
     this.#schedule();
   }
 

@@ -7,7 +7,7 @@ import { type OpenViews, openViews } from "../../../src/cache/view/views.ts";
 import { LogWriter } from "../../../src/cache/writer/writer.ts";
 import { limits } from "../../../src/config/limits.ts";
 import type { Record } from "../../../src/storage/store.ts";
-import { selectorOf, storedForm } from "../../support/fakefront.ts";
+import { FakeFront, selectorOf, storedForm } from "../../support/fakefront.ts";
 import { FakeSink } from "../../support/fakesink.ts";
 import { RecordSource, scanAll, TestClock, turn, until } from "../fixture.ts";
 
@@ -225,4 +225,29 @@ t.test("load() fills the logs of a store whose history has more kinds than there
   t.equal(log.drain(), revision);
   t.equal(scanAll(log, 0).size, 1);
   t.equal(views.log("/registry/alive").drain(), revision);
+});
+
+t.test("a slow watcher of a log that was given up ends, also when its peer reads on before that", async (t) => {
+  const { writer, views } = await setup(1);
+  const [views1] = views as [OpenViews];
+  const prefix = "/registry/things";
+  const source = new RecordSource();
+  await views1.register(prefix);
+  const log = views1.log(prefix);
+  // Two looks at the clock end the time of a turn: one watcher is ended in it, the next one in a turn the test takes.
+  const front = new FakeFront(log, 3);
+  const quick = front.watch();
+  const slow = front.watch({ accepts: 1 });
+  for (const remove of [false, false, true]) {
+    writer.accept([under(prefix, source.next("ns", "a", remove, 10))]);
+    await until(() => front.run(1) === 0 && log.head === source.revision, "the change");
+  }
+  t.equal(slow.behind, true);
+  t.equal(await views1.giveUp(prefix), true);
+  await until(() => log.head === 0, "the end of the log");
+  t.same([quick.ended, slow.ended], [true, false]);
+  slow.drain();
+  t.equal(front.fanout.watcherCount, 1);
+  await until(() => front.run(1) === 0 || slow.ended, "its end");
+  t.end();
 });
