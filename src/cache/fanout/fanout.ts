@@ -232,6 +232,7 @@ export class Fanout {
 
   /** Lists a watcher under the tick of what is due first; never under one that is over. */
   #list(watcher: Watcher): void {
+    assertShared(watcher.state !== watcherStates.ended, "Something is due for a watcher that ended");
     const time = watcher.bookmarks ? Math.min(watcher.bookmarkAt, watcher.deadline) : watcher.deadline;
     let tick = Math.max(this.#tickOf(time), this.#tick + 1);
     // What is far away need not be met to the tick: fewer, fuller sets.

@@ -303,7 +303,8 @@ export class LogWatchers {
 
   #advance(until: number): void {
     const head = this.view.head;
-    if (this.#cursor >= head) return;
+    assertShared(this.#cursor <= head, "The cursor of a log's watchers is beyond its head");
+    if (this.#cursor === head) return;
     if (this.#syncedCount === 0) {
       if (this.#blocked.size > 0) this.#measure(this.#cursor, head, 0);
       this.#cursor = head;
@@ -319,11 +320,13 @@ export class LogWatchers {
     if (wholeWatchers > 0) {
       const run = this.view.run(this.#cursor, end, sliceBytes);
       if (run === undefined) return this.#expireSynced();
+      assertShared(run.next > this.#cursor && run.next <= end, "A run of frames is not within its bounds");
       end = run.next;
       slice = run.bytes;
     }
     const reached = this.#collect(end, sliceBytes, slice !== undefined, until);
     if (reached < 0) return this.#expireSynced();
+    assertShared(reached > this.#cursor && reached <= end, "A pass does not get further, or too far");
     // Time was over before the end of the slice: the records are the same for all.
     if (slice !== undefined && reached < end) slice = this.view.run(this.#cursor, reached, sliceBytes)?.bytes;
     this.#measure(this.#cursor, reached, slice === undefined ? 0 : wholeWatchers);
@@ -488,13 +491,18 @@ export class LogWatchers {
       if ((watcher.state as number) !== watcherStates.synced) continue;
       if (ready) group.keep(watcher);
       else {
-        this.#syncedCount -= 1;
+        this.#countOut();
         watcher.slot = -1;
         this.#lag(watcher);
       }
     }
     group.endWriting();
     return true;
+  }
+
+  #countOut(): void {
+    assertShared(this.#syncedCount > 0, "More watchers fall behind than were in step");
+    this.#syncedCount -= 1;
   }
 
   #lag(watcher: Watcher): void {
@@ -505,6 +513,7 @@ export class LogWatchers {
   }
 
   #block(watcher: Watcher): void {
+    assertShared(!watcher.blocked, "A watcher is blocked twice");
     watcher.blocked = true;
     watcher.blockedAt = this.#around.now();
     watcher.blockedBytes = this.#passedBytes;
@@ -632,7 +641,7 @@ export class LogWatchers {
     const ready = watcher.sink.write(bytes);
     if (ready || watcher.state === watcherStates.ended) return;
     if (watcher.state === watcherStates.synced) {
-      this.#syncedCount -= 1;
+      this.#countOut();
       watcher.group.leave(watcher);
       this.#lag(watcher);
     } else {
@@ -665,8 +674,9 @@ export class LogWatchers {
 
   #remove(watcher: Watcher): void {
     const { group } = watcher;
+    assertShared(watcher.state !== watcherStates.ended, "A watcher ends twice");
     if (watcher.state === watcherStates.synced) {
-      this.#syncedCount -= 1;
+      this.#countOut();
       group.leave(watcher);
     }
     watcher.state = watcherStates.ended;
@@ -676,6 +686,8 @@ export class LogWatchers {
     this.#waiting.delete(watcher);
     this.#counts.watchers -= 1;
     group.members -= 1;
+    assertShared(this.#counts.watchers >= 0, "More watchers ended than were opened");
+    assertShared(group.members >= 0, "More watchers left a group than were in it");
     if (group.members === 0) {
       this.#groups.delete(group.key);
       if (!this.#whole.delete(group)) this.#filtered.remove(group);

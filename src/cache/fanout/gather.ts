@@ -38,6 +38,7 @@ export interface Look {
 }
 
 const encoder = new TextEncoder();
+const quote = 0x22;
 
 /** The start of a line of JSON. */
 interface Head {
@@ -138,6 +139,8 @@ export class Gather {
     const object = view.object(previous);
     const digitsAt = view.versionAt(previous);
     const digitsEnd = digitsAt + String(view.revisionOf(previous)).length;
+    assertShared(object[digitsAt - 1] === quote, "No quote before the version digits of a record");
+    assertShared(object[digitsEnd] === quote, "No quote after the version digits of a record");
     const digits = encoder.encode(String(view.revisionOf(at)));
     if (look.transform !== undefined || look.framing !== undefined) {
       const spliced = new Uint8Array(object.length - (digitsEnd - digitsAt) + digits.length);

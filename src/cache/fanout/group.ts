@@ -3,6 +3,7 @@
 // so its cost for records of others is nothing.
 // @hot
 import { formatFieldSelector, formatLabelSelector, type Selector } from "../../api/selector.ts";
+import { assertShared } from "../../base/assert.ts";
 import { limits } from "../../config/limits.ts";
 import { type Location, recordTypes } from "../shared/record.ts";
 import type { LogView } from "../view/view.ts";
@@ -99,6 +100,7 @@ export class Group {
 
   /** Notes an event of the pass under way. */
   addPending(at: Location, form: number, bytes: number): void {
+    assertShared(at !== 0, "An event without a record");
     this.pendingAt[this.pendingCount] = at;
     this.pendingForm[this.pendingCount] = form;
     this.pendingCount += 1;
@@ -113,6 +115,7 @@ export class Group {
 
   /** Keeps a watcher that was written to. */
   keep(watcher: Watcher): void {
+    assertShared(this.#kept <= this.next, "A watcher is kept over one that was not written to");
     watcher.slot = this.#kept;
     this.synced[this.#kept++] = watcher;
   }
@@ -135,6 +138,7 @@ export class Group {
 
   /** Adds a watcher to the synced list. */
   join(watcher: Watcher): void {
+    assertShared(!this.writing, "A watcher joins a group that is being written to");
     watcher.slot = this.synced.length;
     this.synced.push(watcher);
   }
@@ -145,6 +149,7 @@ export class Group {
       this.#left += 1;
       return;
     }
+    assertShared(this.synced[watcher.slot] === watcher, "A watcher is not where its slot says");
     const last = this.synced.pop();
     if (last !== undefined && last !== watcher) {
       this.synced[watcher.slot] = last;
@@ -191,11 +196,14 @@ export class GroupIndex {
       drop(this.#unlisted, group);
       return;
     }
-    this.#used[terms.kind] = (this.#used[terms.kind] ?? 0) - 1;
+    const used = (this.#used[terms.kind] ?? 0) - 1;
+    assertShared(used >= 0, "A group is removed that was not listed");
+    this.#used[terms.kind] = used;
     if (!group.stable) this.#mutable -= 1;
+    assertShared(this.#mutable >= 0, "More groups are removed than were listed");
     for (const key of terms.keys) {
       const groups = this.#byKey.get(key);
-      if (groups === undefined) continue;
+      assertShared(groups !== undefined, "A group is not listed under its terms");
       drop(groups, group);
       if (groups.length === 0) this.#byKey.delete(key);
     }
@@ -246,6 +254,7 @@ export class GroupIndex {
 
 function drop(groups: Group[], group: Group): void {
   const index = groups.indexOf(group);
+  assertShared(index >= 0, "A group is removed that was not listed");
   const last = groups.pop();
   if (last !== undefined && last !== group) groups[index] = last;
 }

@@ -1,5 +1,6 @@
 // The state a watch begins with, as synthetic ADDED events in the order of keys: one bounded piece at a time, all pieces
 // as of the same revision, nothing kept between them but the last key.
+import { assertShared } from "../../base/assert.ts";
 import { limits } from "../../config/limits.ts";
 import type { Location } from "../shared/record.ts";
 import type { LogView } from "../view/view.ts";
@@ -39,6 +40,7 @@ export function gatherInitial(
     }
     examined += cost;
     if (Math.max(gather.length, read) < limits.sliceBytesMax && examined < limits.initialRecordsMax) return true;
+    assertShared(key !== watcher.after, "An initial state does not get further");
     watcher.after = key;
     done = false;
     return false;

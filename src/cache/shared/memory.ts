@@ -1,7 +1,7 @@
 // The memory of all logs: pairs of shared buffers in a few sizes, used again after every front released them. Shared
 // buffers left to the garbage collectors of several threads pile up to many times what is live, so nothing is left to
 // them but the surplus.
-import { assertShared } from "../../base/assert.ts";
+import { assertShared, verify } from "../../base/assert.ts";
 import { limits } from "../../config/limits.ts";
 import { bytesOfMeta } from "./segment.ts";
 
@@ -25,6 +25,8 @@ const growthDivisor = 8;
 /** Segments' memory, owned by the store thread. */
 export class SegmentPool {
   readonly #free: SegmentMemory[][] = sizeClasses.map(() => []);
+  /** Handed out and not given back. */
+  readonly #taken = new Set<SegmentMemory>();
   /** Bytes waiting for reuse. */
   freeBytes = 0;
   /** Bytes handed out and not given back. */
@@ -39,6 +41,7 @@ export class SegmentPool {
     assertShared(holds(sizeClass, frameBytes, selectionBytes), `A record of ${frameBytes} bytes exceeds every segment`);
     const recycled = this.#free[sizeClass]?.pop();
     const memory = recycled ?? allocate(sizeClass);
+    this.#taken.add(memory);
     this.usedBytes += bytesOf(memory);
     if (recycled !== undefined) this.freeBytes -= bytesOf(memory);
     return memory;
@@ -47,6 +50,9 @@ export class SegmentPool {
   /** Takes memory back. The caller zeroed what was used of `meta`, and no other thread can reach it any more. */
   give(memory: SegmentMemory): void {
     const bytes = bytesOf(memory);
+    assertShared(this.#taken.delete(memory), "The memory of a segment is given back twice");
+    assertShared(bytes <= this.usedBytes, "More memory of segments is given back than was taken");
+    verify(() => isZeroed(memory.meta), "The memory of a segment is given back with entries in it");
     this.usedBytes -= bytes;
     if (this.freeBytes + bytes > limits.poolBytesMax) return;
     this.freeBytes += bytes;
@@ -57,6 +63,10 @@ export class SegmentPool {
 /** Bytes of both buffers. */
 export function bytesOf(memory: SegmentMemory): number {
   return memory.data.byteLength + memory.meta.byteLength;
+}
+
+function isZeroed(meta: SharedArrayBuffer): boolean {
+  return new Int32Array(meta).every((word) => word === 0);
 }
 
 function holds(sizeClass: number, frameBytes: number, selectionBytes: number): boolean {

@@ -100,6 +100,9 @@ export class Segment implements SelectionSource {
   readonly #doubles: Float64Array<SharedArrayBuffer>;
 
   constructor(number: number, base: number, data: SharedArrayBuffer, meta: SharedArrayBuffer) {
+    assertShared(number >= 1, "A segment has no number");
+    assertShared(base >= 0, "A segment begins before its log");
+    assertShared(meta.byteLength % entryBytes === 0, "A segment's meta buffer is no whole number of entries");
     this.number = number;
     this.base = base;
     this.data = new Uint8Array(data);
@@ -150,19 +153,26 @@ export class Segment implements SelectionSource {
   /** The record's event as it is sent. */
   frame(index: number): Uint8Array<SharedArrayBuffer> {
     const start = this.frameAt(index);
-    return this.data.subarray(start, start + this.frameBytes(index));
+    const end = start + this.frameBytes(index);
+    assertShared(end <= this.data.length, "A frame ends beyond its segment");
+    return this.data.subarray(start, end);
   }
 
   /** The record's object, the part of the frame that is stored. */
   object(index: number): Uint8Array<SharedArrayBuffer> {
     const start = this.frameAt(index) + framePrefixBytes;
-    return this.data.subarray(start, start + this.frameBytes(index) - frameExtraBytes);
+    const end = start + this.frameBytes(index) - frameExtraBytes;
+    assertShared(start < end, "A frame holds no object");
+    assertShared(end <= this.data.length, "An object ends beyond its segment");
+    return this.data.subarray(start, end);
   }
 
   /** The record's selection table. */
   selection(index: number): Uint8Array<SharedArrayBuffer> {
     const start = this.selectionAt(index);
-    return this.bytes.subarray(start, start + this.selectionBytes(index));
+    const end = start + this.selectionBytes(index);
+    assertShared(end <= this.bytes.length, "A selection table ends beyond its segment");
+    return this.bytes.subarray(start, end);
   }
 
   /** Number of the next segment, in the entry that says `continued`. */
@@ -237,6 +247,12 @@ export class OpenSegment {
   /** Appends and publishes a record; it must fit. Returns its index. */
   append(entry: Entry): number {
     const index = this.count;
+    assertShared(entry.type >= recordTypes.create && entry.type <= recordTypes.move, "An entry has an unknown type");
+    assertShared(entry.createRevision <= entry.revision, "A record is older than its object");
+    assertShared(entry.revision <= entry.order, "A record is newer than its log");
+    assertShared(entry.versionAt < entry.body.length, "The version of a record is not in its object");
+    assertShared(entry.previousIndex < recordsPerSegment, "An index lies beyond every segment");
+    this.#checkNext(bytesOfFrame(entry.body.length), entry.selection.length, entry.order);
     const frameAt = this.dataBytes;
     const frameBytes = this.#writeFrame(entry);
     const selectionAt = this.selectionStart - aligned(entry.selection.length);
@@ -266,6 +282,8 @@ export class OpenSegment {
   move(source: Segment, index: number, order: number, time: number): number {
     const here = this.count;
     const frameBytes = source.frameBytes(index);
+    assertShared(source.number < this.segment.number, "A record is moved to an older segment");
+    this.#checkNext(frameBytes, source.selectionBytes(index), order);
     const data = this.segment.data;
     copyBytes(data, this.dataBytes, source.frame(index));
     data.set(addedPrefix, this.dataBytes);
@@ -296,8 +314,18 @@ export class OpenSegment {
   /** Closes the segment: readers go on in segment `next`, which must have been announced to them before. */
   close(next: number): void {
     const word = this.count * entryWords;
+    assertShared(next > this.segment.number, "A log goes on in an older segment");
+    assertShared(this.segment.type(this.count) === 0, "A segment is closed twice");
     this.segment.words[word + 5] = next;
     Atomics.store(this.segment.words, word, continued);
+  }
+
+  /** What holds of each entry before it is written: there is room, nothing is there yet, and order does not decrease. */
+  #checkNext(frameBytes: number, selectionBytes: number, order: number): void {
+    const { count, segment } = this;
+    assertShared(this.fits(frameBytes, selectionBytes), "A record does not fit its segment");
+    assertShared(segment.type(count) === 0, "An entry is written twice, or behind the end of its segment");
+    if (count > 0) assertShared(order >= segment.order(count - 1), "The order of a log goes back");
   }
 
   #writeFrame(entry: Entry): number {

@@ -15,7 +15,7 @@
 //
 // A hash is FNV-1a over UTF-8 bytes; that of `key=value` goes on from the key's. The form says what the fields were
 // derived by (behaviour.ts): a record of another form is told from those of now. 1 is the number of this layout.
-import { assertShared } from "../../base/assert.ts";
+import { assert, assertShared } from "../../base/assert.ts";
 
 /** Where tables are read from: 32-bit and byte views of the same memory, both from its first byte on. */
 export interface SelectionSource {
@@ -87,6 +87,8 @@ export function encodeSelection(
     putEntry(encoder, entry, key, value);
     entry += entryWords;
   }
+  assert(encoder.at <= encoder.bytes.length, "A selection table is longer than its texts may be");
+  assert(form >>> (32 - layoutBits) === 0, "The form of a selection table has more than 24 bits");
   words[6] = encoder.at;
   words[7] = layout | (form << layoutBits);
   while (encoder.at % 4 !== 0) encoder.bytes[encoder.at++] = 0;
@@ -324,6 +326,8 @@ function same(source: SelectionSource, from: number, end: number, bytes: Uint8Ar
 
 function text(source: SelectionSource, from: number, end: number): string {
   const bytes = source.bytes;
+  assertShared(from <= end, "A text of a selection table ends before it begins");
+  assertShared(end <= bytes.length, "A text of a selection table ends beyond it");
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("utf8");
 }
 

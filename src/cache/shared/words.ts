@@ -22,6 +22,7 @@ const logsByte = 12;
 const doorbellByte = 0;
 const floorByte = 8;
 const slotBytes = 64;
+const controlBytes = slotBytes * (1 + limits.logCountMax);
 
 // Segments, selection tables and this buffer hold little-endian numbers that are read through typed arrays.
 assertShared(endianness() === "LE", "orch runs on little-endian machines only");
@@ -33,6 +34,7 @@ export class ControlWords {
   readonly #bigs: BigInt64Array<SharedArrayBuffer>;
 
   constructor(buffer: SharedArrayBuffer) {
+    assertShared(buffer.byteLength === controlBytes, `A control buffer of ${buffer.byteLength} bytes`);
     this.buffer = buffer;
     this.#words = new Int32Array(buffer);
     this.#bigs = new BigInt64Array(buffer);
@@ -40,7 +42,7 @@ export class ControlWords {
 
   /** A zeroed buffer with a slot for every log there may ever be. */
   static allocate(): ControlWords {
-    return new ControlWords(new SharedArrayBuffer(slotBytes * (1 + limits.logCountMax)));
+    return new ControlWords(new SharedArrayBuffer(controlBytes));
   }
 
   /** Newest revision whose record is in its log and which may be acknowledged. Written by the store thread. */
@@ -49,6 +51,8 @@ export class ControlWords {
   }
 
   set committed(revision: number) {
+    assertShared(Number.isSafeInteger(revision), "A committed revision is no integer");
+    assertShared(revision >= this.committed, "The committed revision goes back");
     Atomics.store(this.#bigs, committedByte >> 3, BigInt(revision));
   }
 
@@ -83,19 +87,27 @@ export class ControlWords {
 
   /** Counts what happened to a log, modulo 2^32: a batch published, a floor moved. Written by the store thread. */
   doorbell(log: number): number {
+    checkSlot(log);
     return Atomics.load(this.#words, ((1 + log) * slotBytes + doorbellByte) >> 2);
   }
 
   ringLog(log: number): void {
+    checkSlot(log);
     Atomics.add(this.#words, ((1 + log) * slotBytes + doorbellByte) >> 2, 1);
   }
 
   /** Revision from which on a log is complete. Written by the store thread; only grows. */
   floor(log: number): number {
+    checkSlot(log);
     return Number(Atomics.load(this.#bigs, ((1 + log) * slotBytes + floorByte) >> 3));
   }
 
   setFloor(log: number, revision: number): void {
+    assertShared(revision >= this.floor(log), "The floor of a log goes back");
     Atomics.store(this.#bigs, ((1 + log) * slotBytes + floorByte) >> 3, BigInt(revision));
   }
+}
+
+function checkSlot(log: number): void {
+  assertShared(log >= 0 && log < limits.logCountMax, "A log has a slot beyond the control buffer");
 }

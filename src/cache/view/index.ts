@@ -63,7 +63,9 @@ export class KeyIndex {
     }
     const at = Math.max(0, this.#chunkOf(key));
     const chunk = this.#chunk(at);
-    chunk.splice(firstAfter(chunk, key), 0, entry);
+    const place = firstAfter(chunk, key);
+    assertShared(chunk[place - 1]?.key !== key, "A chunk holds a key that the index has not");
+    chunk.splice(place, 0, entry);
     if (chunk.length > chunkCountMax) {
       // Keys that arrive in order fill chunks completely instead of leaving them half empty.
       const ascending = at === last && chunk[chunk.length - 1] === entry;

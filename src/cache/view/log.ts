@@ -123,8 +123,9 @@ export class Log implements LogView {
     const doorbell = this.#words.doorbell(this.number);
     if (doorbell !== this.#doorbell) {
       if (this.#takeIn(committed)) this.#doorbell = doorbell;
-      this.floor = this.#words.floor(this.number);
+      this.#readFloor();
     }
+    assertShared(this.#order <= committed, "A view holds records above the committed revision");
     return committed;
   }
 
@@ -258,8 +259,10 @@ export class Log implements LogView {
       for (index++; index < stop && segment.type(index) !== recordTypes.move; index++) {
         const more = segment.frameBytes(index);
         if (bytes + more > bytesMax) break;
+        assertShared(segment.frameAt(index) === start + bytes, "Two frames of a run are not next to each other");
         bytes += more;
       }
+      assertShared(start + bytes <= segment.data.length, "A run of frames ends beyond its segment");
       return { bytes: segment.data.subarray(start, start + bytes), next: segment.base + index };
     }
     return { bytes: undefined, next };
@@ -276,6 +279,12 @@ export class Log implements LogView {
   announce(message: SegmentMessage): void {
     const last = this.#segments[this.#segments.length - 1];
     assertShared(last === undefined || last.number < message.number, "A segment is announced out of order");
+    assertShared(last === undefined || last.base <= message.base, "A segment begins before the one before it");
+    assertShared(!this.gone, "A segment is announced for a log that was given up");
+    const { current } = message;
+    if (current !== undefined) {
+      assertShared(current.bits.length === (current.count + 7) >> 3, "A segment is announced without a bit per entry");
+    }
     const segment = new ReadSegment(message);
     this.#byNumber.set(segment.number, segment);
     this.#segments.push(segment);
@@ -285,6 +294,7 @@ export class Log implements LogView {
   retire(number: number, urgent: boolean): void {
     const segment = this.#byNumber.get(number);
     assertShared(segment !== undefined, "A segment is retired that was never announced");
+    assertShared(!this.#retired.some((retired) => retired.segment === segment), "A segment is retired twice");
     this.#retired.push({ segment, sinceMs: this.#host.now(), holds: new Set(this.#holds) });
     if (urgent) this.expire(Number.POSITIVE_INFINITY);
     this.#host.sweepLater(this);
@@ -292,6 +302,7 @@ export class Log implements LogView {
 
   /** The log is given up: those who follow hear of it in another turn, and it goes when no hold keeps it. */
   leave(): void {
+    assertShared(!this.gone, "A log is given up twice");
     this.gone = true;
     this.#goneMs = this.#host.now();
     this.#host.sweepLater(this);
@@ -303,7 +314,7 @@ export class Log implements LogView {
     if (this.#retired.length === 0) return;
     // The index must point to where records were moved before their old places go.
     this.#takeIn(this.#words.committed);
-    this.floor = this.#words.floor(this.number);
+    this.#readFloor();
     for (let i = this.#retired.length - 1; i >= 0; i--) {
       const retired = this.#retired[i];
       if (retired === undefined || retired.holds.size > 0) continue;
@@ -397,6 +408,12 @@ export class Log implements LogView {
     }
   }
 
+  #readFloor(): void {
+    const floor = this.#words.floor(this.number);
+    assertShared(floor >= this.floor, "The floor of a log goes back");
+    this.floor = floor;
+  }
+
   /** Goes on in the oldest segment after the one being read; `number` is what must be known by then. */
   #follow(number: number): ReadSegment | undefined {
     const last = this.#segments[this.#segments.length - 1];
@@ -416,7 +433,12 @@ export class Log implements LogView {
   }
 
   #enter(segment: ReadSegment, index: number, type: number): void {
-    this.#order = segment.order(index);
+    const order = segment.order(index);
+    assertShared(type <= recordTypes.move, "An entry has an unknown type");
+    assertShared(order >= this.#order, "The order of a log goes back");
+    assertShared(segment.revision(index) <= order, "A record is newer than its log");
+    assertShared(segment.entries.length === index, "An entry is taken in twice, or left out");
+    this.#order = order;
     if (segment.isPast(index)) {
       segment.entries.push(undefined);
       return;
@@ -424,7 +446,10 @@ export class Log implements LogView {
     const entry = this.#entryBefore(segment.previous(index)) ?? this.#entryOf(segment.byteKey(index));
     const live = type !== recordTypes.delete;
     if (live !== entry.live) this.count += live ? 1 : -1;
-    entry.at = segment.locationOf(index);
+    assertShared(this.count <= this.#index.size, "A view has more live objects than keys");
+    const at = segment.locationOf(index);
+    assertShared(at > entry.at, "A key's newest record is before an older one");
+    entry.at = at;
     entry.live = live;
     segment.entries.push(entry);
   }
@@ -450,6 +475,7 @@ export class Log implements LogView {
       const index = indexOf(at);
       if (segment.revision(index) <= revision) return segment.type(index) === recordTypes.delete ? 0 : at;
       const previous = segment.previous(index);
+      assertShared(previous < at, "A record's predecessor is behind it");
       at = this.#byNumber.has(segmentOf(previous)) ? previous : 0;
     }
     return 0;
@@ -466,6 +492,7 @@ export class Log implements LogView {
   }
 
   #segmentAt(position: number): ReadSegment | undefined {
+    assertShared(position >= 0, "A position before the log is read");
     assertShared(position < this.head, "A position beyond the head is read");
     const recent = this.#recent;
     if (recent !== undefined && isWithin(recent, position)) return recent;
@@ -486,8 +513,10 @@ export class Log implements LogView {
 
   #release(segment: ReadSegment): void {
     assertShared(segment !== this.#reading, "The segment being read is given back");
-    this.#byNumber.delete(segment.number);
-    this.#segments.splice(this.#segments.indexOf(segment), 1);
+    assertShared(this.#byNumber.delete(segment.number), "A segment is given back twice");
+    const place = this.#segments.indexOf(segment);
+    assertShared(place >= 0, "A segment that is given back is not listed");
+    this.#segments.splice(place, 1);
     if (this.#recent === segment) this.#recent = undefined;
     for (let index = 0; index < segment.entries.length; index++) {
       const entry = segment.entries[index];

@@ -147,6 +147,7 @@ class FrontViews implements OpenViews {
   }
 
   dropped(log: Log): void {
+    assertShared(this.#bySlot[log.number] === log, "A log is let go of twice");
     this.#bySlot[log.number] = undefined;
     if (this.#closed) return;
     const message: ToWriter = { kind: "dropped", log: log.number };
@@ -177,11 +178,13 @@ class FrontViews implements OpenViews {
     if (message.kind === "answered") {
       const settle = this.#wishes.get(message.id);
       this.#wishes.delete(message.id);
+      assertShared(settle !== undefined || this.#closed, "An answer comes to no request");
       settle?.(message.done);
       return;
     }
     if (message.kind === "log") {
       assertShared(this.#bySlot[message.log] === undefined, "A log is announced in a slot that is taken");
+      assertShared(!this.#logs.has(message.prefix), "A prefix has two logs");
       const log = new Log(message.prefix, message.log, this.#words, this);
       this.#logs.set(message.prefix, log);
       this.#bySlot[message.log] = log;

@@ -104,6 +104,13 @@ export class LedgerLog {
 
   /** Adds the next segment. Readers must be told of it before the one before is closed. */
   extend(memory: SegmentMemory): LedgerSegment {
+    const { open } = this;
+    if (open !== undefined) {
+      assertShared(
+        open.segment.base + open.places.length === this.position,
+        "A log counts other entries than its segments",
+      );
+    }
     this.#lastNumber += 1;
     const segment = new LedgerSegment(this.#lastNumber, this.position, memory);
     this.segments.push(segment);
@@ -129,6 +136,8 @@ export class LedgerLog {
 
   /** Enters a record just written as its key's newest. */
   enter(segment: LedgerSegment, index: number, place: Place, live: boolean): void {
+    assertShared(segment === this.open, "A record is entered in a segment that is not open");
+    assertShared(index === segment.places.length, "Records are entered out of order");
     const bytes = segment.segment.bytesOf(index);
     segment.places.push(place);
     segment.usedBytes += bytes;
@@ -139,7 +148,9 @@ export class LedgerLog {
       this.liveBytes += bytes;
       this.liveCount += 1;
     }
-    place.at = segment.segment.locationOf(index);
+    const at = segment.segment.locationOf(index);
+    assertShared(at > place.at, "A key's newest record is before an older one");
+    place.at = at;
     place.live = live;
     this.position += 1;
     this.rang = false;
@@ -156,6 +167,10 @@ export class LedgerLog {
     segment.liveCount -= 1;
     this.liveBytes -= bytes;
     this.liveCount -= 1;
+    assertShared(segment.liveBytes >= 0, "More live bytes leave a segment than entered it");
+    assertShared(segment.liveCount >= 0, "More live records leave a segment than entered it");
+    assertShared(this.liveBytes >= segment.liveBytes, "A log has fewer live bytes than one of its segments");
+    assertShared(this.liveCount >= segment.liveCount, "A log has fewer live records than one of its segments");
     if (revision === 0) return;
     segment.lastDeathMs = nowMs;
     segment.floorAfter = Math.max(segment.floorAfter, revision);
@@ -167,8 +182,12 @@ export class LedgerLog {
     assertShared(segment.liveCount === 0, "A segment with live records is retired");
     const at = this.segments.indexOf(segment);
     assertShared(at >= 0, "A segment is retired twice");
+    assertShared(segment.liveBytes === 0, "A segment with live bytes is retired");
+    assertShared(segment.places.length === segment.open.count, "A segment has entries that were not entered");
+    assertShared(segment.floorAfter <= this.order, "A floor would rise above the newest revision of its log");
     this.segments.splice(at, 1);
     this.usedBytes -= segment.usedBytes;
+    assertShared(this.usedBytes >= this.liveBytes, "A log uses fewer bytes than are live in it");
     this.floor = Math.max(this.floor, segment.floorAfter);
     for (let index = 0; index < segment.places.length; index++) {
       const place = segment.places[index];

@@ -158,7 +158,10 @@ export class LogWriter {
     if (log.liveCount > 0 || this.#expected.has(log)) return false;
     if (this.#working?.log === log) this.#working = undefined;
     this.#logs.delete(prefix);
-    this.#logList.splice(this.#logList.indexOf(log), 1);
+    const at = this.#logList.indexOf(log);
+    assertShared(at >= 0, "A log that is given up is not listed");
+    this.#logList.splice(at, 1);
+    assertShared(!this.#leaving.has(log.index), "The slot of a log is given up twice");
     // What was in it cannot be watched any more, under whatever prefix a log comes next.
     this.#floor = Math.max(this.#floor, this.#revision);
     const leaving: Leaving = { log, fronts: new Set(this.#fronts) };
@@ -265,6 +268,8 @@ export class LogWriter {
     const nowMs = this.#clock.monotonic();
     if (place.live) this.#keepBefore(log, place, nowMs);
     const event = record.revision > log.floor;
+    if (event)
+      assertShared((record.type === changeTypes.create) !== place.live, "A change does not follow its key's state");
     const entry = this.#entry;
     entry.type = event ? record.type : recordTypes.move;
     entry.revision = record.revision;
@@ -369,6 +374,8 @@ export class LogWriter {
   #addLog(prefix: string): LedgerLog {
     const index = this.#freeSlots.pop() ?? this.#bySlot.length;
     assertShared(index < limits.logCountMax, `There are more than ${limits.logCountMax} logs`);
+    assertShared(!this.#logs.has(prefix), "A prefix has two logs");
+    assertShared(this.#bySlot[index] === undefined, "A slot has two logs");
     const log = new LedgerLog(prefix, index, this.#floor);
     this.#logs.set(prefix, log);
     this.#logList.push(log);
@@ -397,6 +404,7 @@ export class LogWriter {
     if (open?.open.fits(frameBytes, selectionBytes)) return open;
     const memory = this.#pool.take(log.usedBytes, frameBytes, selectionBytes);
     const next = log.extend(memory);
+    assertShared(next.open.fits(frameBytes, selectionBytes), "A new segment has no room for its first record");
     const message = announcement(log, next, false);
     for (const front of this.#fronts) post(front, message);
     if (open !== undefined) {
@@ -452,6 +460,7 @@ export class LogWriter {
 
   #move(log: LedgerLog, segment: LedgerSegment, index: number, place: Place, nowMs: number): void {
     const source = segment.segment;
+    assertShared(segment.isCurrent(index), "A record is moved that is not its key's newest");
     const target = this.#room(log, source.frameBytes(index), source.selectionBytes(index));
     const moved = target.open.move(source, index, log.order, this.#clock.now());
     log.leave(place, 0, nowMs);
@@ -481,7 +490,8 @@ export class LogWriter {
 
   #recycle(log: LedgerLog, releasing: Releasing): void {
     if (releasing.fronts.size > 0) return;
-    this.#releasing.get(log)?.delete(releasing.segment.segment.number);
+    const listed = this.#releasing.get(log)?.delete(releasing.segment.segment.number);
+    assertShared(listed === true, "A segment is recycled twice");
     this.#free(releasing.segment);
   }
 
@@ -496,6 +506,7 @@ export class LogWriter {
   #letGo({ log, fronts }: Leaving): void {
     if (fronts.size > 0) return;
     assertShared(this.#releasing.get(log)?.size === 0, "A log is let go of before its retired segments");
+    assertShared(this.#bySlot[log.index] === log, "A log is let go of twice");
     for (const segment of log.segments) this.#free(segment);
     this.#releasing.delete(log);
     this.#leaving.delete(log.index);

@@ -17,7 +17,7 @@ function entryOf(type: number, revision: number, name = "x") {
   return {
     type,
     revision,
-    createRevision: 3,
+    createRevision: 1,
     time: 12.5,
     order: revision,
     previousSegment: 2,
@@ -28,8 +28,8 @@ function entryOf(type: number, revision: number, name = "x") {
   };
 }
 
-function open(dataBytes: number, metaBytes: number): OpenSegment {
-  return new OpenSegment(new Segment(9, 100, new SharedArrayBuffer(dataBytes), new SharedArrayBuffer(metaBytes)));
+function open(dataBytes: number, metaBytes: number, number = 9): OpenSegment {
+  return new OpenSegment(new Segment(number, 100, new SharedArrayBuffer(dataBytes), new SharedArrayBuffer(metaBytes)));
 }
 
 t.test("OpenSegment.append() writes frames that are watch events, adjacent and of constant prefix", (t) => {
@@ -53,7 +53,7 @@ t.test("OpenSegment.append() writes frames that are watch events, adjacent and o
     t.equal(reader.frameBytes(i), bytesOfFrame(JSON.stringify(object).length));
     t.equal(reader.type(i), kinds[i]);
     t.equal(reader.revision(i), revision);
-    t.equal(reader.createRevision(i), 3);
+    t.equal(reader.createRevision(i), 1);
     t.equal(reader.time(i), 12.5);
     t.equal(reader.order(i), revision);
     t.equal(reader.previous(i), 2 * recordsPerSegment + 7);
@@ -99,7 +99,7 @@ t.test("OpenSegment.move() copies state and links back to where it was", (t) => 
   const source = open(4096, 4096);
   source.append(entryOf(1, 5, "a"));
   const index = source.append(entryOf(2, 6, "b"));
-  const target = open(4096, 4096);
+  const target = open(4096, 4096, 10);
   target.append(entryOf(2, 7, "c"));
   const moved = target.move(source.segment, index, 7, 99);
   const { segment } = target;
