@@ -1,5 +1,6 @@
 // How old revisions are: samples of the time and of the newest revision then. Every engine keeps some, a durable one
 // beside its data.
+import { assertShared } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 
 /** A time in milliseconds since 1970, and the newest revision then. */
@@ -46,6 +47,8 @@ export class Ages {
   /** Notes that `revision` is at least this old. */
   note(now: number, revision: number): void {
     while (this.#samples.length > 0 && (this.#samples.at(-1) as Sample)[0] >= now) this.#samples.pop();
+    const last = this.#samples.at(-1);
+    assertShared(last === undefined || last[1] <= revision, `Revision ${revision} is noted after ${last?.[1]}`);
     this.#samples.push([now, revision]);
   }
 

@@ -16,6 +16,7 @@ export function checkChange(change: Change, key: Buffer, current: Current): Mism
     (change.type === changeTypes.create) === (change.expected === 0),
     `Type ${change.type} expects ${change.expected}`,
   );
+  assertShared(current.create <= current.mod, `A key created at ${current.create} was changed at ${current.mod}`);
   if (!change.key.startsWith(`${change.prefix}/`) || key.toString() !== change.key) {
     return {
       refused: "invalid-key",

@@ -1,4 +1,5 @@
 // Who is told of what is committed: the part of Store.watch() that engines of one process share.
+import { assertShared } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
 import { type Record, StoreError, type Take } from "./store.ts";
 
@@ -14,6 +15,8 @@ export class Feed {
   /** Some of the records above a revision, in order; none: there is none. */
   readonly #read: (after: number) => readonly Record[];
   readonly #takers = new Set<Take>();
+  /** Newest revision told as committed. */
+  #told = 0;
 
   constructor(store: Fed, read: (after: number) => readonly Record[]) {
     this.#store = store;
@@ -29,6 +32,8 @@ export class Feed {
       const records = position < this.#store.revision ? this.#read(position) : [];
       const last = records.at(-1);
       if (last === undefined) break;
+      assertShared((records[0] as Record).revision > position, `Records after ${position} begin before it`);
+      assertShared(last.revision > position, `Records after ${position} end before it`);
       take(records);
       position = last.revision;
       await nextTurn();
@@ -41,7 +46,15 @@ export class Feed {
 
   /** Tells what was committed just now; called before the commit resolves. */
   tell(records: readonly Record[]): void {
-    if (records.length === 0) return;
+    const last = records.at(-1);
+    if (last === undefined) return;
+    const first = (records[0] as Record).revision;
+    assertShared(first > this.#told, `Revision ${first} is told after ${this.#told}`);
+    assertShared(
+      last.revision === this.#store.revision,
+      `Revision ${last.revision} is told of ${this.#store.revision}`,
+    );
+    this.#told = last.revision;
     for (const take of this.#takers) take(records);
   }
 }

@@ -42,8 +42,10 @@ export class PortClient implements StoreClient {
     this.#bytes = new Shares("bytes of changes waiting for the store", queue.storeQueueBytesMax);
     port.on("message", (reply: Reply) => {
       // The answer to a probe, which names no change; probes are answered in order.
-      if (reply.outcomes.length === 0) this.#probes.shift()?.resolve();
-      else this.#settle(readReply(reply));
+      if (reply.outcomes.length > 0) return this.#settle(readReply(reply));
+      const probe = this.#probes.shift();
+      assertShared(probe !== undefined || this.#dead, "The store answers a probe that was not sent");
+      probe?.resolve();
     });
     port.on("close", () => this.#die());
   }
@@ -87,6 +89,8 @@ export class PortClient implements StoreClient {
   #flush(): void {
     if (this.#dead) return;
     const request = this.#writer.take();
+    assertShared(request.count > 0, "A request without changes");
+    assertShared(request.count <= this.queued, "A request has more changes than wait for their outcome");
     this.#port.postMessage(request, [request.bytes]);
   }
 

@@ -89,6 +89,7 @@ export class StoreLoop {
 
   /** Called once, by serveStore(). */
   start(unwatch: () => void): void {
+    assertShared(this.#timer === undefined, "A store loop is started twice");
     this.#unwatch = unwatch;
     this.#timer = setInterval(() => {
       this.#due = true;
@@ -169,6 +170,7 @@ export class StoreLoop {
       bytes += (this.#queue[this.#head] as Queued).change.body.length;
       this.#head++;
     }
+    assertShared(this.#head <= this.#queue.length, "More changes are taken than are queued");
     const batch = this.#queue.slice(start, this.#head);
     if (2 * this.#head >= this.#queue.length) {
       this.#queue = this.#queue.slice(this.#head);
@@ -186,13 +188,19 @@ export class StoreLoop {
     if (outcomes.some((outcome) => "refused" in outcome && outcome.refused === "full"))
       this.#compactTo = this.#store.revision;
     failpoint("after-publish");
+    let last = 0;
     outcomes.forEach((outcome, i) => {
+      if ("revision" in outcome) {
+        assertShared(outcome.revision > last, `Revision ${outcome.revision} is acknowledged after ${last}`);
+        last = outcome.revision;
+      }
       const { port, reply } = (batch[i] as Queued).asker;
       reply.add(outcome);
       if (!reply.complete) return;
       const message = reply.take();
       port.postMessage(message, [message.outcomes.buffer]);
     });
+    assertShared(last <= this.#store.revision, `Revision ${last} is acknowledged of ${this.#store.revision}`);
     const records = outcomes.filter((outcome) => "revision" in outcome).length;
     this.#options.observe?.({ changes: batch.length, records, commitMs });
   }
@@ -237,7 +245,10 @@ export class StoreLoop {
   async #compact(changes: number): Promise<void> {
     try {
       for (let done = 0; this.#compactTo > this.#store.floor && done <= changes; done += limits.compactRecordsMax) {
+        const { floor } = this.#store;
         await this.#store.compact(this.#compactTo);
+        assertShared(this.#store.floor > floor, `A compaction leaves the floor at ${floor}`);
+        assertShared(this.#store.floor <= this.#store.revision, "The floor is above the newest revision");
       }
     } catch (error) {
       if (!(error instanceof StoreError) || error.kind !== "full") throw error;

@@ -10,7 +10,7 @@
 //   outcome  two float64: a code of `codes`, and the revision committed or the actual one; a refusal's message is the
 //            next one of `messages`
 import { assertShared } from "../base/assert.ts";
-import type { Change, ChangeType, Outcome, Refusal } from "./store.ts";
+import { type Change, type ChangeType, changeTypes, type Outcome, type Refusal } from "./store.ts";
 
 const headBytes = 32;
 const bufferBytesMin = 16 * 1024;
@@ -61,6 +61,8 @@ export class RequestWriter {
     end += bytes.write(change.key, end);
     bytes.set(change.selection, end);
     bytes.set(change.body, end + change.selection.length);
+    end += change.selection.length + change.body.length;
+    assertShared(end === at + size, `A change of ${size} bytes takes ${end - at}`);
     this.#end = at + size;
     this.#count++;
     return size;
@@ -93,12 +95,14 @@ export function readRequest(request: Request): Change[] {
     const selectionAt = keyAt + bytes.readUInt32LE(at + 28);
     const bodyAt = selectionAt + bytes.readUInt32LE(at + 16);
     const end = bodyAt + bytes.readUInt32LE(at + 20);
+    const type = bytes.readUInt32LE(at) as ChangeType;
     assertShared(end <= bytes.length, `Change ends at byte ${end} of ${bytes.length}`);
+    assertShared(type >= changeTypes.create && type <= changeTypes.delete, `Change of unknown type ${type}`);
     changes.push({
       prefix: bytes.toString("utf8", prefixAt, keyAt),
       key: bytes.toString("utf8", keyAt, selectionAt),
       expected: bytes.readDoubleLE(at + 8),
-      type: bytes.readUInt32LE(at) as ChangeType,
+      type,
       selection: bytes.subarray(selectionAt, bodyAt),
       body: bytes.subarray(bodyAt, end),
       versionAt: bytes.readUInt32LE(at + 24),
@@ -136,6 +140,7 @@ export class ReplyWriter {
 
   /** The reply, to be posted with its outcomes transferred. */
   take(): Reply {
+    assertShared(this.complete, "Fewer outcomes than changes");
     return { outcomes: this.#outcomes, messages: this.#messages };
   }
 }
@@ -144,6 +149,7 @@ export class ReplyWriter {
 export function readReply(reply: Reply): Outcome[] {
   const outcomes: Outcome[] = [];
   let message = 0;
+  assertShared(reply.outcomes.length % 2 === 0, `A reply of ${reply.outcomes.length} numbers`);
   for (let i = 0; i < reply.outcomes.length; i += 2) {
     const code = codes[reply.outcomes[i] as number];
     const value = reply.outcomes[i + 1] as number;
@@ -152,5 +158,6 @@ export function readReply(reply: Reply): Outcome[] {
     else if (code === "actual") outcomes.push({ actual: value });
     else outcomes.push({ refused: code satisfies Refusal["refused"], message: reply.messages[message++] ?? "" });
   }
+  assertShared(message === reply.messages.length, `${message} refusals with ${reply.messages.length} messages`);
   return outcomes;
 }

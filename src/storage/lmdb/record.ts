@@ -65,6 +65,7 @@ function writeUint64(bytes: Buffer, value: number, at: number): void {
 
 /** Writes a number as a key of `log` and `times` into `bytes` and returns it. */
 export function encodeNumberKey(value: number, bytes = Buffer.allocUnsafe(8)): Buffer {
+  assertShared(Number.isSafeInteger(value) && value >= 0, `Key ${value} is no number of 53 bits`);
   bytes.writeUInt32BE(Math.floor(value / 0x1_0000_0000), 0);
   bytes.writeUInt32BE(value % 0x1_0000_0000, 4);
   return bytes;
@@ -108,6 +109,7 @@ function sumOf(key: Uint8Array, bytes: Buffer): number {
 /** An entry of `current`, stored under `currentKey`. */
 export function encodeCurrent(currentKey: Uint8Array, mod: number, create: number): Buffer {
   const bytes = Buffer.allocUnsafe(currentBytes);
+  assertShared(create <= mod, `A key created at ${create} was changed at ${mod}`);
   writeUint64(bytes, mod, 0);
   writeUint64(bytes, create, 8);
   return seal(currentKey, bytes);
@@ -183,10 +185,13 @@ export function encodeRecord(
   assertShared(versionAt < body.length, `Version offset ${versionAt} of a body of ${body.length} bytes`);
   assertShared(body[versionAt - 1] === 0x22, "No quote before the version digits");
   assertShared(body[versionAt] === 0x22, "No quote after the version digits");
+  assertShared(place.previous < place.revision, `Revision ${place.revision} follows ${place.previous}`);
+  assertShared(place.createRevision <= place.revision, `Revision ${place.revision} of ${place.createRevision}`);
   const digits = String(place.revision);
   const selectionAt = at + headerBytes + key.length;
   const bodyAt = selectionAt + selection.length;
   const end = bodyAt + body.length + digits.length;
+  assertShared(end <= bytes.length, `A record ends at byte ${end} of ${bytes.length}`);
   bytes.set(key, at + headerBytes);
   bytes.set(selection, selectionAt);
   bytes.set(body.subarray(0, versionAt), bodyAt);

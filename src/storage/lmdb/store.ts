@@ -210,6 +210,8 @@ class LmdbStore implements Store {
       failpoint("inside-transaction");
     });
     failpoint("after-transaction");
+    assertShared(outcomes.length === changes.length, `${outcomes.length} outcomes for ${changes.length} changes`);
+    assertShared(records.length === revision - this.revision, `${records.length} records up to ${revision}`);
     // Of the newest revision before this batch: that one is at least this old.
     if (sample) this.#ages.note(now, this.revision);
     this.revision = revision;
@@ -301,6 +303,8 @@ class LmdbStore implements Store {
       this.#put(this.#meta, metaKey, encodeMeta({ ...newMeta(this.#identity), floor, revision: this.revision }));
       failpoint("inside-compaction");
     });
+    assertShared(floor > this.floor, `A compaction moves the floor from ${this.floor} to ${floor}`);
+    assertShared(floor <= target, `A compaction to ${target} moves the floor to ${floor}`);
     this.floor = floor;
     this.#bytes = Math.max(0, this.#bytes - freed);
     this.#ages.drop(floor);

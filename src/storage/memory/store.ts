@@ -162,6 +162,8 @@ class MemoryStore implements Store {
     const revision = held.revision + 1;
     const createRevision = current.create || revision;
     const record = recordOf(change, { revision, createRevision, previous: current.mod });
+    assertShared(!held.records.has(revision), `Revision ${revision} is given out twice`);
+    assertShared(current.mod < revision, `Revision ${revision} follows ${current.mod}`);
     held.records.set(revision, record);
     held.current.set(change.key, {
       mod: revision,
@@ -192,6 +194,7 @@ class MemoryStore implements Store {
     if (record === undefined) return;
     this.#held.records.delete(revision);
     this.#held.bytes -= sizeOf(record);
+    assertShared(this.#held.bytes >= 0, "More bytes are forgotten than were stored");
   }
 }
 
