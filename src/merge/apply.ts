@@ -2,6 +2,7 @@
 // the strategy resets are named by callbacks. An apply owns what it names and loses what it no longer names; a field
 // that only this manager applied, and that nobody else owns, disappears with it. Every other write owns what it changed.
 import type { Value } from "../api/value.ts";
+import { assert } from "../base/assert.ts";
 import { emptySet, type FieldSet, type PathElement, unionOf } from "./fieldset.ts";
 import type { MapType } from "./schema.ts";
 import { toldPaths } from "./told.ts";
@@ -72,8 +73,9 @@ export function ownUpdate(
 ): Map<string, Owned> | TypeFault {
   const done = settle(kind, version, objects, new Map(owners), manager, true, known);
   if (done instanceof TypeFault) return done;
-  if (done instanceof Conflicts) return new TypeFault("a forced write has no conflicts");
+  assert(!(done instanceof Conflicts), "A forced write has conflicts");
   const { result, difference } = done;
+  assert(result !== owners, "A write changes the owners it was handed");
   const former = result.get(manager)?.set ?? emptySet;
   const changed = former.union(difference.modified).union(difference.added).difference(difference.removed);
   const set = changed.differenceBelow(kind.ignored(version) ?? emptySet);
@@ -160,6 +162,7 @@ function settle(
       const lost = owned.set.intersection(seen.modified.union(seen.added));
       const paths = lost.isEmpty ? [] : lost.paths();
       const told = toldPaths(paths);
+      assert(told.length === paths.length, "Conflicts are told of other paths than are in conflict");
       for (const [index, path] of paths.entries()) conflicts.push({ manager: other, path, told: told[index] ?? path });
       const set = owned.set.difference(lost).difference(seen.removed);
       if (set !== owned.set) result.set(other, { ...owned, set });

@@ -7,6 +7,7 @@
 // is the set of .spec.replicas, .spec.ports[port=80] and .spec.ports[port=80].name.
 import { compareBytes } from "../api/gotext.ts";
 import type { Value } from "../api/value.ts";
+import { assert, assertShared } from "../base/assert.ts";
 
 /** One step of a path. */
 export type PathElement = string;
@@ -39,6 +40,7 @@ export class FieldSet {
     const last = path[path.length - 1];
     if (last === undefined) return;
     const set = this.#openAll(path);
+    set.#checkUnshared();
     const node = set.#nodes.get(last);
     if (node?.member !== true)
       set.#nodes.set(last, node?.below === undefined ? leaf : { member: true, below: node.below });
@@ -52,15 +54,24 @@ export class FieldSet {
 
   /** graft() of one element. */
   graftElement(element: PathElement, below: FieldSet | undefined): void {
+    this.#checkUnshared();
     this.#put(element, true, below);
   }
 
   /** Adds an element, a member or not, and what goes on from it, to what there is of it. As insert(), while it is built. */
   join(element: PathElement, member: boolean, below: FieldSet | undefined): void {
+    this.#checkUnshared();
     const node = this.#nodes.get(element);
     if (node === undefined) this.#put(element, member, below);
     else
       this.#put(element, member || node.member, node.below === undefined ? below : node.below.union(below ?? emptySet));
+  }
+
+  /** Requests share sets that were encoded, and the empty one: whoever changed it would change what others own. */
+  #checkUnshared(): void {
+    assertShared(this.#text === undefined, "A set of fields is changed after it was encoded");
+    assertShared(this.#memberText === undefined, "A set of fields is changed after it was encoded");
+    assertShared(this !== emptySet, "The empty set of fields is changed");
   }
 
   /** Whether every path is in `other`, too. */
@@ -97,6 +108,7 @@ export class FieldSet {
   #open(element: PathElement): FieldSet {
     const node = this.#nodes.get(element);
     if (node?.below !== undefined) return node.below;
+    this.#checkUnshared();
     const below = new FieldSet();
     this.#nodes.set(element, { member: node?.member === true, below });
     return below;
@@ -279,6 +291,8 @@ export class FieldSet {
     let text = "";
     for (const element of sortElements([...this.#nodes.keys()])) {
       const { member, below } = this.#nodes.get(element) as Node;
+      assert(member || below !== undefined, "A node of a set of fields holds nothing");
+      assert(below === undefined || !below.isEmpty, "An empty set of fields is below another one");
       const inner = below === undefined ? "{}" : member ? below.#encodeMember() : below.encode();
       text += `${text === "" ? "" : ","}${quoteElement(element)}:${inner}`;
     }
@@ -473,7 +487,13 @@ const rememberedSorts = 64;
 export function compareElements(a: PathElement, b: PathElement): number {
   const kind = a.charCodeAt(0);
   const other = b.charCodeAt(0);
-  if (kind !== other) return ranks.indexOf(a.charAt(0)) - ranks.indexOf(b.charAt(0));
+  if (kind !== other) {
+    const rank = ranks.indexOf(a.charAt(0));
+    const otherRank = ranks.indexOf(b.charAt(0));
+    assert(rank >= 0, "A path element is of no kind");
+    assert(otherRank >= 0, "A path element is of no kind");
+    return rank - otherRank;
+  }
   if (kind === 102) return compareBytes(a, b);
   if (kind === 105) return Number(a.slice(2)) - Number(b.slice(2));
   return compareJson(contentOf(a), contentOf(b));

@@ -2,6 +2,7 @@
 // replace of an absent key adds it, a leading slash is not needed, a list position may be negative, a test against
 // null passes on an absent key, a missing value is null. All or nothing: the document handed in is never changed.
 import type { Value, ValueMap } from "../api/value.ts";
+import { assert } from "../base/assert.ts";
 import {
   type Container,
   copyOf,
@@ -131,6 +132,7 @@ class Edit {
     const place = this.#place(operation, "path");
     if (typeof place === "string") return place;
     const value = operation.get("value") ?? null;
+    this.#checkOwned(place);
     if (place.container instanceof Map) {
       place.container.set(place.key, value);
       return undefined;
@@ -184,6 +186,7 @@ class Edit {
 
   #insert(place: Place, value: Value): string | undefined {
     const { container, key } = place;
+    this.#checkOwned(place);
     if (container instanceof Map) {
       container.set(key, value);
       return undefined;
@@ -197,6 +200,7 @@ class Edit {
 
   #take(place: Place): string | undefined {
     const { container, key } = place;
+    this.#checkOwned(place);
     if (container instanceof Map) return container.delete(key) ? undefined : `No key ${key} to remove`;
     const index = position(key, container.length);
     if (index === undefined) return `No item ${key} in a list of ${container.length}`;
@@ -220,6 +224,11 @@ class Edit {
       container = this.#own(next.found, (copy) => put(step, copy));
     }
     return { container, key: unescapePart(parts[parts.length - 1] ?? "") };
+  }
+
+  /** The document and the patch are not changed, only copies of their containers. */
+  #checkOwned({ container }: Place): void {
+    assert(this.owned.has(container), "A JSON patch changes what it was handed");
   }
 
   #own(container: Container, replace: (copy: Container) => void): Container {

@@ -3,6 +3,7 @@
 import type { ManagedFieldsEntry } from "../api/object.ts";
 import { RawJson } from "../api/schema.ts";
 import type { Value, ValueMap } from "../api/value.ts";
+import { assert } from "../base/assert.ts";
 import {
   type Applied,
   apply,
@@ -306,6 +307,7 @@ function fold(
     times.set(bucket, times.get(id));
     count--;
   }
+
   for (const [bucket, sets] of united) owners.set(bucket, { ...(owners.get(bucket) as Owned), set: unionOf(sets) });
 }
 
@@ -317,7 +319,8 @@ function secondsOf(time: string | undefined): number {
 export function writeEntries({ owners, entries, times, texts }: Managed): ManagedFieldsEntry[] | undefined {
   const list: ManagedFieldsEntry[] = [];
   for (const [id, { version, set }] of owners) {
-    const known = entries.get(id) ?? {};
+    const known = entries.get(id);
+    assert(known !== undefined, "An owner of fields has no entry");
     const { manager, operation, subresource } = known;
     const time = times.get(id);
     list.push({

@@ -1,6 +1,7 @@
 // JSON merge patch (RFC 7386) with upstream's edges: a null in an object that is added whole disappears even
 // inside lists, one in a list that replaces a list stays, and a patch must be an object or a list.
 import type { Value, ValueMap } from "../api/value.ts";
+import { assert } from "../base/assert.ts";
 import { type Container, copyOf, isContainer, type Patched, PatchFault } from "./document.ts";
 
 /** Text of upstream's refusal; it says JSON Patch for a merge patch too. */
@@ -16,6 +17,7 @@ export function applyMergePatch(document: Value, patch: Value): Patched | PatchF
   const rest: [ValueMap, ValueMap][] = [[root, patch]];
   for (let pair = rest.pop(); pair !== undefined; pair = rest.pop()) {
     const [target, changes] = pair;
+    assert(edited.has(target), "A merge patch changes what it was handed");
     for (const [key, change] of changes) {
       const current = target.get(key);
       if (change === null) target.delete(key);

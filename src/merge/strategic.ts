@@ -5,6 +5,7 @@
 import { quote } from "../api/gotext.ts";
 import type { Field, Message } from "../api/schema.ts";
 import type { Value, ValueMap } from "../api/value.ts";
+import { assert } from "../base/assert.ts";
 import { type Patched, PatchFault } from "./document.ts";
 import { goText, goType } from "./govalue.ts";
 
@@ -282,6 +283,7 @@ function mergeList(
   }
   const name = field.patchMergeKey ?? "";
   if (name === "") return new PatchFault("failed", "cannot merge lists without merge key for struct");
+
   const directed = followDirectives(original as ValueMap[], patch as ValueMap[], name);
   if (directed instanceof PatchFault) return directed;
   const merged = mergeItems(directed.kept, directed.changes, name, shapeOf(field), depthLeft);
@@ -380,7 +382,9 @@ function arrange(
   }
   named.sort(byRank);
   others.sort(byRank);
-  return interleave(others, named);
+  const arranged = interleave(others, named);
+  assert(arranged.length === merged.length, "Items of a list are lost while it is ordered");
+  return arranged;
 }
 
 /** An item and where it stands among its own, and in the server's list (-1: nowhere). */

@@ -1,6 +1,7 @@
 // The paths of a conflict as upstream tells them. It lists them in slices that share memory: what a later path writes
 // into the spare room of a slice shows in the earlier ones of the same length, too. Clients and their tests know these
 // texts, so they are made the same way here; what is decided rests on the true paths.
+import { assert } from "../base/assert.ts";
 import type { PathElement } from "./fieldset.ts";
 
 /** A slice: so many elements of an array whose length is the room it has. */
@@ -11,6 +12,7 @@ interface Slice {
 
 /** Go's append(): into the room that is left, or into twice the room. */
 function append({ room, length }: Slice, element: PathElement): Slice {
+  assert(length <= room.length, "A slice is longer than its room");
   let target = room;
   if (length === room.length) {
     target = room.concat(new Array<undefined>(Math.max(1, length)).fill(undefined));
@@ -40,5 +42,8 @@ export function toldPaths(paths: readonly (readonly PathElement[])[]): PathEleme
     const last = path[path.length - 1];
     return last === undefined ? slice : append(slice, last);
   });
-  return slices.map(({ room, length }) => room.slice(0, length) as PathElement[]);
+  return slices.map(({ room, length }, index) => {
+    assert(length === paths[index]?.length, "A path is told longer or shorter than it is");
+    return room.slice(0, length) as PathElement[];
+  });
 }

@@ -2,6 +2,7 @@
 // Absent is undefined and null is a value, as in upstream's library: an empty or null list or map is a leaf while
 // the other side is empty too, which keeps the difference between the two.
 import type { Value, ValueMap } from "../api/value.ts";
+import { assert, assertShared } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { sameValue } from "./document.ts";
 import { elementText, FieldSet, type PathElement } from "./fieldset.ts";
@@ -98,6 +99,7 @@ function keep(type: ListType, list: readonly Value[], items: ReadonlyMap<PathEle
 
 function recall(type: ListType, list: readonly Value[]): KnownList | undefined {
   const known = list.length < knownListItems ? undefined : knownLists.get(list);
+  assertShared(known === undefined || known.items.size === list.length, "A list is changed that is shared");
   return known?.type === type ? known : undefined;
 }
 
@@ -154,6 +156,7 @@ const faultsMax = 100;
 export function checkType(type: Type, value: Value): TypeFault | undefined {
   const faults = new Faults();
   checkValue(type, value, faults);
+  assert(faults.path.length === 0, "A check of a value does not end where it began");
   return faults.result;
 }
 
@@ -272,6 +275,7 @@ function holdsItems(type: Type, seen: Set<Type>): boolean {
 export function compare(type: Type, before: Value, after: Value): Difference | TypeFault {
   const walk = new Comparison();
   walk.compare(type, before, after);
+  assert(walk.faults.path.length === 0, "A comparison does not end where it began");
   return walk.result;
 }
 
@@ -293,6 +297,7 @@ export class Comparison implements Difference {
 
   /** Goes back. */
   leave(): void {
+    assert(this.faults.path.length > 0, "A comparison leaves what it did not enter");
     this.faults.path.pop();
   }
 
@@ -456,6 +461,12 @@ function mergeItems(type: ListType, former: readonly Value[], latter: readonly V
     if (element === lefts[at]) at++;
   }
   for (; at < lefts.length; at++) if (!right.has(lefts[at] as PathElement)) take(lefts[at] as PathElement);
+  assert(sharedAt === shared.length, "Two lists are merged without the items they share");
+  assert(
+    merged.length === lefts.length + right.size - shared.length,
+    "A merged list has more or fewer items than both",
+  );
+  assert(items.size === merged.length, "An item of a list is merged twice");
   keep(type, merged, items);
   return merged;
 }

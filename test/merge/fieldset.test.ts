@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import { FieldSet, pathText, setOf } from "../../src/merge/fieldset.ts";
+import { SharedStateFailure } from "../../src/base/assert.ts";
+import { emptySet, FieldSet, pathText, setOf } from "../../src/merge/fieldset.ts";
 import { fromJson } from "../support/values.ts";
 
 /** Reads FieldsV1 and writes it again. */
@@ -109,5 +110,18 @@ t.test("FieldSet works as a set of paths", (t) => {
     }),
     { numRuns: 1_000, seed: 20 },
   );
+  t.end();
+});
+
+t.test("FieldSet.insert() changes no set that requests share", (t) => {
+  const encoded = setOf(["f:spec", "f:replicas"]);
+  encoded.encode();
+  const changed = new SharedStateFailure("A set of fields is changed after it was encoded");
+  t.throws(() => encoded.insert(["f:metadata"]), changed);
+  t.throws(() => encoded.insert(["f:spec", "f:paused"]), changed, "parts were encoded with it");
+  t.throws(() => encoded.graft(["f:status"], setOf(["f:phase"])), changed);
+  t.throws(() => encoded.join("f:status", true, undefined), changed);
+  t.throws(() => emptySet.insert(["f:spec"]), new SharedStateFailure("The empty set of fields is changed"));
+  t.equal(encoded.encode(), '{"f:spec":{"f:replicas":{}}}');
   t.end();
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { messageOf } from "../../src/api/messages.ts";
 import type { Value } from "../../src/api/value.ts";
+import { SharedStateFailure } from "../../src/base/assert.ts";
 import { typeOfMessage } from "../../src/merge/schema.ts";
 import { checkType, compare, fieldSetOf, mergeTyped, removeItems, TypeFault } from "../../src/merge/typed.ts";
 import { fromJson, toJson } from "../support/values.ts";
@@ -62,5 +63,14 @@ t.test("mergeTyped() leaves maps alone to which nothing is added", (t) => {
   t.equal(toJson(b as Value), '{"name":"B","value":"3"}');
   t.equal(mergeTyped(container, live, fromJson('{"name":"c"}')), live);
   t.equal(toJson(live), '{"name":"c","env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]}');
+  t.end();
+});
+
+t.test("compare() finds a list that was changed after it was indexed", (t) => {
+  const items = Array.from({ length: 40 }, (_, n) => ({ name: `N${n}` }));
+  const object = fromJson(JSON.stringify({ env: items })) as Map<string, Value>;
+  t.equal(checkType(container, object), undefined);
+  (object.get("env") as Value[]).pop();
+  t.throws(() => compare(container, object, object), new SharedStateFailure("A list is changed that is shared"));
   t.end();
 });
