@@ -97,7 +97,7 @@ t.test("OpenSegment writes no entry that a reader could not follow", (t) => {
     ["The order of a log goes back", () => filled().append(entry(1))],
     ["An entry is written twice, or behind the end of its segment", () => closed.append(entry(3))],
     ["A segment is closed twice", () => closed.close(3)],
-    ["A log goes on in an older segment", () => open(2).close(2)],
+    ["A log continues in an older segment", () => open(2).close(2)],
     ["A record is moved to an older segment", () => open(2).move(filled(2).segment, 0, 3, 1)],
   ]);
 });

@@ -1,5 +1,5 @@
-// What is written to watchers besides events: bookmarks ("all changes up to this resource version were sent") and the
-// ERROR that ends a watch whose place in the log is gone. Both go through the stream of the events, after them.
+// Writes to watchers besides events: bookmarks ("all changes up to this resource version were sent") and the
+// ERROR that ends a watch whose position in the log was recycled. Both go through the stream of the events, after them.
 
 import { refuse, type Status } from "../../api/status.ts";
 import { statusJson } from "../../api/statusjson.ts";

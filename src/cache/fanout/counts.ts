@@ -1,6 +1,6 @@
-// What the watches of a log cost and got, in plain numbers that metrics read.
+// Counts of the watches of a log, for metrics.
 
-/** What was done, for metrics. Only grows, except `watchers`, `groups` and `behind`. */
+/** Counts for metrics. They only grow, except `watchers`, `groups` and `behind`. */
 export interface WatchCounts {
   watchers: number;
   groups: number;

@@ -12,7 +12,7 @@ import { Gather } from "./gather.ts";
 import type { Representation } from "./group.ts";
 import { type Sink, Watcher, type WatchStart, watcherStates } from "./watcher.ts";
 
-/** A watch somebody asks for. */
+/** A requested watch. */
 export interface WatchRequest {
   readonly view: LogView;
   /** The resource is namespaced. */
@@ -29,11 +29,11 @@ export interface WatchRequest {
   /** Milliseconds the watch lives; undefined: 30 to 60 minutes, at random. */
   readonly timeoutMs: number | undefined;
   readonly sink: Sink;
-  /** Called once when the watch is over, whoever ended it; maybe before watch() returns. */
+  /** Called once when the watch has ended, by either side; possibly before watch() returns. */
   readonly ended?: () => void;
 }
 
-/** What a Fanout takes from outside. */
+/** Dependencies and settings of a Fanout. */
 export interface FanoutOptions {
   readonly clock?: Clock;
   /** Evenly distributed in [0, 1). */
@@ -52,10 +52,10 @@ export interface FanoutOptions {
 const farTicks = 10_000 / limits.watchTickMs;
 const coarseTicks = 1000 / limits.watchTickMs;
 
-/** What each pass gets however busy a turn is, in milliseconds; less is not counted. */
+/** Time of each pass in a busy turn, at least, in milliseconds; less is not counted. */
 const sliceMsMin = 1;
 
-/** What passes may take of a turn when watchers in step have been behind for so long, in milliseconds. */
+/** Time of passes in one turn when synced watchers have been behind for `behindMs`, in milliseconds. */
 function sliceMsFor(behindMs: number): number {
   const more = limits.passMsMax - limits.sliceMsMax;
   return limits.sliceMsMax + (more * Math.min(behindMs, limits.watchBehindMs)) / limits.watchBehindMs;
@@ -72,11 +72,11 @@ export class Fanout {
   readonly #watchers = new Map<Watcher, LogWatchers>();
   /** Watchers by the tick something is due for them. */
   readonly #due = new Map<number, Set<Watcher>>();
-  /** Counts of logs nobody watches any more, by prefix. */
+  /** Counts of logs without watches, by prefix. */
   readonly #past = new Map<string, WatchCounts>();
   #tick: number;
   #sweptAt = 0;
-  /** What passes took in this turn of the loop. */
+  /** Time passes took in this turn of the loop. */
   #spentMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -115,7 +115,7 @@ export class Fanout {
     return this.#watchers.size;
   }
 
-  /** What was done per log, for metrics. A log is named by its prefix. */
+  /** Counts per log, for metrics. A log is named by its prefix. */
   counts(): ReadonlyMap<string, WatchCounts> {
     const all = new Map<string, WatchCounts>();
     for (const [prefix, counts] of this.#past) all.set(prefix, counts);
@@ -126,7 +126,7 @@ export class Fanout {
 
   /**
    * Opens a watch; its first bytes may be written before this returns. The caller refuses watches beyond
-   * limits.watchersMax. Returns how to tell that the client went away.
+   * limits.watchersMax. Returns a function that reports the end of the client.
    */
   watch(request: WatchRequest): () => void {
     const log = this.#log(request.view, request.namespaced);
@@ -145,7 +145,7 @@ export class Fanout {
     return () => log.end(watcher, true);
   }
 
-  /** Does what is due: bookmarks and ends by time, and each limits.watchSweepMs a look at those who lag. */
+  /** Runs due work: bookmarks, timeouts, and each limits.watchSweepMs a check of lagging watchers. */
   tick(): void {
     const now = this.#clock.monotonic();
     const current = this.#tickOf(now);
@@ -177,7 +177,7 @@ export class Fanout {
     }
   }
 
-  /** Passes of other logs in the same turn get what is left of its time. */
+  /** Passes of other logs in the same turn share the rest of its time. */
   #spend(ms: number): void {
     if (ms < sliceMsMin) return;
     if (this.#spentMs === 0) {
@@ -230,12 +230,12 @@ export class Fanout {
     return Math.ceil(time / limits.watchTickMs);
   }
 
-  /** Lists a watcher under the tick of what is due first; never under one that is over. */
+  /** Lists a watcher under the tick of its first due work; never under a past one. */
   #list(watcher: Watcher): void {
     assertShared(watcher.state !== watcherStates.ended, "Something is due for a watcher that ended");
     const time = watcher.bookmarks ? Math.min(watcher.bookmarkAt, watcher.deadline) : watcher.deadline;
     let tick = Math.max(this.#tickOf(time), this.#tick + 1);
-    // What is far away need not be met to the tick: fewer, fuller sets.
+    // Distant times need no precision of a tick: fewer, fuller sets.
     if (tick - this.#tick > farTicks) tick = Math.ceil(tick / coarseTicks) * coarseTicks;
     watcher.dueTick = tick;
     const due = this.#due.get(watcher.dueTick);

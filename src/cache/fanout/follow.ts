@@ -1,5 +1,5 @@
-// The watchers of one log on one front thread: the pass that carries new records to everybody in step, and the steps
-// of those who are not.
+// The watchers of one log on one front thread: the pass that delivers new records to all synced watchers, and the steps
+// of the others.
 // @hot
 //
 //   log     ───────────────┬──────────────────┬───────────►
@@ -7,11 +7,11 @@
 //                          └ own position     └ shared by all synced watchers of all groups
 //
 // A pass moves the cursor over at most limits.passRecordsMax records and writes at most one slice to each synced
-// watcher; then those who lag get a slice each, up to the cursor, where they join. What is left waits for the next
+// watcher; then lagging watchers get a slice each, up to the cursor, where they join. The rest waits for the next
 // turn of the loop. There is no timer: while a pass runs, the next batch gathers by itself.
 //
 // A pass gives way when its time is over, also between two watchers: groups that were not written to yet keep their
-// events, held in the log, and the next turn goes on with them before the cursor moves again. Meanwhile watchers may
+// events, held in the log, and the next turn continues with them before the cursor moves again. Meanwhile watchers may
 // leave, but none joins a group: it would miss those events, or get them twice.
 
 import type { Selector } from "../../api/selector.ts";
@@ -28,7 +28,7 @@ import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
 import { gatherInitial } from "./initial.ts";
 import { type Watcher, watcherStates } from "./watcher.ts";
 
-/** What the watchers of a log need from the front they live on. */
+/** Services of the front that the watchers of a log use. */
 export interface Surroundings {
   /** Scratch of the thread: used within one call. */
   readonly gather: Gather;
@@ -70,9 +70,9 @@ export class LogWatchers {
   /** Groups the pass under way writes to; it is open while some are left from #at on. */
   readonly #writes: Group[] = [];
   #at = 0;
-  /** What whole groups are written. */
+  /** The bytes for whole groups. */
   #slice: Uint8Array = nothing;
-  /** What the group at #at is written, when it was begun in an earlier turn. */
+  /** The bytes for the group at #at, when it was begun in an earlier turn. */
   #begun: Uint8Array | undefined;
   /** Writes until the next look at the clock. */
   #left = 0;
@@ -84,7 +84,7 @@ export class LogWatchers {
   /** The view held everything up to here when it was last drained. */
   #revision: number;
   #syncedCount = 0;
-  /** Bytes of objects the cursor passed: what a lag is measured with. */
+  /** Bytes of objects the cursor passed; lags are measured with it. */
   #passedBytes = 0;
   /** When a pass first left records for the next one, of those that did since one left none. */
   #behindSince: number | undefined;
@@ -102,13 +102,13 @@ export class LogWatchers {
     this.#stopNews = view.onNews(() => this.pass());
   }
 
-  /** What was done so far. */
+  /** Counts so far. */
   get counts(): WatchCounts {
     this.#counts.behind = this.#runnable.size + this.#blocked.size;
     return this.#counts;
   }
 
-  /** Nobody watches this log any more; the object must not be used afterwards. */
+  /** The log has no watchers left; the object must not be used afterwards. */
   close(): void {
     this.#stopNews();
     this.#closePass();
@@ -173,7 +173,7 @@ export class LogWatchers {
     this.#schedule();
   }
 
-  /** Carries what is new to everybody it concerns; see the file's head. */
+  /** Delivers new records to the watchers they concern; see the file's head. */
   pass(): void {
     if (this.#passing) return;
     if (this.view.gone) return this.#endAll();
@@ -184,7 +184,7 @@ export class LogWatchers {
     const resumed = this.#isOpen;
     if (resumed) this.#resume(until);
     if (!this.#isOpen) {
-      // Those who lag have their turn before the cursor moves on, however busy the log is.
+      // Lagging watchers have their turn before the cursor moves on, however busy the log is.
       if (resumed) this.#catchUp(until);
       this.#revision = this.view.drain();
       if (!this.#mayAge || this.#endAged(until)) {
@@ -220,14 +220,14 @@ export class LogWatchers {
     return true;
   }
 
-  /** Ends a watcher: `gone` when the client already went, else with the end of the answer. */
+  /** Ends a watcher: `gone`: the client has closed already; otherwise the response is ended. */
   end(watcher: Watcher, gone: boolean): void {
     if (watcher.state === watcherStates.ended) return;
     this.#remove(watcher);
     if (!gone) watcher.sink.end();
   }
 
-  /** Cuts off who takes nothing or lags too far, and ends those whose place in the log is gone. */
+  /** Cuts watchers whose peer reads nothing, or that lag too far. */
   sweep(): void {
     const now = this.#around.now();
     for (const watcher of this.#blocked) {
@@ -240,7 +240,7 @@ export class LogWatchers {
     }
   }
 
-  /** The log was given up: there is nothing more to tell, as at the end of a watch's time. */
+  /** The log was given up: watches end as at the end of their time. */
   #endAll(): void {
     const { now, sliceMs, spent } = this.#around;
     const start = now();
@@ -255,7 +255,7 @@ export class LogWatchers {
   }
 
   /**
-   * Ends watches whose objects look otherwise now, before they are shown a record written since. False: some are left for
+   * Ends watches whose representation changed, before they get a record written since. False: some are left for
    * the next turn.
    */
   #endAged(until: number): boolean {
@@ -403,7 +403,7 @@ export class LogWatchers {
     return end;
   }
 
-  /** Goes on with what an earlier turn left. */
+  /** Continues the pass of an earlier turn. */
   #resume(until: number): void {
     if (this.#hold?.expired === true) this.#expireSynced();
     else this.#write(until);
@@ -425,7 +425,7 @@ export class LogWatchers {
         continue;
       }
       if (this.#writeAll(group, bytes, until)) continue;
-      // What was gathered lies in the scratch of the thread.
+      // Gathered bytes are in the scratch buffer of the thread.
       this.#begun = group.whole ? bytes : copyOf(bytes);
       break;
     }
@@ -435,7 +435,7 @@ export class LogWatchers {
   }
 
   /**
-   * What each synced watcher of a group gets in this pass; good until something else is gathered. Undefined: one of the
+   * The bytes of a group for this pass; valid until the next gather. Undefined: one of the
    * records cannot be written as its watchers want it.
    */
   #bytesOf(group: Group): Uint8Array | undefined {
@@ -471,8 +471,8 @@ export class LogWatchers {
   }
 
   /**
-   * The one write of a pass to each synced watcher of a group. Those who say false leave with the cursor as position.
-   * False: time was over before the last watcher, where another call goes on.
+   * The one write of a pass to each synced watcher of a group. Watchers whose sink returns false leave with the cursor
+   * as position. False: time was over before the last watcher, where another call continues.
    */
   #writeAll(group: Group, bytes: Uint8Array, until: number): boolean {
     const { synced } = group;
@@ -557,7 +557,7 @@ export class LogWatchers {
     const bytesBefore = this.#counts.bytes;
     let turns = this.#runnable.size;
     for (const watcher of this.#runnable) {
-      // Who had its turn goes to the back of the queue, where this pass does not come.
+      // A watcher that had its turn moves to the back of the queue, which this pass does not reach.
       if (turns-- === 0 || this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
       this.#step(watcher);
       if (this.#runnable.delete(watcher)) this.#runnable.add(watcher);
@@ -650,7 +650,7 @@ export class LogWatchers {
     }
   }
 
-  /** Ends a watcher with 410: the log does not hold what it has to get next. */
+  /** Ends a watcher with 410: its next record was recycled. */
   #expire(watcher: Watcher): void {
     if (watcher.state === watcherStates.ended) return;
     this.#counts.expired += 1;
@@ -659,7 +659,7 @@ export class LogWatchers {
     this.#endWith(watcher, expiredEvent(revision, this.view.floor, watcher.group.representation.framing));
   }
 
-  /** Ends a watcher with 500: what it has to get next cannot be written as it wants it. Others hear nothing of it. */
+  /** Ends a watcher with 500: its next event cannot be encoded. Other watchers are not affected. */
   #fail(watcher: Watcher): void {
     if (watcher.state === watcherStates.ended) return;
     this.#endWith(watcher, errorEvent(internalError("a watch"), watcher.group.representation.framing));
@@ -697,7 +697,7 @@ export class LogWatchers {
   }
 }
 
-/** What is broken of the log itself ends the thread; all else is a fault of the events of some watchers. */
+/** A broken log ends the thread; any other error concerns the events of some watchers. */
 function endIfShared(error: unknown): unknown {
   if (error instanceof SharedStateFailure) throw error;
   return error;

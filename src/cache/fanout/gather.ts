@@ -1,4 +1,4 @@
-// Builds what is written to watchers when it is not a slice of the log: the frames a filter lets through, one after
+// Builds writes to watchers that are not slices of the log: the frames a filter passes, one after
 // the other in one buffer, with the type rewritten where a selector was entered or left.
 // @hot
 //
@@ -29,7 +29,7 @@ export interface Framing {
   error(status: Status): Uint8Array;
 }
 
-/** What watchers get instead of slices of the log. */
+/** The form of events that are not slices of the log. */
 export interface Look {
   /** From the stored object; undefined: the stored bytes themselves. */
   readonly transform: Transform | undefined;
@@ -51,7 +51,7 @@ const modified = headFor("MODIFIED");
 const deleted = headFor("DELETED");
 const tail = encoder.encode("}\n");
 
-/** Frames of one write. Owned by one thread and reused: what bytes() returns is valid until the next reset(). */
+/** Frames of one write. Owned by one thread and reused: the result of bytes() is valid until the next reset(). */
 export class Gather {
   #buffer = new Uint8Array(limits.sliceBytesMax);
   /** Bytes gathered. */
@@ -73,12 +73,12 @@ export class Gather {
     this.#shared = new Map();
   }
 
-  /** Forgets what was shared. */
+  /** Ends share(). */
   unshare(): void {
     this.#shared = undefined;
   }
 
-  /** What was gathered. */
+  /** The gathered bytes. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#buffer.subarray(0, this.length);
   }
@@ -132,7 +132,7 @@ export class Gather {
     this.addBytes(tail);
   }
 
-  /** The state before `at`, with the resource version of `at`: what upstream sends when a selector is left. */
+  /** The state before `at`, with the resource version of `at`, as upstream sends it when a selector is left. */
   #addLeft(view: LogView, at: Location, look: Look): void {
     const previous = view.previousOf(at);
     assertShared(previous !== 0, "A record left a selector without a state before it");

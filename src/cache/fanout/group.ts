@@ -39,14 +39,14 @@ export class Group {
   readonly representation: Representation;
   /** Undefined: every record. */
   readonly match: TableMatch | undefined;
-  /** What matches once matches all its life: no need to look at the state before. */
+  /** An object that matches once matches all its life: the previous state is not needed. */
   readonly stable: boolean;
   readonly terms: IndexTerms | undefined;
   /** In step with the log's cursor. */
   readonly synced: Watcher[] = [];
   /** The synced list is being written to, maybe over several turns: leaving it only changes a watcher's state. */
   writing = false;
-  /** Index of the synced watcher that is written to next; those kept so far stand at the list's start. */
+  /** Index of the synced watcher that is written to next; those kept so far are at the list's start. */
   next = 0;
   #kept = 0;
   /** Watchers that left meanwhile. */
@@ -78,7 +78,7 @@ export class Group {
     return this.match === undefined && transform === undefined && framing === undefined;
   }
 
-  /** How a record appears to this group: one of eventForms. `unknown`: the state before it is gone. */
+  /** How a record appears to this group: one of eventForms. `unknown`: the previous state was recycled. */
   formOf(view: LogView, at: Location): number {
     const type = view.typeOf(at);
     if (type === recordTypes.move) return eventForms.none;
@@ -87,7 +87,7 @@ export class Group {
     const isNow = match(view.selectionSource(at), view.selectionAt(at));
     if (this.stable || type === recordTypes.create) return isNow ? eventForms.stored : eventForms.none;
     const previous = view.previousOf(at);
-    // The side-table of a delete is that of the last state: it stands in where the state before is gone.
+    // The side-table of a delete is that of the last state: it is used where the previous state was recycled.
     if (previous === 0) {
       if (type !== recordTypes.delete) return eventForms.unknown;
       return isNow ? eventForms.stored : eventForms.none;
@@ -120,7 +120,7 @@ export class Group {
     this.synced[this.#kept++] = watcher;
   }
 
-  /** The writing is over: the list holds who was kept and who was not written to, without those who left. */
+  /** The writing is over: the list holds watchers that were kept or not written to, without those that left. */
   endWriting(): void {
     const { synced } = this;
     for (; this.next < synced.length; this.next += 1) this.keep(synced[this.next] as Watcher);
@@ -215,11 +215,11 @@ export class GroupIndex {
     for (const group of this.#unlisted) found[count++] = group;
     if (this.#byKey.size === 0) return count;
     count = this.#lookUp(view, at, position, false, found, count);
-    // A group that matched before the change is told of the leave; names and namespaces do not change.
+    // A group that matched before the change gets the DELETED event; names and namespaces do not change.
     if (this.#mutable === 0 || view.typeOf(at) === recordTypes.create) return count;
     const previous = view.previousOf(at);
     if (previous !== 0) return this.#lookUp(view, previous, position, true, found, count);
-    // Unknown whom the change left: everybody it may have been has to hear of it.
+    // The groups that matched before are unknown: every group that may have matched is included.
     return view.typeOf(at) === recordTypes.update ? this.#addMutable(position, found, count) : count;
   }
 

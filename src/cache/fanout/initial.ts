@@ -35,7 +35,7 @@ export function gatherInitial(
   view.scan(namespace, watcher.after, revision, (at: Location, key: string) => {
     if (match === undefined || match(view.selectionSource(at), view.selectionAt(at))) {
       gather.addInitial(view, at, representation);
-      // Another form costs time by what is read, however little is written.
+      // The cost of a transform depends on the bytes read, not on those written.
       if (representation.transform !== undefined) read += view.object(at).length;
     }
     examined += cost;

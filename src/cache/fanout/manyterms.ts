@@ -1,4 +1,4 @@
-// Selectors of many requirements, at the cost of few: what is required of one label or field is merged into one rule when
+// Selectors of many requirements, at the cost of few: requirements of one label or field are merged into one rule when
 // the selector is compiled, and a record is judged by the labels it has, not by the requirements there are. A thousand
 // requirements of labels a record does not have cost it nothing.
 // @hot

@@ -57,7 +57,7 @@ export function compileTables(namespace: string, selector: Selector): TableMatch
   };
 }
 
-/** What looking at one object costs with a selector, in units of limits.initialRecordsMax. */
+/** The cost of matching one object with a selector, in units of limits.initialRecordsMax. */
 export function examinationCost({ labels, fields }: Selector): number {
   return 1 + labels.length + fields.length;
 }
@@ -151,10 +151,10 @@ function labelIn(key: string, values: readonly string[]): TableMatch {
 }
 
 // Finding groups by record. A selector that requires one value of one thing (a name, a field, a label) or one
-// namespace is listed under a number made of those hashes; a record is looked up under the numbers of what it has.
-// A number that two things share costs a test, never an answer: the group's match decides.
+// namespace is listed under a number made of those hashes; a record is looked up under the numbers of its name, labels
+// and fields. A number that two things share costs a test, never an answer: the group's match decides.
 
-/** What a group is listed under: which kind of number, and the numbers. */
+/** Index terms of a group: the kind of number, and the numbers. */
 export interface IndexTerms {
   readonly kind: number;
   readonly keys: readonly number[];
@@ -199,7 +199,7 @@ export function indexTerms(namespace: string, selector: Selector, termsMax: numb
   return spaceHash === undefined ? undefined : { kind: indexKinds.namespace, keys: [indexKey(spaceHash, 0)] };
 }
 
-/** The index numbers of a record, for the kinds somebody uses. Reused for every record of a thread. */
+/** The index numbers of a record, for the kinds in use. Reused for every record of a thread. */
 export class RecordTerms {
   /** Numbers of the last read, the first `count` of them. */
   keys = new Int32Array(64);

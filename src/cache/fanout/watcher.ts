@@ -1,5 +1,5 @@
 // One watch: where its bytes go and how far it is. In step with its group it has no position of its own and costs an
-// entry in a list; behind, it has a cursor and nothing else: what it still has to get stays in the log.
+// entry in a list; behind, it has only a cursor: its pending events stay in the log.
 // @hot
 //
 //   initial ──► lagging ◄──► synced          initial: the state it starts from is being written
@@ -8,7 +8,7 @@
 import type { Bookmark } from "./bookmark.ts";
 import type { Group } from "./group.ts";
 
-/** Where a watch writes: what http's AnswerStream offers, and no more. */
+/** Where a watch writes: a subset of http's AnswerStream. */
 export interface Sink {
   /** Sends a chunk that is not kept. False: the peer is behind; nothing is written before `drained` was called. */
   write(chunk: Uint8Array): boolean;
@@ -23,7 +23,7 @@ export interface Sink {
 /** States of a watcher. */
 export const watcherStates = { initial: 0, waiting: 1, lagging: 2, synced: 3, ended: 4 } as const;
 
-/** What a watch begins with. */
+/** Where a watch begins. */
 export type WatchStart =
   /** The state now, as synthetic ADDED events, then changes. */
   | { readonly from: "state" }
@@ -44,15 +44,15 @@ export class Watcher {
   state: number = watcherStates.lagging;
   /** The sink said false and was not drained since. */
   blocked = false;
-  /** Where in the log it goes on, unless synced. */
+  /** Its position in the log, unless synced. */
   position = 0;
   /** Index in its group's list of synced watchers, -1 otherwise. */
   slot = -1;
   /** Newest revision the client is known to have. */
   revision = 0;
-  /** Revision of its start: bookmarks tell only of later ones. */
+  /** Revision of its start: bookmarks are sent for later ones only. */
   startRevision = 0;
-  /** Key the initial state goes on after. */
+  /** Last key of the initial state that was sent. */
   after = "";
   /** Milliseconds of the monotonic clock: when it ends, when a bookmark is due, since when it is blocked. */
   deadline = 0;
@@ -62,7 +62,7 @@ export class Watcher {
   blockedBytes = 0;
   /** The tick it is listed under. */
   dueTick = 0;
-  /** Called once when the watch is over, whoever ended it. */
+  /** Called once when the watch has ended, by either side. */
   readonly ended: (() => void) | undefined;
 
   constructor(

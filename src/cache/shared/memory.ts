@@ -1,6 +1,6 @@
 // The memory of all logs: pairs of shared buffers in a few sizes, used again after every front released them. Shared
-// buffers left to the garbage collectors of several threads pile up to many times what is live, so nothing is left to
-// them but the surplus.
+// buffers left to the garbage collectors of several threads accumulate to a multiple of the live ones, so nothing is
+// left to them but the surplus.
 import { assertShared, verify } from "../../base/assert.ts";
 import { limits } from "../../config/limits.ts";
 import { bytesOfMeta } from "./segment.ts";
@@ -19,7 +19,7 @@ const sizeClasses: readonly { readonly dataBytes: number; readonly metaBytes: nu
   { dataBytes: 8192 * 1024, metaBytes: 4096 * 1024 },
 ];
 
-/** A log takes the first class that is at least this part of what it already holds: logs start small and grow. */
+/** A log takes the first class of at least this part of its size: logs start small and grow. */
 const growthDivisor = 8;
 
 /** Segments' memory, owned by the store thread. */
@@ -47,7 +47,7 @@ export class SegmentPool {
     return memory;
   }
 
-  /** Takes memory back. The caller zeroed what was used of `meta`, and no other thread can reach it any more. */
+  /** Takes memory back. The caller zeroed the used part of `meta`, and no other thread can reach the buffers. */
   give(memory: SegmentMemory): void {
     const bytes = bytesOf(memory);
     assertShared(this.#taken.delete(memory), "The memory of a segment is given back twice");

@@ -1,4 +1,4 @@
-// What the store thread and a front tell each other about the shared logs, over one MessagePort per front.
+// The messages between the store thread and a front about the shared logs, over one MessagePort per front.
 //
 //   store thread                                  front
 //   log, segment … (all there are), welcome  ──►  openViews() resolves
@@ -31,7 +31,7 @@ export interface SegmentMessage {
   readonly meta: SharedArrayBuffer;
   /**
    * For a front that comes late: one bit per entry that was there, set when it was its key's newest record. The others
-   * must not enter the index, because what superseded them may be retired already.
+   * must not enter the index, because the record that superseded them may be retired already.
    */
   readonly current: { readonly count: number; readonly bits: Uint8Array } | undefined;
 }
@@ -51,7 +51,7 @@ export interface DropMessage {
   readonly log: number;
 }
 
-/** What became of a front's wish. */
+/** The result of a front's register or giveUp. */
 export interface AnsweredMessage {
   readonly kind: "answered";
   readonly id: number;

@@ -1,5 +1,5 @@
 // One segment of a log: two shared buffers that the store thread appends to and every front reads, without locks.
-// What is published is never changed until every front has released the segment. Writer and readers each wrap the
+// Published bytes are never changed until every front has released the segment. Writer and readers each wrap the
 // same two buffers in a Segment of their own.
 // @hot
 //
@@ -18,8 +18,8 @@
 //
 // Publication: the frame, the selection table and the entry's other words are stored first, the type word last with
 // Atomics.store; a reader loads the type word with Atomics.load and reads on only when it is not 0. The store releases
-// and the load acquires, so whoever sees the type sees everything before it. Readers walk until they meet a 0, or
-// `continued`: the log goes on in the segment that word 5 names. A zeroed meta buffer is an empty segment.
+// and the load acquires, so a reader that sees the type sees everything before it. Readers walk until they meet a 0, or
+// `continued`: the log continues in the segment that word 5 names. A zeroed meta buffer is an empty segment.
 //
 // `order` is the log's newest revision when the entry was written: the revision itself for events, so that order never
 // decreases along a log even where records of old revisions are moved forward.
@@ -73,7 +73,7 @@ export function indexOf(at: Location): number {
   return at % recordsPerSegment;
 }
 
-/** What the writer hands over for one entry. */
+/** Input of one entry, from the writer. */
 export interface Entry {
   type: number;
   revision: number;
@@ -311,16 +311,16 @@ export class OpenSegment {
     return here;
   }
 
-  /** Closes the segment: readers go on in segment `next`, which must have been announced to them before. */
+  /** Closes the segment: readers continue in segment `next`, which must have been announced to them before. */
   close(next: number): void {
     const word = this.count * entryWords;
-    assertShared(next > this.segment.number, "A log goes on in an older segment");
+    assertShared(next > this.segment.number, "A log continues in an older segment");
     assertShared(this.segment.type(this.count) === 0, "A segment is closed twice");
     this.segment.words[word + 5] = next;
     Atomics.store(this.segment.words, word, continued);
   }
 
-  /** What holds of each entry before it is written: there is room, nothing is there yet, and order does not decrease. */
+  /** Preconditions of each entry: there is room, nothing is there yet, and order does not decrease. */
   #checkNext(frameBytes: number, selectionBytes: number, order: number): void {
     const { count, segment } = this;
     assertShared(this.fits(frameBytes, selectionBytes), "A record does not fit its segment");

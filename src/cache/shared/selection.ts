@@ -1,4 +1,4 @@
-// The selection side-table of a record: what label and field selectors look at, so that no filter parses JSON.
+// The selection side-table of a record: the input of label and field selectors, so that no filter parses JSON.
 // Encoded once by the front that wrote the object, stored with the record (durably too), read by every front.
 // There are no shared ids: a test compares 32-bit hashes first and verifies the bytes of the few that agree, so the
 // table needs no other table to be read, whatever thread or process wrote it.
@@ -13,8 +13,8 @@
 //   │ namespace/name, key, value, key, …    │  at `total`; all `at` are bytes from the table's first byte
 //   └───────────────────────────────────────┘  UTF-8, zero padding to a multiple of 4; no slash without a namespace
 //
-// A hash is FNV-1a over UTF-8 bytes; that of `key=value` goes on from the key's. The form says what the fields were
-// derived by (behaviour.ts): a record of another form is told from those of now. 1 is the number of this layout.
+// A hash is FNV-1a over UTF-8 bytes; that of `key=value` goes on from the key's. The form identifies how the fields
+// were derived (behaviour.ts): a record of another form can be recognized. 1 is the number of this layout.
 import { assert, assertShared } from "../../base/assert.ts";
 
 /** Where tables are read from: 32-bit and byte views of the same memory, both from its first byte on. */
@@ -51,7 +51,8 @@ const slash = 0x2f;
 
 /**
  * Encodes namespace (empty for cluster-scoped objects), name, labels and selectable fields (metadata.name and
- * metadata.namespace need not be listed). The length is a multiple of 4. `form`: 24 bits, what the fields are derived by.
+ * metadata.namespace need not be listed). The length is a multiple of 4. `form`: 24 bits that identify the derivation
+ * of the fields.
  */
 export function encodeSelection(
   namespace: string,
@@ -232,7 +233,7 @@ export function isKey(source: SelectionSource, at: number, entry: number, key: U
   return same(source, at + word(source, entry + 2), at + word(source, entry + 3), key);
 }
 
-/** Hash of an entry's `key=value`, as in SelectionPair: for indexes from a value to those who look for it. */
+/** Hash of an entry's `key=value`, as in SelectionPair: for indexes from a value to the selectors that require it. */
 export function pairHashOf(source: SelectionSource, entry: number): number {
   return word(source, entry + 1);
 }
@@ -242,7 +243,7 @@ export function isValue(source: SelectionSource, at: number, entry: number, valu
   return same(source, at + word(source, entry + 3), at + valueEndOf(source, at, entry), value);
 }
 
-/** An entry's value as text. Allocates: for what compares numbers, not for equality. */
+/** An entry's value as text. Allocates: for comparisons of numbers, not for equality. */
 export function valueText(source: SelectionSource, at: number, entry: number): string {
   return text(source, at + word(source, entry + 3), at + valueEndOf(source, at, entry));
 }

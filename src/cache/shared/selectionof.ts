@@ -8,10 +8,13 @@ import { behaviourOf } from "../../kinds/table.ts";
 import type { Record } from "../../storage/store.ts";
 import { encodeSelection, formOf, hasUnnamedField } from "./selection.ts";
 
-/** A field without a name, which no selector can ask for: a write that changes nothing has yet to change what is kept. */
+/** A field without a name, which no selector can ask for: the first write after it is stored even without a change. */
 const unsettledMark = ["", ""] as const;
 
-/** The side-table of an object at the version it is stored in. `isUnsettled`: the next write changes what is kept. */
+/**
+ * The side-table of an object at the version it is stored in. `isUnsettled`: the next write is stored even without a
+ * change.
+ */
 export function selectionOf(
   stored: Resource,
   identity: Identity,
@@ -36,7 +39,7 @@ export class Selections {
     for (const { stored } of resources) if (stored?.prefix !== undefined) this.#byPrefix.set(stored.prefix, stored);
   }
 
-  /** The record with the side-table its kind derives now: the same record where that is what it has. */
+  /** The record with the side-table its kind derives now: the same record where it is current. */
   fresh(record: Record): Record {
     const stored = this.#byPrefix.get(record.prefix);
     if (stored === undefined || formOf(record.selection) === behaviourOf(stored, this.#identity).form) return record;

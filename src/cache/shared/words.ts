@@ -9,8 +9,9 @@
 //
 // Why the order suffices: all of these are read and written with Atomics, which are sequentially consistent. The store
 // thread writes a record, its entry, the entry's type word, then the log's doorbell, then the committed revision, then
-// wake. Who reads the committed revision R and afterwards a log's doorbell and type words sees every record at or below
-// R, perhaps some above it, which wait for the next look. A floor is written before the doorbell that tells of it.
+// wake. A reader of the committed revision R that then reads a log's doorbell and type words sees every record at or
+// below R, perhaps some above it, which are left for the next look. A floor is written before the doorbell that
+// announces it.
 import { endianness } from "node:os";
 import { assertShared } from "../../base/assert.ts";
 import { limits } from "../../config/limits.ts";
@@ -56,12 +57,12 @@ export class ControlWords {
     Atomics.store(this.#bigs, committedByte >> 3, BigInt(revision));
   }
 
-  /** Counts publications, modulo 2^32: what fronts sleep on. Written by the store thread. */
+  /** Counts publications, modulo 2^32; fronts sleep on it. Written by the store thread. */
   get wake(): number {
     return Atomics.load(this.#words, wakeByte >> 2);
   }
 
-  /** Wakes every front that sleeps. Cheap when nobody does. */
+  /** Wakes every front that sleeps. Cheap when none does. */
   ring(): void {
     Atomics.add(this.#words, wakeByte >> 2, 1);
     Atomics.notify(this.#words, wakeByte >> 2);
@@ -74,8 +75,8 @@ export class ControlWords {
   }
 
   /**
-   * Counts logs registered and given up, modulo 2^32, each after fronts were sent the message that says so: who finds
-   * another number than before has messages to read. Written by the store thread.
+   * Counts logs registered and given up, modulo 2^32, each after its message was sent to the fronts: a front that reads
+   * another number than before has messages to receive. Written by the store thread.
    */
   get logs(): number {
     return Atomics.load(this.#words, logsByte >> 2);
@@ -85,7 +86,7 @@ export class ControlWords {
     Atomics.add(this.#words, logsByte >> 2, 1);
   }
 
-  /** Counts what happened to a log, modulo 2^32: a batch published, a floor moved. Written by the store thread. */
+  /** Counts events of a log, modulo 2^32: a batch published, a floor moved. Written by the store thread. */
   doorbell(log: number): number {
     return Atomics.load(this.#words, ((1 + log) * slotBytes + doorbellByte) >> 2);
   }

@@ -1,4 +1,4 @@
-// Following a log on demand: what changed since one looked last. For readers that keep something of their own in step
+// Following a log on demand: the changes since the last call. For readers that keep derived state in step
 // with a log and look when they need it; watches follow through cache/follow.ts.
 
 import { type Location, recordTypes } from "../shared/record.ts";
@@ -6,7 +6,7 @@ import type { LogView } from "./view.ts";
 
 /**
  * Calls `take` for every change from a position on up to `end` (left out: the head), oldest first; moves are no changes.
- * False: some are not to be had any more (those before were handed on), and the reader has to start from what there is.
+ * False: some were recycled (earlier ones were passed on), and the reader has to start from the present state.
  * Wants a drain() before.
  */
 export function eachChange(

@@ -15,7 +15,7 @@ import type { ControlWords } from "../shared/words.ts";
 import { fromByteKey, type KeyEntry, KeyIndex, toByteKey } from "./index.ts";
 import type { Hold, LogView } from "./view.ts";
 
-/** What a log needs from the front's other side. */
+/** Services of the front that a log uses. */
 export interface LogHost {
   /** Takes in the messages that wait, new segments among them. */
   receive(): void;
@@ -159,7 +159,8 @@ export class Log implements LogView {
   hold(): Hold {
     const hold = new LogHold(this);
     this.#holds.add(hold);
-    // Retired segments that are still here may hold what the caller read before: they stay too, but not for longer.
+    // Retired segments that are still here may contain records the caller read before: they stay too, but not for
+    // longer.
     for (const { holds } of this.#retired) holds.add(hold);
     return hold;
   }
@@ -300,7 +301,7 @@ export class Log implements LogView {
     this.#host.sweepLater(this);
   }
 
-  /** The log is given up: those who follow hear of it in another turn, and it goes when no hold keeps it. */
+  /** The log is given up: subscribers are called in another turn, and it is freed when no hold keeps it. */
   leave(): void {
     assertShared(!this.gone, "A log is given up twice");
     this.gone = true;
@@ -345,7 +346,7 @@ export class Log implements LogView {
     }
   }
 
-  /** Takes in what is there and tells those who follow, if there is anything new. */
+  /** Takes in published records and calls the subscribers if there are new ones. */
   tell(): void {
     if (this.gone) return;
     // Most logs are silent most of the time: one load each.
@@ -370,7 +371,7 @@ export class Log implements LogView {
     return this.#retired.length;
   }
 
-  /** Tells those who follow a log that was given up, and lets go of it when nothing holds it. */
+  /** Calls the subscribers of a log that was given up, and frees it when nothing holds it. */
   #sweepGone(): void {
     if (this.#closed) return;
     for (const news of [...this.#subscribers]) news();
@@ -389,7 +390,7 @@ export class Log implements LogView {
   }
 
   /**
-   * Takes in what is published up to a revision, so that all logs show the same one. False when there was more: a batch
+   * Takes in records up to a revision, so that all logs show the same one. False when there was more: a batch
    * that is being written.
    */
   #takeIn(committed: number): boolean {
@@ -414,7 +415,7 @@ export class Log implements LogView {
     this.floor = floor;
   }
 
-  /** Goes on in the oldest segment after the one being read; `number` is what must be known by then. */
+  /** Moves to the oldest segment after the one being read; segment `number` must be known by then. */
   #follow(number: number): ReadSegment | undefined {
     const last = this.#segments[this.#segments.length - 1];
     if (last === undefined || last.number < number) this.#host.receive();

@@ -1,6 +1,6 @@
 // Objects of a kind, decoded, for the parts of the server that ask the same few again and again: roles and bindings,
-// quotas, classes, webhook configurations, service accounts. A table follows its log on demand and decodes what is
-// asked for once per change. Nobody changes an object of a table.
+// quotas, classes, webhook configurations, service accounts. A table follows its log on demand and decodes each
+// requested object once per change. Objects of a table must not be changed.
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
@@ -8,7 +8,7 @@ import { recordTypes } from "../shared/record.ts";
 import { eachChange } from "./changes.ts";
 import type { LogView, Views } from "./view.ts";
 
-/** Told of a key whose object came, changed or went. */
+/** Called with a key whose object was created, changed or deleted. */
 export type ObjectNews = (namespace: string, name: string) => void;
 
 /** All objects of one kind as they are now, at the version they are stored in. */
@@ -29,7 +29,7 @@ export class ObjectTable<T extends ApiObject> {
 
   /**
    * Takes in every change acknowledged to anybody before the call. The number it returns grows whenever something
-   * changed: what is derived from the table is good as long as it stays.
+   * changed: values derived from the table are valid while it is the same.
    */
   refresh(): number {
     const view = this.#view;
@@ -108,7 +108,7 @@ export class ObjectTable<T extends ApiObject> {
     return object;
   }
 
-  /** Takes in what changed from a position on; false when some are not to be had any more. */
+  /** Takes in changes from a position on; false when some were recycled. */
   #follow(view: LogView, from: number): boolean {
     return eachChange(view, from, (at, type) => {
       const [namespace, name] = this.#split(view.keyOf(at));
@@ -153,7 +153,7 @@ export class ObjectTable<T extends ApiObject> {
   }
 }
 
-/** What is computed from a whole table, again only after something in it changed. */
+/** A value computed from a whole table, recomputed only after a change. */
 export function derived<T extends ApiObject, R>(table: ObjectTable<T>, compute: (objects: readonly T[]) => R): () => R {
   let version = -1;
   let result: R;
@@ -165,7 +165,7 @@ export function derived<T extends ApiObject, R>(table: ObjectTable<T>, compute: 
   };
 }
 
-/** What a front's plugins read objects through: one table per kind that is asked for whole, single reads of the others. */
+/** How a front's plugins read objects: one table per kind that is read whole, single reads of the others. */
 export class Objects {
   readonly #scheme: Scheme;
   readonly #views: Views;

@@ -1,5 +1,5 @@
-// One front's view of the shared logs: what reads and watches are served from. Single-threaded and never blocking;
-// everything returned is a slice of shared memory that nobody changes while the view holds it.
+// One front's view of the shared logs, from which reads and watches are served. Single-threaded and never blocking;
+// everything returned is a slice of shared memory that does not change while the view holds it.
 //
 // A record's place is a Location: one number, the log-wide segment number times recordsPerSegment plus the index.
 import type { Location } from "../shared/record.ts";
@@ -9,15 +9,15 @@ import type { SelectionSource } from "../shared/selection.ts";
 export interface LogView {
   readonly prefix: string;
   /**
-   * The log was given up: nothing is in it, and nothing will come. Those who follow it were told, and it may not be
-   * looked at any more in later turns, but by who holds it.
+   * The log was given up: it is empty and stays so. Subscribers were called, and it must not be
+   * read in later turns without a hold.
    */
   readonly gone: boolean;
   /** State at this revision and every change above it can be read; below it: 410. As of the last drain(). */
   readonly floor: number;
   /**
    * Takes in everything published and returns a revision R such that the view is the state at R: it holds every change
-   * at or below R, which is at least every change acknowledged to anybody before the call, and none above R.
+   * at or below R, which is at least every change acknowledged to any client before the call, and none above R.
    */
   drain(): number;
   /** Number of live objects. */
@@ -71,7 +71,7 @@ export interface LogView {
   readonly head: number;
   /**
    * Position of the first event with a revision above `revision`; undefined when `revision` is below the floor.
-   * Wait until drain() returns `revision` before: what is not taken in yet cannot be told apart from what comes after.
+   * Wait until drain() returns `revision` before: records not taken in yet cannot be told from later ones.
    */
   positionAfter(revision: number): number | undefined;
   /** The record at a position below head; 0 when it was recycled (the reader is too slow: 410). */
@@ -108,7 +108,7 @@ export interface Views {
   log(prefix: string): LogView;
   /** The log of a prefix; undefined: it is not registered. */
   find(prefix: string): LogView | undefined;
-  /** Newest revision acknowledged to anybody, over all logs. */
+  /** Newest revision acknowledged to any client, over all logs. */
   readonly revision: number;
   /** Asks for a log of a prefix; resolves when every front can find it, false when there are too many. */
   register(prefix: string): Promise<boolean>;

@@ -10,7 +10,7 @@ import { ControlWords } from "../shared/words.ts";
 import { Log } from "./log.ts";
 import { UnknownLog, type Views } from "./view.ts";
 
-/** What a front gets from the thread that starts it. */
+/** Options a front gets from the thread that starts it. */
 export interface ViewsOptions {
   /** LogWriter.control. */
   readonly control: SharedArrayBuffer;
@@ -19,7 +19,7 @@ export interface ViewsOptions {
   readonly clock?: Clock;
   /** How long holds may keep a retired segment, ms. */
   readonly holdMs?: number;
-  /** Least time between two looks at what is published, ms: for who need not hear of each change at once. Default: 0. */
+  /** Least time between two looks at published records, ms, for fronts that may lag. Default: 0. */
   readonly paceMs?: number;
 }
 
@@ -84,7 +84,7 @@ class FrontViews implements OpenViews {
     });
     this.#port.on("message", (message: ToFront) => this.#take(message));
     this.#timer = setInterval(() => this.#look(), lookEveryMs);
-    // What keeps a front alive are its sockets, not these. The port stays referenced until the welcome is in.
+    // Sockets keep a front alive, not these. The port stays referenced until the welcome is in.
     this.#timer.unref();
     void this.#listen();
   }
@@ -128,7 +128,7 @@ class FrontViews implements OpenViews {
     this.#wishes.clear();
   }
 
-  // What logs need: see LogHost.
+  // Services for logs: see LogHost.
 
   receive(): void {
     for (;;) {
@@ -238,7 +238,10 @@ class FrontViews implements OpenViews {
     for (const log of this.#bySlot) log?.tell();
   }
 
-  /** Sleeps until the store thread rings, tells, and starts over. A ring during tell() is not lost: `seen` is older. */
+  /**
+   * Sleeps until the store thread rings, calls tell(), and starts over. A ring during tell() is not lost: `seen` is
+   * older.
+   */
   async #listen(): Promise<void> {
     while (!this.#closed) {
       const seen = this.#words.wake;

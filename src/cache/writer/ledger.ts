@@ -1,5 +1,5 @@
-// What the store thread knows about the records of one log beyond the records themselves: which are live, when and at
-// which revision the others died, and what leaving a segment would cost. Retention decides from it.
+// The store thread's account of the records of one log: which are live, when and at
+// which revision the others died, and the cost of retiring a segment. Retention decides from it.
 //
 //   closed segment ──► live share < 50 % a window after it closed (< 25 % at any time once the log is half full)
 //        │                 └─► evacuate: live records (and their keys) move to the open segment
@@ -37,7 +37,7 @@ export class LedgerSegment {
   lastDeathMs = Number.NEGATIVE_INFINITY;
   closedMs = Number.NEGATIVE_INFINITY;
   closed = false;
-  /** What the floor must be once the segment is gone. */
+  /** The floor once the segment is retired. */
   floorAfter = 0;
   /** While records are moved out: the next index to look at. */
   evacuated = 0;
@@ -86,7 +86,7 @@ export class LedgerLog {
     return this.segments[this.segments.length - 1];
   }
 
-  /** Bytes of records nobody needs for the present state. */
+  /** Bytes of records that are not part of the present state. */
   get deadBytes(): number {
     return this.usedBytes - this.liveBytes;
   }
@@ -102,7 +102,7 @@ export class LedgerLog {
     return undefined;
   }
 
-  /** Adds the next segment. Readers must be told of it before the one before is closed. */
+  /** Adds the next segment. It must be announced to readers before the previous one is closed. */
   extend(memory: SegmentMemory): LedgerSegment {
     const { open } = this;
     if (open !== undefined) {
@@ -213,7 +213,10 @@ export class LedgerLog {
     return undefined;
   }
 
-  /** The closed segment whose leaving raises the floor least, mostly dead ones before others: for a log over its limit. */
+  /**
+   * The closed segment whose retirement raises the floor least, mostly dead ones before others: for a log over its
+   * limit.
+   */
   cheapest(): LedgerSegment | undefined {
     let best: LedgerSegment | undefined;
     let bestMostlyDead = false;
@@ -231,7 +234,7 @@ export class LedgerLog {
   }
 }
 
-/** Whether nobody within the window needs a segment any more. */
+/** Whether no read within the window needs a segment. */
 export function isRetirable(segment: LedgerSegment, nowMs: number, historyMs: number): boolean {
   return segment.liveCount === 0 && nowMs - Math.max(segment.closedMs, segment.lastDeathMs) >= historyMs;
 }

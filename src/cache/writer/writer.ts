@@ -1,5 +1,5 @@
 // The store thread's side of the shared logs: appends committed changes, publishes them to the fronts, and keeps the
-// logs within their window. Nothing here waits: what fronts still use is recycled when they release it.
+// logs within their window. Nothing here waits: segments in use by fronts are recycled when they release them.
 // @hot
 //
 //   Store.commit() ──► accept(records) = append(record) …, publish(revision) ──► acknowledge
@@ -162,7 +162,7 @@ export class LogWriter {
     assertShared(at >= 0, "A log that is given up is not listed");
     this.#logList.splice(at, 1);
     assertShared(!this.#leaving.has(log.index), "The slot of a log is given up twice");
-    // What was in it cannot be watched any more, under whatever prefix a log comes next.
+    // Its history cannot be watched any more, under whatever prefix a log is registered next.
     this.#floor = Math.max(this.#floor, this.#revision);
     const leaving: Leaving = { log, fronts: new Set(this.#fronts) };
     this.#leaving.set(log.index, leaving);
@@ -206,7 +206,7 @@ export class LogWriter {
   /**
    * Fills the logs from a durable log at start: records at or below its floor become state without events, those above
    * become history, so that watches resume across a restart. `fresh` brings the side-table of a record up to date.
-   * Resolves with the revision up to which they are filled. History may tell of more kinds than there are slots: those
+   * Resolves with the revision up to which they are filled. History may contain more kinds than there are slots: those
    * that are gone lose theirs when another needs it.
    */
   async load(store: Pick<Store, "floor" | "replay">, fresh = (record: Record): Record => record): Promise<number> {
@@ -226,7 +226,7 @@ export class LogWriter {
     return revision;
   }
 
-  /** Enters and publishes a committed batch, in order: what a store loop calls before it acknowledges. */
+  /** Enters and publishes a committed batch, in order; the store loop calls it before it acknowledges. */
   accept(records: readonly Record[]): void {
     for (const record of records) this.append(record);
     this.publish(this.#revision);
@@ -290,7 +290,7 @@ export class LogWriter {
     log.enter(segment, index, place, !deleted);
   }
 
-  /** Publishes everything appended: `revision` is what the store has committed. Wakes the fronts. */
+  /** Publishes everything appended; `revision`: the store's newest committed one. Wakes the fronts. */
   publish(revision: number): void {
     assertShared(revision >= this.#revision, "A publication is behind the records appended");
     this.#revision = revision;
@@ -300,7 +300,7 @@ export class LogWriter {
   }
 
   /**
-   * Does a bounded piece of what keeps the logs within their window. True: more is left; call again soon, after what
+   * Does a bounded piece of retention work. True: more is left; call again soon, after
    * waits. start() sees to it.
    */
   tend(): boolean {
@@ -327,7 +327,7 @@ export class LogWriter {
     this.#fronts.add(front);
     port.on("message", (message: ToWriter) => this.#take(front, message));
     port.on("close", () => this.#leave(front));
-    // A store without work may end although fronts are connected; what keeps it alive is not this.
+    // A connected front does not keep the store thread alive.
     port.unref();
     for (const log of this.#logList) {
       post(front, { kind: "log", log: log.index, prefix: log.prefix });
@@ -450,7 +450,7 @@ export class LogWriter {
 
   /**
    * A live record about to be superseded while its segment is emptied moves first: its death then belongs to the
-   * segment it moved to, and does not raise the floor with the one that goes.
+   * segment it moved to, and does not raise the floor with the retired one.
    */
   #keepBefore(log: LedgerLog, place: Place, nowMs: number): void {
     const segment = this.#working?.segment;
@@ -480,7 +480,7 @@ export class LogWriter {
     waiting.set(number, releasing);
     let waitingBytes = 0;
     for (const each of waiting.values()) waitingBytes += each.segment.usedBytes;
-    // What holds keep is bounded too: beyond the limit they end early.
+    // Memory kept by holds is bounded too: beyond the limit they end early.
     const urgent = waitingBytes > this.#historyBytes;
     for (const front of this.#fronts) post(front, { kind: "retire", log: log.index, number, urgent });
     this.#recycle(log, releasing);
@@ -502,7 +502,7 @@ export class LogWriter {
     this.#pool.give(memory);
   }
 
-  /** Frees what a log took once every front let go of it. */
+  /** Frees the memory and slot of a log once every front released it. */
   #letGo({ log, fronts }: Leaving): void {
     if (fronts.size > 0) return;
     assertShared(this.#releasing.get(log)?.size === 0, "A log is let go of before its retired segments");
