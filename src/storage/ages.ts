@@ -16,7 +16,7 @@ export class Ages {
 
   /** `samples`: those of before, by time. */
   constructor(clock: Clock, samples: readonly Sample[] = []) {
-    // Time goes on evenly while the process runs, whatever happens to the wall clock.
+    // Time is monotonic while the process runs, whatever happens to the wall clock.
     const skew = clock.now() - clock.monotonic();
     this.#now = () => Math.round(clock.monotonic() + skew);
     this.#samples = [...samples];

@@ -1,16 +1,16 @@
-// What makes a change impossible in every engine alike: its key, its size, and where its key stands.
+// Reasons to reject a change that all engines share: its key, its size, and the state of its key.
 import { assertShared } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
 import { type Change, changeTypes, type Mismatch, type Refusal } from "./store.ts";
 
-/** Where a key stands. */
+/** The state of a key. */
 export interface Current {
   readonly mod: number;
   /** 0: there is no object; `mod` is its delete, or 0. */
   readonly create: number;
 }
 
-/** Why a change cannot be made where its key stands at `current`; undefined when it can. `key`: the key in UTF-8. */
+/** Why a change cannot be made to a key in state `current`; undefined when it can. `key`: the key in UTF-8. */
 export function checkChange(change: Change, key: Buffer, current: Current): Mismatch | Refusal | undefined {
   assertShared(
     (change.type === changeTypes.create) === (change.expected === 0),

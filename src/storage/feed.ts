@@ -1,9 +1,9 @@
-// Who is told of what is committed: the part of Store.watch() that engines of one process share.
+// Delivery of committed records to watchers: the part of Store.watch() that engines of one process share.
 import { assertShared } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
 import { type Record, StoreError, type Take } from "./store.ts";
 
-/** What a feed looks at of its store. */
+/** The part of a store that a feed reads. */
 export interface Fed {
   readonly revision: number;
   readonly floor: number;
@@ -15,7 +15,7 @@ export class Feed {
   /** Some of the records above a revision, in order; none: there is none. */
   readonly #read: (after: number) => readonly Record[];
   readonly #takers = new Set<Take>();
-  /** Newest revision told as committed. */
+  /** Newest revision delivered as committed. */
   #told = 0;
 
   constructor(store: Fed, read: (after: number) => readonly Record[]) {
@@ -44,7 +44,7 @@ export class Feed {
     return () => void this.#takers.delete(own);
   }
 
-  /** Tells what was committed just now; called before the commit resolves. */
+  /** Delivers newly committed records; called before the commit resolves. */
   tell(records: readonly Record[]): void {
     const last = records.at(-1);
     if (last === undefined) return;

@@ -21,7 +21,7 @@ function describe(pid: number): string | undefined {
   }
 }
 
-/** The process a lock file names; undefined: it is gone, or the file is empty, as a power cut may leave it. */
+/** The process a lock file names; undefined: it has ended, or the file is empty, as after a power cut. */
 function ownerOf(path: string): number | undefined {
   const text = readFileSync(path, "latin1");
   const pid = Number.parseInt(text, 10);

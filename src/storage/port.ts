@@ -18,7 +18,7 @@ export interface QueueLimits {
 const ownChanges: Owner = { name: "", level: "masters" };
 
 interface Waiting {
-  /** Gives back what it holds of the queue. */
+  /** Releases its share of the queue. */
   readonly leave: () => void;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: Error) => void;
@@ -60,28 +60,31 @@ export class PortClient implements StoreClient {
       (change.type === changeTypes.create) === (change.expected === 0),
       `Type ${change.type} expects ${change.expected}`,
     );
-    if (this.#dead) return Promise.resolve({ refused: "unavailable", message: "The store is gone" });
+    if (this.#dead) return Promise.resolve({ refused: "unavailable", message: "The store thread has ended" });
     const leave = takeBoth(this.#places, this.#bytes, owner, change.body.length + change.selection.length);
     if (leave === undefined) {
       const { name } = owner;
       const held = `${this.#places.heldBy(name)} of ${this.queued} changes, ${this.#bytes.heldBy(name)} of ${this.#bytes.used} bytes`;
-      return Promise.resolve({ refused: "busy", message: `of what waits for the store, the user has ${held}` });
+      return Promise.resolve({
+        refused: "busy",
+        message: `of the changes that wait for the store, the user has ${held}`,
+      });
     }
     if (this.#writer.count === 0) setImmediate(() => this.#flush());
     this.#writer.add(change);
     return new Promise((resolve, reject) => this.#waiting.push({ leave, resolve, reject }));
   }
 
-  /** Asks the store thread for a sign of life: resolves when its loop came round to it, rejects when it is gone. */
+  /** Checks that the store thread runs: resolves when its loop handles the probe, rejects when the thread ended. */
   probe(): Promise<void> {
-    if (this.#dead) return Promise.reject(new StoreError("unavailable", "The store is gone"));
+    if (this.#dead) return Promise.reject(new StoreError("unavailable", "The store thread has ended"));
     return new Promise((resolve, reject) => {
       this.#probes.push({ resolve, reject });
       this.#port.postMessage({ count: 0, bytes: new ArrayBuffer(0) } satisfies Request);
     });
   }
 
-  /** Ends the connection; what is still waiting is rejected. */
+  /** Ends the connection; waiting changes are rejected. */
   close(): void {
     this.#port.close();
   }
@@ -101,7 +104,7 @@ export class PortClient implements StoreClient {
       waiting.leave();
       waiting.resolve(outcome);
     }
-    // Amortised: half of what is kept is still waiting.
+    // Amortised: half of the kept entries are still waiting.
     if (2 * this.#oldest >= this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#oldest);
       this.#oldest = 0;

@@ -1,6 +1,6 @@
-// The store thread's loop: take what is queued, commit it in one transaction, publish, acknowledge, repeat. What is
-// published comes from the store's watch, and from nowhere else; the store tells it before a commit resolves. One call of
-// the store follows the other, and there is no timer between them: while a transaction waits for the disk the next batch
+// The store thread's loop: take the queued changes, commit them in one transaction, publish, acknowledge, repeat.
+// Published records come from the store's watch only; the store delivers them before a commit resolves. One call of the
+// store follows the other, and there is no timer between them: while a transaction waits for the disk the next batch
 // gathers by itself.
 import type { MessagePort } from "node:worker_threads";
 import { assertShared } from "../base/assert.ts";
@@ -18,7 +18,7 @@ export interface BatchSeen {
   readonly commitMs: number;
 }
 
-/** Whoever publishes, asked about each change. */
+/** The publisher, asked about each change. */
 export interface Prefixes {
   /** Whether what is committed below a prefix can be published; if so, that stays true until settled(). */
   expect(prefix: string): boolean;
@@ -26,14 +26,14 @@ export interface Prefixes {
   settled(prefix: string): void;
 }
 
-/** What the loop serves. */
+/** Dependencies and settings of the loop. */
 export interface ServeOptions {
   readonly store: Store;
   /** Takes every record above `after`, in order, before anybody hears of it: the shared log. */
   readonly publish: (records: readonly Record[]) => void;
-  /** What is published already. */
+  /** Newest published revision. */
   readonly after: number;
-  /** Age of what compaction forgets; default limits.historyMsMin. */
+  /** Age from which records are compacted; default limits.historyMsMin. */
   readonly historyMs?: number;
   /** Time between looks for it; default limits.compactionMs. */
   readonly compactionMs?: number;
@@ -75,7 +75,7 @@ export class StoreLoop {
   #queue: Queued[] = [];
   #head = 0;
   #compactTo = 0;
-  /** It is time to look for what has grown old. */
+  /** A look for old records is due. */
   #due = false;
   /** A turn is to come or under way. */
   #scheduled = false;
@@ -109,7 +109,7 @@ export class StoreLoop {
     port.on("close", () => this.#ports.delete(port));
   }
 
-  /** Commits what is queued, takes nothing more, closes the ports and then the store. */
+  /** Commits the queue, takes no more changes, closes the ports and then the store. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await new Promise<void>((resolve) => {
@@ -184,7 +184,7 @@ export class StoreLoop {
     const outcomes = await this.#outcomes(batch.map(({ change }) => change));
     const commitMs = performance.now() - start;
     assertShared(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
-    // On a full disk history goes first: it only serves watches across a restart, the logs in memory keep theirs.
+    // On a full disk history is dropped first: it only serves watches across a restart, the logs in memory keep theirs.
     if (outcomes.some((outcome) => "refused" in outcome && outcome.refused === "full"))
       this.#compactTo = this.#store.revision;
     failpoint("after-publish");
@@ -234,7 +234,7 @@ export class StoreLoop {
     }
   }
 
-  /** Looks for what has grown old. The empty commit notes the time when changes have stopped. */
+  /** Looks for old records. The empty commit notes the time when changes have stopped. */
   async #look(): Promise<void> {
     this.#due = false;
     await this.#ask([]);

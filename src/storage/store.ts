@@ -2,7 +2,7 @@
 //
 // Revisions. A revision is a positive integer. A committed change has one, the next change of anybody a greater one; none
 // is handed out twice, not even after a crash. Only commit() moves the newest revision, here or in another process that
-// shares the store; compact() moves the floor and nothing else. Ranges are half-open at the left: what comes "after" a
+// shares the store; compact() moves the floor and nothing else. Ranges are half-open at the left: records "after" a
 // revision is above it.
 //
 // Keys. `<prefix>/<namespace>/<name>` or `<prefix>/<name>`; a range is a prefix plus everything after its slash.
@@ -13,25 +13,25 @@
 //   watch(after) gives every record above `after`, once, in order, those of this process like those of others.
 //
 // Order. One call at a time: the next commit(), replay() or compact() is made when the one before has settled. watch(),
-// currentRevision() and close() may be called beside them. A change is durable, and every watcher of this store was told
-// of it, before the commit() that made it resolves.
+// currentRevision() and close() may be called beside them. A change is durable, and was delivered to every watcher of
+// this store, before the commit() that made it resolves.
 //
-// Errors. What a call is refused for concerns the call (Refusal, StoreError "full", "compacted"); StoreError "in-doubt",
-// and any other error of commit() or compact(), says that nothing is known about that call any more: what it did is told
+// Errors. A refusal concerns its own call (Refusal, StoreError "full", "compacted"); StoreError "in-doubt",
+// and any other error of commit() or compact(), says that the result of that call is unknown: it can be read
 // by a replay() of the store opened anew.
 
 import type { Clock } from "../base/clock.ts";
 
-/** What a change does to its key. */
+/** Types of changes. */
 export const changeTypes = { create: 1, update: 2, delete: 3 } as const;
 /** One of changeTypes. */
 export type ChangeType = (typeof changeTypes)[keyof typeof changeTypes];
 
-/** A change somebody asks for. */
+/** A requested change. */
 export interface Change {
   /** Resource prefix, `/registry/pods`. */
   readonly prefix: string;
-  /** Full key: the prefix, a slash, and what is below it. */
+  /** Full key: the prefix, a slash, and the key relative to it. */
   readonly key: string;
   /** Mod revision the key must have; 0: must not exist. A create expects 0, the others do not. */
   readonly expected: number;
@@ -47,7 +47,7 @@ export interface Change {
   readonly versionAt: number;
 }
 
-/** A committed change: what the durable log holds and what the shared log is fed with. */
+/** A committed change: the record of the durable log, with which the shared log is fed. */
 export interface Record {
   readonly revision: number;
   readonly createRevision: number;
@@ -67,13 +67,13 @@ export interface Record {
 
 /** The change was made. */
 export interface Committed {
-  /** What it is now known by. */
+  /** Its revision. */
   readonly revision: number;
 }
 
 /** The key was not at the expected revision; nothing changed. */
 export interface Mismatch {
-  /** What the key's mod revision is: 0 when it does not exist. */
+  /** The key's mod revision: 0 when it does not exist. */
   readonly actual: number;
 }
 
@@ -81,14 +81,14 @@ export interface Mismatch {
  * The store does not take this change; nothing changed. `full`: the disk or the store's own limit (deletes are still
  * taken at the limit), `too-large`: the object (413), `invalid-key`: a key that is no UTF-8 text or not below its
  * prefix, `busy`: the queue to the store is full (429), `unavailable`: the store is going away, `no-log`: its kind is
- * not served any more (404). Engines never say `busy`, `unavailable` or `no-log`: those who ask them do.
+ * not served any more (404). Engines never return `busy`, `unavailable` or `no-log`: their callers do.
  */
 export interface Refusal {
   readonly refused: "full" | "too-large" | "invalid-key" | "busy" | "unavailable" | "no-log";
   readonly message: string;
 }
 
-/** What became of a change. */
+/** The result of a change. */
 export type Outcome = Committed | Mismatch | Refusal;
 
 /** Why a store fails as a whole: a full disk is the operator's to mend, not a bug. */
@@ -118,7 +118,7 @@ export interface OpenOptions {
 
 /** An engine, as storage/table.ts lists it. */
 export interface Engine {
-  /** What --storage-backend calls it. */
+  /** Its name for --storage-backend. */
   readonly name: string;
   /**
    * Opens or creates a store. Rejects with StoreError "identity" when it belongs to another identity, "locked" when a
@@ -127,19 +127,19 @@ export interface Engine {
   readonly open: (options: OpenOptions) => Promise<Store>;
   /** The file it keeps its data in, below its directory; undefined: none. */
   readonly file?: string;
-  /** What an operator should hear at the start. */
+  /** A note that is logged at the start. */
   readonly note?: string;
 }
 
 /** A durable log. One thread owns it; see the head of this file for what holds for all calls. */
 export interface Store {
-  /** Bytes of what it keeps its data in. */
+  /** Bytes of its data. */
   readonly sizeBytes: number;
-  /** Newest revision this store has been told of; watchers were told of all up to it. */
+  /** Newest revision this store has received; watchers have received all up to it. */
   readonly revision: number;
   /** State and history are exact above this revision; below it is compacted. */
   readonly floor: number;
-  /** Newest revision anybody has committed: what a read of the most recent state has to have seen. */
+  /** Newest committed revision of any server: a read of the most recent state has to include it. */
   currentRevision(): Promise<number>;
   /**
    * Commits a batch in one durable transaction, in order: a change is checked against the ones before it. A mismatch
@@ -151,13 +151,13 @@ export interface Store {
   /**
    * Feeds every record replay is for (see above) to `take`, some at a time, and checks that nothing is missing or
    * altered on the way: rejects with StoreError "corrupt" else, possibly after some records. Resolves with the newest
-   * revision there was: where a watch goes on.
+   * revision there was, from which a watch continues.
    */
   replay(take: Take): Promise<number>;
   /**
-   * Tells every record above `after`, some at a time. Resolves once those that are there were told, with how to end it;
-   * later ones are told as they are committed. Rejects with StoreError "compacted" when `after` is below the floor, or
-   * comes to be before its records were told.
+   * Delivers every record above `after`, in batches. Resolves when the existing ones were delivered, with a function
+   * that ends the watch; later ones are delivered as they are committed. Rejects with StoreError "compacted" when
+   * `after` is below the floor, or rises above it before its records were delivered.
    */
   watch(after: number, take: Take): Promise<() => void>;
   /**
@@ -166,12 +166,12 @@ export interface Store {
    */
   revisionAged(ageMs: number): number;
   /**
-   * Raises the floor to `revision` (at most the newest) and forgets what nobody can ask for any more; bounded work per
-   * call, `false` while more is left. Rejects as commit() does.
+   * Raises the floor to `revision` (at most the newest) and forgets records that cannot be requested any more; bounded
+   * work per call, `false` while more is left. Rejects as commit() does.
    */
   compact(revision: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Takes records in revision order. What it throws ends the call that feeds it. */
+/** Takes records in revision order. An error it throws ends the call that feeds it. */
 export type Take = (records: readonly Record[]) => void;

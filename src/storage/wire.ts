@@ -1,5 +1,5 @@
 // @hot The messages between a front's StoreClient and the store thread: one buffer per turn with all its changes, one
-// array back with what became of them, in the same order. Copying a change into the buffer is cheaper than cloning it.
+// array back with the outcomes, in the same order. Copying a change into the buffer is cheaper than cloning it.
 //
 //   change   0  4  type              16  4  bytes of the selection
 //            4  4  bytes of prefix   20  4  bytes of the body
@@ -68,7 +68,7 @@ export class RequestWriter {
     return size;
   }
 
-  /** What was collected, to be posted with its bytes transferred; starts over. */
+  /** The collected request, to be posted with its bytes transferred; starts over. */
   take(): Request {
     const request = { count: this.#count, bytes: this.#bytes.buffer as ArrayBuffer };
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(bufferBytesMin, this.#end));
@@ -127,7 +127,7 @@ export class ReplyWriter {
     return 2 * this.#count === this.#outcomes.length;
   }
 
-  /** Notes what became of the next change. */
+  /** Adds the outcome of the next change. */
   add(outcome: Outcome): void {
     assertShared(!this.complete, "More outcomes than changes");
     const refused = "refused" in outcome;

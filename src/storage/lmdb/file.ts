@@ -1,4 +1,4 @@
-// The file under the embedded engine: what is checked before LMDB reads it, and what must be true before LMDB writes it.
+// The file under the embedded engine: checks before LMDB reads it, and preconditions before LMDB writes it.
 // The library (lmdb 3.5.6) crashes on a file that is not its own, and overruns a buffer of its own when a write fails
 // for lack of space; so neither is let happen.
 import {
@@ -25,9 +25,9 @@ type Root = RootDatabase<Buffer, Buffer>;
 /** LMDB's page; it follows the machine's. */
 export const pageBytes = 4096;
 const MiB = 1024 * 1024;
-/** With this much free beyond what is needed nobody counts. */
+/** With this much free space beyond the need, space is not counted. */
 const plentyBytes = 64 * MiB;
-/** Of the room at the end of the file, what only deletes and compaction may take. */
+/** The part of the room at the end of the file that is reserved for deletes and compaction. */
 const lastBytes = 12 * MiB;
 /** The same when there are this many bytes of free pages inside the file, which LMDB takes first. */
 const lastBytesInside = 6 * MiB;
@@ -44,7 +44,7 @@ export function fileOf(path: string): string {
   return join(path, fileName);
 }
 
-/** The error for a store that is not what was written. */
+/** The error for a store whose bytes are damaged. */
 export function damaged(what: string): StoreError {
   return new StoreError("corrupt", `The store is damaged: ${what}`);
 }
@@ -80,7 +80,7 @@ function syncDirectory(path: string): void {
   closeSync(fd);
 }
 
-/** A file of zeros is what a power cut leaves of one just created: it goes. */
+/** A power cut leaves a new file full of zeros: such a file is removed. */
 function checkFile(file: string): void {
   if (!existsSync(file)) return;
   const head = Buffer.alloc(2 * pageBytes);
@@ -148,7 +148,7 @@ export class DiskRoom {
     return { grow: room - (inside >= insideBytesMin ? lastBytesInside : lastBytes), last: room };
   }
 
-  /** Writes zeros behind the file's end until it has `bytes` or the disk is full. Returns what it has. */
+  /** Writes zeros behind the file's end until it has `bytes` or the disk is full. Returns its size. */
   #extend(bytes: number): number {
     const fd = openSync(this.#file, "r+");
     let size = fstatSync(fd).size;
@@ -193,7 +193,7 @@ export function checkWitness(path: string, revision: number): void {
   // Cut short by a power cut it is smaller or empty, never larger.
   const known = Number(text);
   if (known > revision) {
-    const mend = `remove ${join(path, "revision")} to go on with it, for example when it is an older copy`;
+    const mend = `remove ${join(path, "revision")} to use it all the same, for example when it is an older copy`;
     throw damaged(`it is at revision ${revision} and was at ${known} before; ${mend}`);
   }
 }

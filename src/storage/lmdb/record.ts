@@ -1,5 +1,5 @@
 // The bytes of the embedded engine: keys and values of its databases. Integers are big-endian in keys, so that they
-// sort, and little-endian in values. What does not decode is corrupt: nothing is guessed.
+// sort, and little-endian in values. Bytes that do not decode are corrupt: nothing is guessed.
 //
 //   log       key    0  8  revision
 //             value  0  4  CRC-32 of the key's 8 bytes, then of the value from byte 4 on
@@ -34,12 +34,12 @@ import { type Change, type ChangeType, changeTypes, type Record, StoreError } fr
 
 /** Bytes before the key in a log value. */
 export const headerBytes = 44;
-/** What LMDB takes as a key on 4 KiB pages. */
+/** LMDB's longest key on 4 KiB pages. */
 export const lmdbKeyBytesMax = 1978;
 const format = 1;
 const digitsMax = 16;
 
-/** What the store knows of itself. */
+/** The store's description of itself. */
 export interface Meta {
   readonly format: number;
   readonly identity: string;
@@ -90,7 +90,7 @@ export function encodeCurrentKey(key: Uint8Array): Buffer {
 const currentBytes = 20;
 const timeBytes = 12;
 
-/** Ends an entry with the checksum of its key and of what stands before. */
+/** Ends an entry with the checksum of its key and of the bytes before. */
 function seal(key: Uint8Array, bytes: Buffer): Buffer {
   bytes.writeUInt32LE(sumOf(key, bytes), bytes.length - 4);
   return bytes;

@@ -59,12 +59,12 @@ type Bytes = Database<Buffer, Buffer>;
 const metaKey = Buffer.from("store");
 /** Keys fetched at once by a scan; no read transaction lives longer. */
 const scanKeysMax = 1000;
-/** Bytes of records told at once, or one record more. */
+/** Bytes of records delivered at once, or one record more. */
 const toldBytesMax = 4 * 1024 * 1024;
-/** What a change or a compacted record costs besides its own bytes: copies of pages of the trees. */
+/** Bytes a change or a compacted record takes besides its own: copies of pages of the trees. */
 const changeBytesMax = 8 * pageBytes;
 
-/** What a record takes on disk, roughly: small ones lie in the tree, others in pages of their own. */
+/** Bytes a record takes on disk, roughly: small ones lie in the tree, others in pages of their own. */
 function footprint(bytes: number): number {
   return bytes < pageBytes / 2 ? bytes : Math.ceil((bytes + 16) / pageBytes) * pageBytes;
 }
@@ -139,7 +139,7 @@ class LmdbStore implements Store {
     const meta =
       known === undefined ? newMeta(options.identity, options.firstRevision) : decodeMeta(Buffer.from(known));
     if (meta.identity !== options.identity) {
-      const what = `The store at ${options.path} holds identity ${meta.identity}, not ${options.identity}`;
+      const what = `The store at ${options.path} was created with --identity=${meta.identity}, not ${options.identity}`;
       throw Object.assign(new StoreError("identity", what), { holds: meta.identity });
     }
     this.floor = meta.floor;
@@ -244,7 +244,7 @@ class LmdbStore implements Store {
       last = revision;
       heads++;
       sum = (sum + pairSum(record.key, revision)) | 0;
-      // What this record followed is still here, unless compaction took it.
+      // The record before this one is still stored, unless it was compacted.
       const supersedes =
         previous !== 0 && revision > this.floor && (record.type !== changeTypes.create || previous > this.floor);
       if (supersedes) {
@@ -342,14 +342,14 @@ class LmdbStore implements Store {
         const transaction = this.#root.getWriteTxnId();
         assertShared(
           transaction === this.#transaction + 1,
-          `Transaction ${transaction} after ${this.#transaction}: somebody else wrote`,
+          `Transaction ${transaction} after ${this.#transaction}: another process wrote`,
         );
         work();
       });
       // LMDB gives the number of a transaction that wrote nothing to the next one.
       if (this.#dirty) this.#transaction++;
     } catch (error) {
-      // What reached the disk and what did not is unknown now, and asking again does not tell: only a restart does.
+      // Which changes reached the disk is unknown now, and only a restart can tell.
       const known = error instanceof StoreError || error instanceof AssertionFailure;
       const message = `The store at ${this.#path} failed: ${(error as Error).message}`;
       this.#failure = known ? error : new StoreError("in-doubt", message, error);
@@ -397,7 +397,7 @@ class LmdbStore implements Store {
     return 0;
   }
 
-  /** Compacts one record: what it followed, and itself when it is a delete. Returns the bytes freed. */
+  /** Compacts one record: its predecessor, and itself when it is a delete. Returns the bytes freed. */
   #forget(record: Record): number {
     const freed = this.#remove(record.previous);
     if (record.type !== changeTypes.delete) return freed;
@@ -415,7 +415,7 @@ class LmdbStore implements Store {
     return footprint(value.length);
   }
 
-  /** Compares the index with what the log says: `heads` keys, of which `sum` is the pairSum. */
+  /** Compares the index with the log, which has `heads` keys whose pairSum is `sum`. */
   #checkIndex(heads: number, sum: number): void {
     let entries = 0;
     let left = sum;

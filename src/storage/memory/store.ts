@@ -1,4 +1,4 @@
-// The engine in memory: the contract without a disk, for tests and trials. What it holds lives as long as the process.
+// The engine in memory: the contract without a disk, for tests and trials. Its data lives as long as the process.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { assertShared } from "../../base/assert.ts";
@@ -22,12 +22,12 @@ import {
   type Take,
 } from "../store.ts";
 
-/** Records told at once. */
+/** Records delivered at once. */
 const recordsAtOnce = 1000;
-/** What a record takes besides its own bytes, roughly. */
+/** Bytes a record takes besides its own, roughly. */
 const recordBytesMin = 256;
 
-/** What stays of a store while it is closed. */
+/** The data of a store, kept while it is closed. */
 interface Held {
   readonly identity: string;
   revision: number;
@@ -54,7 +54,7 @@ export function openMemory(options: OpenOptions): Store {
   const held = places.get(path) ?? newHeld(identity, firstRevision);
   if (held.identity !== identity) {
     unlock();
-    const what = `The store at ${path} holds identity ${held.identity}, not ${identity}`;
+    const what = `The store at ${path} was created with --identity=${held.identity}, not ${identity}`;
     throw Object.assign(new StoreError("identity", what), { holds: held.identity });
   }
   places.set(path, held);
@@ -179,7 +179,7 @@ class MemoryStore implements Store {
     return { refused: "full", message: `The store holds ${this.#held.bytes} of at most ${this.#bytesMax} bytes` };
   }
 
-  /** Compacts the record of a revision: what it followed, and itself when it is a delete. */
+  /** Compacts the record of a revision: its predecessor, and itself when it is a delete. */
   #forget(revision: number): void {
     const record = this.#held.records.get(revision);
     assertShared(record !== undefined, `Revision ${revision} above the floor is gone`);
