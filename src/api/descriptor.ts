@@ -1,10 +1,10 @@
-// The compact form in which scripts/gen writes what proto/ says. gen/messages.ts and gen/kinds.ts hold it, messages.ts
-// links it into schema.ts's types and scheme.ts builds what is served. Names are in the canonical spelling.
+// The compact form in which scripts/gen writes proto/. gen/messages.ts and gen/kinds.ts contain it, messages.ts
+// links it into schema.ts's types and scheme.ts builds the scheme from it. Names are in the canonical spelling.
 
 /** Bits of a field's flags. */
 export const fieldFlags = { inline: 1, pointer: 2, omitEmpty: 4, required: 8, list: 16, map: 32 } as const;
 
-/** What only some fields have. */
+/** Properties that only some fields have. */
 export interface FieldExtras {
   /** Go type, where it does not follow from the type. */
   readonly go?: string;
@@ -58,7 +58,7 @@ export interface KindData extends KindName {
   readonly virtual: boolean;
   readonly computed: boolean;
   readonly servedByDefault: boolean;
-  /** What upstream stores; the storage version hash is made of it. */
+  /** Upstream's stored version, from which the storage version hash is made. */
   readonly storedAs?: KindName;
   readonly prefix?: string;
   readonly introducedIn?: string;

@@ -119,7 +119,7 @@ function resourceEntries(resource: Resource): object[] {
   return [own, ...entries];
 }
 
-/** At this release those of built-in kinds are not told. */
+/** At this release those of built-in kinds are not published. */
 function shownSingular({ provided, singular }: Resource): string {
   return provided === true ? singular : "";
 }

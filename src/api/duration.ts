@@ -33,7 +33,7 @@ export function formatDuration(nanos: bigint): string {
   return `${sign}${minutes / 60n}h${minutes % 60n}m${seconds}`;
 }
 
-/** Go's text of what a client sent; undefined when it is no duration. */
+/** Go's text of a client's duration; undefined when it is none. */
 export function canonicalDuration(text: string): string | undefined {
   const nanos = parseDuration(text);
   return nanos === undefined ? undefined : formatDuration(nanos);

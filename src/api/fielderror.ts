@@ -4,7 +4,7 @@ import { limits } from "../config/limits.ts";
 import { GoText, quote, stringList, stringMap } from "./gotext.ts";
 import { type Cause, qualified, refuse, type Status } from "./status.ts";
 
-/** What is wrong with a field. */
+/** A fault of a field. */
 export type FieldReason =
   | "Required"
   | "Invalid"
@@ -41,7 +41,7 @@ export interface FieldError {
 
 /**
  * Go's text of a bad value: strings quoted, numbers bare, maps and lists of strings as Go writes them, others as JSON.
- * What is very long is cut: a value can be shown once per fault, and an answer must not outgrow its request.
+ * Long values are cut: a value can be shown once per fault, and an answer must not outgrow its request.
  */
 export function quoteBad(value: unknown): string {
   const max = limits.shownCharsMax;

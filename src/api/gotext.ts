@@ -1,7 +1,7 @@
 // How upstream prints values inside messages (Go's %q and %#v): quoted strings, maps and lists of strings,
 // and structs where a message shows one. Only for people's eyes; nothing parses these texts.
 
-/** A value whose printed form is already made: a struct, a time. */
+/** A value with a ready printed form: a struct, a time. */
 export class GoText {
   readonly text: string;
   constructor(text: string) {

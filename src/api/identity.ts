@@ -30,7 +30,7 @@ const orchRules: readonly (readonly [from: string, to: string])[] = [
   ["k8s.io", "orch.io"],
 ];
 
-/** Names that stand alone: rewritten only when they are the whole text. */
+/** Names that are rewritten only when they are the whole text. */
 const orchWords = new Map([["kubernetes", "orch"]]);
 
 function spellOrch(canonical: string): string {

@@ -1,5 +1,5 @@
 // Quantities as upstream reads and writes them (apimachinery's resource.Quantity): decimal numbers with a suffix
-// of one of three families. Read once at decoding, where the canonical text replaces what was sent; validators parse
+// of one of three families. Read once at decoding, where the canonical text replaces the client's; validators parse
 // that text again when they need the number. Work is bounded: digits and exponents have limits, so that neither a
 // megabyte of digits nor `1e999999999` costs anything.
 
@@ -71,7 +71,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   return typeof number === "string" ? undefined : number;
 }
 
-/** The canonical text of what a client sent, or which error it makes. `text` has no surrounding space. */
+/** The canonical text of a client's quantity, or its error. `text` has no surrounding space. */
 export function canonicalText(text: string): { readonly text: string } | QuantityError {
   const parts = split(text);
   if (typeof parts === "string") return parts;
@@ -122,7 +122,7 @@ function interpret(parts: Parts): Quantity | QuantityError {
   else scale += of.exponent;
   if (unscaled === 0n) return { unscaled, scale: 0, format };
   if (scale > exponentMax && digits.length > 17) return "numeric";
-  // Below a billionth everything is rounded away from zero: who asks for some gets some.
+  // Below a billionth everything is rounded away from zero, so that no positive request becomes zero.
   if (scale < nano) {
     const drop = nano - scale;
     // A power of ten beyond the digits leaves the one that is rounded up to, and is not worth computing.

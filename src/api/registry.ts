@@ -1,4 +1,4 @@
-// What is served, and how that changes: a registry holds one immutable snapshot at a time. The built-in kinds are its
+// The served resources and their changes: a registry holds one immutable snapshot at a time. The built-in kinds are its
 // first provider; others (definitions of custom resources, one each) come and go while the server runs.
 import { assertShared } from "../base/assert.ts";
 import type { Identity } from "./identity.ts";
@@ -97,14 +97,14 @@ class Snapshot implements Scheme {
 }
 
 /**
- * Providers that changed since it was asked last, with what each serves now (nothing: it is gone); asked before every
- * look-up, so an answer without changes costs a comparison.
+ * Providers that changed since the last call, with the resources each serves now (empty: it was removed); called before
+ * every look-up, so an answer without changes costs a comparison.
  */
 export type Source = () => Iterable<readonly [provider: string, resources: readonly Resource[]]>;
 
 /**
- * What is served. As a Scheme it answers from the newest snapshot; a caller whose answers have to agree asks current()
- * once.
+ * The served resources. As a Scheme it answers from the newest snapshot; a caller whose answers have to agree asks
+ * current() once.
  */
 export class Registry implements Scheme {
   readonly identity: Identity;
@@ -141,15 +141,18 @@ export class Registry implements Scheme {
     return this.#current;
   }
 
-  /** Serves what a source's providers have, from the next look-up on. Group versions of the built-in kinds stay theirs. */
+  /**
+   * Serves the resources of a source's providers, from the next look-up on. Group versions of the built-in kinds stay
+   * theirs.
+   */
   follow(source: Source): void {
     this.#sources.push(source);
   }
 
   /**
-   * Serves what a provider has, in place of what it had before. Their logs are registered before. Returns what it may
-   * not have because it is another's: a group version of the built-in kinds, a resource or kind of another provider;
-   * nothing changes then.
+   * Serves the resources of a provider, replacing its previous ones. Their logs are registered before. Returns what it
+   * may not have because it is another's: a group version of the built-in kinds, a resource or kind of another
+   * provider; nothing changes then.
    */
   provide(provider: string, resources: readonly Resource[]): string | undefined {
     const own = new Set(this.#providers.get(provider));

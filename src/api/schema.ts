@@ -11,11 +11,11 @@
 //   IntOrString       number or string; without a pointer always present (0)
 //   raw               RawJson: RawExtension, FieldsV1, JSON
 //   map               Map
-//   list              array; nil is undefined (an empty array is an empty list, which Go tells apart)
+//   list              array; nil is undefined (an empty array is an empty list, which Go distinguishes)
 //   message           object; a non-pointer message field is always present after decoding, a nil pointer undefined
-//   inlined message   its properties stand in the parent's object, as in JSON
+//   inlined message   its properties are in the parent's object, as in JSON
 //   special "List"    string array (ExtraValue, Verbs)
-//   open message      its fields that are not in the schema stand in `content`, a ValueMap of values of our own making
+//   open message      its fields that are not in the schema are in `content`, a ValueMap of our own values
 // The linked descriptors are in messages.ts, the TypeScript interfaces in gen/<group>_<version>.ts.
 
 /** Raw JSON kept as compact text: RawExtension, FieldsV1 and the JSON type. */
@@ -50,7 +50,7 @@ export interface Field {
   readonly json: string;
   /** Protobuf field number. */
   readonly number: number;
-  /** Fields of the message stand in its parent's JSON object. */
+  /** Fields of the message are in its parent's JSON object. */
   readonly inline: boolean;
   readonly cardinality: "one" | "list" | "map";
   /** Scalar type of the value (of a list's items, of a map's values), or "message". */
@@ -61,7 +61,7 @@ export interface Field {
   readonly pointer: boolean;
   /** Left out of JSON when empty. */
   readonly omitEmpty: boolean;
-  /** Go type as it stands in decode errors (`map[string]string`, `v1.ObjectMeta`). */
+  /** Go type as decode errors contain it (`map[string]string`, `v1.ObjectMeta`). */
   readonly goType: string;
   /** Listed as required in OpenAPI. */
   readonly required: boolean;

@@ -1,4 +1,4 @@
-// A scheme says what is served: resources at their versions, spelled in one identity. It never changes; registry.ts puts
+// A scheme lists the served resources at their versions, spelled in one identity. It never changes; registry.ts puts
 // another in its place. The one of the built-in kinds is built here, once at start, from gen/.
 import { createHash } from "node:crypto";
 import { assert } from "../base/assert.ts";
@@ -45,11 +45,11 @@ export interface Resource {
   readonly provided?: boolean;
   /** Its definition is being deleted: discovery shows no verb that makes or changes objects, and none is created. */
   readonly ending?: boolean;
-  /** What its definition says, in short: resources of one text serve objects alike. */
+  /** A digest of its definition: resources with the same text serve objects alike. */
   readonly definedAs?: string;
   /** Its definition changed since it was made: objects may be kept as it said before. */
   readonly redefined?: boolean;
-  /** Text of the warning that goes with every answer, where its definition has one. */
+  /** Warning sent with every response, where its definition has one. */
   readonly deprecationWarning?: string | undefined;
   readonly subresources: readonly Subresource[];
   readonly storageVersionHash: string;
@@ -97,7 +97,7 @@ export interface Scheme {
   isProvided(group: string): boolean;
 }
 
-/** What may be switched on and off when a scheme is built. */
+/** Options of a scheme. */
 export interface SchemeOptions {
   readonly identity: Identity;
   /**
@@ -107,14 +107,14 @@ export interface SchemeOptions {
   readonly runtimeConfig?: ReadonlyMap<string, boolean>;
   /** Feature gates that are on; without it those of the release. */
   readonly gates?: ReadonlySet<string>;
-  /** `--emulated-release`: versions that are gone by `1.<this>` are not served, whatever runtimeConfig says. */
+  /** `--emulated-release`: versions removed by `1.<this>` are not served, whatever runtimeConfig says. */
   readonly release?: number;
 }
 
 /** The release whose behaviour is served: `1.<this>`. */
 export const servedRelease = 23;
 
-/** Builds what is served: proto/'s kinds in the identity's names, without what the options switch off. */
+/** Builds the scheme: proto/'s kinds in the identity's names, without those the options switch off. */
 export function createScheme(options: SchemeOptions): Scheme {
   const config = options.runtimeConfig ?? new Map<string, boolean>();
   const all = makeResources(options.identity, kindData);
@@ -152,7 +152,7 @@ export function apiVersionOf(group: string, version: string): string {
 
 const versionPattern = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/;
 
-/** Order of versions by what their names say: v10, v2, v1, v11beta2, v1beta1, v2alpha1, then any other by its text. */
+/** Order of versions by their names: v10, v2, v1, v11beta2, v1beta1, v2alpha1, then any other by its text. */
 export function compareVersions(a: string, b: string): number {
   const [one, other] = [versionPattern.exec(a), versionPattern.exec(b)];
   if (one === null || other === null) return one === other ? compareText(a, b) : one === null ? 1 : -1;
@@ -175,7 +175,7 @@ function compareText(a: string, b: string): number {
 
 type Draft = { -readonly [K in keyof Resource]: Resource[K] };
 
-/** Every kind of proto/, served or not: what is stored may be a version that is not served. */
+/** Every kind of proto/, served or not: the stored version may not be a served one. */
 function makeResources(identity: Identity, data: readonly KindData[]): Draft[] {
   const drafts = data.map((kind) => makeResource(identity, kind));
   const byKind = new Map(drafts.map((draft) => [key(draft.group, draft.version, draft.kind), draft]));
@@ -253,8 +253,8 @@ function isRemoved({ removedIn }: Resource, release: number): boolean {
 }
 
 /**
- * What is wrong with --runtime-config; undefined: nothing. Keys are groups and versions the server has, of any release,
- * in the names of the identity.
+ * Returns an error message for --runtime-config; undefined: valid. Keys are groups and versions the server has, of any
+ * release, in the names of the identity.
  */
 export function checkRuntimeConfig({ identity, runtimeConfig = new Map() }: SchemeOptions): string | undefined {
   if (runtimeConfig.size === 1 && runtimeConfig.get("api/all") === false) return "invalid key with only api/all=false";

@@ -16,7 +16,7 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** What selects objects: all requirements hold. Both lists empty: everything. */
+/** A selector of objects: all requirements must hold. Both lists empty: everything. */
 export interface Selector {
   readonly labels: readonly LabelRequirement[];
   readonly fields: readonly FieldRequirement[];
@@ -245,7 +245,7 @@ const integer = /^[+-]?[0-9]+$/;
 const integerMin = -(2n ** 63n);
 const integerMax = 2n ** 63n - 1n;
 
-/** Go's ParseInt(text, 10, 64): undefined for what is no int64. */
+/** Go's ParseInt(text, 10, 64): undefined for anything but an int64. */
 /** The integer of 64 bits a text spells, as labels are compared with; undefined: it spells none. */
 export function parseInteger(text: string): bigint | undefined {
   if (!integer.test(text) || text.length > 64) return undefined;

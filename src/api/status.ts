@@ -60,7 +60,7 @@ export interface StatusDetails {
   readonly uid?: string;
   readonly causes?: readonly Cause[];
   readonly retryAfterSeconds?: number;
-  /** Where a list that expired can go on; written to the Status's own metadata. */
+  /** Continue token of an expired list; written to the Status's own metadata. */
   readonly continueToken?: string;
 }
 
@@ -102,7 +102,7 @@ export function refuse(reason: Exclude<Reason, "">, message: string, details?: S
   return new Status(codes[reason], reason, message, details);
 }
 
-/** 504 for a request whose time is over, as upstream words it. */
+/** 504 for a request past its deadline, with upstream's message. */
 export const timedOut = refuse("Timeout", "Timeout: request did not complete within the allotted timeout", {});
 
 /** 400 BadRequest. */
@@ -136,7 +136,7 @@ export function forbidden(at: GroupResource, name: string, why: string): Status 
   return refuse("Forbidden", `${qualified(at.group, at.resource)}${what} is forbidden: ${why}`, details(at, name));
 }
 
-/** 500 for a fault of ours: `internal` goes to the log, the client reads only the class of it. */
+/** 500 for an internal error: `internal` goes to the log, the client reads only its class. */
 export function internalError(internal: unknown): Status {
   return new Status(500, "InternalError", "Internal error occurred: see the server's log", undefined, internal);
 }

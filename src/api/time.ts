@@ -1,7 +1,7 @@
 // Times as upstream reads and writes them (meta/v1 Time and MicroTime over Go's time package). Own arithmetic on
 // the civil calendar: Date accepts what RFC 3339 and Go refuse. Errors are Go's texts, because clients see them.
 
-/** Go's layouts, as they stand in its error texts. */
+/** Go's layouts, as its error texts contain them. */
 const layouts = {
   Time: "2006-01-02T15:04:05Z07:00",
   MicroTime: "2006-01-02T15:04:05.000000Z07:00",
@@ -13,7 +13,7 @@ export interface Instant {
   readonly nanos: number;
 }
 
-/** What is wrong with a text: Go's message. */
+/** The error of a text: Go's message. */
 export class TimeError {
   readonly message: string;
   constructor(message: string) {
@@ -53,7 +53,7 @@ export function formatInstant({ seconds, nanos }: Instant, type: "Time" | "Micro
   return formatSeconds(seconds, `.${String(Math.floor(nanos / 1000)).padStart(6, "0")}Z`);
 }
 
-/** The canonical text of what a client sent; undefined for Go's zero time. */
+/** The canonical text of a client's time; undefined for Go's zero time. */
 export function canonicalTime(text: string, type: "Time" | "MicroTime"): string | undefined | TimeError {
   if (type === "Time" && isCanonicalTime(text)) return text;
   const instant = parseInstant(text, type);

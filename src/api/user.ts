@@ -1,4 +1,4 @@
-// Who makes a request, as authentication found out, and who the server is when it makes one itself.
+// The user of a request, as authenticated, and the server's own users for its own requests.
 import type { Identity } from "./identity.ts";
 
 /** A user; all values are opaque to authentication and mean something to authorizers only. */
@@ -9,7 +9,7 @@ export interface User {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Who writes on the server's own behalf; a part of it with a name of its own gives that, in canonical spelling. */
+/** The user of the server's own writes; a component with a name of its own passes it, in canonical spelling. */
 export function systemUser(identity: Identity, name = "system:apiserver"): User {
   return { name: identity.spell(name), uid: "", groups: ["system:masters"], extra: new Map() };
 }

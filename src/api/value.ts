@@ -1,4 +1,4 @@
-// A JSON document in memory: what patches, apply and free-form fields work on.
+// A JSON document in memory, as patches, apply and free-form fields use it.
 // Objects are Maps, so that no key of a client ever indexes a JavaScript object; key order is kept.
 import { limits } from "../config/limits.ts";
 
@@ -19,7 +19,7 @@ export type ValueMap = Map<string, Value>;
  */
 export type Value = null | boolean | number | bigint | string | NumberText | Value[] | ValueMap;
 
-/** The text a value is; empty for anything else, and for what is not there. */
+/** The text of a string value; empty for anything else, also absent. */
 export function textIn(value: Value | undefined): string {
   return typeof value === "string" ? value : "";
 }
@@ -31,7 +31,7 @@ export function textAt(object: Value | undefined, key: string): string {
 
 /**
  * The value as plain data, for schemas and typed readers of configuration files: objects without fields that are null,
- * which upstream takes for left out. What nests deeper than any format is left out.
+ * which upstream treats as absent. Values that nest deeper than any format are omitted.
  */
 export function plainOf(value: Value, depth = 0): unknown {
   if (value instanceof NumberText) return Number(value.text);

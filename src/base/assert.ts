@@ -1,7 +1,7 @@
-// Assertions. A failed one is a bug of ours, never a client's mistake. There are two kinds, told apart by what they are
+// Assertions. A failed one is a bug of ours, never a client's mistake. There are two kinds, by their subject
 // about:
 //  - the data of one request (an object, its encoding, its answer): the request is answered with 500, the failure is
-//    logged and counted, and the thread goes on; a client who finds such data must not end the service of others;
+//    logged and counted, and the thread continues; a client with such data must not end the service of others;
 //  - state that requests and threads share (log, segments, index, store): whatever the thread would do next may be
 //    wrong for every user, so it ends, and is started again from the log.
 // At the start both end what they are in. A controller tries again what failed by the first kind, and ends its thread
@@ -12,7 +12,7 @@ export class AssertionFailure extends Error {
   override name = "AssertionFailure";
 }
 
-/** A broken invariant of shared state. Nothing catches it for good: the thread that sees it must not go on. */
+/** A broken invariant of shared state. Nothing catches it for good: the thread must not continue. */
 export class SharedStateFailure extends AssertionFailure {
   override name = "SharedStateFailure";
 }

@@ -1,7 +1,7 @@
 // Copying bytes out of and into shared memory at the speed of memory. On Node 20, TypedArray.prototype.set (and slice,
 // copyWithin and Buffer.copy, which rest on it) moves shared memory byte by byte unless source and target are aligned
 // alike: 0.6 ns per byte, 3.4 µs for 5 KiB. Buffer.prototype.fill with a buffer of the same length is one memcpy:
-// 0.4 µs for 5 KiB. A race is not what this is for: copy only what no thread changes.
+// 0.4 µs for 5 KiB. Not for racing memory: copy only bytes that no thread changes.
 // @hot
 
 // The call into C++ costs about 200 ns: below this many bytes a plain set() is as fast.

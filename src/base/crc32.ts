@@ -14,7 +14,7 @@ export function crc32Slow(bytes: Uint8Array, seed = 0): number {
   return ~sum >>> 0;
 }
 
-/** CRC-32 of `bytes`, continued from `seed` (the sum of what came before). An unsigned 32-bit number. */
+/** CRC-32 of `bytes`, continued from `seed` (the sum of the bytes before). An unsigned 32-bit number. */
 export const crc32: (bytes: Uint8Array, seed?: number) => number = zlib.crc32 ?? crc32Slow;
 
 /** A polynomial times another, modulo that of the sum. */

@@ -1,7 +1,7 @@
 // Failpoints: named steps at which a crash test kills the process. ORCH_FAILPOINT=<name>:<n> kills it with SIGKILL
 // at the n-th passage of the step; without the variable a step costs one comparison.
 
-/** What ORCH_FAILPOINT asks for; undefined: nothing. */
+/** The failpoint named by ORCH_FAILPOINT; undefined: none. */
 function parse(text: string | undefined): { name: string; left: number } | undefined {
   if (text === undefined || text === "") return undefined;
   const colon = text.lastIndexOf(":");

@@ -1,7 +1,7 @@
-// Addresses of clients as owners: what is done for a client before its user is known is charged to where it comes from.
+// Addresses of clients as owners: work for a client before its user is known is charged to its address.
 import type { Owner, ShareLevel } from "./shares.ts";
 
-/** The owner of what is done for an address. */
+/** The owner of work for an address. */
 export function ownerAt(remote: string, level: ShareLevel): Owner {
   return { name: networkOf(remote), level };
 }

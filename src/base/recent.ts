@@ -1,5 +1,5 @@
-// What was used lately, of bounded size. Two generations: what is used lives in the younger one; when that holds half of
-// what may be kept, the older is forgotten and it takes its place. A Map in order of use, with a delete and a set at each
+// A bounded cache of recently used entries. Two generations: used entries are in the younger one; when that holds half
+// of the bound, the older is dropped and it takes its place. A Map in order of use, with a delete and a set at each
 // use, costs more the more often one key is used: V8 walks over the deleted entries of the key, up to 60 us each time.
 
 /** Values by key, those that were not used for longest forgotten first, half of all at a time. */
@@ -11,7 +11,7 @@ export class Recent<K, V extends object> {
   /** Of the younger generation. */
   #size = 0;
 
-  /** `sizeMax`: of all that is kept together, in what `sizeOf` measures (default: entries). */
+  /** `sizeMax`: total size, as `sizeOf` measures it (default: entries). */
   constructor(sizeMax: number, sizeOf: (key: K, value: V) => number = () => 1) {
     this.#sizeMax = sizeMax;
     this.#sizeOf = sizeOf;
@@ -26,7 +26,7 @@ export class Recent<K, V extends object> {
     return old;
   }
 
-  /** Keeps a value, in place of what its key had. */
+  /** Keeps a value, replacing the one of its key. */
   set(key: K, value: V): void {
     const before = this.#young.get(key);
     const size = this.#sizeOf(key, value) - (before === undefined ? 0 : this.#sizeOf(key, before));

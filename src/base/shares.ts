@@ -1,9 +1,9 @@
 // Something limited that requests of many users hold parts of: seats, bytes, places in a queue. No user can hold all of
 // it, and there is no list of users to configure: a user may hold at most twice as much as is left free ("dynamic
 // thresholds", Choudhury and Hahne 1998). One user alone gets two thirds, two get two fifths each, n users get
-// 2 / (2n + 1) each, and a share stays free for the next user to come. What is held is never taken back.
+// 2 / (2n + 1) each, and a share stays free for the next user to come. Held shares are never revoked.
 
-/** How far an owner may fill what is shared; the rest is kept for the levels after it. */
+/** The part of a shared bound an owner of a level may fill; the rest is reserved for the levels after it. */
 export const shareLevels = {
   /** Users: a quarter is kept for the levels below. */
   ordinary: 0.75,
@@ -24,14 +24,14 @@ export interface Owner {
   readonly level: ShareLevel;
 }
 
-/** How much one owner may hold compared to what is left free. */
+/** How much one owner may hold, as a multiple of the free amount. */
 const factor = 2;
 
 const nothing = (): void => undefined;
 
 /** One limited thing, and how much of it each owner holds. */
 export class Shares {
-  /** What it is, as messages name it: "request bodies being read". */
+  /** Its name in messages: "request bodies being read". */
   readonly what: string;
   /** All owners together; Infinity: no bound. */
   readonly max: number;
@@ -73,7 +73,10 @@ export class Shares {
     return this.has(owner, amount) ? this.charge(owner, amount) : undefined;
   }
 
-  /** The same for what cannot be refused any more, also beyond the share: the owner gets nothing further meanwhile. */
+  /**
+   * The same for items that cannot be rejected any more, also beyond the share: the owner gets nothing further
+   * meanwhile.
+   */
   charge({ name }: Owner, amount = 1): () => void {
     this.#used += amount;
     this.#held.set(name, this.heldBy(name) + amount);

@@ -1,18 +1,18 @@
 // The one way a long piece of work lets the thread do something else in between.
 
-/** Resolves in the next turn of the loop: what waits for its turn (reads, wakes, timers) comes first. */
+/** Resolves in the next turn of the loop, after pending reads, wake-ups and timers. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Tells long work when its turn of the loop has lasted long enough; one for all who share a thread for such work. */
+/** Limits the time of long work in one turn of the loop; one instance for all such work of a thread. */
 export class Turn {
   readonly #msMax: number;
   #endMs = 0;
   /** The loop is still in the turn that was looked at last. */
   #isRunning = false;
 
-  /** `msMax`: what everybody together may take of one turn, in milliseconds. */
+  /** `msMax`: time of all such work together in one turn, in milliseconds. */
   constructor(msMax: number) {
     this.#msMax = msMax;
   }
@@ -30,7 +30,7 @@ export class Turn {
     return now >= this.#endMs;
   }
 
-  /** Resolves at once, or in the next turn if this one is over: whoever waits gets a step done in each turn. */
+  /** Resolves at once, or in the next turn if this one is over: each waiting caller gets one step in each turn. */
   async giveWay(): Promise<void> {
     if (this.isOver) await nextTurn();
   }

@@ -1,6 +1,7 @@
-// Who owns which fields after a write, and what an apply makes of an object. Pure: versions are converted and fields
-// the strategy resets are named by callbacks. An apply owns what it names and loses what it no longer names; a field
-// that only this manager applied, and that nobody else owns, disappears with it. Every other write owns what it changed.
+// Ownership of fields after a write, and the result of an apply. Pure: versions are converted and fields
+// the strategy resets are named by callbacks. An apply owns the fields it names and loses those it no longer names; a
+// field that only this manager applied, and that no other manager owns, is removed. Every other write owns the fields
+// it changed.
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { emptySet, type FieldSet, type PathElement, unionOf } from "./fieldset.ts";
@@ -8,7 +9,7 @@ import type { MapType } from "./schema.ts";
 import { toldPaths } from "./told.ts";
 import { compare, type Difference, fieldSetOf, mergeTyped, removeItems, TypeFault, withNamedFields } from "./typed.ts";
 
-/** What one manager owns, in the fields of one version of the kind. */
+/** The fields one manager owns, in one version of the kind. */
 export interface Owned {
   readonly version: string;
   /** By apply, and not by changing. */
@@ -19,7 +20,7 @@ export interface Owned {
 /** Managers by their identifier. */
 export type Owners = ReadonlyMap<string, Owned>;
 
-/** What the updater must know of a kind. */
+/** The updater's view of a kind. */
 export interface Kind {
   /** Type of the kind at a version; undefined: no such version. */
   typeOf(version: string): MapType | undefined;
@@ -33,7 +34,7 @@ export interface Kind {
 export interface Conflict {
   readonly manager: string;
   readonly path: readonly PathElement[];
-  /** The path as clients are told it: see toldPaths(). */
+  /** The path as printed for clients: see toldPaths(). */
   readonly told: readonly PathElement[];
 }
 
@@ -53,7 +54,7 @@ interface Versioned {
 }
 
 /**
- * An object before and after a write, made when somebody looks: most writes are never looked at. Functions and no
+ * An object before and after a write, made on demand: most writes need neither. Functions and no
  * accessors: a literal with an accessor gets a hidden class of its own, which keeps all that its closures see until the
  * next major collection.
  */
@@ -84,7 +85,7 @@ export function ownUpdate(
   return result;
 }
 
-/** What an apply makes of an object. */
+/** The result of an apply. */
 export interface Applied {
   /** Undefined: the object stays as it is. */
   readonly value: Value | undefined;
@@ -156,7 +157,7 @@ function settle(
       seen = found;
       differences.set(owned.version, seen);
     }
-    // A version that is not served any more: what was owned in it cannot be told.
+    // A version that is no longer served: fields owned in it cannot be converted.
     if (seen === undefined) result.delete(other);
     else {
       const lost = owned.set.intersection(seen.modified.union(seen.added));
@@ -176,12 +177,12 @@ function settle(
   return { result, difference };
 }
 
-/** The difference of two objects of one version, without what the server takes back; undefined: no such version. */
+/** The difference of two objects of one version, without the fields the server resets; undefined: no such version. */
 export function differenceAt(kind: Kind, version: string, { live, next }: Objects): Difference | TypeFault | undefined {
   return compareAt(kind, version, { value: live(), version }, { value: next(), version });
 }
 
-/** The difference at a version, without what the server takes back; undefined where the version is not known. */
+/** The difference at a version, without the fields the server resets; undefined where the version is not known. */
 function compareAt(kind: Kind, version: string, live: Versioned, next: Versioned): Difference | TypeFault | undefined {
   const type = kind.typeOf(version);
   const before = convert(kind, live, version);
@@ -191,7 +192,7 @@ function compareAt(kind: Kind, version: string, live: Versioned, next: Versioned
   return difference instanceof TypeFault ? difference : withoutIgnored(kind, version, difference);
 }
 
-/** A difference without what the server takes back. */
+/** A difference without the fields the server resets. */
 export function withoutIgnored(kind: Kind, version: string, difference: Difference): Difference {
   const ignored = kind.ignored(version);
   if (ignored === undefined) return difference;
@@ -207,8 +208,8 @@ function convert(kind: Kind, { value, version }: Versioned, to: string): Value |
 }
 
 /**
- * Takes out a field or item iff the manager applied it last time, does not apply it now, and nobody else owns it.
- * What hangs below such a field and was never owned by this manager stays, and keeps the field with it.
+ * Takes out a field or item iff the manager applied it last time, does not apply it now, and no other manager owns it.
+ * Fields below it that this manager never owned stay, and keep the field.
  */
 function prune(kind: Kind, merged: Versioned, owners: Owners, last: Owned): Value | TypeFault {
   const type = kind.typeOf(last.version);
@@ -222,7 +223,7 @@ function prune(kind: Kind, merged: Versioned, owners: Owners, last: Owned): Valu
     else others.push(set);
   }
   const byVersion = new Map([...sets].map(([version, all]) => [version, unionOf(all)]));
-  // The version it was pruned in first: what others own may be needed for a conversion.
+  // The version it was pruned in first: fields of other managers may be needed for a conversion.
   const versions = [last.version, ...[...byVersion.keys()].filter((version) => version !== last.version)];
   let whole: Versioned = { value: base, version: last.version };
   for (const version of versions) {

@@ -1,4 +1,4 @@
-// What both patch formats share: they edit a document without touching what was handed in, so that a patch can be
+// Shared by both patch formats: they edit a document without changing the input, so that a patch can be
 // tried again on a newer document. Containers are copied shallowly when they are first edited and are then owned by
 // the edit. Nothing here recurses: a document may be as deep as the parser allows, or deeper after a patch.
 import type { Value, ValueMap } from "../api/value.ts";
@@ -7,7 +7,7 @@ import { NumberText } from "../api/value.ts";
 /** An array or an object. */
 export type Container = ValueMap | Value[];
 
-/** A patch that cannot be used: the code tells the caller which Status to answer with. */
+/** A patch that cannot be applied: the kind selects the Status of the response. */
 export class PatchFault {
   /** "malformed": 400; "inapplicable": 422; "too-large": 413; "failed": 500, as upstream answers some mistakes. */
   readonly kind: "malformed" | "inapplicable" | "too-large" | "failed";

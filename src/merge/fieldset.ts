@@ -1,6 +1,6 @@
-// Sets of field paths: what managers own. A path element is the text FieldsV1 has for it: `f:name` a field, `k:{…}` an
-// item of a list by its keys, `v:…` an item of a set by its value, `i:0` an item by its position. Texts are canonical
-// (keys sorted, compact), so that elements are equal when their texts are.
+// Sets of field paths, as managers own them. A path element is the text FieldsV1 has for it: `f:name` a field, `k:{…}`
+// an item of a list by its keys, `v:…` an item of a set by its value, `i:0` an item by its position. Texts are
+// canonical (keys sorted, compact), so that elements are equal when their texts are.
 //
 //   {"f:spec": {"f:replicas": {}, "f:ports": {"k:{\"port\":80}": {".": {}, "f:name": {}}}}}
 //
@@ -27,7 +27,7 @@ export class FieldSet {
   readonly #nodes = new Map<PathElement, Node>();
   /** The node of the last item put: items of a list mostly own the same fields, and share them. */
   #item: Node | undefined;
-  /** What the set was encoded as, with and without itself being in the set that holds it. */
+  /** Its encoding, with and without itself as a member of the set around it. */
   #text: string | undefined;
   #memberText: string | undefined;
 
@@ -35,7 +35,7 @@ export class FieldSet {
     return this.#nodes.size === 0;
   }
 
-  /** Adds a path. Only while the set is being built: nobody else may hold it yet. The empty path is not kept. */
+  /** Adds a path. Only while the set is being built, before it is shared. The empty path is not kept. */
   insert(path: readonly PathElement[]): void {
     const last = path[path.length - 1];
     if (last === undefined) return;
@@ -67,7 +67,7 @@ export class FieldSet {
       this.#put(element, member || node.member, node.below === undefined ? below : node.below.union(below ?? emptySet));
   }
 
-  /** Requests share sets that were encoded, and the empty one: whoever changed it would change what others own. */
+  /** Requests share encoded sets and the empty one: a change to them would change the fields of other managers. */
   #checkUnshared(): void {
     assertShared(this.#text === undefined, "A set of fields is changed after it was encoded");
     assertShared(this.#memberText === undefined, "A set of fields is changed after it was encoded");
@@ -83,7 +83,9 @@ export class FieldSet {
     return this === other || (this.#nodes.size === other.#nodes.size && this.#fits(other, areNodesEqual));
   }
 
-  /** Whether every node fits what `other` has of its element. What items share is looked at once, here and below. */
+  /**
+   * Whether every node fits what `other` has of its element. Nodes that items share are compared once, here and below.
+   */
   #fits(other: FieldSet, fits: (node: Node, theirs: Node) => boolean): boolean {
     let mine: Node | undefined;
     let last: Node | undefined;
@@ -190,7 +192,7 @@ export class FieldSet {
     return result;
   }
 
-  /** Paths that are not in `other`; what goes on from a path of `other` stays. This set itself where none are. */
+  /** Paths that are not in `other`; paths below a path of `other` stay. This set itself where none are. */
   difference(other: FieldSet): FieldSet {
     if (other.isEmpty || this.isEmpty) return this;
     if (this === other) return emptySet;
@@ -233,8 +235,8 @@ export class FieldSet {
   }
 
   /**
-   * The set with every field for which `choose` says so made a member; it returns what to ask below the element, which
-   * is the same for all items of a list. This set itself where nothing is new.
+   * The set with every field for which `choose` says so made a member; it returns the argument for the elements below,
+   * which is the same for all items of a list. This set itself where nothing is new.
    */
   withMembers<T>(
     at: T,
@@ -344,7 +346,7 @@ export class FieldSet {
     }
   }
 
-  /** Reads FieldsV1; undefined for what is none. `depthMax` bounds how deep it may nest. */
+  /** Reads FieldsV1; undefined for anything else. `depthMax` bounds how deep it may nest. */
   static decode(fields: Value, depthMax: number): FieldSet | undefined {
     if (!(fields instanceof Map) || depthMax === 0) return undefined;
     const set = new FieldSet();
@@ -383,7 +385,7 @@ function areNodesEqual({ member, below }: Node, theirs: Node): boolean {
 /** The set of nothing. */
 export const emptySet: FieldSet = new FieldSet();
 
-/** What any of some sets holds. United in pairs, so that nothing is copied more often than their number can be halved. */
+/** The union of some sets. United in pairs, so that nothing is copied more often than their number can be halved. */
 export function unionOf(sets: readonly FieldSet[]): FieldSet {
   let rest = sets;
   while (rest.length > 1) {
@@ -438,7 +440,7 @@ const quote = 34;
 const backslash = 92;
 const itself = '".":{}';
 
-/** A key and its colon; undefined for what needs more care than this. */
+/** A key and its colon; undefined where decode() has to read it. */
 function readKey(reader: SetReader): PathElement | undefined {
   const { text, at } = reader;
   if (text.charCodeAt(at) !== quote) return undefined;
@@ -463,7 +465,7 @@ function isField(element: PathElement): boolean {
   return element.charCodeAt(0) === 102;
 }
 
-/** Sorts elements into the order of FieldsV1, in place. What many keys and values hold is read once. */
+/** Sorts elements into the order of FieldsV1, in place. The contents of many keys and values are parsed once. */
 function sortElements(elements: PathElement[]): PathElement[] {
   if (elements.length < 2) return elements;
   if (elements.every(isNarrowField)) return elements.sort(compareUnits);
@@ -480,10 +482,10 @@ function sortElements(elements: PathElement[]): PathElement[] {
   return elements;
 }
 
-/** Lists of more items are sorted without what is remembered: they would push out all else. */
+/** Lists of more items are sorted without the cache: they would evict everything else. */
 const rememberedSorts = 64;
 
-/** The order of FieldsV1: fields, then keys, values and positions, each by what they say. */
+/** The order of FieldsV1: fields, then keys, values and positions, each by content. */
 export function compareElements(a: PathElement, b: PathElement): number {
   const kind = a.charCodeAt(0);
   const other = b.charCodeAt(0);
@@ -511,7 +513,7 @@ function compareUnits(a: PathElement, b: PathElement): number {
 }
 
 /**
- * What keys and values hold, and the canonical form of elements clients wrote: the same few names come again and again,
+ * Parsed keys and values, and the canonical form of elements clients wrote: the same few names are frequent,
  * and parsing them is most of the work. Bounded in number and length; emptied when full.
  */
 const contents = new Map<PathElement, unknown>();
@@ -531,7 +533,7 @@ function contentOf(element: PathElement): unknown {
   return known ?? remember(contents, element, readContent(element), element.length);
 }
 
-/** Of keys their pairs, which are what is compared. */
+/** The pairs of a key, which are compared, or the value. */
 function readContent(element: PathElement): unknown {
   const content = JSON.parse(element.slice(2)) as unknown;
   return element.startsWith("k:") ? new Pairs(content as object) : content;
@@ -572,10 +574,10 @@ function kindRank(value: unknown): number {
   return typeof value === "boolean" ? 2 : value === null ? 3 : Array.isArray(value) ? 4 : 5;
 }
 
-/** Lists and maps within one another in the values and keys that tell items of a list apart: no kind has any. */
+/** Lists and maps within one another in the values and keys that identify items of a list: no kind has any. */
 const elementDepthMax = 16;
 
-/** Whether a key of FieldsV1 tells items apart by JSON that nests deeper than any that is read. */
+/** Whether a key of FieldsV1 identifies items by JSON that nests deeper than any that is read. */
 export function isDeepElement(key: string): boolean {
   if (!key.startsWith("k:") && !key.startsWith("v:")) return false;
   let depth = 0;
@@ -594,7 +596,7 @@ export function isDeepElement(key: string): boolean {
   return false;
 }
 
-/** The canonical element of a FieldsV1 key; undefined for what is none. */
+/** The canonical element of a FieldsV1 key; undefined for anything else. */
 function readElement(key: string): PathElement | undefined {
   if (key.charCodeAt(1) !== 58) return undefined;
   if (key.charCodeAt(0) === 102) return key;
@@ -602,7 +604,7 @@ function readElement(key: string): PathElement | undefined {
 }
 
 function canonicalElement(key: string): PathElement | undefined {
-  // What follows is read and written by recursion.
+  // Content is read and written by recursion.
   if (isDeepElement(key)) return undefined;
   switch (key.charAt(0)) {
     case "i":
@@ -621,7 +623,7 @@ function canonicalElement(key: string): PathElement | undefined {
   }
 }
 
-/** Text within an element: bounded by the key it stands in. */
+/** Text within an element: bounded by the key that contains it. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

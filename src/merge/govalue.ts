@@ -1,5 +1,5 @@
 // How upstream prints generic JSON values inside its messages (Go's %v and %T of decoded documents). Nothing here
-// recurses: what is printed is a client's document.
+// recurses, because it prints clients' documents.
 import { compareBytes } from "../api/gotext.ts";
 import { NumberText, type Value } from "../api/value.ts";
 

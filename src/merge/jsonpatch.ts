@@ -77,7 +77,7 @@ interface Place {
   readonly key: string;
 }
 
-/** One application of a patch. A method returns what is wrong, undefined when nothing is. */
+/** One application of a patch. A method returns an error message, undefined for success. */
 class Edit {
   root: Value;
   /** Containers copied for this edit: they may be changed in place. */
@@ -228,7 +228,7 @@ class Edit {
 
   /** The document and the patch are not changed, only copies of their containers. */
   #checkOwned({ container }: Place): void {
-    assert(this.owned.has(container), "A JSON patch changes what it was handed");
+    assert(this.owned.has(container), "A JSON patch changes its input");
   }
 
   #own(container: Container, replace: (copy: Container) => void): Container {

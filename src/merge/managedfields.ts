@@ -1,5 +1,5 @@
-// Between metadata.managedFields and the owners apply.ts works with. Every manager is an entry: who, by which operation,
-// at which version and through which subresource. An entry's time changes when what it owns changes, and only then.
+// Between metadata.managedFields and the owners apply.ts works with. Every manager is an entry: name, operation,
+// version and subresource. An entry's time changes only when its set of fields changes.
 import type { ManagedFieldsEntry } from "../api/object.ts";
 import { RawJson } from "../api/schema.ts";
 import type { Value, ValueMap } from "../api/value.ts";
@@ -18,15 +18,15 @@ import {
 import { elementText, emptySet, FieldSet, isDeepElement, pathText, setOf, unionOf } from "./fieldset.ts";
 import { compare, type Difference, fieldSetOf, TypeFault } from "./typed.ts";
 
-/** What reading and bounding managedFields takes. */
+/** Parser and bounds for managedFields. */
 export interface ManagedLimits {
-  /** Reads JSON text; undefined for what is none. */
+  /** Reads JSON text; undefined for anything else. */
   readonly parse: (text: string) => Value | undefined;
   /** How deep fieldsV1 may nest. */
   readonly depthMax: number;
 }
 
-/** Who writes, and how. */
+/** The manager of a write. */
 export interface Writer {
   /** Name of the field manager; empty: unknown. */
   readonly manager: string;
@@ -38,7 +38,7 @@ export interface Writer {
   readonly now: string;
 }
 
-/** Managers by identifier, and what is kept of their entries. */
+/** Managers by identifier, and the kept parts of their entries. */
 export interface Managed {
   readonly owners: Map<string, Owned>;
   readonly entries: Map<string, ManagedFieldsEntry>;
@@ -54,7 +54,7 @@ const foldedManager = "ancient-changes";
 const firstManager = "before-first-apply";
 const self = "current-operation";
 
-/** What nobody owns: the server writes it, or it names the object. */
+/** Fields that no manager owns: the server sets them, or they name the object. */
 export const unowned: FieldSet = setOf(
   ["f:apiVersion"],
   ["f:kind"],
@@ -92,7 +92,7 @@ function identify(entry: ManagedFieldsEntry): string {
 /** Sets that were read before: raw JSON that comes in many objects is one value in all of them (codec/remembered.ts). */
 const sets = new WeakMap<RawJson, FieldSet>();
 
-/** The set an entry tells of; undefined when it is malformed. */
+/** The set of an entry; undefined when it is malformed. */
 function readSet(fieldsV1: RawJson | undefined, limits: ManagedLimits): FieldSet | undefined {
   if (fieldsV1 === undefined) return emptySet;
   const known = sets.get(fieldsV1);
@@ -107,10 +107,10 @@ function decodeSet(text: string, limits: ManagedLimits): FieldSet | undefined {
   return fields === undefined ? undefined : FieldSet.decode(fields, limits.depthMax);
 }
 
-/** Index of the first entry that tells items of a list apart by JSON that nests too deep; -1: none. */
+/** Index of the first entry that identifies items of a list by JSON that nests too deep; -1: none. */
 export function deepEntry(list: readonly ManagedFieldsEntry[], limits: ManagedLimits): number {
   return list.findIndex(({ fieldsV1 }) => {
-    // What was read before is sound.
+    // Sets that were read before are valid.
     if (fieldsV1 === undefined || sets.has(fieldsV1)) return false;
     const rest = [limits.parse(fieldsV1.text)];
     for (let value = rest.pop(); value !== undefined; value = rest.pop()) {
@@ -169,10 +169,10 @@ function isReset(sent: readonly ManagedFieldsEntry[] | undefined, subresource: s
 }
 
 /**
- * The entries after a write that is no apply. `live`: what was stored, or an empty object of the kind when the object is
- * new. Undefined: nothing is tracked, either because ownership was reset and nothing else changed or because it cannot be
- * told. A reset comes first: the writer then owns what the same write changes. `known`: how the two differ; their documents
- * are then needed for managers of other versions alone.
+ * The entries after a write that is no apply. `live`: the stored object, or an empty object of the kind when the object
+ * is new. Undefined: nothing is tracked, either because ownership was reset and nothing else changed or because it
+ * cannot be told. A reset comes first: the writer then owns the fields the same write changes. `known`: how the two
+ * differ; their documents are then needed for managers of other versions alone.
  */
 export function trackUpdate(
   kind: Kind,
@@ -201,7 +201,7 @@ export function trackUpdate(
   return writeEntries(updated);
 }
 
-/** The entries of an object that is new and came without any; `fields`: what its manager owns, empty for nothing. */
+/** The entries of an object that is new and came without any; `fields`: those its manager owns, empty for none. */
 export function entriesOfNew(writer: Writer, fields: string): ManagedFieldsEntry[] | undefined {
   if (fields === "") return undefined;
   const { version, subresource, now } = writer;
@@ -218,7 +218,7 @@ export function entriesOfNew(writer: Writer, fields: string): ManagedFieldsEntry
   ];
 }
 
-/** Nothing changed that anybody could own. */
+/** Whether no field changed that a manager can own. */
 function isUnchanged({ added, modified, removed }: Difference): boolean {
   return [added, modified, removed].every((set) => set.difference(unowned).isEmpty);
 }
@@ -284,7 +284,7 @@ function fold(
   updaters.sort((a, b) => time(a) - time(b) || (a < b ? -1 : 1));
   let count = updaters.length;
   const firsts = new Map<string, string>();
-  /** What each bucket unites: done at the end, for a set that grows with each manager would be copied with each. */
+  /** Sets of each bucket, united at the end: a set that grows with each manager would be copied each time. */
   const united = new Map<string, FieldSet[]>();
   for (const id of updaters) {
     if (count <= updateManagersMax) break;
@@ -349,7 +349,7 @@ function compareText(a = "", b = ""): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** An object after an apply, and who owns what in it. */
+/** An object after an apply, and its managed fields. */
 export interface AppliedObject {
   /** The object; the live one where nothing changed. */
   readonly value: Value;
@@ -368,7 +368,7 @@ export class ConflictFault {
 
 /**
  * Applies a configuration to the live object (an empty one when the object is new). A TypeFault when either does not fit
- * the kind; kubectl's own applies may take what its last-applied annotation shows it set before (`lastApplied`).
+ * the kind; kubectl's applies may take fields that its last-applied annotation shows it set before (`lastApplied`).
  */
 export function applyConfig(
   kind: Kind,
@@ -378,7 +378,7 @@ export function applyConfig(
     readonly value: Value;
     readonly blank: Value;
     readonly entries: readonly ManagedFieldsEntry[] | undefined;
-    /** What messages call the object. */
+    /** The object's name in messages. */
     readonly told: () => string;
   },
   config: Value,

@@ -17,7 +17,7 @@ export function applyMergePatch(document: Value, patch: Value): Patched | PatchF
   const rest: [ValueMap, ValueMap][] = [[root, patch]];
   for (let pair = rest.pop(); pair !== undefined; pair = rest.pop()) {
     const [target, changes] = pair;
-    assert(edited.has(target), "A merge patch changes what it was handed");
+    assert(edited.has(target), "A merge patch changes its input");
     for (const [key, change] of changes) {
       const current = target.get(key);
       if (change === null) target.delete(key);

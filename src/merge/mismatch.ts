@@ -1,6 +1,6 @@
 // Why a document cannot be read as a message, in the words of upstream's converter from generic values: a strategic
-// merge patch passes there and not through JSON. What both refuse for the same reason (times, quantities, unions) keeps
-// the words of the JSON codec.
+// merge patch passes there and not through JSON. Values that both reject for the same reason (times, quantities,
+// unions) keep the words of the JSON codec.
 import type { Field, Message } from "../api/schema.ts";
 import { NumberText, type Value, type ValueMap } from "../api/value.ts";
 

@@ -1,4 +1,4 @@
-// Who owns the size of a workload, as a write of its Scale sees it, and what of that the workload's own entries become.
+// Ownership of the size of a workload in its Scale, and the workload's own entries after a write of its Scale.
 // As upstream, with all that follows: entries of the Scale carry its version, so that an updater of the workload itself
 // is another one there, and an entry that is given back beside its former self has the same name.
 import type { ManagedFieldsEntry } from "../api/object.ts";
@@ -54,7 +54,7 @@ export function workloadEntries(
     if (set.intersection(size).isEmpty) continue;
     result.owners.set(id, { version, applied, set: size });
     result.entries.set(id, after.entries.get(id) ?? {});
-    // What is new has no time (upstream).
+    // A new entry has no time (upstream).
     result.times.set(id, before.times.get(id));
   }
   return writeEntries(result);

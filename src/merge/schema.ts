@@ -1,5 +1,5 @@
-// The types server-side apply works with, read off the message descriptors: which lists are told apart by keys, which
-// are sets, what is owned as a whole. One type per message, made when it is first used; recursive messages are
+// The types server-side apply works with, read off the message descriptors: which lists have keyed items, which
+// are sets, which values are owned as a whole. One type per message, made when it is first used; recursive messages are
 // recursive types. Raw JSON is `any`: whatever it holds is owned as a whole (upstream: untyped types).
 import type { Field, Message } from "../api/schema.ts";
 import type { Value } from "../api/value.ts";
@@ -41,7 +41,7 @@ export type Type = ScalarType | MapType | ListType | AnyType;
 
 const any: AnyType = { kind: "any", separable: false };
 const anyMap: MapType = { kind: "map", fields: new Map(), element: any, atomic: true };
-/** What a schema leaves open: objects key by key, lists as a whole (upstream: deduced types). */
+/** Values without a schema: objects key by key, lists as a whole (upstream: deduced types). */
 export const deduced: AnyType = { kind: "any", separable: true };
 const deducedMap: MapType = { kind: "map", fields: new Map(), element: deduced, atomic: false };
 const anyList: ListType = { kind: "list", element: any, relation: "atomic", keys: [] };
@@ -51,7 +51,7 @@ const numeric: ScalarType = { kind: "scalar", scalar: "numeric" };
 const boolean: ScalarType = { kind: "scalar", scalar: "boolean" };
 const texts: ListType = { kind: "list", element: text, relation: "atomic", keys: [] };
 
-/** What a type is for this value: `any` becomes what the value is. */
+/** The type of a value: `any` becomes the type of the value itself. */
 export function resolve(type: Type, value: Value | undefined): ScalarType | MapType | ListType {
   if (type.kind !== "any") return type;
   if (Array.isArray(value)) return anyList;
@@ -76,7 +76,7 @@ export function typeOfMessage(message: Message): MapType {
 
 const makers = new WeakMap<Message, () => MapType>();
 
-/** Says what type an open message has: what its definition's schema makes of it, when it is first asked for. */
+/** Sets the type of an open message: `make` compiles its definition's schema at the first use. */
 export function giveType(message: Message, make: () => MapType): void {
   makers.set(message, make);
 }
@@ -111,7 +111,7 @@ function keysOf(field: Field, names: readonly string[]): ListType["keys"] {
   });
 }
 
-/** The default the schema gives a key: its own, or the zero of what is always written. */
+/** The default the schema gives a key: its own, or the zero value of fields that are always written. */
 function defaultOf(key: Field): string | undefined {
   if (key.default !== undefined) return key.default;
   if (key.pointer || key.omitEmpty) return undefined;

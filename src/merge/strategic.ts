@@ -1,6 +1,6 @@
 // Strategic merge patch: a merge patch that knows the type. Lists marked `merge` are united by their merge key (or as
 // sets of scalars), and directives in the patch delete, replace, prune and order. Every rule and text is that of the
-// reference (apimachinery strategicpatch at 1.23), whose edges clients rely on: new items come before the server's own,
+// upstream (apimachinery strategicpatch at 1.23), whose edges clients rely on: new items come before the server's own,
 // directives inside a value that is added whole are data. Lists are indexed by key, so that no list is searched.
 import { quote } from "../api/gotext.ts";
 import type { Field, Message } from "../api/schema.ts";
@@ -14,7 +14,7 @@ const retainKey = "$retainKeys";
 const orderPrefix = "$setElementOrder";
 const deletePrefix = "$deleteFromPrimitiveList";
 
-/** What a map's keys mean: the fields of a message, or why a key cannot be looked up. */
+/** The fields of a map: those of a message, or why a key cannot be looked up. */
 type Shape = Message | ((key: string) => string);
 
 /** Applies a strategic merge patch to a document of type `message`. Neither is changed. `depthMax` bounds its descent. */
@@ -73,7 +73,7 @@ function unknownDirective(directive: Value, map: ValueMap): PatchFault {
   return new PatchFault("failed", `unknown patch type: ${goText(directive)} in map: ${goText(map)}`);
 }
 
-/** `$retainKeys`: what it does not name goes; the patch may set nothing else. */
+/** `$retainKeys`: keys it does not name are removed; the patch may set no others. */
 function retain(target: ValueMap, patch: ValueMap): PatchFault | undefined {
   const list = patch.get(retainKey);
   if (list === undefined) return undefined;
@@ -140,7 +140,7 @@ function lookUpList(shape: Shape, key: string): Field | string {
   return "expected slice or array type, but got: struct";
 }
 
-/** What stands below a field. */
+/** The shape of the values of a field. */
 function shapeOf(field: Field): Shape {
   if (field.cardinality !== "map" && field.message !== undefined) return field.message;
   if (field.cardinality !== "map" && field.type === "raw") return (key) => unknownField("RawExtension", key);
@@ -201,7 +201,7 @@ function wrongType(expected: Value, actual: Value): PatchFault {
   return new PatchFault("failed", `expected a ${goType(expected)}, but received a ${goType(actual)}`);
 }
 
-/** Items of the patch must stand in the order list, in its order. */
+/** Items of the patch must be in the order list, in its order. */
 function checkOrder(list: readonly Value[], order: readonly Value[], name: string): PatchFault | undefined {
   if (order.length === 0 || list.length === 0) return undefined;
   let at = 0;
@@ -298,7 +298,7 @@ function withoutDoubles(list: readonly Value[]): Value[] {
   });
 }
 
-/** `$patch` in items: what stays of the list, and the items that are none. */
+/** `$patch` in items: the remaining items of the list, and the items without a directive. */
 function followDirectives(
   original: readonly ValueMap[],
   patch: readonly ValueMap[],
@@ -358,7 +358,7 @@ function mergeItems(
 
 /**
  * Brings a merged list into order: items named in `order` follow it, the others keep the server's order, and where the
- * two meet an item of `order` goes first unless the server had it behind.
+ * two meet an item of `order` goes first unless it was after the other in the server's list.
  */
 function arrange(
   merged: readonly Value[],

@@ -1,10 +1,10 @@
-// The paths of a conflict as upstream tells them. It lists them in slices that share memory: what a later path writes
-// into the spare room of a slice shows in the earlier ones of the same length, too. Clients and their tests know these
-// texts, so they are made the same way here; what is decided rests on the true paths.
+// The paths of a conflict as upstream prints them. It lists them in slices that share memory: elements a later path
+// writes into the spare room of a slice shows in the earlier ones of the same length, too. Clients and their tests know
+// these texts, so they are made the same way here; decisions use the true paths.
 import { assert } from "../base/assert.ts";
 import type { PathElement } from "./fieldset.ts";
 
-/** A slice: so many elements of an array whose length is the room it has. */
+/** A slice: the first `length` elements of an array, whose own length is its capacity. */
 interface Slice {
   readonly room: (PathElement | undefined)[];
   readonly length: number;
@@ -22,8 +22,8 @@ function append({ room, length }: Slice, element: PathElement): Slice {
 }
 
 /**
- * What is told for each of the paths of a set, which come in the order FieldSet.paths() lists them. Costs as much as the
- * paths are long.
+ * The printed path of each path of a set, in the order of FieldSet.paths(). Linear in the length of the
+ * paths.
  */
 export function toldPaths(paths: readonly (readonly PathElement[])[]): PathElement[][] {
   // Prefixes of the last path: the one of length n is at n, with the element that made it.

@@ -17,14 +17,14 @@ export class TypeFault {
   }
 }
 
-/** What differs between two values. No path is in two of the sets. */
+/** The difference of two values. No path is in two of the sets. */
 export interface Difference {
   added: FieldSet;
   modified: FieldSet;
   removed: FieldSet;
 }
 
-/** What lies deeper is one leaf: only raw JSON nests without end, and nothing here may run out of stack. */
+/** Deeper values are one leaf: only raw JSON nests without bound, and recursion must not exhaust the stack. */
 const depthMax = limits.managedFieldsDepthMax;
 
 const noItems: readonly Value[] = [];
@@ -48,7 +48,7 @@ export function typeOfKey(type: MapType, key: string): Type | undefined {
   return type.fields.get(key) ?? type.element;
 }
 
-/** The path element of a list's item, or what is wrong with the item. */
+/** The path element of a list's item, or a fault. */
 function itemElement(type: ListType, item: Value): PathElement | TypeFault {
   if (type.relation === "set") {
     if (item instanceof Map) return new TypeFault("associative list without keys has an element that's a map type");
@@ -79,11 +79,11 @@ export function scalarJson(value: Value): string {
   return value === null || typeof value === "number" ? String(value) : JSON.stringify(goText(value));
 }
 
-/** What is known of a list that nobody changes any more. */
+/** The index of a list that is not changed any more. */
 interface KnownList {
   readonly type: ListType;
   readonly items: ReadonlyMap<PathElement, Value>;
-  /** Its paths, if somebody asked, and how deep it stood. */
+  /** Its paths, once computed, and its depth. */
   set?: FieldSet;
   depth?: number;
 }
@@ -119,7 +119,7 @@ function indexItems(type: ListType, list: readonly Value[], faults: Faults): Rea
   return items;
 }
 
-/** Where a walk is, and what it found wrong. */
+/** The position of a walk and its faults. */
 class Faults {
   readonly path: PathElement[] = [];
   readonly #messages: string[] = [];
@@ -252,7 +252,7 @@ function collectItems(type: ListType, list: readonly Value[], depth: number): Fi
 
 const simple = new WeakMap<Type, boolean>();
 
-/** Whether a type holds no lists whose items are told apart: nothing can be wrong with equal values of it. */
+/** Whether a type has no lists with keyed items: equal values of it have no faults. */
 function isSimple(type: Type): boolean {
   const known = simple.get(type);
   if (known !== undefined) return known;
@@ -271,7 +271,7 @@ function holdsItems(type: Type, seen: Set<Type>): boolean {
   return false;
 }
 
-/** Compares two values of a type. A fault when a list of keyed items cannot be told apart. */
+/** Compares two values of a type. A fault when keyed items of a list are not unique. */
 export function compare(type: Type, before: Value, after: Value): Difference | TypeFault {
   const walk = new Comparison();
   walk.compare(type, before, after);
@@ -279,7 +279,7 @@ export function compare(type: Type, before: Value, after: Value): Difference | T
   return walk.result;
 }
 
-/** What a comparison found so far, and where it is. Who knows that parts of two objects are the same may skip them. */
+/** The result of a comparison so far, and its position. A caller may skip parts it knows to be equal. */
 export class Comparison implements Difference {
   readonly added = new FieldSet();
   readonly modified = new FieldSet();
@@ -290,22 +290,22 @@ export class Comparison implements Difference {
     return this.faults.result ?? this;
   }
 
-  /** Goes to what lies below an element of a path. */
+  /** Descends to an element of a path. */
   enter(element: PathElement): void {
     this.faults.path.push(element);
   }
 
   /** Goes back. */
   leave(): void {
-    assert(this.faults.path.length > 0, "A comparison leaves what it did not enter");
+    assert(this.faults.path.length > 0, "A comparison leaves an element it did not enter");
     this.faults.path.pop();
   }
 
-  /** Compares what both sides have at this place; undefined: nothing. */
+  /** Compares the values of both sides at this path; undefined: absent. */
   compare(declared: Type, before: Value | undefined, after: Value | undefined): void {
     if (before === after && before !== undefined && isSimple(declared)) return;
     const { path } = this.faults;
-    // What one side lacks, the other has with all that is in it.
+    // A value that one side lacks is added or removed as a whole.
     if (path.length > 0 && before === undefined && after !== undefined) {
       return this.added.graft(path, this.#whole(declared, after));
     }
@@ -399,8 +399,8 @@ export class Comparison implements Difference {
 }
 
 /**
- * `config` merged into `live`: nothing disappears, what both hold is as in `config`. Undefined: nothing is left. Maps to
- * which `config` adds nothing are those of `live`, and need not be compared afterwards.
+ * `config` merged into `live`: nothing is removed, values in both are those of `config`. Undefined: nothing is left.
+ * Maps to which `config` adds nothing are those of `live`, and need not be compared afterwards.
  */
 export function mergeTyped(
   declared: Type,
@@ -430,7 +430,7 @@ export function mergeTyped(
 }
 
 /**
- * The items of both lists. Shared items come in the order of `latter`; an item of `former` alone stands behind what it
+ * The items of both lists. Shared items come in the order of `latter`; an item of `former` alone is after the one it
  * stood behind, and before the items of `latter` alone that follow there.
  */
 function mergeItems(type: ListType, former: readonly Value[], latter: readonly Value[], depth: number): Value[] {
@@ -454,7 +454,7 @@ function mergeItems(type: ListType, former: readonly Value[], latter: readonly V
       const own = lefts[at] as PathElement;
       if (!right.has(own)) take(own);
       else if (next === undefined || own === next) break;
-      // A shared item that stands elsewhere in the other list is passed over: it is taken there.
+      // A shared item at another place of the other list is skipped here and taken there.
     }
     take(element);
     if (element === next) sharedAt++;
@@ -471,7 +471,7 @@ function mergeItems(type: ListType, former: readonly Value[], latter: readonly V
   return merged;
 }
 
-/** The value without the paths of a set. What loses all it held becomes null. */
+/** The value without the paths of a set. A container that loses all its values becomes null. */
 export function removeItems(declared: Type, value: Value, set: FieldSet): Value {
   const type = resolve(declared, value);
   if (type.kind === "scalar") return value;
@@ -510,7 +510,7 @@ function removeFromList(type: ListType, list: readonly Value[], set: FieldSet): 
       if (!(element instanceof TypeFault)) take(element, item);
     }
   }
-  // An item of which something was taken may have lost what told it apart.
+  // An item that lost a field may have lost its key.
   if (isIntact) keep(type, kept, items);
   return kept.length === 0 ? null : kept;
 }

@@ -1,8 +1,8 @@
-// From JSON of our own writing to a typed object, in one pass. @hot: what is decoded of stored objects passes here.
+// From JSON our encoder wrote to a typed object, in one pass. @hot: stored objects are decoded here.
 // encode.ts writes without space, fields in the order of the schema and every value in its canonical form, so that
-// nothing has to be sorted out: no generic document in between, raw JSON is a piece of the text. What does not look
-// like that (another order, an unknown field, a rare shape) is left to parseText() and decode(), which read anything;
-// for what is read here both give the same object.
+// nothing has to be sorted out: no generic document in between, raw JSON is a piece of the text. Text that does not
+// look like that (another order, an unknown field, a rare shape) is left to parseText() and decode(), which read
+// anything; for what is read here both give the same object.
 import { canonicalText, isPlainCanonical } from "../../api/quantity.ts";
 import { type Message, RawJson } from "../../api/schema.ts";
 import { canonicalTime, TimeError } from "../../api/time.ts";
@@ -17,7 +17,7 @@ import { zeroOf, zeroOfSlot } from "./zero.ts";
 
 type Target = Record<string, unknown>;
 
-/** A field, how its key looks, and what followed it the last time. */
+/** A field, the text of its key, and the field that followed it last time. */
 interface Step {
   readonly slot: Slot;
   /** Place in the order of the message's fields. */
@@ -25,7 +25,7 @@ interface Step {
   /** `name":` */
   readonly key: string;
   readonly isManagers: boolean;
-  /** What a manager owns is the same text in many objects: those that came last. Absent for any other field. */
+  /** Recent texts of fieldsV1, which are the same in many objects. Absent for any other field. */
   readonly latest: RawJson[] | undefined;
   steps: Steps | undefined;
   next: Step | undefined;
@@ -318,7 +318,7 @@ function readInt(cursor: Cursor, min: number | bigint, max: number | bigint): nu
   if (digits === 0 || digits > digitsMax || (digits > 1 && text.charCodeAt(start) === 48)) return fail(cursor);
   // Subtracting from zero makes no -0.
   if (isNegative) value = 0 - value;
-  // A point or an exponent is found by what must follow a value.
+  // A point or an exponent is found by the check of the character after a value.
   return value >= min && value <= max ? value : fail(cursor);
 }
 
@@ -351,10 +351,10 @@ function readBytes(cursor: Cursor): string | undefined {
   return typeof bytes === "string" ? bytes : fail(cursor);
 }
 
-/** What is not written in its own way: space, and what Go escapes for HTML's sake; escapes but those of `"` and `\`. */
+/** Characters our encoder does not write so: space, and those Go escapes for HTML; escapes but those of `"` and `\`. */
 const foreign = /[\s<>&\u2028\u2029\ud800-\udfff]|\\[^"\\]/;
 
-/** Raw JSON: as it stands, unless something in it may not be as we would write it. */
+/** Raw JSON: unchanged, unless our encoder would write a part of it differently. */
 function readRaw(cursor: Cursor): RawJson | undefined {
   const start = cursor.at;
   skipRaw(cursor);
@@ -368,11 +368,11 @@ function readRaw(cursor: Cursor): RawJson | undefined {
 /** How many field sets are compared with the text before it is read through. */
 const latestMax = 4;
 
-/** What a manager owns. A text that came before is one value in all objects, and need not be read through again. */
+/** fieldsV1. A cached text is one value in all objects, and need not be parsed again. */
 function readFields(cursor: Cursor, latest: RawJson[]): RawJson | undefined {
   const { text, at } = cursor;
   for (const raw of latest) {
-    // An object ends where its braces are even: what begins with a whole object is that object.
+    // An object ends where its braces balance: text that begins with a whole object is that object.
     if (!text.startsWith(raw.text, at)) continue;
     cursor.at = at + raw.text.length;
     return raw;
@@ -389,9 +389,9 @@ function readFields(cursor: Cursor, latest: RawJson[]): RawJson | undefined {
 const bracketsMax = 8;
 
 /**
- * Goes behind managedFields without reading them. They end an ObjectMeta, so that they end where `}]}` stands before the
+ * Goes behind managedFields without reading them. They end an ObjectMeta, so that they end at `}]}` before the
  * next key or the end of the text. That is no part of a string: a quote after a comma closes none if a letter follows.
- * Were it the end of an inner list, what is open around it would be left over at the end, and the text be refused.
+ * If it is the end of an inner list, a bracket stays open at the end, and the text is rejected.
  */
 function skipManagers(cursor: Cursor): void {
   const { text } = cursor;

@@ -1,11 +1,11 @@
-// What an open message holds beside its own fields: values of the client's, copied so that nobody else holds them, with
-// numbers as upstream keeps them: whole ones in 64 bits, others as floats, whose text tells no difference once stored.
+// The values of an open message beside its own fields: the client's, copied so that they are not shared, with
+// numbers as upstream keeps them: whole ones in 64 bits, others as floats, whose stored text is the same.
 import { NumberText, type Value, type ValueMap } from "../../api/value.ts";
 
 /** The property of a typed object that holds them. No field of an open message has this name. */
 export const contentKey = "content";
 
-/** An object of an open message, as far as code that knows no more of it goes. */
+/** An object of an open message, for generic code. */
 export interface WithContent {
   content: ValueMap;
 }
@@ -13,8 +13,8 @@ export interface WithContent {
 type Container = ValueMap | Value[];
 
 /**
- * A copy of values that shares nothing with them. `tooLarge` is told the first number that is beyond all floats; null
- * stands in its place. Documents may nest deeper than a thread's stack.
+ * A deep copy of values. `tooLarge` is called with the first number beyond all floats; null
+ * replaces it. Documents may nest deeper than a thread's stack.
  */
 export function ownContent(content: ValueMap, tooLarge?: (number: string) => void): ValueMap {
   const copy: ValueMap = new Map();

@@ -1,5 +1,5 @@
 // A second typed object that shares nothing with the first that anybody changes. @hot: a patch starts from one.
-// The plan tells where lists, maps and messages are; texts, numbers and raw JSON are never changed in place.
+// The plan lists the fields with lists, maps and messages; texts, numbers and raw JSON are never changed in place.
 import type { Message } from "../../api/schema.ts";
 import type { ValueMap } from "../../api/value.ts";
 import { contentKey, ownContent } from "./content.ts";
@@ -21,7 +21,7 @@ export function copyObject<T extends object>(message: Message, object: T): T {
   return copy as T;
 }
 
-/** A copy of what a field holds. */
+/** A copy of a field's value. */
 export function copyField(slot: Slot, value: unknown): unknown {
   if (slot.cardinality === "list") return (value as readonly unknown[]).map((item) => copyOne(slot, item));
   if (slot.cardinality !== "map") return copyOne(slot, value);

@@ -39,7 +39,7 @@ export function decode<T extends object>(message: Message, value: Value): T | Fa
   return fault === undefined ? (object as T) : new Fault(fault);
 }
 
-/** Go's word for what a value is. Numbers show their text only where they could have fit. */
+/** Go's name for the type of a value. Numbers show their text only where they could have fit. */
 function kindOf(value: Value): string {
   if (typeof value === "string") return "string";
   if (typeof value === "boolean") return "bool";
@@ -83,7 +83,7 @@ function decodeMessage(decoding: Decoding, plan: Plan, value: Value, goType: str
         if (content !== undefined) content.set(key, item);
         continue;
       }
-      // Upstream reads the metadata of what has no type by itself.
+      // Upstream reads the metadata of untyped objects separately.
       if (!plan.open) decoding.path.push(slot);
       decodeSlot(decoding, slot, item, object);
       if (!plan.open) decoding.path.pop();

@@ -1,5 +1,5 @@
-// From a typed object to a generic document, without the way through JSON text: what patches are applied to and field
-// managers are found in. @hot: every write passes here. It says what encode.ts writes, field for field; a test holds the
+// From a typed object to a generic document, without JSON text: patches are applied to it and field
+// managers are found in. @hot: every write passes here. It contains the fields encode.ts writes; a test compares the
 // two together.
 import type { Message, RawJson } from "../../api/schema.ts";
 import type { Value, ValueMap } from "../../api/value.ts";
@@ -15,7 +15,7 @@ type Source = Readonly<Record<string, unknown>>;
 
 const nothing: Source = Object.freeze({});
 
-/** The object as a generic Value: what patches are applied to. */
+/** The object as a generic Value, to which patches are applied. */
 export function toValue(message: Message, object: object): Value {
   return documentOf(planOf(message), object as Source);
 }
@@ -32,7 +32,7 @@ function documentOf(plan: Plan, object: Source): Value {
   return document;
 }
 
-/** What a field is in the document of its object; undefined where it is left out. */
+/** The value of a field in the document of its object; undefined where it is omitted. */
 export function fieldValue(slot: Slot, value: unknown): Value | undefined {
   if (value === undefined) return slot.always ? absentValue(slot) : undefined;
   if (slot.cardinality === "one") {
@@ -115,6 +115,6 @@ function mapValue(slot: Slot, map: ReadonlyMap<string, unknown>): Value {
 
 function parsed(text: string): Value {
   const value = parseOwn(text);
-  assert(!(value instanceof Fault), "What was encoded parses");
+  assert(!(value instanceof Fault), "An encoded object does not parse");
   return value;
 }

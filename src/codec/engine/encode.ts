@@ -31,7 +31,7 @@ export function encodeForStore(
   const text = writeMessage(planOf(message), source, true);
   const metadataAt = text.indexOf(metadataKey);
   assert(metadataAt >= 0, "Only objects with metadata are stored");
-  // Names stand before it and cannot hold it: quotes within strings are escaped.
+  // Names before it cannot contain it: quotes within strings are escaped.
   const gapAt = text.indexOf(versionGap, metadataAt);
   assert(gapAt >= 0, "The gap for the version was written");
   const charsBefore = gapAt + versionGap.length - 1;

@@ -1,6 +1,6 @@
 // Bytes in maps (data of secrets, binaryData of config maps) that are null. Upstream makes null of empty bytes where an
 // object goes through its generic form, keeps that apart from empty in its store, and reads both back as empty. So here a
-// write has null in memory, and what is stored is empty, with a mark that there was null.
+// write has null in memory, and the stored value is empty, with a mark that it was null.
 import type { Message } from "../../api/schema.ts";
 import { planOf, type Slot, shapes } from "./plan.ts";
 
@@ -18,7 +18,7 @@ function bagsOf(message: Message): readonly Slot[] {
   return slots;
 }
 
-/** Makes null of empty bytes, in the place: what upstream's generic form does to them. */
+/** Replaces empty bytes by null, in place, as upstream's generic form does. */
 export function nullEmptyBytes(message: Message, object: object): void {
   for (const { json } of bagsOf(message)) {
     const bag = (object as Bags)[json];

@@ -1,9 +1,9 @@
-// What the codec knows about a message beyond its descriptor: fields of inlined messages flattened into place, what
+// The codec's plan of a message beyond its descriptor: fields of inlined messages flattened into place, what
 // each field's value is and when it is written. Made once per message, when it is first used.
 import type { Field, Message } from "../../api/schema.ts";
 import { assert } from "../../base/assert.ts";
 
-/** What a value is, apart from being one, a list or a map of it. */
+/** The type of one value, of a field's items for lists and maps. */
 export const shapes = {
   string: 0,
   bool: 1,
@@ -185,7 +185,7 @@ function itemType(field: Field): string {
   return field.cardinality !== "one" && field.message !== undefined ? goName(field.message) : goType;
 }
 
-/** What Go holds by value and always writes is always there. */
+/** Fields that Go holds by value and always writes are always present. */
 function isPresent(slot: Slot): boolean {
   if (slot.cardinality !== "one" || slot.pointer || !slot.always) return false;
   return (

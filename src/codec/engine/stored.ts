@@ -1,4 +1,4 @@
-// Objects out of the bytes the server itself stored: what does not fit there is a bug, not a client's mistake.
+// Objects out of the bytes the server itself stored: a mismatch there is a bug, not a client's error.
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Value } from "../../api/value.ts";

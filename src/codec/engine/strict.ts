@@ -1,4 +1,4 @@
-// What a JSON document says beyond its type: fields the type does not have, and fields that come twice. Only asked for
+// Fields of a JSON document beyond its type: unknown and duplicate ones. Only computed
 // by clients that want to know (fieldValidation): the decoder itself drops the first and lets the last of the second
 // win. The document was decoded before, so that it is JSON and fits its type.
 //
@@ -7,7 +7,7 @@ import type { Message } from "../../api/schema.ts";
 import { limits } from "../../config/limits.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
 
-/** What is expected where a value stands. */
+/** The expected type of a value. */
 interface Expected {
   /** An object of this message. */
   readonly plan: Plan | undefined;
@@ -20,7 +20,7 @@ interface Expected {
 interface Frame extends Expected {
   readonly isMap: boolean;
   readonly keys: Set<string>;
-  /** Keys with a fault that was told: the next one is the same. */
+  /** Keys with a reported fault: the next one is the same. */
   told?: Set<string>;
   readonly path: string;
   /** Items read of a list. */
@@ -28,10 +28,10 @@ interface Frame extends Expected {
 }
 
 const anything: Expected = { plan: undefined, items: undefined, any: true };
-/** Left to whoever reads it. */
+/** Not checked here. */
 const opaque: Expected = { plan: undefined, items: undefined, any: false };
 
-/** Unknown and duplicate fields of a document of `message`, in upstream's words and in the order they stand in. */
+/** Unknown and duplicate fields of a document of `message`, with upstream's messages and in their order. */
 export function strictFaults(message: Message, text: string): string[] {
   return new StrictReader(text).read({ plan: planOf(message), items: undefined, any: false });
 }
@@ -59,7 +59,7 @@ class StrictReader {
     return [...this.#faults];
   }
 
-  /** Reads what comes next within a container. */
+  /** Reads the next part of a container. */
   #step(frame: Frame): void {
     const lead = this.#skipSpace();
     if (lead === 125 || lead === 93 || this.#at >= this.#text.length) {
@@ -82,7 +82,7 @@ class StrictReader {
     const path = frame.path === "" ? key : `${frame.path}.${key}`;
     const slot = frame.plan?.byName.get(key);
     if (frame.plan?.open === true && slot === undefined) {
-      // Its schema says what is unknown; what comes twice is told here.
+      // Its schema decides which fields are unknown; duplicates are reported here.
       if (frame.keys.has(key)) this.#report("duplicate field", frame, key, path);
       frame.keys.add(key);
       return this.#value(anything, path);
@@ -169,7 +169,7 @@ function fieldOf(slot: Slot): Expected {
   return itemOf(slot);
 }
 
-/** What an item of a field is: an object of its message, or nothing to look into. */
+/** The expected type of an item of a field: an object of its message, or none to check. */
 function itemOf(slot: Slot | undefined): Expected {
   return slot?.shape === shapes.message ? { plan: slotPlan(slot), items: undefined, any: false } : opaque;
 }

@@ -1,4 +1,4 @@
-// Go's zero values as typed objects hold them: what an empty document, JSON or protobuf, decodes to.
+// Go's zero values in typed objects: the result of decoding an empty document, JSON or protobuf.
 import { type Message, RawJson } from "../../api/schema.ts";
 import { contentKey } from "./content.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";

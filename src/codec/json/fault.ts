@@ -1,6 +1,6 @@
-// Why bytes or a document are not what they should be: a value, never thrown.
+// A fault of bytes or a document: a value, never thrown.
 
-/** Input that is not what it should be; the message is upstream's, without the "… cannot be handled as …" frame. */
+/** Invalid input; the message is upstream's, without the "… cannot be handled as …" frame. */
 export class Fault {
   readonly message: string;
   constructor(message: string) {

@@ -9,7 +9,7 @@ export const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\ud
 
 const anyLone = /\p{Surrogate}/u;
 
-/** What a string of JSON, quotes included, says; undefined where it has a fault. */
+/** The text of a JSON string, quotes included; undefined where it has a fault. */
 export function readQuoted(json: string): string | undefined {
   let value: string;
   try {

@@ -8,14 +8,14 @@ export function prettyJson(value: Value): string {
   return indented(value, "");
 }
 
-/** The value with the keys of every object in the order of their bytes: how upstream prints what has no type. */
+/** The value with the keys of every object in the order of their bytes: how upstream prints values without a type. */
 export function sortedDocument(value: Value): Value {
   if (Array.isArray(value)) return value.map(sortedDocument);
   if (!(value instanceof Map)) return value;
   return new Map(sortedKeys(value).map((key) => [key, sortedDocument(value.get(key) as Value)]));
 }
 
-/** A value as it stands `margin` deep in a document of prettyJson(). */
+/** A value at depth `margin` in a document of prettyJson(). */
 export function prettyItem(value: Value, margin: string): string {
   return indented(value, margin);
 }

@@ -1,13 +1,13 @@
-// Raw JSON that comes again and again: what a field manager owns is the same text in every object of one shape, it is
-// a third of such objects, and every write reads it. A text read before is not read again: the value it stands for is
-// shared. Bounded in texts and characters; what was not asked for longest is forgotten first.
+// A cache of frequent raw JSON: the fieldsV1 of a manager is the same text in every object of one shape, it is
+// a third of such objects, and every write reads it. A cached text is not parsed again: its value is
+// shared. Bounded in texts and characters; the least recently used text is evicted first.
 import { RawJson } from "../../api/schema.ts";
 import type { Value, ValueMap } from "../../api/value.ts";
 import { Recent } from "../../base/recent.ts";
 import { limits } from "../../config/limits.ts";
 import { writeValue } from "./write.ts";
 
-/** A text and what it stands for, once somebody has read that; nobody changes the value. */
+/** A text and its value, once parsed; the value must not be changed. */
 interface Remembered {
   readonly raw: RawJson;
   value: ValueMap | undefined;
@@ -19,12 +19,12 @@ const memory = new Recent<string, Remembered>(limits.rawRememberedCharsMax, ({ l
 /** The raw form of values that are remembered: they need not be written. */
 const raws = new WeakMap<ValueMap, RawJson>();
 
-/** What a text stands for if it was read before. */
+/** The cached value of a text. */
 export function recall(text: string): ValueMap | undefined {
   return memory.get(text)?.value;
 }
 
-/** Keeps what a text stands for; only compact text is kept, for it is also how the value is written. */
+/** Caches the value of a text; only compact text is cached, because it is also the encoding of the value. */
 export function remember(text: string, value: ValueMap): void {
   const known = memory.get(text);
   if (known !== undefined) {
@@ -38,7 +38,7 @@ export function remember(text: string, value: ValueMap): void {
   if (raw.text === text) memory.set(raw.text, { raw, value });
 }
 
-/** The one raw JSON of a text, compact as writeValue() has it, which nobody need have read yet. */
+/** The one raw JSON of a text, compact as writeValue() writes it; it need not be parsed yet. */
 export function sharedRaw(text: string): RawJson {
   const known = memory.get(text);
   if (known !== undefined) return known.raw;
@@ -48,18 +48,18 @@ export function sharedRaw(text: string): RawJson {
   return raw;
 }
 
-/** The raw JSON of a value. One that is remembered has one raw form, in whatever object it stands. */
+/** The raw JSON of a value. A cached value has one raw form in all objects. */
 export function rawOf(value: Value): RawJson {
   const known = value instanceof Map ? raws.get(value) : undefined;
   if (known !== undefined) return known;
   const raw = new RawJson(writeValue(value));
-  // A document is often decoded twice, as it is and with a change; what is too long to be remembered is written once.
+  // A document is often decoded twice, as it is and with a change; a value too long for the cache is written once.
   if (value instanceof Map && raw.text.length > limits.rawCharsMax) raws.set(value, raw);
   return raw;
 }
 
 /**
- * Where the object that begins at `from` ends, if it is JSON and no longer than what is remembered; -1 otherwise.
+ * Where the object that begins at `from` ends, if it is JSON and no longer than cached texts; -1 otherwise.
  * Braces are counted outside of strings.
  */
 export function endOfRaw(text: string, from: number): number {

@@ -73,7 +73,7 @@ class Reader {
   /** A number was not written as an integer. */
   fractions = false;
   fault: Fault | undefined = undefined;
-  /** Raw JSON in it is remembered; not what is raw within raw JSON. */
+  /** Raw JSON in it is cached, except raw JSON within raw JSON. */
   readonly remembers: boolean;
   readonly valuesMax: number;
   readonly depthMax: number;
@@ -99,8 +99,8 @@ export function parseText(text: string): Value | Fault {
 }
 
 /**
- * Parses a document the server wrote itself. A client's document may nest to the limit, and stands some levels deeper in
- * an answer, an event or an object: what was taken once is never refused for its depth later.
+ * Parses a document the server wrote itself. A client's document may nest to the limit, and is some levels deeper in
+ * an answer, an event or an object: a document that was accepted is never rejected for its depth later.
  */
 export function parseOwn(text: string): Value | Fault {
   const reader = new Reader(text, true, Number.POSITIVE_INFINITY, limits.depthMax + limits.ownDepthMax);
@@ -119,7 +119,7 @@ export function parseIntegersOnly(text: string, valuesMax: number): Value | TooM
   return reader.fault === undefined && !reader.fractions ? value : undefined;
 }
 
-/** What the reader is inside of: the container, and the key its next value belongs to. */
+/** The reader's innermost container, and the key of its next value. */
 interface Frame {
   readonly map: ValueMap | undefined;
   readonly list: Value[] | undefined;
@@ -181,7 +181,7 @@ function readDocument(reader: Reader): Value {
   }
 }
 
-/** Where objects have what their managers own: metadata, managedFields, an entry, fieldsV1. */
+/** The path of fieldsV1 in objects: metadata, managedFields, an entry, fieldsV1. */
 const rawDepth = 4;
 const rawKey = "fieldsV1";
 
@@ -245,7 +245,7 @@ function readString(reader: Reader): string {
 }
 
 /**
- * Where a run of characters that stand for themselves ends. A loop with nothing else in it: while a long string is
+ * Where a run of unescaped characters ends. A loop with nothing else in it: while a long string is
  * read it may be compiled before anything that follows it ever ran, and V8 would then fall out of that code at the end
  * of every string from there on.
  */
@@ -270,7 +270,7 @@ const escapes: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** A long string, by native code; undefined: it has a fault, which is told by reading it step by step. */
+/** A long string, by native code; undefined: it has a fault, which the slow reader reports. */
 function readNative(reader: Reader, start: number, end: number): string | undefined {
   const value = readQuoted(reader.text.substring(start - 1, end + 1));
   if (value !== undefined) reader.at = end + 1;
@@ -404,7 +404,7 @@ function readNumber(reader: Reader, lead: number): Value {
     return new NumberText(text.substring(start, at));
   }
   if (Number.isSafeInteger(value)) return negative ? -value : value;
-  // A megabyte of digits is a number to JSON, and to nobody else: its text is enough for the error it leads to.
+  // A megabyte of digits is a number in JSON but in no type: its text is enough for the resulting error.
   if (end - start > integerDigitsMax) return new NumberText(text.substring(start, at));
   return BigInt(text.substring(start, at));
 }

@@ -13,7 +13,7 @@ const specials =
 /** Strings up to this length are looked through in JavaScript, longer ones by the pattern. */
 const shortMax = 48;
 
-/** What JSON.stringify() writes as Go does not, beside what Go escapes for HTML's sake. */
+/** Characters that JSON.stringify() writes differently from Go, and those Go escapes for HTML. */
 const notNative = /[\b\f]|\p{Surrogate}/u;
 const forHtml = /[<>&\u2028\u2029]/;
 
@@ -81,7 +81,7 @@ export function sortedKeys(map: ReadonlyMap<string, unknown>): string[] {
   return isAscending(keys) ? keys : keys.sort();
 }
 
-/** What was written by us is in order already. */
+/** Values we wrote are in order already. */
 function isAscending(keys: readonly string[]): boolean {
   for (let index = 1; index < keys.length; index += 1) {
     if ((keys[index - 1] as string) > (keys[index] as string)) return false;

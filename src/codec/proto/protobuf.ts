@@ -11,14 +11,14 @@ import { wireTypes } from "./wireplan.ts";
 
 export { decodeProto } from "./protodecode.ts";
 
-/** What every document starts with. */
+/** The first bytes of every document. */
 export const envelopePrefix = Uint8Array.of(0x6b, 0x38, 0x73, 0);
 
 /** An envelope that was opened; the type is empty where it names none. */
 export interface Envelope {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The object's message: a part of what was opened. */
+  /** The object's message: a part of the envelope. */
   readonly raw: Uint8Array;
 }
 
@@ -141,7 +141,7 @@ function writeEnvelope(into: ProtoWriter, message: Message, object: object): voi
   writeHead(into, apiVersion, kind, into.length - before);
 }
 
-/** What follows raw: contentEncoding and contentType, both empty. */
+/** The fields after raw: contentEncoding and contentType, both empty. */
 function writeFoot(into: ProtoWriter): void {
   into.varint(0);
   into.varint(contentTypeKey);
@@ -149,7 +149,7 @@ function writeFoot(into: ProtoWriter): void {
   into.varint(encodingKey);
 }
 
-/** What precedes a raw of `bytes`. */
+/** The bytes before a raw of `bytes`. */
 function writeHead(into: ProtoWriter, apiVersion: string, kind: string, bytes: number): void {
   into.varint(bytes);
   into.varint(rawKey);

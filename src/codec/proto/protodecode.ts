@@ -109,7 +109,7 @@ function readEntry(reader: ProtoReader, field: WireField, slot: Slot, end: numbe
   map.set(name, value ?? zeroOfSlot(slot));
 }
 
-/** One value; `known` is what the field held before, into which a message is merged. */
+/** One value; `known`: the field's previous value, into which a message is merged. */
 function readOne(reader: ProtoReader, field: WireField, slot: Slot, end: number, known: unknown): unknown {
   switch (field.shape) {
     case shapes.string:
@@ -152,7 +152,7 @@ function readNested(reader: ProtoReader, field: WireField, end: number, known: u
   return fill(field.message, object);
 }
 
-/** Adds what a decoded object always has and the bytes left out. */
+/** Adds properties that a decoded object always has and the bytes omitted. */
 function fill(message: Message, object: Target): Target {
   for (const slot of planOf(message).present) {
     if (object[slot.json] === undefined) object[slot.json] = zeroOfSlot(slot);
@@ -160,7 +160,7 @@ function fill(message: Message, object: Target): Target {
   return object;
 }
 
-/** Calls `take` with the number of each field of a small message; what it does not read is passed over. */
+/** Calls `take` with the number of each field of a small message; fields it does not read are skipped. */
 function eachField(reader: ProtoReader, end: number, take: (key: number) => boolean): void {
   while (reader.at < end && reader.fault === undefined) {
     const key = reader.varint(end);

@@ -22,7 +22,7 @@ const entryValue = 2 * 8;
 /** Bytes a writer starts with, and keeps. */
 const startBytes = 64 * 1024;
 
-/** Writes protobuf backwards. One thread owns it; what bytes() returns is valid until the next reset(). */
+/** Writes protobuf backwards. One thread owns it; the result of bytes() is valid until the next reset(). */
 export class ProtoWriter {
   #buffer: Buffer = Buffer.allocUnsafeSlow(startBytes);
   /** First byte that was written. */
@@ -39,18 +39,18 @@ export class ProtoWriter {
     return this.#buffer.length - this.#at;
   }
 
-  /** What was written. */
+  /** The written bytes. */
   bytes(): Uint8Array {
     return this.#buffer.subarray(this.#at);
   }
 
-  /** Puts a copy of `bytes` before what was written. */
+  /** Puts a copy of `bytes` before the written bytes. */
   raw(bytes: Uint8Array): void {
     this.#at = this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#at);
   }
 
-  /** Puts an unsigned number of at most 53 bits before what was written. */
+  /** Puts an unsigned number of at most 53 bits before the written bytes. */
   varint(value: number): void {
     if (value < 0x80) {
       const at = this.#reserve(1);
@@ -130,7 +130,7 @@ export class ProtoWriter {
   }
 }
 
-/** Writes an object's fields before what `writer` holds; neither a key nor a length. */
+/** Writes an object's fields before the bytes of `writer`, without key and length. */
 export function writeProto(writer: ProtoWriter, message: Message, object: object): void {
   writeMessage(writer, wirePlanOf(message), object as Source);
 }
@@ -189,7 +189,7 @@ function wireTypeOfValue({ shape }: WireField): number {
   return shape === shapes.bool || shape === shapes.int ? wireTypes.varint : wireTypes.bytes;
 }
 
-/** What Go holds by value and the object does not have. */
+/** Writes a field that Go holds by value and the object lacks. */
 function writeZero(writer: ProtoWriter, field: WireField): void {
   switch (field.shape) {
     case shapes.message:

@@ -1,4 +1,4 @@
-// Reads the wire format of protobuf: numbers, lengths, texts, and what is passed over. Nothing about the bytes is
+// Reads the wire format of protobuf: numbers, lengths, texts, and skipped fields. Nothing about the bytes is
 // trusted; the faults are those of upstream's generated readers.
 import { wireTypes } from "./wireplan.ts";
 
@@ -38,7 +38,7 @@ export class ProtoReader {
     this.fault ??= text;
   }
 
-  /** An unsigned number; what exceeds 2^53 comes out inexact. */
+  /** An unsigned number; beyond 2^53 it is inexact. */
   varint(end: number): number {
     const first = this.#bytes[this.at];
     if (first !== undefined && first < 0x80 && this.at < end) {
@@ -76,14 +76,14 @@ export class ProtoReader {
     return Number.isSafeInteger(number) ? number : exact;
   }
 
-  /** A 32-bit number: the low bits of what was sent, as Go converts. */
+  /** A 32-bit number: the low bits of the sent number, as Go converts. */
   int32(end: number, signed: boolean): number {
     const value = this.integer(end, true);
     const low = typeof value === "bigint" ? Number(BigInt.asUintN(32, value)) : value % 4_294_967_296;
     return signed ? low | 0 : low >>> 0;
   }
 
-  /** The end of what a length announces; `end` when it lies beyond. */
+  /** The end of the bytes a length announces; `end` when it lies beyond. */
   span(end: number): number {
     const length = this.varint(end);
     // Go reads lengths as signed numbers.

@@ -1,4 +1,4 @@
-// What the protobuf codec knows about a message: its fields in the order of their numbers, with the bytes of their
+// The protobuf codec's plan of a message: its fields in the order of their numbers, with the bytes of their
 // keys. Inlined messages are messages of their own here: they share their parent's object, not its bytes.
 import type { Message } from "../../api/schema.ts";
 import { assert } from "../../base/assert.ts";
@@ -7,13 +7,13 @@ import { planOf, type Shape, type Slot, shapes } from "../engine/plan.ts";
 /** Wire types of protobuf's encoding. */
 export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, startGroup: 3, endGroup: 4, fixed32: 5 } as const;
 
-/** A field as it stands on the wire. */
+/** A field on the wire. */
 export interface WireField {
   readonly number: number;
   /** Number and wire type, as the value of the varint before the field. */
   readonly key: number;
   readonly wireType: number;
-  /** Undefined: the message's properties stand in the parent's object. */
+  /** Undefined: the message's properties are in the parent's object. */
   readonly slot: Slot | undefined;
   readonly shape: Shape;
   /** Written even when absent from the object: Go holds the value itself, not a pointer to it. */
@@ -22,7 +22,7 @@ export interface WireField {
   readonly message: Message | undefined;
 }
 
-/** A message as it stands on the wire. */
+/** A message on the wire. */
 export interface WirePlan {
   readonly message: Message;
   /** By falling number: messages are written from their end. */

@@ -1,6 +1,6 @@
-// Escapes between double quotes: what the reader takes and the printer writes.
+// Escapes between double quotes, for the reader and the printer.
 
-/** The character that a letter behind a backslash stands for. */
+/** The characters of escapes, by the letter after the backslash. */
 export const escapes: ReadonlyMap<string, string> = new Map([
   ["0", "\0"],
   ["a", "\x07"],

@@ -1,5 +1,5 @@
 // YAML answers as upstream makes them of its JSON: sorted keys, two spaces, texts folded behind column 80. A text that
-// YAML 1.1 would read as another type stands between double quotes. No library prints these bytes (DECISIONS 78).
+// YAML 1.1 would read as another type is double-quoted. No library prints these bytes (DECISIONS 78).
 import { NumberText, type Value, type ValueMap } from "../../api/value.ts";
 import { limits } from "../../config/limits.ts";
 import { writeValue } from "../engine/json.ts";
@@ -42,10 +42,10 @@ class YamlWriter {
     this.#column = indent;
   }
 
-  /** `inline`: the first entry stands on the line that has begun. A text's own lines are indented by `indent`. */
+  /** `inline`: the first entry continues the current line. A text's own lines are indented by `indent`. */
   #node(value: Value, indent: number, inline: boolean): void {
     if (indent > 2 * limits.indentedDepthMax && (Array.isArray(value) || value instanceof Map)) {
-      // JSON is YAML in its flow style. Behind a key it stands on the key's line.
+      // JSON is YAML in its flow style. After a key it is on the key's line.
       this.#put(inline ? writeValue(value) : ` ${writeValue(value)}`);
     } else if (Array.isArray(value)) {
       if (value.length === 0) return this.#put("[]");
@@ -80,7 +80,7 @@ class YamlWriter {
     }
     this.#key(key);
     this.#put(":");
-    // Lists stand below their key, not to its right.
+    // Lists are below their key, not to its right.
     if (Array.isArray(value) && value.length > 0) return this.#node(value, indent, false);
     if (value instanceof Map && value.size > 0) return this.#node(value, indent + 2, false);
     this.#put(" ");
@@ -101,7 +101,7 @@ class YamlWriter {
     else this.#unescaped(text, style === "single" ? "'" : "", indent);
   }
 
-  /** A text that stands for itself, apostrophes doubled between apostrophes; what lies between two folds is put at once. */
+  /** A text without escapes, apostrophes doubled between apostrophes; text between two folds is written at once. */
   #unescaped(text: string, quote: "" | "'", indent: number): void {
     this.#put(quote);
     const last = text.length - 1;
@@ -159,7 +159,7 @@ class YamlWriter {
   }
 }
 
-/** What no indicator, no space at an end and no other type stands against is plain. */
+/** Text is plain without an indicator, a space at an end, or a reading as another type. */
 function styleOf(text: string): Style {
   if (!isPrintable(text)) return "double";
   if (text.includes("\n")) return /( \n| $)/.test(text) ? "double" : "literal";
@@ -168,7 +168,7 @@ function styleOf(text: string): Style {
   return hasIndicator(text) ? "single" : "plain";
 }
 
-/** What YAML 1.1 lets stand unescaped; characters beyond the basic plane are escaped, as upstream does. */
+/** Characters YAML 1.1 allows unescaped; those beyond the basic plane are escaped, as upstream does. */
 function isPrintable(text: string): boolean {
   return /^[\n\x20-\x7E\u00A0-\u2027\u202A-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]*$/.test(text);
 }
@@ -201,7 +201,7 @@ function isTime(text: string): boolean {
   return isDate && (hour ?? 0) < 24 && (minute ?? 0) < 60 && (second ?? 0) < 60;
 }
 
-/** A number as upstream prints it: what is no integer of 64 bits is a float, with an exponent from a million on. */
+/** A number as upstream prints it: other than 64-bit integers it is a float, with an exponent from a million on. */
 function numberText(value: number | bigint | NumberText): string {
   if (typeof value === "number") return String(value);
   if (typeof value === "bigint" && value >= -(1n << 63n) && value < 1n << 64n) return String(value);
@@ -212,7 +212,7 @@ function numberText(value: number | bigint | NumberText): string {
   return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
-/** A character as it stands between double quotes. */
+/** A character as it is written between double quotes. */
 function escaped(character: string): string {
   const unit = character.charCodeAt(0);
   if (unit >= 32 && unit < 127 && unit !== 34 && unit !== 92) return character;

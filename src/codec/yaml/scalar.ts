@@ -1,4 +1,4 @@
-// The values of YAML scalars: YAML 1.1's words and numbers as upstream's reader resolves them, then turned into what
+// The values of YAML scalars: YAML 1.1's words and numbers as upstream's reader resolves them, then converted to what
 // JSON can express. Numbers lose their spelling, keys become text.
 import { NumberText, type Value } from "../../api/value.ts";
 import { Fault } from "../json/fault.ts";

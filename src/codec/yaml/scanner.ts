@@ -169,7 +169,7 @@ export function scanQuoted(cursor: Cursor): string {
     stops.lastIndex = cursor.at;
     const match = stops.exec(text);
     if (match === null) {
-      // The end is told by its line.
+      // The end is recognized by its line.
       for (; cursor.at < text.length; skipToBreak(cursor)) if (isBreak(cursor.code)) nextLine(cursor);
       return textFault(cursor, "found unexpected end of stream");
     }
@@ -209,7 +209,7 @@ const hexDigits: ReadonlyMap<string, number> = new Map([
 function scanEscape(cursor: Cursor): string {
   const letter = cursor.text.charAt(cursor.at + 1);
   if (letter === "\n" || letter === "\r") {
-    // The line goes on after the break; further breaks count.
+    // The line continues after the break; further breaks count.
     cursor.at += 1;
     return "\n".repeat(skipBlanks(cursor, 0) - 1);
   }

@@ -1,4 +1,4 @@
-// YAML request bodies as upstream reads them: the first document of YAML 1.1, turned into what JSON can express. One pass
+// YAML request bodies as upstream reads them: the first document of YAML 1.1, as JSON values. One pass
 // with a stack of its own; no library reads what upstream reads (DECISIONS 78). JSON goes to the JSON reader.
 //
 //   frames   root ─ block map ─ block list ─ flow list …      each waits for a key, a value or nothing
@@ -89,7 +89,7 @@ export function parseYaml(
   // A fraction may be spelled in ways YAML reads as an integer (`1.0`); such documents go the long way.
   const json = duplicates === undefined && /^\s*[{[]/.test(text) ? parseIntegersOnly(text, valuesMax) : undefined;
   if (json !== undefined) return json;
-  // Everything but tab, line breaks and what is printable in Unicode.
+  // Everything but tab, line breaks and printable Unicode.
   if (/[^\t\n\r -~\u0085\u00a0-\ufffd]/.test(text)) return new Fault("yaml: control characters are not allowed");
   return readDocument(new Reader(text, duplicates, valuesMax));
 }
@@ -122,7 +122,7 @@ function startDocument(reader: Reader): void {
 }
 
 function endDocument(reader: Reader): void {
-  // The end stands on a line of its own.
+  // The end is on a line of its own.
   const line = reader.column > 0 ? reader.line + 1 : reader.line;
   const { top } = reader;
   if (top !== undefined && top.indent < 0) return refuseNode(reader, top, line);
@@ -135,7 +135,7 @@ function fail(reader: Reader, message: string, line = reader.line): void {
   reader.fault ??= new Fault(`yaml: ${line > 0 ? `line ${line}: ` : ""}${message}`);
 }
 
-/** A token that `frame` cannot go on with. */
+/** A token that cannot follow in `frame`. */
 function refuseNode(reader: Reader, frame: Frame, line?: number): void {
   const isMap = frame.map !== undefined;
   if (frame.indent >= 0) fail(reader, `did not find expected ${isMap ? "key" : "'-' indicator"}`, line);
@@ -188,7 +188,7 @@ function push(reader: Reader, frame: Pick<Frame, "map" | "list" | "indent" | "wa
   return opened;
 }
 
-/** Ends the collection on top: what it waits for is null. */
+/** Ends the collection on top: a missing value is null. */
 function close(reader: Reader): void {
   const frame = reader.top;
   if (frame === undefined) return;
@@ -369,7 +369,7 @@ function closeFlow(reader: Reader, sign: "]" | "}"): void {
   if (reader.flow === 0 && isKeyEnd(reader)) fail(reader, "invalid map key");
 }
 
-/** A colon follows that makes a key of what stands before it. */
+/** A colon follows that makes the preceding text a key. */
 function isKeyEnd({ text, at }: Cursor): boolean {
   let next = at;
   while (text.charCodeAt(next) === 32 || text.charCodeAt(next) === 9) next += 1;
@@ -429,7 +429,7 @@ function readScalar(reader: Reader, sign: string): void {
 /** The key of a block map, and the colon after it. */
 function readKey(reader: Reader, value: Value, column: number, own: Properties | undefined, merges: boolean): void {
   if (own !== undefined) {
-    // They are the key's; what the map has of its own stood on an earlier line.
+    // They belong to the key; those of the map are on an earlier line.
     reader.properties = reader.outer;
     reader.outer = undefined;
     if (own.anchor !== undefined) reader.anchors.set(own.anchor, value);
