@@ -10,7 +10,7 @@ import { type Asked, auditVersion } from "./event.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Policy } from "./policy.ts";
 
-/** What an auditor is made of. */
+/** Dependencies of an auditor. */
 export interface AuditorOptions {
   readonly policy: Policy;
   readonly outlet: Pick<Outlet, "put" | "room" | "stored" | "pressure">;
@@ -19,7 +19,7 @@ export interface AuditorOptions {
   readonly families: AuditFamilies;
 }
 
-/** What is counted of audits, by upstream's names. */
+/** Metrics of auditing, by upstream's names. */
 export interface AuditFamilies {
   readonly events: Family;
   readonly levels: Family;
@@ -65,7 +65,7 @@ export class Auditor {
     };
   }
 
-  /** What is to be written of a request; undefined: nothing. Without a user its credentials were wrong. */
+  /** The audit entry of a request; undefined: it is not audited. Without a user its credentials were wrong. */
   begin(request: Incoming, asked: Asked, user: User | undefined): Entry | undefined {
     const coverage = this.#policy.coverage(asked, user);
     this.#families.levels.add(coverage?.level ?? "None");
@@ -74,7 +74,7 @@ export class Auditor {
     return new Entry(this.#context, coverage, request, asked, user, owner);
   }
 
-  /** Writes the arrival of a request. Undefined: it may go on at once; false: it must not go on. */
+  /** Writes the arrival of a request. Undefined: it may continue at once; false: it must not continue. */
   arrived(entry: Entry): Promise<boolean> | undefined {
     return this.room(entry)?.then((free) => free && (this.#arrive(entry) ?? true)) ?? this.#arrive(entry);
   }

@@ -1,6 +1,7 @@
-// The two ways events go to a backend. In turn: whoever sent them hears when they are written, and what arrives in the
-// meantime goes next. In batches: they wait in a bounded buffer, which is divided among users, leave when a batch is full
-// or old enough and not too many left before, and what finds its user's share of the buffer full is dropped and counted.
+// The two ways events go to a backend. In turn: the sender is notified when they are written, and events that arrive in
+// the meantime are next. In batches: they wait in a bounded buffer, which is divided among users, leave when a batch is
+// full or old enough and not too many left before, and an event beyond its user's share of the buffer is dropped and
+// counted.
 import { assert } from "../base/assert.ts";
 import { type Owner, Shares, takeBoth } from "../base/shares.ts";
 import type { AuditDelivery } from "../config/auditflags.ts";
@@ -16,7 +17,7 @@ import {
   truncated,
 } from "./destination.ts";
 
-/** What both ways need. */
+/** Dependencies of both ways. */
 export interface DeliveryOptions {
   readonly to: Destination;
   readonly config: AuditDelivery;
@@ -30,7 +31,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   return options.config.mode === "batch" ? new Batches(options) : new Turns(options);
 }
 
-/** Writes events; what could not be is lost. True: all were written. At once where the backend writes at once. */
+/** Writes events; those that fail are lost. True: all were written. Synchronous where the backend is. */
 function send(options: DeliveryOptions, lines: string): boolean | Promise<boolean> {
   const { to, config, losses, annotation } = options;
   const { truncate } = config;
@@ -38,7 +39,7 @@ function send(options: DeliveryOptions, lines: string): boolean | Promise<boolea
     const fitting = truncated(eventsOf(lines), truncate, annotation, losses);
     return sendParts(options, parts(fitting, truncate.batchBytesMax));
   }
-  // What a peer takes for too large are some users' events, not all of the batch.
+  // When a peer rejects a batch as too large, only the large events are lost, not the whole batch.
   if (lines.length > limits.auditWriteBytesMax) {
     return sendParts(options, parts(eventsOf(lines), limits.auditWriteBytesMax));
   }
@@ -69,7 +70,7 @@ class Turns implements Delivery {
   }
 
   take(lines: string): boolean | Promise<boolean> {
-    // Only strict mode makes anybody's failure of what could not be written (upstream).
+    // Only in strict mode does a failed write fail a request (upstream).
     const lenient = this.#options.config.mode === "blocking";
     if (this.#running === undefined) {
       const done = send(this.#options, lines);
@@ -159,7 +160,7 @@ class Batches implements Delivery {
     return takeBoth(this.#places, this.#chars, owner, length);
   }
 
-  /** Sends what is due, and comes back when more will be. */
+  /** Sends due events, and schedules the next call. */
   #move(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,4 +1,4 @@
-// Where events end up, and what stands in front of it: cutting events that are too large, and counting what is lost.
+// The destination of events, with truncation of events that are too large and counts of lost ones.
 
 import type { Owner } from "../base/shares.ts";
 import { parseOwn, writeValue } from "../codec/engine/json.ts";
@@ -21,15 +21,15 @@ export interface Destination {
 /** Hands events to a destination. */
 export interface Delivery {
   /**
-   * Takes lines of JSON, every line ended, and whom each is charged to. True or false: dealt with, or not stored; later
+   * Takes lines of JSON, every line ended, and the owner of each. True or false: dealt with, or not stored; later
    * where that takes a while.
    */
   take(lines: string, owners: readonly Owner[]): boolean | Promise<boolean>;
-  /** Writes what waits. */
+  /** Writes waiting events. */
   finish(): Promise<void>;
 }
 
-/** What is told of events that were lost: counted, and said in the log now and then. */
+/** Called for lost events: they are counted, and logged at intervals. */
 export interface Losses {
   lost(plugin: string, events: number, why: string): void;
 }

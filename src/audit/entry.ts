@@ -1,4 +1,4 @@
-// What is written down of one request, from its arrival to the end of its answer: gathered as the request goes, made
+// The audit entry of one request, from its arrival to the end of its response: collected while the request runs, made
 // into one line of JSON per stage. Fields, their order and their values are upstream's (audit.k8s.io/v1 Event).
 import type { ApiObject } from "../api/object.ts";
 import type { Message } from "../api/schema.ts";
@@ -15,7 +15,7 @@ import type { Asked, Coverage, Stage } from "./event.ts";
 import { redactQuery, tokensIn, withoutManagers, withoutTokens } from "./redact.ts";
 import { sourcesOf } from "./sources.ts";
 
-/** The parts of a request an event tells of. */
+/** The parts of a request in an event. */
 export interface Incoming {
   readonly exchange: IncomingExchange;
   /** The Audit-ID. */
@@ -34,7 +34,7 @@ export interface IncomingExchange {
   header(name: string): string | undefined;
 }
 
-/** What every entry of a front shares. */
+/** Shared by every entry of a front. */
 export interface EntryContext {
   /** Names in the identity's spelling. */
   readonly names: EntryNames;
@@ -63,17 +63,17 @@ interface Answered {
 
 /** One request under audit. */
 export class Entry {
-  /** What admission and others have to say about the request; authorization's word is apart, because it is always there. */
+  /** Annotations of admission and others; authorization's are separate, because they are always present. */
   readonly annotations = new Map<string, string>();
   readonly coverage: Coverage;
-  /** Whom its events are charged to. */
+  /** The owner its events are charged to. */
   readonly owner: Owner;
   /** Whether the bodies of the request, and of the answer, are wanted. */
   readonly wantsRequest: boolean;
   readonly wantsResponse: boolean;
   readonly #context: EntryContext;
   readonly #asked: Asked;
-  /** From the kind to the id, and from the URI to the agent, as they stand in every event of the request. */
+  /** JSON from the kind to the id, and from the URI to the agent, for every event of the request. */
   readonly #opening: string;
   readonly #uri: string;
   readonly #origin: string;
@@ -114,12 +114,12 @@ export class Entry {
     this.#origin = originText(sources, exchange.header("user-agent") ?? "");
   }
 
-  /** Somebody else is acted for. */
+  /** Sets the impersonated user. */
   impersonates(user: User): void {
     this.#acting = `,"impersonatedUser":${userText(user)}`;
   }
 
-  /** What authorization said. */
+  /** Sets authorization's decision. */
   decided({ verdict, reason, error }: Decision): void {
     const unknown = verdict === "none" && error !== undefined;
     this.#decision = unknown ? "" : verdict === "allow" ? "allow" : "forbid";
@@ -138,7 +138,7 @@ export class Entry {
     this.#request = this.#body(encode(message, object), "requestObject");
   }
 
-  /** A patch that was sent, as JSON or YAML; what is neither is left out, as its request is refused. */
+  /** The patch of the request, as JSON or YAML; anything else is omitted, since its request is rejected. */
   patched(bytes: Uint8Array): void {
     if (!this.wantsRequest) return;
     const json = parseJson(bytes, limits.bodyValuesMax);
@@ -163,7 +163,7 @@ export class Entry {
     else this.#response = this.#body(textOf(json).trimEnd(), "responseObject");
   }
 
-  /** The answer is larger than what is written of one. */
+  /** The response is larger than the audited maximum. */
   tooLarge(): void {
     this.annotations.set(this.#context.names.truncated, "true");
   }
@@ -182,7 +182,7 @@ export class Entry {
   /** Writes the event of a stage, unless the policy leaves that out. True: it was written. */
   reached(stage: Stage): boolean {
     if (this.coverage.omitStages.has(stage)) return false;
-    // Nothing was answered, because nobody was there any more (upstream's words).
+    // No response was sent, because the client had closed (upstream's words).
     if (stage !== "RequestReceived" && this.#answer === undefined)
       this.ends(200, "Success", "Connection closed early", "");
     this.#context.put(this.#text(stage), this.owner);
@@ -236,7 +236,7 @@ export class Entry {
   }
 }
 
-/** What is asked for, as far as path and body say. */
+/** The object of the request, as far as path and body name it. */
 function referenceText(asked: Asked, namespace: string, name: string, uid: string, resourceVersion: string): string {
   const { resource, group, version, subresource } = asked;
   const fields =

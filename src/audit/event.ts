@@ -1,4 +1,4 @@
-// The words of auditing: levels, stages, and what the policy says about one request. Names and meanings are those of
+// The terms of auditing: levels, stages, and the policy's decision about one request. Names and meanings are those of
 // audit.k8s.io/v1.
 import type { Attributes } from "../authz/authorizer.ts";
 
@@ -14,14 +14,14 @@ export const stages = ["RequestReceived", "ResponseStarted", "ResponseComplete",
 /** When an event is written. */
 export type Stage = (typeof stages)[number];
 
-/** What the policy says about one request; without a rule for it nothing is written. */
+/** The policy's decision about one request; without a matching rule nothing is written. */
 export interface Coverage {
   readonly level: Exclude<Level, "None">;
   readonly omitStages: ReadonlySet<Stage>;
   readonly omitManagedFields: boolean;
 }
 
-/** What a request asks for, as authorization is asked. */
+/** The attributes of a request, as for authorization. */
 export type Asked = Omit<Attributes, "user">;
 
 /** Group and version of events and policies, in canonical spelling. */

@@ -1,7 +1,7 @@
-// The log backend: lines appended to a file that is put aside when it is full. Names of files put aside, what is kept
+// The log backend: lines appended to a file that is rotated when it is full. Names of rotated files, the kept ones
 // of them and their compression are those of upstream's (lumberjack): `audit-2026-01-02T03-04-05.678.log[.gz]`.
 // Only the thread that writes events opens it, and it writes
-// synchronously: a line that is acknowledged is with the system. A pipe whose reader is behind is written bit by bit.
+// synchronously: a line that is acknowledged is with the system. A pipe with a slow reader is written piece by piece.
 import {
   closeSync,
   constants,
@@ -28,16 +28,16 @@ import { legacyLine } from "./legacy.ts";
 const dayMs = 86_400_000;
 const newFileMode = 0o600;
 const newline = 0x0a;
-/** How often a reader who is behind is looked at, in milliseconds. */
+/** How often a pipe with a slow reader is retried, in milliseconds. */
 const stallLookMs = 5;
 
-/** What a log file is opened with. */
+/** Options of a log file. */
 export type LogFileConfig = Pick<
   AuditLogConfig,
   "path" | "format" | "fileBytesMax" | "backupsMax" | "backupDaysMax" | "compress"
 >;
 
-/** Appends events to a file, or to standard output. Opening throws what the system says. */
+/** Appends events to a file, or to standard output. Opening throws the system's error. */
 export class LogFile implements Destination {
   readonly name = "log";
   readonly #config: LogFileConfig;
@@ -47,7 +47,7 @@ export class LogFile implements Destination {
   #size = 0;
   readonly #isFile: boolean;
   #tidying: Promise<void> | undefined;
-  /** Set while what was written before is not taken yet. */
+  /** Set while earlier bytes are not taken yet. */
   #late: Promise<void> | undefined;
   #hurries = false;
 
@@ -56,7 +56,7 @@ export class LogFile implements Destination {
     this.#clock = clock;
     this.#fd = openPath(config.path);
     const stat = fstatSync(this.#fd);
-    // What stands on standard output is somebody else's file.
+    // Standard output belongs to another program.
     this.#isFile = config.path !== "-" && stat.isFile();
     this.#size = stat.size;
     this.#tidy();
@@ -67,7 +67,7 @@ export class LogFile implements Destination {
     const bytes = Buffer.from(text);
     if (!this.#isFile) return this.#push(bytes);
     if (this.#size + bytes.length <= this.#config.fileBytesMax) return this.#append(bytes);
-    // What belongs together is written together, but no file grows beyond its bound for it and no line is cut.
+    // Lines of one batch are written together, but no file exceeds its bound for it and no line is cut.
     for (let start = 0; start < bytes.length; ) {
       let end = bytes.indexOf(newline, start) + 1;
       for (let next = end; next > 0; next = bytes.indexOf(newline, end) + 1) {
@@ -91,7 +91,7 @@ export class LogFile implements Destination {
     if (this.#fd !== 1) closeSync(this.#fd);
   }
 
-  /** Resolves when files put aside are compressed and those too old are gone. */
+  /** Resolves when rotated files are compressed and those too old are removed. */
   async tidied(): Promise<void> {
     await this.#tidying;
   }
@@ -108,7 +108,7 @@ export class LogFile implements Destination {
     return undefined;
   }
 
-  /** Writes to what is no file: at once, or when its reader has read what is before it. */
+  /** Writes to a pipe: at once, or when its reader has read the bytes before. */
   #push(bytes: Uint8Array): string | undefined | Promise<string | undefined> {
     const rest = this.#late === undefined ? this.#offer(bytes) : bytes;
     if (typeof rest === "string") return rest;
@@ -126,13 +126,13 @@ export class LogFile implements Destination {
       const rest = this.#offer(bytes);
       if (typeof rest === "string") return rest;
       if (rest.length === 0) return undefined;
-      if (this.#hurries) return "nobody reads what is written";
+      if (this.#hurries) return "the reader of the pipe does not read";
       bytes = rest;
       await new Promise((resolve) => setTimeout(resolve, stallLookMs));
     }
   }
 
-  /** What was not taken; a text says why nothing ever will be. */
+  /** The bytes not taken, or an error message when the pipe is broken. */
   #offer(bytes: Uint8Array): Uint8Array | string {
     let written = 0;
     try {
@@ -144,7 +144,7 @@ export class LogFile implements Destination {
     return bytes.subarray(written);
   }
 
-  /** Half a line must not stand in front of the next one. */
+  /** Ends a partial line, so that it does not join the next one. */
   #takeBack(written: number): void {
     if (written === 0 || !this.#isFile) return;
     try {
@@ -154,7 +154,7 @@ export class LogFile implements Destination {
     }
   }
 
-  /** Puts the file aside. False: that cannot be done, and the file goes on; no event is lost for it. */
+  /** Rotates the file. False: that failed, and the file is used on; no event is lost. */
   #rotate(): boolean {
     const { path } = this.#config;
     try {

@@ -1,11 +1,11 @@
-// What fronts and the thread that writes events tell each other, over one port per front.
+// The messages between fronts and the audit thread, over one port per front.
 
 import type { Owner } from "../base/shares.ts";
 
 /** A front to the writer: the events of one turn in order, one line of JSON each, every line ended. */
 export interface ToWriter {
   readonly lines: string;
-  /** Whom each event is charged to. */
+  /** The owner each event is charged to. */
   readonly owners: readonly Owner[];
 }
 

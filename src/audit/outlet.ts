@@ -7,7 +7,7 @@ import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { FromWriter, ToWriter } from "./messages.ts";
 
-/** What requests do about events that are not written yet. */
+/** How requests treat events that are not written yet. */
 export type Pressure =
   /** Nothing: events are dropped. */
   | "drops"
@@ -18,7 +18,7 @@ export type Pressure =
 
 /** One message under way. */
 interface Sent {
-  /** Give back what its events hold. */
+  /** Releases the shares of its events. */
   readonly leave: readonly (() => void)[];
   readonly waiting: readonly ((stored: boolean) => void)[];
 }
@@ -58,11 +58,11 @@ export class Outlet {
     if (this.#owners.length === 0) setImmediate(() => this.flush());
     this.#lines += `${event}\n`;
     this.#owners.push(owner);
-    // What belongs to requests under way is taken in any case.
+    // Events of running requests are accepted in any case.
     this.#leave.push(this.#events.charge(owner), this.#chars.charge(owner, event.length));
   }
 
-  /** Waits for what put() took before; false: it could not be stored. */
+  /** Waits for the events of earlier put() calls; false: they could not be stored. */
   stored(): Promise<boolean> {
     assert(this.#owners.length > 0, "There is nothing to wait for");
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -89,7 +89,7 @@ export class Outlet {
     });
   }
 
-  /** Sends what was gathered. */
+  /** Sends the gathered events. */
   flush(): void {
     if (this.#owners.length === 0) return;
     const message: ToWriter = { lines: this.#lines, owners: this.#owners };
@@ -101,7 +101,7 @@ export class Outlet {
     this.#port.postMessage(message);
   }
 
-  /** Sends what was gathered and lets the thread end. */
+  /** Sends the gathered events and lets the thread end. */
   close(): void {
     this.flush();
     this.#port.unref();
@@ -125,7 +125,9 @@ export class Outlet {
     this.#admit();
   }
 
-  /** Lets those go on that there is room for, each of which is about to add events: until then their places are kept. */
+  /**
+   * Resumes waiting requests while there is room; each is about to add events, and its place is reserved until then.
+   */
   #admit(): void {
     const kept: (() => void)[] = [];
     for (const { owner, waiting } of [...this.#queues.values()]) {

@@ -1,5 +1,6 @@
 // The audit policy: a list of rules, the first that matches a request says how much of it is written. Read once, when
-// the server starts; what is wrong with a file is told in one line (upstream: audit policy checker and validation).
+// the server starts; an invalid file gives an error message of one line (upstream: audit policy checker and
+// validation).
 import type { User } from "../api/user.ts";
 import { plainOf } from "../api/value.ts";
 import { Fault } from "../codec/engine/json.ts";
@@ -76,8 +77,8 @@ function leadsTo(pattern: string, path: string): boolean {
 }
 
 /**
- * Reads a policy, YAML or JSON, and checks it by its schema. A text says in one line what is wrong with it: what upstream
- * refuses is refused, unknown and duplicate fields included.
+ * Reads a policy, YAML or JSON, and checks it by its schema. Returns an error message of one line for a
+ * policy upstream rejects, also for unknown and duplicate fields.
  */
 export function parsePolicy(bytes: Uint8Array, check: FileCheck): Policy | string {
   const duplicates: string[] = [];

@@ -1,9 +1,9 @@
-// What must not be written down: tokens in query strings, and tokens in the bodies of requests that are about tokens.
+// Redaction: tokens in query strings, and tokens in the bodies of requests about tokens.
 // Headers are never looked at for events, so nothing of Authorization can get there.
 import type { Value } from "../api/value.ts";
 import { Fault, parseOwn, writeValue } from "../codec/engine/json.ts";
 
-/** What stands where something was left out. */
+/** The replacement of a redacted value. */
 export const redacted = "REDACTED";
 
 /** Parameters whose values are credentials, by name in lower case. */
@@ -39,19 +39,22 @@ function plain(key: string): string {
   }
 }
 
-/** Where tokens stand in objects, of kinds that are only ever created, never patched: first label of the group, resource, subresource, and the paths. */
+/**
+ * Paths of tokens in objects, of kinds that are only ever created, never patched: first label of the group, resource,
+ * subresource, and the paths.
+ */
 const tokenPaths: readonly (readonly [group: string, resource: string, subresource: string, paths: string[][]])[] = [
   ["authentication", "tokenreviews", "", [["spec", "token"]]],
   ["", "serviceaccounts", "token", [["status", "token"]]],
 ];
 
-/** Where tokens stand in the bodies of a request; undefined: nowhere. */
+/** Paths of tokens in the bodies of a request; undefined: none. */
 export function tokensIn(group: string, resource: string, subresource: string): readonly string[][] | undefined {
   const label = group.split(".", 1)[0];
   return tokenPaths.find(([g, r, s]) => r === resource && s === subresource && g === label)?.[3];
 }
 
-/** JSON text of an object without what stands at `paths`; undefined when it cannot be read. */
+/** JSON text of an object without the values at `paths`; undefined when it cannot be read. */
 export function withoutTokens(text: string, paths: readonly string[][]): string | undefined {
   const value = parseOwn(text);
   if (value instanceof Fault) return undefined;

@@ -1,4 +1,4 @@
-// The writer's side of the fronts' ports: hands each message to every backend, and tells the front when those that
+// The writer's side of the fronts' ports: passes each message to every backend, and notifies the front when those that
 // requests wait for are done with it. Messages of one front are dealt with in order.
 import type { MessagePort } from "node:worker_threads";
 import type { Delivery } from "./destination.ts";
@@ -24,7 +24,7 @@ export class EventWriter {
     });
   }
 
-  /** Writes what waits. */
+  /** Writes waiting events. */
   async finish(): Promise<void> {
     await Promise.all(this.#deliveries.map((delivery) => delivery.finish()));
   }

@@ -1,5 +1,5 @@
-// What tokens of service accounts say: bound tokens, which end with their time or with an object, and the older ones that
-// live in a secret (upstream: claims.go and legacy.go of its service account package).
+// The claims of service account tokens: bound tokens, which end with their time or with an object, and the older ones
+// that live in a secret (upstream: claims.go and legacy.go of its service account package).
 import type { Identity } from "../api/identity.ts";
 import { type Claims, claimOf, textClaim } from "./jwt.ts";
 
@@ -9,7 +9,7 @@ export interface ClaimedObject {
   readonly uid: string;
 }
 
-/** What a bound token says besides its times. */
+/** The claims of a bound token besides its times. */
 export interface BoundClaims {
   readonly namespace: string;
   readonly account: ClaimedObject;
@@ -19,7 +19,7 @@ export interface BoundClaims {
   readonly warnAfter: number | undefined;
 }
 
-/** What a token of a secret says. */
+/** The claims of a token of a secret. */
 export interface LegacyClaims {
   readonly namespace: string;
   readonly account: ClaimedObject;
@@ -49,7 +49,7 @@ export function defaultIssuer(identity: Identity): string {
   return `https://${identity.spell("kubernetes")}.default.svc`;
 }
 
-/** What a bound token is to say. */
+/** The claims of a new bound token. */
 export interface BoundRequest {
   readonly issuer: string;
   readonly audiences: readonly string[];
@@ -122,7 +122,7 @@ function reference(value: unknown): ClaimedObject | undefined | "malformed" {
   return name === undefined || uid === undefined || name === "" ? "malformed" : { name, uid };
 }
 
-/** Reads the claims of a token in a secret; a text says what is missing. */
+/** Reads the claims of a token in a secret; returns an error message for missing ones. */
 export function readLegacyClaims(identity: Identity, claims: Claims): LegacyClaims | string {
   const own = identity.spell("kubernetes.io");
   const read = (name: string): string => textClaim(claims, `${own}/serviceaccount/${name}`) ?? "";

@@ -1,4 +1,4 @@
-// The keys of service account tokens: one that signs, several that may have signed, and the two documents that tell
+// The keys of service account tokens: one that signs, several that may have signed, and the two documents that publish
 // others about them (OpenID Connect Discovery 1.0 section 4; RFC 7517).
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { SignJWT } from "jose/jwt/sign";
@@ -15,7 +15,7 @@ export interface TokenSigner {
   sign(claims: Claims): Promise<string>;
 }
 
-/** Makes a signer of a private key in PEM; a text says what is wrong with it. */
+/** Creates a signer from a private key in PEM; returns an error message for an invalid one. */
 export function createSigner(pem: string): TokenSigner | string {
   let key: KeyObject;
   try {
@@ -33,7 +33,7 @@ export function createSigner(pem: string): TokenSigner | string {
   };
 }
 
-/** Signs the token that a secret of an account holds; what the token controller puts into the secret. */
+/** Signs the token of a service account secret; the token controller writes it to the secret. */
 export function signLegacyToken(signer: TokenSigner, identity: Identity, claims: LegacyClaims): Promise<string> {
   return signer.sign(legacyClaims(identity, claims));
 }
@@ -49,7 +49,7 @@ export function keySetDocument(keys: readonly VerificationKey[]): string {
   return JSON.stringify({ keys: list });
 }
 
-/** The document that tells where the keys are, as JSON. */
+/** The document with the address of the keys, as JSON. */
 export function discoveryConfiguration(issuer: string, keySetUrl: string, keys: readonly VerificationKey[]): string {
   const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))].sort();
   return JSON.stringify({

@@ -1,5 +1,5 @@
-// Who shows a token of a service account. A signature is verified once and remembered; whether the account, pod or secret
-// a token hangs on is still there is asked of the logs at every request, so that a removal counts at once.
+// Authenticates service account tokens. A signature is verified once and cached; whether the account, pod or secret
+// of a token still exists is checked in the logs at every request, so that revocation takes effect immediately.
 import type { Secret } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -30,13 +30,13 @@ import {
 } from "./jwt.ts";
 import { sameSecret } from "./secret.ts";
 
-/** What the authenticators of both kinds of tokens need. */
+/** Dependencies of the authenticators of both kinds of tokens. */
 export interface AccountTokens {
   readonly identity: Identity;
   readonly objects: Objects;
   readonly clock: Clock;
   readonly keys: readonly VerificationKey[];
-  /** Whose bound tokens are believed. */
+  /** The issuers whose bound tokens are accepted. */
   readonly issuers: readonly string[];
   /** The server's own audiences. */
   readonly audiences: readonly string[];
@@ -223,7 +223,7 @@ class Presence {
   readonly #claimed: ClaimedObject;
   /** Revision of the record that was looked at last. */
   #revision = -1;
-  /** What that look found: seconds since 1970 after which the object counts as gone. */
+  /** The result of that check: seconds since 1970 after which the object counts as deleted. */
   #goneAfter = 0;
 
   constructor({ objects }: AccountTokens, resource: string, namespace: string, claimed: ClaimedObject) {

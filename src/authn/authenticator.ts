@@ -1,5 +1,5 @@
-// What every way of proving who one is has in common: credentials go in, a user, a refusal or nothing comes out. How
-// several are put in order, and what is added to their answers, is here too (upstream: union, group adder, anonymous).
+// The interface of authenticators: credentials in; a user, a refusal or nothing out. The functions that
+// combine several, and add groups to their results, are here too (upstream: union, group adder, anonymous).
 import type { X509Certificate } from "node:crypto";
 import type { User } from "../api/user.ts";
 import type { Owner } from "../base/shares.ts";
@@ -13,11 +13,11 @@ export interface PeerCertificates {
   readonly leaf: X509Certificate;
   /** PEM of the bundle of authorities it was led to in the handshake; undefined: it was not verified. */
   readonly verifiedBy?: string;
-  /** What it sent along; not known where the handshake verified it. */
+  /** The intermediates it sent; unknown where the handshake verified it. */
   others(): readonly X509Certificate[];
 }
 
-/** What a request shows of its sender. An Exchange is one. */
+/** The credentials of a request. An Exchange is one. */
 export interface Credentials {
   readonly headers: Headers;
   /** True: bytes beyond ASCII may be missing from both ends of header values. */
@@ -28,45 +28,45 @@ export interface Credentials {
   readonly remote?: string;
 }
 
-/** Somebody proved who they are. */
+/** A successful authentication. */
 export interface Accepted {
   readonly user: User;
-  /** The audiences a token is good for, among those asked for; undefined where nobody asked. */
+  /** The audiences a token is good for, among the requested ones; undefined where none were. */
   readonly audiences?: readonly string[] | undefined;
-  /** Whether it still holds, where that can be told at once; who keeps the answer asks before each use. */
+  /** Whether it still holds, where that can be checked synchronously; a cache calls it before each use. */
   readonly holds?: () => boolean;
-  /** What is to be noted of a use, as annotations of its audit event; asked at each use. */
+  /** Annotations for the audit event of a use; called at each use. */
   readonly notes?: () => ReadonlyMap<string, string>;
 }
 
-/** Credentials that are wrong. The reasons go to a TokenReview and never hold what was presented. */
+/** Credentials that are wrong. The reasons go to a TokenReview and never contain the credentials. */
 export interface Refused {
   readonly reasons: readonly string[];
   /** There was no asking, for lack of means of ours: the request may be tried again (429). */
   readonly overloaded?: boolean;
 }
 
-/** What came of credentials; undefined: there are none of this kind. */
+/** The result for credentials; undefined: there are none of this kind. */
 export type Outcome = Accepted | Refused | undefined;
 
-/** One way of proving who one is, or several in order. Answers at once where it can; never rejects. */
+/** An authenticator, or several in order. Synchronous where possible; never rejects. */
 export interface Authenticator {
   authenticate(credentials: Credentials): Outcome | Promise<Outcome>;
 }
 
 /**
- * The same for a bearer token; `audiences` undefined: the server's own, and the answer needs to name none. `owner`: whom
- * questions to others are charged to; left out: the server itself.
+ * The same for a bearer token; `audiences` undefined: the server's own, and the result needs to name none. `owner`: the
+ * user questions to others are charged to; left out: the server itself.
  */
 export interface TokenAuthenticator {
   authenticateToken(token: string, audiences: readonly string[] | undefined, owner?: Owner): Outcome | Promise<Outcome>;
 }
 
-/** Group of everybody who showed valid credentials. */
+/** Group of all users with valid credentials. */
 export const authenticatedGroup = "system:authenticated";
 const unauthenticatedGroup = "system:unauthenticated";
 
-/** Who shows no credentials, where that is allowed. */
+/** The user of requests without credentials, where these are allowed. */
 export const anonymous: User = {
   name: "system:anonymous",
   uid: "",
@@ -74,7 +74,7 @@ export const anonymous: User = {
   extra: new Map(),
 };
 
-/** Whether somebody proved who they are. */
+/** Whether the authentication succeeded. */
 export function isAccepted(outcome: Outcome): outcome is Accepted {
   return outcome !== undefined && "user" in outcome;
 }
@@ -159,7 +159,7 @@ export function mapOutcome(
   return outcome instanceof Promise ? outcome.then(change) : change(outcome);
 }
 
-/** Adds `system:authenticated` to everybody who is accepted. */
+/** Adds `system:authenticated` to every accepted user. */
 export function withAuthenticatedGroup(inner: Authenticator): Authenticator {
   // Accepted outcomes are kept by caches: the addition is made once for each.
   const known = new WeakMap<Accepted, Accepted>();
@@ -182,7 +182,7 @@ function addGroup(accepted: Accepted): Accepted {
 
 const anonymousAccepted: Accepted = { user: anonymous };
 
-/** Who shows nothing is anonymous; who shows something wrong is refused, never anonymous. */
+/** A request without credentials is anonymous; one with wrong credentials is rejected, never anonymous. */
 export function withAnonymous(inner: Authenticator): Authenticator {
   const fall = (outcome: Outcome): Outcome => outcome ?? anonymousAccepted;
   return { authenticate: (credentials) => mapOutcome(inner.authenticate(credentials), fall) };

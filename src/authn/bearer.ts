@@ -11,12 +11,12 @@ import {
   type TokenAuthenticator,
 } from "./authenticator.ts";
 
-/** What a token is refused with that nobody knows. */
+/** The refusal of an unknown token. */
 export const invalidToken = refused("invalid bearer token");
 
 const unknownIsInvalid = (outcome: Outcome): Outcome => outcome ?? invalidToken;
 
-/** Looks at the Authorization header. A token that nobody knows is refused. */
+/** Looks at the Authorization header. An unknown token is rejected. */
 export function bearerAuthenticator(tokens: TokenAuthenticator): Authenticator {
   return {
     authenticate: ({ headers, remote }) => {
@@ -29,7 +29,7 @@ export function bearerAuthenticator(tokens: TokenAuthenticator): Authenticator {
   };
 }
 
-/** Whom questions about a token are charged to: whose it is, is what is asked. */
+/** The owner that reviews of a token are charged to: its user is not known yet. */
 function senderOf(remote: string | undefined): Owner | undefined {
   return remote === undefined ? undefined : ownerAt(remote, "ordinary");
 }
@@ -46,7 +46,7 @@ function headerValue(headers: Headers, name: string): string | undefined {
 }
 
 /**
- * Looks at the subprotocols of a WebSocket handshake for one that begins with `prefix` and goes on with a token in
+ * Looks at the subprotocols of a WebSocket handshake for one that begins with `prefix` and continues with a token in
  * base64url. There must be another one beside it, which is the one that is spoken.
  */
 export function protocolAuthenticator(tokens: TokenAuthenticator, prefix: string): Authenticator {

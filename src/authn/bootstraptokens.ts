@@ -37,7 +37,7 @@ export function bootstrapTokens(identity: Identity, objects: Objects, clock: Clo
   };
 }
 
-/** The groups of who presents `secret`; undefined where this is no token, or not that one, or not any more. */
+/** The groups of a valid `secret`; undefined for an unknown, wrong or expired token. */
 function groupsOf(
   kept: ApiObject & Secret,
   type: string,

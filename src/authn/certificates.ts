@@ -10,7 +10,7 @@ import { type AuthnEvents, noEvents } from "./events.ts";
 
 type Subject = Pick<CertificateParts, "commonName" | "organizations">;
 
-/** What is known of a connection's certificates as long as the bundle stays as it is. */
+/** The cached result for a connection's certificates, valid for one bundle. */
 interface Finding {
   readonly version: number;
   readonly found: { readonly times: ChainTimes; readonly subject: Subject } | Refused;
@@ -53,7 +53,7 @@ export class CertificateCheck {
   #find(peer: PeerCertificates): Finding["found"] {
     // Where the handshake found the way, over intermediates that are not shown, the rules for the leaf itself are left: as
     // long as the bundle is the one it verified under, and not only the file. A front whose new serving certificate cannot
-    // be read goes on verifying under the old bundle.
+    // be read continues to verify under the old bundle.
     const isVerified = peer.verifiedBy === this.#bundle.pem;
     const times = findChain(peer, isVerified ? [peer.leaf] : this.#bundle.certificates, this.#clock.now());
     if (typeof times === "string") return refused(times);

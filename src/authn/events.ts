@@ -1,14 +1,14 @@
-// What is counted of authentication, by upstream's names.
+// Metrics of authentication, by upstream's names.
 import type { Identity } from "../api/identity.ts";
 import type { Registry } from "../observe/metrics.ts";
 import { certificatesWithoutNames } from "../outbound/client.ts";
 
-/** What came of a look at credentials: wrong ones are an `error`, and none where some are needed a `failure`. */
+/** The result of an authentication: wrong credentials are an `error`, missing ones a `failure`. */
 export type Attempt = "success" | "failure" | "error";
 
-/** Told what came of credentials; called at every use. */
+/** Called with the result of every authentication. */
 export interface AuthnEvents {
-  /** Somebody's credentials were looked at for so long; `name`: whose they are. */
+  /** Credentials were checked for so long; `name`: of the user. */
   attempted(result: Attempt, name: string, seconds: number): void;
   /** A certificate was believed, with so many seconds left. */
   certificate(secondsLeft: number): void;
@@ -17,9 +17,9 @@ export interface AuthnEvents {
    * (`valid`) or after (`stale`) that time.
    */
   accountToken(kind: "valid" | "stale" | "legacy"): void;
-  /** A token was looked for in a cache; what is not there (`miss`) is asked for. */
+  /** A token was looked for in a cache; a missing one (`miss`) is reviewed. */
   cached(status: "hit" | "miss", seconds: number): void;
-  /** Whoever knows tokens was asked for one a cache does not have; unknown ones are an answer, too. */
+  /** A token that is not cached was reviewed; an unknown token is a result, too. */
   fetched(ok: boolean): void;
   /** Questions begin (1) and end (-1) to take time: asked for a token, or waiting for the answer to an equal question. */
   fetching(how: "in_flight" | "blocked", by: 1 | -1): void;
@@ -27,7 +27,7 @@ export interface AuthnEvents {
 
 const nothing = (): void => undefined;
 
-/** Tells nobody. */
+/** Counts nothing. */
 export const noEvents: AuthnEvents = {
   attempted: nothing,
   certificate: nothing,
@@ -88,7 +88,7 @@ function countAttempts(registry: Registry, identity: Identity): Pick<AuthnEvents
     "result",
   );
   const users = registry.counter("authenticated_user_requests", "Requests by sort of user.", "username");
-  // Upstream's list; everybody else is one of two sorts, so that no name gets into a metric.
+  // Upstream's list; all other users are one of two labels, so that no name gets into a metric.
   const account = identity.spell("system:serviceaccount:kube-system:default");
   const known = new Set(["admin", "client", "kube_proxy", "kubelet", account]);
   return {

@@ -1,5 +1,5 @@
 // JSON Web Tokens as this server takes them: signed, in compact form, under a key that is known beforehand and by the
-// one algorithm that key is for (RFC 8725). What a token says about its own key is a hint at most; everything a header
+// one algorithm that key is for (RFC 8725). The header of a token is a hint at most; everything a header
 // could ask for beyond that is refused (ATTACKS E07). The cryptography is jose's.
 import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 import { compactVerify } from "jose/jws/compact/verify";
@@ -7,13 +7,13 @@ import { nextPemBlock } from "../pki/pem.ts";
 
 /** A public key that signs tokens. */
 export interface VerificationKey {
-  /** Base64url of the SHA-256 of the key's DER, as upstream names keys; of other issuers, what they say. */
+  /** Base64url of the SHA-256 of the key's DER, as upstream names keys; of other issuers, their own. */
   readonly id: string;
   readonly key: KeyObject;
   readonly algorithm: string;
 }
 
-/** What a token says; values are as JSON has them. Read with claimOf(). */
+/** The claims of a token, JSON values. Read with claimOf(). */
 export type Claims = Readonly<Record<string, unknown>>;
 
 const curves: ReadonlyMap<string, string> = new Map([
@@ -43,7 +43,7 @@ const keyBlocks: ReadonlySet<string> = new Set([
   "EC PRIVATE KEY",
 ]);
 
-/** The public keys of a PEM text: public and private keys and certificates, RSA and ECDSA. A text says what is wrong. */
+/** The public keys of a PEM text: public and private keys and certificates, RSA and ECDSA, or an error message. */
 export function parsePublicKeys(pem: string): VerificationKey[] | string {
   const keys: VerificationKey[] = [];
   let rest = pem;
@@ -65,7 +65,7 @@ export function parsePublicKeys(pem: string): VerificationKey[] | string {
 
 const compactForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** What an unverified token says, to find out whose it would be; undefined for what is no signed token at all. */
+/** The claims of an unverified token, to select its issuer; undefined for anything but a signed token. */
 export function peekClaims(token: string): Claims | undefined {
   if (!compactForm.test(token)) return undefined;
   return parsePart(token.slice(token.indexOf(".") + 1, token.lastIndexOf(".")));
@@ -99,7 +99,7 @@ export function audiencesOf(claims: Claims): string[] | undefined {
   return Array.isArray(value) && value.every((one) => typeof one === "string") ? (value as string[]) : undefined;
 }
 
-/** Verifies a token under one of `keys`. Answers what it says, or undefined when no key of these signed it. */
+/** Verifies a token under one of `keys`. Returns its claims, or undefined when none of these keys signed it. */
 export async function verifyToken(token: string, keys: readonly VerificationKey[]): Promise<Claims | undefined> {
   if (!compactForm.test(token)) return undefined;
   const header = parsePart(token.slice(0, token.indexOf(".")));

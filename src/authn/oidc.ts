@@ -41,7 +41,7 @@ async function verify(config: OidcConfig, keys: ProviderKeys, clock: Clock, toke
   return readUser(config, claims.verified, clock);
 }
 
-/** Who a token that is the provider's says somebody is. */
+/** The user of a token of the provider. */
 function readUser(config: OidcConfig, claims: Claims, clock: Clock): Outcome {
   const audiences = audiencesOf(claims);
   if (audiences?.includes(config.clientId) !== true) return refused("oidc: verify token: expected another audience");
@@ -108,7 +108,7 @@ class ProviderKeys {
     return verified === undefined ? refused("oidc: verify token: failed to verify signature") : { verified };
   }
 
-  /** Fetches the keys, at most once per limits.oidcFetchMsMin; everybody who waits gets the same answer. */
+  /** Fetches the keys, at most once per limits.oidcFetchMsMin; all waiting callers get the same result. */
   #refresh(): Promise<string | undefined> {
     if (this.#fetching !== undefined) return this.#fetching;
     const now = this.#clock.monotonic();
@@ -118,7 +118,7 @@ class ProviderKeys {
     return this.#fetching;
   }
 
-  /** A text says why what was known stays. */
+  /** Returns an error message when the known keys are kept. */
   async #fetch(): Promise<string | undefined> {
     const client = this.#client ?? (await this.#discover());
     if (typeof client === "string") return (this.#fault = client);

@@ -7,7 +7,7 @@ import type { Bundle } from "../pki/bundle.ts";
 import { type Authenticator, type Headers, refused } from "./authenticator.ts";
 import { CertificateCheck } from "./certificates.ts";
 
-/** Which headers name the user, and who may send them. */
+/** The headers that name the user, and the proxies that may send them. */
 export interface RequestHeaderNames {
   /** The first of these that has a value names the user. */
   readonly username: readonly string[];
@@ -17,7 +17,7 @@ export interface RequestHeaderNames {
   readonly allowed: readonly string[];
 }
 
-/** Knows users by the headers of a proxy whose certificate is under `bundle`. */
+/** Authenticates users by the headers of a proxy whose certificate is under `bundle`. */
 export function requestHeaderAuthenticator(names: RequestHeaderNames, bundle: Bundle, clock: Clock): Authenticator {
   const check = new CertificateCheck(bundle, clock);
   const lower = (list: readonly string[]): string[] => list.map((name) => name.toLowerCase());

@@ -1,5 +1,5 @@
-// The one comparison of what a client shows with a secret that is kept (ATTACKS E09). Its time tells how long the
-// secret is, which is no secret, and nothing of what it holds. Secrets that are looked up are looked up by their hash
+// Compares a client's secret with a stored one in constant time. The time depends on the length of the
+// secret only, which is no secret. Secrets that are looked up are looked up by their hash
 // (tokens.ts, tokencache.ts); test/authn/secret.test.ts sees to it that there is no third way.
 import { timingSafeEqual } from "node:crypto";
 

@@ -1,5 +1,5 @@
-// Every way of proving who one is, in the order they are asked: certificates of proxies, certificates of users, bearer
-// tokens (static, service account, bootstrap, OpenID Connect, webhook), then nobody in particular. The same on every front thread.
+// All authenticators in their order: certificates of proxies, certificates of users, bearer
+// tokens (static, service account, bootstrap, OpenID Connect, webhook), then anonymous. The same on every front thread.
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
 import { assert } from "../base/assert.ts";
@@ -37,7 +37,7 @@ import { cacheTokens } from "./tokencache.ts";
 import { staticTokens, type TokenUser } from "./tokens.ts";
 import { webhookTokens } from "./tokenwebhook.ts";
 
-/** What main found in files for the fronts: plain data. Checked before any thread starts. */
+/** The contents of files that main read for the fronts: plain data. Checked before any thread starts. */
 export interface AuthnMaterial {
   readonly tokens: readonly TokenUser[];
   /** PEM: every key a service account token may be signed with, the signing one's public half included. */
@@ -52,7 +52,7 @@ export interface AuthnMaterial {
   readonly webhook: Connection | undefined;
 }
 
-/** What authentication is made of. */
+/** Dependencies and settings of authentication. */
 export interface AuthnOptions {
   readonly config: AuthnConfig;
   readonly material: AuthnMaterial;
@@ -64,7 +64,7 @@ export interface AuthnOptions {
   readonly events: AuthnEvents;
 }
 
-/** What signs tokens of service accounts, and by which rules. */
+/** The signer of service account tokens, and its rules. */
 export interface AccountIssuer {
   readonly signer: TokenSigner;
   /** Signs the tokens in secrets. */
@@ -83,21 +83,23 @@ export interface AccountIssuer {
   readonly keySet: string;
 }
 
-/** Who sends a request; undefined: its credentials are not valid; "overloaded": there was no asking about them. */
+/** The user of a request; undefined: its credentials are invalid; "overloaded": they could not be reviewed. */
 export type Sender = User | undefined | "overloaded";
 
 /** Authentication of one front. */
 export interface Authentication {
-  /** The user of a request. At once for all who are known. */
+  /** The user of a request. Synchronous for all cached users. */
   authenticate(credentials: Credentials): Sender | Promise<Sender>;
-  /** What the audit event of a request by this user, as authenticate() answered it, is to note; undefined: nothing. */
+  /** Annotations for the audit event of a request by this user, as authenticate() returned it; undefined: none. */
   notes(user: User): ReadonlyMap<string, string> | undefined;
-  /** Whose a token is, for the audiences (empty: the server's own); a refusal says why it is none. `owner` asks. */
+  /**
+   * The user of a token, for the audiences (empty: the server's own), or a refusal with its reason. Charged to `owner`.
+   */
   review(token: string, audiences: readonly string[], owner?: Owner): Promise<Exclude<Outcome, undefined>>;
   readonly accounts: AccountIssuer;
-  /** What other servers need to recognize the same users: data of the config map upstream publishes. */
+  /** The data of the config map with which other servers recognize the same users (upstream publishes it). */
   published(): ReadonlyMap<string, string>;
-  /** Looks at the files of authorities again; texts say what is wrong with them. */
+  /** Reads the files of authorities again; returns error messages. */
   reload(): string[];
 }
 
@@ -215,7 +217,7 @@ function issuerOf({ config, material, identity, serverAddress }: AuthnOptions): 
   };
 }
 
-/** Asks the token authenticators alone; what they have no answer for is an invalid token, first of all (upstream). */
+/** Asks the token authenticators alone; a token without a result is an invalid token, first of all (upstream). */
 function reviewer(tokens: TokenAuthenticator, own: readonly string[]): Authentication["review"] {
   return async (token, audiences, owner) => {
     const asked = audiences.length > 0 ? audiences : own;

@@ -1,6 +1,6 @@
-// Remembers who a bearer token belongs to for a short time (upstream: token cache; ten seconds for right ones, nothing
+// Caches the user of a bearer token for a short time (upstream: token cache; ten seconds for valid ones, nothing
 // for wrong ones). Keys are hashes under a key of this thread, over the token's length, the token and the audiences:
-// neither memory nor the time of a look-up tells a token, and one audience's answer is never another's.
+// neither memory nor the time of a look-up reveals a token, and results are cached per audience.
 import crypto from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
@@ -15,8 +15,8 @@ interface Entry {
 }
 
 /**
- * Remembers what `inner` accepts for `ttlMs`, and tokens it does not know for `unknownMs`; refusals never. Equal questions
- * under way at once are asked once.
+ * Caches results `inner` accepts for `ttlMs`, and tokens it does not know for `unknownMs`; refusals never. Equal
+ * questions under way at once are asked once.
  */
 export function cacheTokens(
   inner: TokenAuthenticator,
@@ -91,7 +91,7 @@ const digest: (text: string) => string =
     ? (text) => crypto.hash("sha256", text, "base64")
     : (text) => crypto.createHash("sha256").update(text).digest("base64");
 
-/** Makes room: what has ended first, else the oldest. */
+/** Makes room: evicts an expired entry, else the oldest. */
 function dropSome(entries: Map<string, Entry>, now: number): void {
   let dropped = 0;
   for (const [key, { until }] of entries) {

@@ -1,5 +1,5 @@
 // Bearer tokens the server knows from its start: the static token file and the administrator's. A token is looked up
-// by its hash, so that the time of a comparison tells nothing about it, and is never kept or logged itself.
+// by its hash, so that the time of a comparison reveals nothing about it, and is never kept or logged itself.
 import { createHash } from "node:crypto";
 import type { Accepted, TokenAuthenticator } from "./authenticator.ts";
 
@@ -22,7 +22,7 @@ export function hashToken(token: string): string {
 
 /**
  * Reads a token file: CSV with token, user name, uid and optionally groups in one quoted field. The last line of a
- * token wins. Returns what is wrong with the file, without its contents, as a text.
+ * token wins. Returns an error message for an invalid file, without its contents.
  */
 export function parseTokens(csv: string): TokenUser[] | string {
   const users = new Map<string, TokenUser>();

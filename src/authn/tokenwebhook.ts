@@ -1,5 +1,5 @@
-// Tokens that another service reviews: it is sent a TokenReview and answers the same with a status. What it says is
-// remembered for a while; when it cannot be asked, nobody is let in on its word (upstream: webhook token authenticator).
+// Tokens that a webhook reviews: it is sent a TokenReview and responds with the same and a status. Its result is
+// cached for a while; when it is unavailable, its tokens are rejected (upstream: webhook token authenticator).
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
 import { type Owner, Shares } from "../base/shares.ts";
@@ -18,7 +18,7 @@ const tooMany: Refused = { reasons: ["too many token reviews are under way"], ov
 /** After the first try, milliseconds (upstream: 0.5 s). */
 const pauseMs = 500;
 
-/** What a token webhook needs. */
+/** Dependencies and settings of a token webhook. */
 export interface TokenWebhookOptions {
   readonly config: TokenWebhookConfig;
   readonly connection: Connection;

@@ -1,5 +1,5 @@
 // The mode ABAC: a file of policies, one JSON object per line, each allowing one kind of question to one sort of user.
-// Format, versions and what an absent field means are upstream's (the abac package); a mistake names its line.
+// Format, versions and the meaning of absent fields are upstream's (the abac package); an error message names its line.
 import type { PolicyRule } from "../api/gen/rbac/v1.ts";
 import type { User } from "../api/user.ts";
 import { plainOf, textAt } from "../api/value.ts";
@@ -20,10 +20,10 @@ export interface AbacPolicy {
   readonly nonResourcePath: string;
 }
 
-/** The group that `*` as user or group stands for: anonymous users are not meant. */
+/** The group that `*` as user or group means: it excludes anonymous users. */
 const authenticated = "system:authenticated";
 
-/** Reads a policy file's text; a text says in one line what is wrong, and where. */
+/** Reads a policy file's text; returns an error message of one line with its place. */
 export function parsePolicies(text: string, path: string, check: FileCheck): AbacPolicy[] | string {
   const policies: AbacPolicy[] = [];
   for (const [index, raw] of text.split("\n").entries()) {
@@ -50,7 +50,7 @@ function parsePolicy(line: string, check: FileCheck): AbacPolicy | string {
   return { ...subject(user, group), readonly, apiGroup, resource, namespace, nonResourcePath };
 }
 
-/** A line without a version: what is left out matches everything. */
+/** A line without a version: absent fields match everything. */
 function oldPolicy({
   user = "",
   group = "",
@@ -106,7 +106,7 @@ export class Abac implements Authorizer, RuleResolver {
   }
 }
 
-/** Both must match where both are given; a policy without either is for nobody. */
+/** Both must match where both are given; a policy without either matches no user. */
 function isFor({ user, group }: AbacPolicy, { name, groups }: User): boolean {
   if (user !== "" && user !== name) return false;
   if (group !== "" && !groups.includes(group)) return false;

@@ -1,9 +1,9 @@
-// What authorization is asked and what it answers. The attributes are those of the request info, so that what is
-// authorized is what is executed; the write path and admission ask further questions of the same kind.
+// The interface of authorizers. The attributes are those of the request info, so that the request that is
+// authorized is the one executed; the write path and admission ask further questions of the same kind.
 import type { User } from "../api/user.ts";
 import type { Owner } from "../base/shares.ts";
 
-/** What somebody wants to do (the document's "attributes examined"). */
+/** The attributes of a request (the document's "attributes examined"). */
 export interface Attributes {
   readonly user: User;
   /** API verb of a resource request (`get`, `list`, `deletecollection`, `use`, …), else the HTTP method in lower case. */
@@ -20,14 +20,14 @@ export interface Attributes {
   readonly name: string;
   /** Decoded path of the request; authorizers look at it where `isResource` is false. */
   readonly path: string;
-  /** Whom questions to others are charged to; left out: the user. */
+  /** The owner that webhook calls are charged to; absent: the user. */
   readonly owner?: Owner | undefined;
 }
 
-/** What is to be done, before it is known by whom. */
+/** Attributes without the user. */
 export type Question = Omit<Attributes, "user" | "owner">;
 
-/** A question with who asks: field by field, because a copy by spread costs more than all of RBAC. */
+/** Attributes with the user: copied field by field, because a copy by spread costs more than all of RBAC. */
 export function askedBy(user: User, question: Question): Attributes {
   return {
     user,
@@ -46,12 +46,12 @@ export function askedBy(user: User, question: Question): Attributes {
 /** Allowed; denied, whatever the next authorizer would say; or nothing to say. */
 export type Verdict = "allow" | "deny" | "none";
 
-/** What came of a question. */
+/** The result of an authorization. */
 export interface Decision {
   readonly verdict: Verdict;
   /** Why, for the 403 and the audit log; may be empty. */
   readonly reason: string;
-  /** What kept an authorizer from knowing more; for reviews. */
+  /** Errors of the evaluation; for reviews. */
   readonly error?: string;
   /** A denial for lack of means of ours: the request may be tried again (429). */
   readonly overloaded?: boolean;
@@ -71,7 +71,7 @@ const nothing: Decision = { verdict: "none", reason: "" };
 /** The mode AlwaysAllow. */
 export const alwaysAllow: Authorizer = { authorize: () => allowed };
 
-/** The mode AlwaysDeny, for tests: nobody may do anything (upstream: it has nothing to say but why). */
+/** The mode AlwaysDeny, for tests: every request is denied (upstream: no opinion, with a reason). */
 export const alwaysDeny: Authorizer = {
   authorize: () => ({ verdict: "none", reason: "Everything is forbidden." }),
 };
@@ -107,7 +107,7 @@ function ask(
   return { verdict: "none", reason, error: errors.length === 1 ? (errors[0] as string) : `[${errors.join(", ")}]` };
 }
 
-/** Keeps what a decision says; true when it decides. */
+/** Collects the reason of a decision; true when it decides. */
 function note(decision: Decision, reasons: string[], errors: string[]): boolean {
   // The reason of an allowance is not looked at: it may be put in words only then.
   if (decision.verdict !== "none") return true;

@@ -1,4 +1,4 @@
-// The 403 of authorization. Texts, details and the escaping of what a client sent are upstream's (Forbidden of
+// The 403 of authorization. Texts, details and the escaping of a client's text are upstream's (Forbidden of
 // the endpoints package's response writers).
 import { quote } from "../api/gotext.ts";
 import { qualified, refuse, Status } from "../api/status.ts";
@@ -10,7 +10,7 @@ const escapes = new Map([
   [">", "&gt;"],
 ]);
 
-/** The answer to somebody who may not do what was asked. */
+/** The 403 for a denied request. */
 export function denial(attributes: Attributes, reason: string): Status {
   const { group, resource, name, isResource } = attributes;
   const said = sentence(attributes).replace(/[&<>]/g, (character) => escapes.get(character) ?? character);
@@ -41,8 +41,8 @@ const tooManyQuestions = new Status(
 );
 
 /**
- * Asks whether something is allowed; the 403 when it is not, 429 or 500 when that could not be found out. `told` hears what was decided,
- * for the audit event.
+ * Asks whether something is allowed; the 403 when it is not, 429 or 500 when that could not be decided. `told` is
+ * called with the decision, for the audit event.
  */
 export async function refusalOf(
   authorizer: Authorizer,
@@ -56,7 +56,7 @@ export async function refusalOf(
   if (decision.verdict === "allow") return undefined;
   const { verdict, reason, error, overloaded } = decision;
   if (overloaded === true) return tooManyQuestions;
-  // Nobody decided because somebody could not (upstream: an internal error, too).
+  // No authorizer decided because one failed (upstream: an internal error, too).
   if (verdict === "none" && error !== undefined) return refuse("InternalError", `Internal error occurred: ${error}`);
   return denial(attributes, reason);
 }

@@ -1,5 +1,5 @@
-// Nobody grants what they do not have: a role may hold only rules its writer holds, a binding may refer only to a role
-// whose rules its writer holds, unless the verbs `escalate` and `bind` allow more. Checks and texts are upstream's
+// Users grant only rights that they hold: a role may contain only rules its writer holds, a binding may refer only to a
+// role whose rules its writer holds, unless the verbs `escalate` and `bind` allow more. Checks and texts are upstream's
 // (policy-based storage of the rbac registry).
 import { at, forbiddenField, invalidObject } from "../api/fielderror.ts";
 import type { ClusterRole, PolicyRule, RoleRef } from "../api/gen/rbac/v1.ts";
@@ -70,7 +70,7 @@ async function checkRole(
   if (await asks(write, "escalate", write.resource.resource, write.name)) return undefined;
   const refused = checkHeld(roles, write, role, role.rules ?? []);
   if (refused !== undefined || (!gathers(role) && !gathers(old))) return refused;
-  // What is gathered later can be anything.
+  // Aggregated rules are not known yet.
   if (checkHeld(roles, write, role, everything) === undefined) return undefined;
   const why = "must have cluster-admin privileges to use the aggregationRule";
   return forbidden(write.resource, role.metadata.name ?? "", why);
@@ -157,7 +157,7 @@ function ruleText(rule: PolicyRule): string {
   return `{${shown.map(([name, values]) => `${name}:[${(values ?? []).map(quote).join(" ")}]`).join(", ")}}`;
 }
 
-/** Only what the garbage collector changes is changed: owners and finalizers. */
+/** Whether only owners and finalizers changed, as the garbage collector does. */
 function isCollectorsWork({ message }: Resource, object: ApiObject, old: ApiObject): boolean {
   const { ownerReferences, finalizers, managedFields } = old.metadata;
   const stripped = { ...object, metadata: { ...object.metadata, ownerReferences, finalizers, managedFields } };

@@ -7,7 +7,7 @@ import type { Connection } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";
 import { type AbacPolicy, parsePolicies } from "./abac.ts";
 
-/** What threads get of them: plain data. */
+/** Their contents for threads: plain data. */
 export interface AuthorizationFiles {
   /** Empty without the mode ABAC. */
   readonly policies: readonly AbacPolicy[];
@@ -15,7 +15,7 @@ export interface AuthorizationFiles {
   readonly webhook: Connection | undefined;
 }
 
-/** Reads them; a text says in one line what is wrong. */
+/** Reads them; returns an error message of one line. */
 export async function readAuthorizationFiles(
   { policyFile, webhookConfigFile }: AuthorizationConfig,
   { spell }: Identity,

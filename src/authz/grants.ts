@@ -1,4 +1,4 @@
-// What the bindings that name one subject grant it, ordered by resource: a decision looks at the rules about the
+// The grants of one subject by its bindings, ordered by resource: a decision looks at the rules about the
 // resource asked for and at nothing else, however many bindings there are. @hot
 import type { ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from "../api/gen/rbac/v1.ts";
 import type { Attributes } from "./authorizer.ts";
@@ -40,7 +40,7 @@ export class Grants {
     this.#stamp = -1;
   }
 
-  /** Takes out what `goes` says; true when nothing is left. */
+  /** Removes the grants for which `goes` holds; true when none is left. */
   remove(goes: (grant: Grant) => boolean): boolean {
     this.#grants = this.#grants.filter((grant) => !goes(grant));
     this.#stamp = -1;
@@ -67,7 +67,7 @@ export class Grants {
     return this.#missing;
   }
 
-  /** A grant that allows what is asked; undefined: none does. */
+  /** A grant that allows the request; undefined: none does. */
   find(asked: Attributes): Grant | undefined {
     if (!asked.isResource) return findIn(this.#paths, asked);
     const { resource, subresource } = asked;

@@ -1,6 +1,6 @@
-// Acting as somebody else: the Impersonate headers of a request, each permission asked separately, and the user that
-// comes of it. Rules as the document's section Impersonation and upstream's filter; who asks for groups, a uid or
-// extra values without a user is refused, never half obeyed, and so is who names nobody: the uws front's parser drops
+// Impersonation: the Impersonate headers of a request, each permission authorized separately, and the resulting
+// user. Rules as the document's section Impersonation and upstream's filter; a request with groups, a uid or
+// extra values but no user is rejected, and so is an empty Impersonate-User: the uws front's parser drops
 // characters beyond ASCII from the ends of a value, and a request must not run as its sender for that. There a name
 // with such characters inside is refused, too: its ends may be missing, and the rest is another user's name.
 import type { Identity } from "../api/identity.ts";
@@ -14,8 +14,8 @@ import { refusalOf } from "./denial.ts";
 type Headers = readonly (readonly [name: string, value: string])[];
 
 /**
- * Finds whom a request acts as: the user itself without such headers; 400 or 403 when it may not. `clipped`: the front may
- * have dropped characters beyond ASCII from both ends of every value.
+ * Returns the user a request acts as: the authenticated user without such headers; 400 or 403 when it may not.
+ * `clipped`: the front may have dropped characters beyond ASCII from both ends of every value.
  */
 export type Impersonate = (headers: Headers, user: User, clipped?: boolean) => User | Promise<User | Status>;
 
@@ -28,7 +28,7 @@ const anonymous = "system:anonymous";
 const authenticated = "system:authenticated";
 const unauthenticated = "system:unauthenticated";
 
-/** What is asked for; what needs a permission of its own stands in a list. */
+/** The requested user; values with a permission of their own are in lists. */
 interface Wish {
   readonly name: string;
   readonly groups: readonly string[];
@@ -120,7 +120,7 @@ function questions(
   ];
 }
 
-/** The service account a user name stands for. */
+/** The service account of a user name. */
 function accountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
   if (!user.startsWith(accountPrefix)) return undefined;
   const [namespace = "", name = "", ...more] = user.slice(accountPrefix.length).split(":");
@@ -128,7 +128,7 @@ function accountOf(user: string): { readonly namespace: string; readonly name: s
   return isDns1123Subdomain(name).length > 0 ? undefined : { namespace, name };
 }
 
-/** Adds the group everybody of their sort is in, unless they say which themselves. */
+/** Adds the groups of service accounts or authenticated users, unless groups are requested. */
 function withEverybody(name: string, groups: readonly string[]): readonly string[] {
   if (name === anonymous) return groups.includes(unauthenticated) ? groups : [...groups, unauthenticated];
   return groups.includes(authenticated) || groups.includes(unauthenticated) ? groups : [...groups, authenticated];

@@ -1,4 +1,4 @@
-// The mode Node: a node agent may read what the pods bound to its node need and nothing else of that kind; for the
+// The mode Node: a node agent may read the objects its pods reference and no others of those kinds; for the
 // rest it has the rules of the role `system:node`. Decisions and their texts are upstream's (node authorizer), with
 // one step where upstream walks a graph: from a claim to its volume by the claim's own word.
 import type { PersistentVolume, PersistentVolumeClaim } from "../api/gen/core/v1.ts";
@@ -167,10 +167,10 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
   }
 }
 
-/** What a node may do with its own lease and CSI node. */
+/** The verbs of a node on its own lease and CSI node. */
 const ownVerbs = new Set(["get", "create", "update", "patch", "delete"]);
 
-/** The node whose agent a user is: empty when it does not say which, undefined when it is none. */
+/** The node of a user that is a node agent: empty when it names none, undefined for other users. */
 function nodeOf({ name, groups }: User): string | undefined {
   return name.startsWith(prefix) && groups.includes(nodesGroup) ? name.slice(prefix.length) : undefined;
 }

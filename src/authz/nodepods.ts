@@ -1,5 +1,5 @@
-// Which pods run on which node, read from the side-tables of the pods' log, and what the pods of a node that asks refer
-// to. Nothing is followed before the first question, and no pod is decoded but those of nodes that ask.
+// Which pods run on which node, read from the side-tables of the pods' log, and the references of the pods of a
+// requesting node to. Nothing is followed before the first question, and no pod is decoded but those of nodes that ask.
 import type { Pod } from "../api/gen/core/v1.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -14,7 +14,7 @@ interface Entry {
   readonly node: string;
   /** Tells a pod from a later one of its name. */
   readonly createRevision: number;
-  /** What it refers to; undefined: nobody asked yet. Containers of a pod do not change. */
+  /** Its references; undefined: not read yet. Containers of a pod do not change. */
   refs: PodRefs | undefined;
 }
 
@@ -42,7 +42,7 @@ export class NodePods {
     return this.#find(node, `${namespace}/`, (_namespace, refs) => refers(refs));
   }
 
-  /** Whether a claim that a pod on the node uses is what is looked for. */
+  /** Whether `test` holds for a claim that a pod on the node uses. */
   someClaim(node: string, is: (namespace: string, claim: string) => boolean): boolean {
     return this.#find(node, "", (namespace, { claims }) => {
       for (const claim of claims) if (is(namespace, claim)) return true;

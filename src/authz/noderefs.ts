@@ -1,5 +1,6 @@
-// What a pod makes a node need: the secrets, config maps, claims and the service account it names; and the secrets a
-// volume names. The sources looked at are upstream's (visitors of the pod and persistent volume utilities).
+// The references of a pod that its node needs: the secrets, config maps, claims and the service account it names; and
+// the secrets a volume names. The sources looked at are upstream's (visitors of the pod and persistent volume
+// utilities).
 import type { Container, PersistentVolume, Pod, SecretReference, Volume } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 
@@ -14,7 +15,7 @@ export interface PodRefs {
 
 const none: PodRefs = { secrets: new Set(), configMaps: new Set(), claims: new Set(), account: "" };
 
-/** What a pod refers to; nothing for a mirror pod, which its node made up itself. `mirrorKey`: its annotation. */
+/** The references of a pod; none for a mirror pod, which its node created. `mirrorKey`: its annotation. */
 export function podRefs({ metadata, spec }: Pod & ApiObject, mirrorKey: string): PodRefs {
   if (metadata.annotations?.has(mirrorKey) === true) return none;
   const secrets = new Set((spec.imagePullSecrets ?? []).map(({ name }) => name ?? ""));

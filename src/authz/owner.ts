@@ -1,4 +1,4 @@
-// The account that what is done for a user is charged to (base/shares.ts).
+// The owner to which work for a user is charged (base/shares.ts).
 import type { Identity } from "../api/identity.ts";
 import type { User } from "../api/user.ts";
 import type { Owner, ShareLevel } from "../base/shares.ts";
@@ -11,8 +11,8 @@ const components = new Set(["system:kube-scheduler", "system:kube-controller-man
 const electionVerbs = new Set(["get", "create", "update", "patch"]);
 
 /**
- * The owner that what a request holds is charged to. Service accounts of a namespace are one owner: the namespace's
- * administrators make as many as they like. `asked`: what the request is for, where that counts.
+ * The owner to which the resources of a request are charged. Service accounts of a namespace are one owner: the
+ * namespace's administrators can create any number. `asked`: the attributes of the request, where they matter.
  */
 export function ownerOf(identity: Identity, { name, groups }: User, asked?: Question): Owner {
   // As upstream's flow schema of probes: a server that is busy is no server that is broken.
@@ -29,7 +29,7 @@ export function ownerOf(identity: Identity, { name, groups }: User, asked?: Ques
   return { name: end < 0 ? name : name.slice(0, end), level: "ordinary" };
 }
 
-/** Leader election and the heartbeats of nodes come before what else a component does. */
+/** Leader election and the heartbeats of nodes come before other requests of a component. */
 function levelOf(identity: Identity, { group, resource, verb }: Question): ShareLevel {
   const isLease = resource === "leases" && group === identity.spell("coordination.k8s.io");
   return isLease && electionVerbs.has(verb) ? "election" : "system";

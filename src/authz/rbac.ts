@@ -1,4 +1,4 @@
-// The mode RBAC: roles say what may be done, bindings who may. Decisions, reasons and their texts are upstream's
+// The mode RBAC: roles list permissions, bindings their subjects. Decisions, reasons and their texts are upstream's
 // (the RBAC authorizer and its rule resolver).
 
 import type { PolicyRule, RoleRef } from "../api/gen/rbac/v1.ts";
@@ -11,7 +11,7 @@ import type { Grant } from "./grants.ts";
 import { RbacIndex } from "./rbacindex.ts";
 import type { HeldRules, Roles } from "./rules.ts";
 
-/** Decides by the roles and bindings there are. Never denies: what no rule allows, the next authorizer may. */
+/** Decides by the roles and bindings there are. Never denies: without a matching rule the next authorizer decides. */
 export class Rbac implements Authorizer, Roles {
   readonly #index: RbacIndex;
   readonly #group: string;
@@ -66,7 +66,7 @@ export class Rbac implements Authorizer, Roles {
 
 const nothing: Decision = { verdict: "none", reason: "" };
 
-/** An allowance whose reason is put in words when somebody reads it: most are never read. */
+/** An allowance whose reason is formatted on demand: most are never read. */
 class Granted implements Decision {
   readonly verdict = "allow";
   readonly #grant: Grant;

@@ -1,4 +1,4 @@
-// Roles and bindings by whom they are for, kept current by the log: a decision looks at the grants of one user and
+// Roles and bindings by their subjects, kept current by the log: a decision looks at the grants of one user and
 // their groups and at nothing else. @hot: nothing is decoded or put in order unless a role or binding changed.
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from "../api/gen/rbac/v1.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -12,7 +12,7 @@ interface Scope {
   readonly groups: Map<string, Grants>;
 }
 
-/** Where a binding's subjects stand, to take them out again. */
+/** The index entries of a binding's subjects, for removal. */
 type Place = readonly [list: Map<string, Grants>, subject: string];
 
 type Binding = (ClusterRoleBinding | RoleBinding) & ApiObject;
@@ -68,7 +68,7 @@ export class RbacIndex {
     this.#stamp = this.#clusterRoles.refresh() + this.#roles.refresh();
   }
 
-  /** Calls `visit` with what a user has in a namespace, cluster-wide grants first, until it returns false. */
+  /** Calls `visit` with the grants of a user in a namespace, cluster-wide grants first, until it returns false. */
   visit(user: User, namespace: string, visit: (grants: Grants) => boolean): void {
     if (!this.#visitScope(this.#scopes.get(""), user, visit)) return;
     if (namespace !== "") this.#visitScope(this.#scopes.get(namespace), user, visit);
@@ -141,7 +141,7 @@ export class RbacIndex {
 function follow(table: ObjectTable<Binding>): Followed {
   const changed: Followed["changed"] = new Map();
   const mark = (namespace: string, name: string): void => void changed.set(`${namespace}/${name}`, [namespace, name]);
-  // The table may be somebody else's already and hold objects that are no news.
+  // The table may be in use already and contain objects that cause no change events.
   for (const { metadata } of table.all()) mark(metadata.namespace ?? "", metadata.name ?? "");
   table.onChange(mark);
   return { table, changed };
@@ -151,7 +151,7 @@ function keyOf({ namespace, binding }: Grant): string {
   return `${namespace}/${binding.metadata.name ?? ""}`;
 }
 
-/** Where a subject's grant belongs; undefined: it is nobody. A service account is a user by its long name. */
+/** The index entry of a subject; undefined: it names none. A service account is a user by its long name. */
 function placeOf(scope: Scope, subject: Subject, namespace: string): Place | undefined {
   switch (subject.kind) {
     case "User":

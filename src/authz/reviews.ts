@@ -1,5 +1,5 @@
-// Questions about access as API objects: may somebody, may I, may somebody here, and what may I. Checks, texts and
-// answers are upstream's (authorization registry and its validation).
+// Access reviews as API objects: SubjectAccessReview, SelfSubjectAccessReview, the local one, and
+// SelfSubjectRulesReview. Checks, texts and answers are upstream's (authorization registry and its validation).
 import { type FieldError, invalid } from "../api/fielderror.ts";
 import type * as v1 from "../api/gen/authorization/v1.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -13,7 +13,7 @@ import type { RuleResolver } from "./rules.ts";
 export type AccessReview = ApiObject &
   (v1.SubjectAccessReview | v1.SelfSubjectAccessReview | v1.LocalSubjectAccessReview);
 
-/** Who is asked about, by resource: the user of the spec, whoever sends it, or the user of the spec in one namespace. */
+/** The subject, by resource: the user of the spec, the requester, or the user of the spec in one namespace. */
 export type ReviewScope = "subject" | "self" | "local";
 
 const exclusive = "cannot be specified in combination with resourceAttributes";
@@ -60,7 +60,7 @@ export function checkNamespace({ metadata }: AccessReview, namespace: string): S
   return badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
 }
 
-/** Fills in the status of a review that is valid; `requester` sent it, and `asker` is whom it is charged to. */
+/** Fills in the status of a review that is valid; `requester` sent it, and it is charged to `asker`. */
 export async function answerReview(
   authorizer: Authorizer,
   review: AccessReview,

@@ -1,4 +1,4 @@
-// What a policy rule grants: upstream's matching (rbac evaluation helpers), and whether rules somebody holds cover
+// Matching of policy rules: upstream's (rbac evaluation helpers), and whether the rules a user holds cover
 // rules that are to be given away (component helpers' rule coverage).
 import type { PolicyRule, RoleRef } from "../api/gen/rbac/v1.ts";
 import type { User } from "../api/user.ts";
@@ -8,7 +8,7 @@ import type { Attributes } from "./authorizer.ts";
 /** The rules that apply to a user in a namespace, as far as they are known. */
 export interface HeldRules {
   readonly rules: readonly PolicyRule[];
-  /** What could not be found out, one text each. */
+  /** Errors of the evaluation, one text each. */
   readonly errors: readonly string[];
   /** There may be more that cannot be listed. */
   readonly incomplete?: boolean;
@@ -20,13 +20,13 @@ export interface RuleResolver {
   rulesFor(user: User, namespace: string): HeldRules;
 }
 
-/** What there is in roles and bindings, whatever modes decide. */
+/** Access to roles and bindings, independent of the modes. */
 export interface Roles extends RuleResolver {
   /** The rules of the role a binding in `namespace` (empty: a cluster-wide one) refers to; undefined: there is none. */
   rulesOf(role: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
 }
 
-/** Whether a rule allows what is asked. */
+/** Whether a rule allows the request. */
 export function ruleAllows(rule: PolicyRule, asked: Attributes): boolean {
   if (!hasOrAll(rule.verbs, asked.verb)) return false;
   if (!asked.isResource) return coversPath(rule.nonResourceURLs, asked.path);
@@ -114,7 +114,7 @@ export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRu
   return missing;
 }
 
-/** What a user holds, ordered by what it is about, and how much comparing is left. */
+/** The rules of a user, ordered by subject, and the comparisons left. */
 class HeldOrder {
   readonly #byResource = new Map<string, PolicyRule[]>();
   readonly #paths: PolicyRule[] = [];

@@ -1,4 +1,4 @@
-// The authorization modes by name, and what a server's flags ask for.
+// The authorization modes by name, and their configuration by flags.
 import type { Identity } from "../api/identity.ts";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
@@ -13,7 +13,7 @@ import { Rbac } from "./rbac.ts";
 import type { HeldRules, Roles, RuleResolver } from "./rules.ts";
 import { WebhookAuthorizer } from "./webhook.ts";
 
-/** What authorizers may use of a front. */
+/** Services of a front for authorizers. */
 export interface AuthorizerSources {
   readonly identity: Identity;
   readonly objects: Objects;
@@ -22,7 +22,7 @@ export interface AuthorizerSources {
   readonly files: AuthorizationFiles;
 }
 
-/** One mode: decides, and lists what it can of what somebody may. */
+/** One mode: decides, and lists the rules of a user as far as it can. */
 interface Mode extends Authorizer, RuleResolver {}
 
 const everything: HeldRules = { rules: [may("*", "*", "*"), visit("*", "*")], errors: [] };
@@ -41,13 +41,13 @@ const modes: Readonly<Record<AuthorizationConfig["modes"][number], (sources: Aut
     },
   };
 
-/** What a front authorizes by. */
+/** The authorization of a front. */
 export interface Authorization {
-  /** Decides about every request, and what admission asks. */
+  /** Decides about every request, and the questions of admission. */
   readonly authorizer: Authorizer;
-  /** What the modes can list of what somebody may. */
+  /** The rules of a user, as far as the modes can list them. */
   readonly rules: RuleResolver;
-  /** Who holds which rules; there in every mode, for writes of roles and bindings. */
+  /** The RBAC rules of users; present in every mode, for writes of roles and bindings. */
   readonly roles: Roles;
 }
 

@@ -1,4 +1,4 @@
-// The mode Webhook: somebody else decides. Each question is a SubjectAccessReview to a peer; answers are kept for a
+// The mode Webhook: a peer decides. Each question is a SubjectAccessReview to a peer; answers are kept for a
 // while, allowances longer than refusals, and a peer that does not answer decides nothing. Shapes, times and retries are
 // upstream's (authorization webhook of the server library).
 import type { Identity } from "../api/identity.ts";
@@ -68,7 +68,8 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     const head = `{"kind":"SubjectAccessReview","apiVersion":${JSON.stringify(this.#apiVersion)}`;
     const body = `${head},"metadata":{"creationTimestamp":null},"spec":${spec},"status":{"allowed":false}}`;
     const answer = await this.#call(body, owner);
-    // No client goes past a webhook by making it wait: what was not asked is not left to the next authorizer.
+    // No client bypasses a webhook by filling its queue: a question that was not sent is not left to the next
+    // authorizer.
     if (answer instanceof CallFailure) return { verdict: "deny", reason: answer.message, overloaded: true };
     const decision = typeof answer === "string" ? answer : this.#decisionOf(answer);
     if (typeof decision === "string") {
@@ -80,7 +81,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
 
   /** The answer, or why there is none; tries again where that may help. A failure: too many questions wait. */
   async #call(body: string, owner: Owner): Promise<Answer | CallFailure | string> {
-    // Nobody waits longer for an answer than a request lasts.
+    // A call lasts no longer than a request may.
     const endMs = this.#clock.monotonic() + limits.requestMsMax;
     const answer = await post(this.#client, body, {
       pauseMs: limits.webhookRetryMs,
@@ -93,7 +94,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     return answer.code === 200 || answer.code === 201 ? answer : `it answered ${answer.code}`;
   }
 
-  /** What an answer says; a text when it is none to the question. */
+  /** Reads a response; an error message when it does not answer the question. */
   #decisionOf({ body }: Answer): Decision | string {
     const review = parse(body);
     if (review === undefined) return "its answer is not JSON";
@@ -120,7 +121,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   }
 }
 
-/** The spec of the review, in the fields and order of its version; what is empty is left out. */
+/** The spec of the review, in the fields and order of its version; empty fields are omitted. */
 function specOf(attributes: Attributes, version: "v1" | "v1beta1"): object {
   const { user, verb, path, group, resource, subresource, namespace, name } = attributes;
   const about = { namespace, verb, group, version: attributes.version, resource, subresource, name };
@@ -141,7 +142,7 @@ function filled(fields: Readonly<Record<string, string>>): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 }
 
-/** Whether an answer may be kept: what a client can make long is not (upstream: 10,000 characters). */
+/** Whether a decision may be cached: long questions are not (upstream: 10,000 characters). */
 function isKept({ namespace, verb, group, version, resource, subresource, name, path }: Attributes): boolean {
   const parts = [namespace, verb, group, version, resource, subresource, name, path];
   return parts.reduce((sum, part) => sum + part.length, 0) < limits.webhookKeptCharsMax;

@@ -1,4 +1,4 @@
-// How long admission takes and what its webhooks say, in upstream's names and labels.
+// Durations of admission and results of its webhooks, by upstream's names and labels.
 import type { Clock } from "../base/clock.ts";
 import type { Family, Registry } from "./metrics.ts";
 
@@ -19,7 +19,7 @@ export interface AskedHook {
 /** Why a webhook's answer, or its silence, refused a write. */
 export type RejectionCause = "no_error" | "calling_webhook_error" | "apiserver_internal_error";
 
-/** Counts what webhooks do. Codes are HTTP's; 0: there was none. */
+/** Counts calls of webhooks. Codes are HTTP's; 0: there was none. */
 export interface WebhookMeter {
   /** One was asked; `cause`: the write is refused for it. */
   asked(hook: AskedHook, code: number, cause: RejectionCause | undefined, seconds: number): void;
@@ -41,7 +41,7 @@ const operations = ["create", "update", "delete", "connect"];
 /** Codes above are one (upstream): their number stays small whatever a webhook answers. */
 const codeMax = 600;
 
-/** Quantiles tell of the last one to two times this (upstream: of five hours). */
+/** Quantiles cover the last one to two times this (upstream: five hours). */
 const quantileAgeMs = 9_000_000;
 
 /** Registers the metrics. */

@@ -1,8 +1,8 @@
-// Health checks: `/livez`, `/readyz` and `/healthz`, with their individual checks, `verbose` and `exclude`. A check says
-// well only of what is there and works: what upstream has and this server has not (custom resources, aggregation, flow
-// control) has no check. Machines read the code; the text is for people.
+// Health checks: `/livez`, `/readyz` and `/healthz`, with their individual checks, `verbose` and `exclude`. A check
+// passes only for a component that exists and works: features of upstream that this server lacks (aggregation, flow
+// control) have no check. Machines read the code; the text is for people.
 
-/** One check: undefined when it is well, else what is wrong (people read only "reason withheld"). */
+/** One check: undefined when it passes, else an error message (clients see only "reason withheld"). */
 export interface Check {
   readonly name: string;
   readonly failure: () => string | undefined | Promise<string | undefined>;
@@ -12,15 +12,15 @@ export interface Check {
   readonly starts?: true;
 }
 
-/** What a front tells its checks from. */
+/** Inputs of a front's checks. */
 export interface HealthSources {
-  /** What is wrong with the store thread; undefined when it answered a question that was sent to it now. */
+  /** An error message about the store thread; undefined when it answered a probe. */
   readonly storage: () => Promise<string | undefined>;
   /** Which front does not turn; undefined: all do. */
   readonly hung: () => string | undefined;
   /** Views hold everything committed at start. */
   readonly synced: () => boolean;
-  /** Whether what a step of the start makes is there. */
+  /** Whether the object that a step of the start creates exists. */
   readonly done: (step: BootStep) => boolean;
   readonly shuttingDown: () => boolean;
 }

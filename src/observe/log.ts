@@ -7,7 +7,7 @@ export type { Logger } from "pino";
 /** Levels of `--log-level`. */
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace"] as const;
 
-/** The level that `-v` stands for: 3 and 6 are where more is said; below, what `--log-level` says. */
+/** The level of `-v`: 3 and 6 add messages; below, `--log-level` decides. */
 export function levelOf(verbosity: number, otherwise: string): string {
   return verbosity >= 6 ? "trace" : verbosity >= 3 ? "debug" : otherwise;
 }

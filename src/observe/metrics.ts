@@ -3,7 +3,7 @@
 // is bounded: beyond seriesMax a value is counted under "other".
 import { assert } from "../base/assert.ts";
 
-/** What a family measures. */
+/** Types of metrics. */
 export type MetricType = "counter" | "gauge" | "histogram" | "summary";
 
 /** Series one family may have; upstream's widest (requests) stays below. */
@@ -25,7 +25,7 @@ export interface FamilySnapshot {
   readonly series: readonly (readonly [key: string, values: readonly number[]])[];
 }
 
-/** Quantiles a summary tells (upstream). */
+/** Quantiles of a summary (upstream). */
 const quantiles = [0.5, 0.9, 0.99];
 /** Upper bounds a summary counts in, seconds: each a tenth above the one before, from 10 us to a minute. */
 const summaryStep = 1.1;
@@ -92,7 +92,7 @@ export class Family {
     values[2 * length + 1] = (values[2 * length + 1] ?? 0) + value;
   }
 
-  /** Quantiles of a summary forget what they knew before the last call but one. */
+  /** Quantiles of a summary drop observations from before the last call but one. */
   age(): void {
     const { length } = summaryBounds;
     for (const values of this.#series.values()) values.copyWithin(length, 0, length).fill(0, 0, length);
@@ -139,7 +139,7 @@ export class Family {
   }
 }
 
-/** What one series takes; a summary counts in two halves, of which age() gives one up. */
+/** State of one series; a summary counts in two halves, of which age() drops one. */
 function sizeOf({ type, buckets }: Family): number {
   if (type === "summary") return 2 * summaryBounds.length + 2;
   return type === "histogram" ? buckets.length + 2 : 1;
@@ -181,7 +181,7 @@ export class Registry {
     return this.#keep(new Family("summary", name, help, labels));
   }
 
-  /** Forgets what families with these labels counted for values that are gone, in the order of `labels`. */
+  /** Removes series of families with these labels for removed values, in the order of `labels`. */
   prune(labels: readonly string[], isGone: (values: readonly string[]) => boolean): void {
     for (const family of this.#families) {
       const at = labels.map((label) => family.labels.indexOf(label));

@@ -1,10 +1,10 @@
-// What is counted and logged of requests: upstream's metric names, and a log line for what is slow or failed.
+// Metrics and log lines of requests: upstream's metric names, and a log line for slow and failed ones.
 import { AssertionFailure } from "../base/assert.ts";
 import type { Logger } from "./log.ts";
 import type { Family, Registry } from "./metrics.ts";
 import type { Timing } from "./trace.ts";
 
-/** What a request is for, as labels: texts of the scheme, never of the path. */
+/** Labels of a request: texts of the scheme, never of the path. */
 export interface RequestTarget {
   readonly group: string;
   readonly version: string;
@@ -32,14 +32,14 @@ export interface RequestRecord extends RequestTarget {
   readonly durationMs: number;
   readonly agent: string;
   readonly remote: string;
-  /** Milliseconds by stage, when somebody asked. */
+  /** Milliseconds by stage, when a trace was requested. */
   readonly timing: Timing | undefined;
 }
 
 /** How a request counts while it is in flight. */
 export type RequestKind = "readOnly" | "mutating" | "long";
 
-/** Who wants to know about requests. */
+/** Observer of requests. */
 export interface Observer {
   /** A request was resolved: in flight until `finished`. */
   started(kind: RequestKind, target: RequestTarget): void;

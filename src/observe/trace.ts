@@ -1,5 +1,5 @@
 // Where the time of one request went, for `?trace=1`: each stage says when it is done, and the time since the last
-// one is its. A request nobody traces carries the one trace that does nothing, so that a stage never asks.
+// one is its. An untraced request carries the one trace that does nothing, so that a stage need not check.
 
 /** The stages of a request, in the order most requests pass them. */
 export type Stage =
@@ -23,15 +23,15 @@ export type Stage =
 /** Milliseconds by stage. */
 export type Timing = Readonly<Record<string, number>>;
 
-/** What stages report to. */
+/** Receives the reports of stages. */
 export interface Trace {
   /** The stage is done; done again (a write that starts over), its times add up. */
   done(stage: Stage): void;
-  /** The times so far; undefined when nobody asked. */
+  /** The times so far; undefined when not traced. */
   readonly timing: Timing | undefined;
 }
 
-/** The trace of every request nobody asked about. */
+/** The trace of every untraced request. */
 export const noTrace: Trace = { done: () => undefined, timing: undefined };
 
 /** Takes the time of one request's stages. */

@@ -5,7 +5,7 @@ import type { Registry } from "./metrics.ts";
 /** As upstream's stand in queries: the fourth and fifth are what multiplying leaves of 1e-5 and 1e-4. */
 const secondsBuckets = [1e-8, 1e-7, 1e-6, 9.999999999999999e-6, 9.999999999999999e-5, 1e-3, 0.01, 0.1, 1, 10];
 
-/** What a queue says of itself at a scrape. */
+/** State of a queue at a scrape. */
 export interface QueueFigures {
   /** Keys that wait to be worked on now. */
   readonly depth: number;
@@ -14,7 +14,7 @@ export interface QueueFigures {
   readonly longestSeconds: number;
 }
 
-/** What counts one queue. */
+/** Counters of one queue. */
 export interface QueueCounts {
   added(): void;
   /** A key was put back, after a failure or to be looked at again. */
@@ -23,7 +23,7 @@ export interface QueueCounts {
   waited(seconds: number): void;
   /** Working on a key took this long, in seconds. */
   worked(seconds: number): void;
-  /** The queue is gone. */
+  /** Removes the queue's series. */
   close(): void;
 }
 

@@ -147,7 +147,7 @@ t.test("a pipe whose reader is behind gets everything in order, unless the end c
   t.equal(log.write("again\n"), undefined, "then at once");
   const stuck = [log.write(texts.join("")), log.write("more\n")];
   log.hurry();
-  t.same(await Promise.all(stuck), ["nobody reads what is written", "nobody reads what is written"]);
+  t.same(await Promise.all(stuck), ["the reader of the pipe does not read", "the reader of the pipe does not read"]);
 });
 
 t.test("write() in the legacy format is a line of text", (t) => {

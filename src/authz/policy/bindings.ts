@@ -1,4 +1,4 @@
-// Who has the roles of the start, and the roles that hold in one namespace. Names and permissions are upstream's.
+// The default bindings, and the default roles of single namespaces. Names and permissions are upstream's.
 import { account, type BindingLine, group, may, type RoleLine, user } from "./line.ts";
 
 /** Cluster-wide bindings other than the controllers', in canonical spelling. */

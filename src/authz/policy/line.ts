@@ -15,7 +15,7 @@ export interface RoleLine {
   readonly joins?: readonly Gathered[];
 }
 
-/** A binding of the role named to everybody listed. */
+/** A binding of the named role to the listed subjects. */
 export interface BindingLine {
   readonly binding: string;
   readonly role: string;

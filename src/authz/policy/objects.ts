@@ -1,5 +1,5 @@
 // The policy of the start as objects in the identity's names: roles for people, for the system's parts and for
-// controllers, and who has them. What a cluster's parts may do is upstream's at this release.
+// controllers, and who has them. The permissions of a cluster's components are upstream's at this release.
 import type { PolicyRule, Subject } from "../../api/gen/rbac/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { clusterBindings, namespaceBindings, namespaceRoles } from "./bindings.ts";
@@ -23,7 +23,7 @@ export interface PolicyObject {
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string } | undefined;
 }
 
-/** Key of the annotation that says whether a start may add what is missing; `false` leaves the object alone. */
+/** Key of the annotation that decides whether a start may add missing rules; `false` leaves the object unchanged. */
 export const autoupdateKey = "rbac.authorization.kubernetes.io/autoupdate";
 
 const bootstrappingKey = "kubernetes.io/bootstrapping";
@@ -82,7 +82,7 @@ function bindingObject(
   };
 }
 
-/** Spelled, and without what two names became one. */
+/** Spelled in the identity, without duplicates that result from it. */
 function spellRule(spell: Identity["spell"], rule: PolicyRule): PolicyRule {
   const each = (list: readonly string[]): string[] => [...new Set(list.map(spell))];
   return {

@@ -1,4 +1,4 @@
-// Roles for what a cluster consists of: discovery, signers, nodes, the scheduler, the controllers' own process. Names
+// Roles for the components of a cluster: discovery, signers, nodes, the scheduler, the controllers' own process. Names
 // and permissions are upstream's.
 import { may, type RoleLine, visit } from "./line.ts";
 

@@ -1,5 +1,5 @@
-// What users are given in their namespaces: admin, edit and view, each gathered from the roles labelled for it, and
-// what the server itself puts in. Names and permissions are upstream's.
+// The roles for users of namespaces: admin, edit and view, each aggregated from the roles labelled for it, and
+// the server's own rules. Names and permissions are upstream's.
 import { may, type RoleLine } from "./line.ts";
 
 /** The roles for people, in canonical spelling. */
