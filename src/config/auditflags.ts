@@ -5,7 +5,7 @@ import type { Flag, FlagValues } from "./flag.ts";
 
 const group = "Audit";
 
-/** What a backend's flags begin with when nobody says otherwise. */
+/** The default settings of a backend. */
 interface Defaults {
   readonly mode: string;
   readonly batchMax: number;
@@ -79,7 +79,7 @@ export const auditFlags: readonly Flag[] = [
     group,
     type: "string",
     default: "",
-    brief: "what is audited",
+    brief: "audit policy",
     help: "File with the audit Policy: which requests are recorded, and how much of them. Without it, none is.",
   },
   {
@@ -185,7 +185,7 @@ export interface AuditWebhookConfig extends AuditDelivery {
   readonly initialBackoffMs: number;
 }
 
-/** What is written down of requests, and where. */
+/** The audit policy and its destinations. */
 export interface AuditConfig {
   readonly policyFile: string;
   readonly log: AuditLogConfig | undefined;

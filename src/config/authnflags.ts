@@ -114,7 +114,7 @@ export const authnFlags = [
     group,
     type: "bool",
     default: "true",
-    help: "Reject a token from a secret when the secret or its service account is gone.",
+    help: "Reject a token from a secret when the secret or its service account was deleted.",
   },
   {
     name: "service-account-max-token-expiration",
@@ -179,7 +179,7 @@ export interface RequestHeaderConfig {
   readonly extraPrefix: readonly string[];
 }
 
-/** What service account tokens are made and believed by. */
+/** Keys and issuers of service account tokens. */
 export interface AccountsConfig {
   readonly keyFiles: readonly string[];
   /** Empty: made in the data directory. */
@@ -243,7 +243,7 @@ export function readAuthn(values: FlagValues): AuthnConfig | string {
   if (typeof requestHeader === "string") return requestHeader;
   const oidc = readOidc(values);
   if (typeof oidc === "string") return oidc;
-  // Upstream, too: where everybody may do everything, nobody is let in without a name.
+  // As upstream: with AlwaysAllow, anonymous requests are rejected.
   const modes = readList(values.get("authorization-mode") ?? "AlwaysAllow");
   return {
     anonymous: isTrue(text("anonymous-auth")) && !modes.includes("AlwaysAllow"),

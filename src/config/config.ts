@@ -1,4 +1,4 @@
-// What the flags mean to the server: one plain value that every thread gets a copy of.
+// The configuration of the server from its flags: one plain value that every thread gets a copy of.
 import { isIP } from "node:net";
 import { levelOf } from "../observe/log.ts";
 import { type AuditConfig, readAudit } from "./auditflags.ts";
@@ -14,19 +14,19 @@ export type FrontName = "uws" | "node";
 /** The identities: api/identity.ts, which imports nothing from here, has the same two. */
 type IdentityName = "orch" | "kubernetes";
 
-/** What the flags say about admission. */
+/** Admission flags. */
 export interface AdmissionConfig {
   /** Names of plugins, beyond those that run by default. */
   readonly enabled: readonly string[];
   readonly disabled: readonly string[];
   /** Empty: none. */
   readonly file: string;
-  /** What that file has for a plugin, by its name: JSON text. Read by main before any thread starts. */
+  /** That file's settings of plugins, by name: JSON text. Read by main before any thread starts. */
   readonly settings: ReadonlyMap<string, string>;
   /** How long pods stay on a node that is not ready, or cannot be reached. */
   readonly notReadyTolerationSeconds: number;
   readonly unreachableTolerationSeconds: number;
-  /** Fronts among which what is limited for the whole server is divided. */
+  /** Fronts among which limits of the whole server are divided. */
   readonly fronts: number;
 }
 
@@ -44,7 +44,7 @@ export const defaultAdmission: AdmissionConfig = {
 /** Every authorization mode, by name. */
 export const authorizationModes = ["Node", "RBAC", "ABAC", "Webhook", "AlwaysAllow", "AlwaysDeny"] as const;
 
-/** What the flags say about authorization. */
+/** Authorization flags. */
 export interface AuthorizationConfig {
   /** In the order they are asked. */
   readonly modes: readonly (typeof authorizationModes)[number][];
@@ -91,7 +91,7 @@ export interface Config {
   readonly release: number;
   /** Metrics hidden in this release are shown when it is the one before; undefined: they are not. */
   readonly hiddenMetricsFor: number | undefined;
-  /** What the operator should hear at the start. */
+  /** Warnings that are logged at the start. */
   readonly notes: readonly string[];
   /** As written; read by kinds/ranges.ts. */
   readonly serviceAddressRanges: string;
@@ -207,7 +207,9 @@ export function nodeFrontFlag({ authn, tls }: Config): string | undefined {
   return tls.minVersion === "TLSv1.2" ? undefined : "--tls-min-version";
 }
 
-/** Gates, and the release whose lifecycle of versions and metrics holds. A text says what is wrong. */
+/**
+ * Gates, and the release whose lifecycle of versions and metrics applies; returns an error message for invalid ones.
+ */
 function readLifecycle(
   text: (name: string) => string,
 ): Pick<Config, "gates" | "notes" | "release" | "hiddenMetricsFor"> | string {
@@ -274,7 +276,10 @@ function readAuthorization(text: (name: string) => string): AuthorizationConfig 
   };
 }
 
-/** The controllers a list like `*,-name` asks for (upstream: controller manager's --controllers). A text says what is wrong. */
+/**
+ * The controllers a list like `*,-name` asks for (upstream: controller manager's --controllers); returns an error
+ * message for an invalid one.
+ */
 function readControllers(list: string): string[] | string {
   const running = new Set<string>();
   for (const item of list.split(",").map((part) => part.trim())) {

@@ -24,7 +24,7 @@ const unitsNanos: ReadonlyMap<string, number> = new Map([
 ]);
 const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** What Go's integer of nanoseconds holds, nearly. */
+/** The largest duration of Go's integer of nanoseconds, nearly. */
 const nanosMax = 2 ** 63;
 
 /** The parts of a Go duration and its sign; undefined when the text is none. `0` has no parts. */

@@ -1,10 +1,11 @@
 // Checking files an operator wrote by the schemas of config/files/. The library behind them takes a tenth of a second to
-// load: only the main thread loads it, and only where there is a file to check. Other threads read what main checked.
+// load: only the main thread loads it, and only where there is a file to check. Other threads read files that main
+// checked.
 import type { Spell } from "./files/parts.ts";
 import type { FormatName } from "./files/table.ts";
 
 /**
- * Says in one line what is wrong with a document of a format; undefined: nothing. The document is plain data
+ * Returns an error message of one line for a document of a format; undefined: valid. The document is plain data
  * (`plainOf()`).
  */
 export type FileCheck = (name: FormatName, document: unknown) => string | undefined;

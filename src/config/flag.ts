@@ -1,6 +1,6 @@
-// What a flag is, and what came of a command line.
+// Types of flags and of a parsed command line.
 
-/** What a flag takes; a topic may be left out. */
+/** Types of values; a topic may be omitted. */
 export type FlagType = "bool" | "string" | "int" | "duration" | "map" | "list" | "topic";
 
 /** One flag. */
@@ -13,7 +13,7 @@ export interface Flag {
   readonly help: string;
   /** A few words for the main --help; left out: the flag is in the help of its group only. */
   readonly brief?: string;
-  /** One letter that stands for it. */
+  /** Its one-letter form. */
   readonly short?: string;
   /** The values it takes, when they are few. */
   readonly choices?: readonly string[];

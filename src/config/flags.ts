@@ -278,7 +278,7 @@ export const flags = [
     type: "string",
     default: "Node,RBAC",
     brief: "authorizers in their order",
-    help: "Authorizers, comma-separated, asked in this order until one allows or denies: Node (a node agent may read what the pods on its node need), RBAC (roles and bindings), ABAC (a policy file), Webhook (an external service), AlwaysAllow, AlwaysDeny. system:masters is always allowed.",
+    help: "Authorizers, comma-separated, asked in this order until one allows or denies: Node (a node agent may read the objects that pods on its node reference), RBAC (roles and bindings), ABAC (a policy file), Webhook (an external service), AlwaysAllow, AlwaysDeny. system:masters is always allowed.",
   },
   {
     name: "authorization-policy-file",
@@ -417,7 +417,7 @@ function splitArgument(arg: string): { name: string; attached: string | undefine
   return short === null ? undefined : { name: short[1] as string, attached: short[2] };
 }
 
-/** What is wrong with a value; undefined when nothing is. */
+/** Returns an error message for a value; undefined: valid. */
 function checkValue(flag: Flag, value: string): string | undefined {
   switch (flag.type) {
     case "bool":

@@ -1,4 +1,4 @@
-// Feature gates: every gate of the release by its stage, and the grammar of --feature-gates. What a gate switches is
+// Feature gates: every gate of the release by its stage, and the grammar of --feature-gates. The effect of a gate is
 // decided where it is switched: code asks whether the set of gates that are on has its name.
 
 /** How far a feature has come. */
@@ -8,15 +8,15 @@ export type GateStage = "Alpha" | "Beta" | "GA" | "Deprecated";
 export interface Gate {
   readonly name: string;
   readonly stage: GateStage;
-  /** On unless somebody says otherwise. */
+  /** On by default. */
   readonly on: boolean;
 }
 
-/** What --feature-gates comes to. */
+/** The result of --feature-gates. */
 export interface Gates {
   /** The gates that are on. */
   readonly on: ReadonlySet<string>;
-  /** What the operator should hear about gates that are on their way out. */
+  /** Warnings about deprecated gates. */
   readonly notes: readonly string[];
 }
 
@@ -100,17 +100,17 @@ export const gates: ReadonlyMap<string, Gate> = new Map(
     .map((gate) => [gate.name, gate]),
 );
 
-/** The gates that are on when nobody says anything. */
+/** The default gates. */
 export const defaultGates: ReadonlySet<string> = new Set([...gates.values()].filter(({ on }) => on).map((g) => g.name));
 
-/** Names that stand for all gates of a stage nobody named. */
+/** Names that mean all gates of a stage that are not listed themselves. */
 const whole: ReadonlyMap<string, GateStage> = new Map([
   ["AllAlpha", "Alpha"],
   ["AllBeta", "Beta"],
 ]);
 
 /**
- * Reads what --feature-gates says. A text tells what is wrong: a gate nobody knows, or one whose feature is there for
+ * Reads --feature-gates. Returns an error message for an unknown gate, or one whose feature is there for
  * good and cannot be switched off any more (the document: disabling a non-operational gate fails).
  */
 export function readGates(wishes: ReadonlyMap<string, boolean>): Gates | string {

@@ -17,26 +17,26 @@ export const limits = {
   earlyBodyBytesMax: 64 * KiB,
   /** Stored objects, as upstream's store limits a request. */
   objectBytesMax: 1.5 * MiB,
-  /** Bodies of what is not stored: reviews, token requests, bindings, evictions, DeleteOptions. */
+  /** Bodies of objects that are not stored: reviews, token requests, bindings, evictions, DeleteOptions. */
   smallBodyBytesMax: 64 * KiB,
   /** Values in a body (objects, lists, their items and fields), counted while it is read: each takes up to 1.5 KiB. */
   bodyValuesMax: 250_000,
-  /** What is read and thrown away of a body that is too large, so that its sender gets to see the answer. */
+  /** Bytes read and discarded of a body that is too large, so that its sender reads the response. */
   bodyDiscardBytesMax: 16 * MiB,
   /** Faults of a configuration file that are shown, and characters of a value or key that one repeats. */
   fileFaultsMax: 8,
   fileShownCharsMax: 100,
-  /** Levels of a configuration file that are looked at: its formats need eight, and what is deeper is in none of them. */
+  /** Levels of a configuration file that are checked: its formats need eight, and none is deeper. */
   fileDepthMax: 64,
   /** JSON and YAML nesting (upstream: 10,000). */
   depthMax: 10_000,
   /** Levels an answer, an event or an object of ours puts around a client's document, at most: typed messages nest to 500. */
   ownDepthMax: 1_000,
-  /** Levels of an answer for people that are indented; what nests deeper stands compact, so that its size stays linear. */
+  /** Levels of an answer for people that are indented; deeper values are compact, so that the size stays linear. */
   indentedDepthMax: 100,
   /** Characters of an object of raw JSON that is remembered: it cannot nest as deep as `depthMax`. */
   rawCharsMax: 16 * KiB,
-  /** Characters of all of them, per thread: with what they stand for, about 30 bytes each. */
+  /** Characters of all of them, per thread: with their values, about 30 bytes each. */
   rawRememberedCharsMax: 256 * KiB,
   /** Messages within messages a strategic merge patch descends into; no kind needs a tenth of it. */
   strategicDepthMax: 500,
@@ -82,7 +82,7 @@ export const limits = {
   eventBucketsMax: 1_000_000,
   /** Addresses of one Endpoints object; the list is cut there (document: well-known annotations). */
   endpointsMax: 1_000,
-  /** Evictions a disruption budget notes that nobody confirmed yet (upstream: 2000). */
+  /** Unconfirmed evictions a disruption budget records (upstream: 2000). */
   disruptedPodsMax: 2_000,
   /** Addresses or ports looked at for a free one before a range counts as full: the whole of any port range. */
   claimProbesMax: 65_536,
@@ -94,7 +94,7 @@ export const limits = {
   eventRemovalsPerLookMax: 1_000,
   /** Of these, under way at once. */
   eventRemovalsAtOnceMax: 16,
-  /** Events whose end is kept in mind, about 200 bytes each; beyond, events are read again when there is room. */
+  /** Events whose expiry is scheduled, about 200 bytes each; beyond, events are read again when there is room. */
   eventsKeptMax: 500_000,
   /** Changes in a terminating namespace are gathered this long before it is looked at again. */
   namespacePassMsMin: 50,
@@ -136,7 +136,7 @@ export const limits = {
   jsonPathStepsMax: 100_000,
   /** Combinations of verbs, groups, resources and names a role may grant that its writer's rules do not cover whole. */
   ruleCombinationsMax: 10_000,
-  /** Texts of rules compared to find out whether a user holds what a role grants: about 20 ms. */
+  /** Texts of rules compared to check that a user holds the rules of a role: about 20 ms. */
   ruleComparisonsMax: 4_000_000,
   /** Bytes of body and stored object from which the object is measured before it is validated: defaults make 30 of one. */
   measuredBytesMin: 48 * KiB,
@@ -170,7 +170,7 @@ export const limits = {
   /** How long the user of a token is remembered (upstream: ten seconds). */
   tokenCacheMsMax: 10_000,
   /**
-   * Bytes of answers of a front kept for peers that do not take them: a chunk for each list under way, what is left of
+   * Bytes of answers of a front kept for peers that do not take them: a chunk for each running list, the rest of
    * whole answers. Beyond a user's share its lists get 429, and its connections that hold whole answers are cut.
    */
   unreadBytesMax: 256 * MiB,
@@ -180,13 +180,16 @@ export const limits = {
   oidcFetchMsMax: 10_000,
   /** Keys taken of a provider. */
   oidcKeysMax: 100,
-  /** Token reviews a front has under way at a webhook; 429 beyond the share of an address, or of who asks for reviews. */
+  /**
+   * Token reviews a front has under way at a webhook; 429 beyond the share of an address, or of a user that creates
+   * reviews.
+   */
   tokenReviewsMax: 1_000,
   /** One of them, each of up to five tries. */
   tokenReviewMsMax: 10_000,
   /** Certificates of clients a front keeps read, 2 KiB each: one is 20 us to read, and shown at every request. */
   peerCertificatesMax: 4_096,
-  /** Replaced certificates of the uws front whose connections go on; those of older ones are cut. */
+  /** Replaced certificates of the uws front whose connections stay open; those of older ones are cut. */
   retiredListenersMax: 8,
   /** How often a certificate of our own making is looked at; it is replaced 30 days before its end. */
   certificateLookMs: 3_600_000,
@@ -194,7 +197,7 @@ export const limits = {
   fileLookMs: 10_000,
   /** Characters of the name of an unreadable query parameter that its refusal shows. */
   unreadableNameCharsMax: 100,
-  /** Request line plus headers; the uWS build is told as well. */
+  /** Request line plus headers; also passed to the uWS build. */
   headBytesMax: 64 * KiB,
   /** Header fields; the uWS build has room for 98. */
   headerCountMax: 96,
@@ -237,13 +240,13 @@ export const limits = {
   drainMsMax: 60_000,
   /** A front that drains is done when no request came for this long: one that was on its way still gets its 503. */
   drainQuietMs: 200,
-  /** Pause before what a server starts with is tried again, in milliseconds. */
+  /** Pause before the creation of the initial objects is retried, in milliseconds. */
   bootstrapRetryMs: 1_000,
   /** A front listens after this also when the namespaces of the start could not be created. */
   bootstrapMsMax: 3_000,
   /** Pause between looks whether the server is ready. */
   readyLookMs: 20,
-  /** A front that was told to end has ended by then. */
+  /** Time of a front to end on request. */
   frontEndMsMax: 1_000,
   /** Pause before a front that crashed twice in a row is started again; doubled with each further crash. */
   frontPauseMsMin: 100,
@@ -306,7 +309,7 @@ export const limits = {
   bookmarkMs: 60_000,
   /** Long work of a front gives others a turn of the loop after this. */
   sliceMsMax: 4,
-  /** What the fan-out takes of a turn instead, once it has been behind for watchBehindMs, and part of it before. */
+  /** The fan-out's time in a turn instead, once it has been behind for watchBehindMs, and part of it before. */
   passMsMax: 16,
   watchBehindMs: 100,
   /** Compressed OpenAPI of custom resources a front keeps: about 5,000 definitions of 40 KB. The rest is made anew. */
@@ -316,8 +319,9 @@ export const limits = {
   /** Answers below this are not compressed (upstream: 128 KiB). */
   gzipBytesMin: 128 * KiB,
   /**
-   * A new store counts on from here. Small versions are what clients make up (0 and 1 mark "any" and "the beginning"):
-   * they are never a position in a history, so a watch from one gets 410 and not every event since the first start.
+   * The last revision before those of a new store. Small versions are made up by clients (0 and 1 mark "any" and "the
+   * beginning"): they are never a position in a history, so a watch from one gets 410 and not every event since the
+   * first start.
    */
   firstRevision: 100,
   /** Longest CPU profile. */
@@ -328,7 +332,10 @@ export const limits = {
   protoCacheBytesMax: 64 * MiB,
   /** Lengths of records in protobuf a front keeps of those it does not keep itself: about 50 bytes each. */
   protoLengthsMax: 100_000,
-  /** Bytes of a protobuf list kept between measuring and writing it, of what the cache does not take; the rest is encoded twice the first time. */
+  /**
+   * Bytes of a protobuf list kept between measuring and writing it, beyond the cache; the rest is encoded twice the
+   * first time.
+   */
   protoListKeptBytesMax: 16 * MiB,
   /** How long a hold may keep segments from being recycled. */
   holdMsMax: 60_000,
@@ -339,9 +346,9 @@ export const limits = {
   reconcileRetriesPerSecond: 100,
   /** Keys of one controller that wait, about 200 bytes each; beyond, all are looked for again when there is room. */
   reconcileKeysMax: 1_000_000,
-  /** Changes of a log a controller is told of between two looks at the time: they add keys, a microsecond each. */
+  /** Changes of a log passed to a controller between two looks at the clock: they add keys, a microsecond each. */
   reconcileRecordsPerLook: 64,
-  /** A key that goes on failing is reported this often, in milliseconds. */
+  /** A key that keeps failing is reported this often, in milliseconds. */
   reconcileReportMs: 60_000,
   /** Failures one controller reports at once, and per second in the long run. */
   reconcileReportsMax: 20,
@@ -350,13 +357,13 @@ export const limits = {
   timerMsMax: 86_400_000,
   /** Objects every namespace has, written at once: one front's share of a group commit. */
   companionWritesMax: 16,
-  /** Least time between two looks of the controllers at what is published. */
+  /** Least time between two looks of the controllers at new records. */
   controllersPaceMs: 5,
-  /** How long the lease of the controllers stands, is tried to be kept, and between two tries (upstream: 15, 10, 2 s). */
+  /** Duration of the controllers' lease, deadline of its renewal, pause between two tries (upstream: 15, 10, 2 s). */
   leaseMs: 15_000,
   leaseRenewMsMax: 10_000,
   leaseRetryMs: 2_000,
-  /** When the server's own service and what it leads to are looked at again, in milliseconds (upstream: 10 s). */
+  /** How often the server's own service and its endpoints are reconciled, in milliseconds (upstream: 10 s). */
   ownServiceLookMs: 10_000,
   /** Writes of one namespace that wait for its quotas, per front; 429 beyond a user's share. */
   quotaWaitersMax: 1_000,
@@ -366,7 +373,7 @@ export const limits = {
   quotaRecountMs: 300_000,
   /** Decisions of the authorization webhook kept, per front; about 500 bytes each (upstream: 8192). */
   webhookDecisionsMax: 8_192,
-  /** Characters of a question whose answer is kept, what a client can choose of it (upstream: 10,000). */
+  /** Characters, of those a client chooses, of a question whose answer is cached (upstream: 10,000). */
   webhookKeptCharsMax: 10_000,
   /** One call of it, in milliseconds (upstream: 30 s); the pause after the first one, growing by half. */
   webhookMsMax: 30_000,
@@ -378,7 +385,7 @@ export const limits = {
   /** Pods looked at when a namespace becomes stricter, and for how long, in milliseconds (upstream: 3,000 and 1 s). */
   podSecurityPodsMax: 3_000,
   podSecurityLookMsMax: 1_000,
-  /** How long a credential plugin may run, and what it may print. */
+  /** Time and output bytes of a credential plugin. */
   execPluginMsMax: 120_000,
   execPluginBytesMax: 1 * MiB,
   /** Answers about images a front remembers (upstream: 1,024). */
@@ -419,7 +426,7 @@ export const limits = {
   storeBytesMax: 8192 * MiB,
   /** Changes of one transaction; the rest waits for the next one. */
   commitChangesMax: 1_000,
-  /** How often the store looks for what is older than historyMsMin. */
+  /** How often the store looks for records older than historyMsMin. */
   compactionMs: 1_000,
   /** Records one step of compaction looks at: about two milliseconds. */
   compactRecordsMax: 256,
@@ -437,7 +444,7 @@ assert(limits.sliceBytesMin <= limits.sliceBytesMax, "The smallest slice must no
 assert(limits.sliceBytesMax <= limits.catchUpBytesMax, "A pass must be able to serve a watcher that lags");
 assert(limits.watchTickMs <= limits.watchSweepMs, "A sweep happens on a tick");
 assert(limits.watchersMax <= limits.watchingPart * limits.connectionsMax, "Watches leave room for other connections");
-// Users fill three quarters of what they share (base/shares.ts).
+// Users fill three quarters of a shared bound (base/shares.ts).
 const usersPart = 0.75 * (limits.watchingPart + limits.arrivingPart);
 assert(usersPart + limits.quietPart < 1, "Connections of users, however busy, leave room for those that come");
 assert(limits.quietPart <= 1 - limits.crowdedPart, "Idle connections leave room for those that come");

@@ -111,7 +111,7 @@ export interface TokenWebhookConfig {
   readonly version: "v1" | "v1beta1";
 }
 
-/** Reads the flags of OpenID Connect; undefined: none. A text: one line on what is wrong. */
+/** Reads the flags of OpenID Connect; undefined: none. Returns an error message of one line for invalid ones. */
 export function readOidc(values: FlagValues): OidcConfig | undefined | string {
   const text = (name: string): string => values.get(`oidc-${name}`) ?? "";
   const list = (name: string): string[] => text(name).split(",").filter(Boolean);

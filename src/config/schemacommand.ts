@@ -9,7 +9,7 @@ export interface CommandFault {
 
 const usage = "usage: config schema [NAME] [--identity=orch|kubernetes]";
 
-/** What the command prints; `words`: what follows `config` on the command line. */
+/** The output of the command; `words`: the arguments after `config`. */
 export async function printConfigCommand(words: readonly string[], spell: Spell): Promise<string | CommandFault> {
   const [command, name, ...more] = words;
   if (command !== "schema" || more.length > 0) return { fault: usage };

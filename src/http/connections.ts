@@ -1,5 +1,5 @@
-// The connections of a node front that have asked something: what is under way on each, and an end for those on which
-// nothing moves. Node's own way is a timer that is started anew twice for every request, a twelfth of what one costs;
+// The connections of a node front with requests: the running work of each, and a timeout for those on which
+// nothing moves. Node's own way is a timer that is restarted twice for every request, a twelfth of its cost;
 // here all are looked at now and then. Never slower than its limit by more than an eighth of it.
 import type { Socket } from "node:net";
 
@@ -11,7 +11,7 @@ export interface UnderWay {
   closed(): void;
 }
 
-/** What is known of a connection. */
+/** The state of a connection. */
 interface Line {
   /** In the order they were asked in, which is the order of the answers. */
   readonly under: Set<UnderWay>;
@@ -31,7 +31,10 @@ export class Connections {
   readonly #first: (socket: Socket) => void;
   readonly #stillMax: { readonly idle: number; readonly stalled: number };
 
-  /** `first` is told of each connection's first request. Ends connections without a request after `idleMsMax`, and those whose peer takes nothing of an answer after `stallMsMax`. */
+  /**
+   * `first` is called for each connection's first request. Ends connections without a request after `idleMsMax`, and
+   * those whose peer takes nothing of an answer after `stallMsMax`.
+   */
   constructor(idleMsMax: number, stallMsMax: number, first: (socket: Socket) => void = () => undefined) {
     this.#first = first;
     const everyMs = Math.min(idleMsMax, stallMsMax) / looks;
@@ -40,14 +43,14 @@ export class Connections {
     this.#timer.unref();
   }
 
-  /** What is under way on a connection; whoever adds to it takes it away again. */
+  /** The running work of a connection; the caller that adds to it removes it again. */
   under(socket: Socket): Set<UnderWay> {
     const known = this.#lines.get(socket);
     if (known !== undefined) return known.under;
     const line: Line = { under: new Set(), moved: 0, still: 0 };
     this.#lines.set(socket, line);
     this.#first(socket);
-    // Answers whose turn had not come hear nothing of it otherwise.
+    // Responses that had not begun are not notified otherwise.
     socket.once("close", () => {
       this.#lines.delete(socket);
       for (const one of line.under) one.closed();

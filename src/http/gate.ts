@@ -1,4 +1,4 @@
-// The strict gate for HTTP: what a parser let through and RFC 9112 does not allow is refused here, before a handler
+// The strict gate for HTTP: input that a parser accepted and RFC 9112 does not allow is rejected here, before a handler
 // runs, and every header value that leaves passes one encoder. Both fronts call it; it knows neither of them.
 
 import { STATUS_CODES } from "node:http";
@@ -20,7 +20,7 @@ export interface Head {
   readonly headers: Headers;
 }
 
-/** What a sound head says about the rest of its message. */
+/** The framing of a message, from its valid head. */
 export interface Framing {
   /** Length of the body, undefined when it is chunked. */
   readonly length: number | undefined;
@@ -52,7 +52,7 @@ export function checkHead(head: Head, countMax: number = limits.headerCountMax):
   const { headers } = head;
   if (headers.length > countMax) return { code: 431, message: `More than ${countMax} header fields` };
   if (!token.test(head.method)) return bad("Malformed method");
-  // A success would make a tunnel of the connection (RFC 9110 9.3.6), and what follows it is of another protocol.
+  // A success would make a tunnel of the connection (RFC 9110 9.3.6), and the following bytes are of another protocol.
   if (head.method === "CONNECT") return bad("CONNECT is not served");
   if (!head.path.startsWith("/") && !(head.path === "*" && head.method === "OPTIONS"))
     return bad("Malformed request target");
@@ -119,10 +119,10 @@ export function encodeHeaderValue(value: string): string {
   return value.replace(unsafeAll, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
 }
 
-/** Written by the fronts themselves, in step with what they do to body and connection. */
+/** Headers that the fronts write themselves, consistent with body and connection. */
 const ownHeaders = new Set(["content-length", "date", "transfer-encoding", "connection"]);
 
-/** What was found out about a header name; names are ours, and few. */
+/** Cached checks of header names; names are ours, and few. */
 const knownNames = new Map<string, boolean>();
 const knownNamesMax = 1_000;
 

@@ -1,5 +1,5 @@
-// What a transport offers to the front thread that runs it, and how it hands requests on. Two implementations: uws.ts
-// and node.ts.
+// The interface of a transport to the front thread that runs it, and the handover of requests. Two implementations:
+// uws.ts and node.ts.
 import type { Exchange, Handler } from "../request/exchange/transport.ts";
 import type { Openings } from "./openings.ts";
 
@@ -57,8 +57,8 @@ export interface Listener {
   /** Streamed answers under way. */
   readonly streaming: number;
   /**
-   * Reads the certificate files again, for handshakes from now on; a text says why it goes on with the old ones. Where the
-   * front verified clients under authorities that are no longer the same, their connections end.
+   * Reads the certificate files again, for handshakes from now on; returns an error message when it continues with the
+   * old ones. Where the front verified clients under authorities that are no longer the same, their connections end.
    */
   reload(): string | undefined;
   /** Takes no further connections; every answer from now on closes its connection. */

@@ -1,5 +1,5 @@
 // The front on Node's own HTTP parser and TLS: for client certificates, long request lines, and hosts that cannot load
-// the uWS build. Dearer than uws.ts by half for a small GET, more for what streams; same contract, same suite.
+// the uWS build. Costs half more than uws.ts for a small GET, more for streams; same contract, same suite.
 
 import { constants } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -52,12 +52,12 @@ function serverOptions(headMsMax: number): object {
     keepAliveTimeout: 0,
     connectionsCheckingInterval: headMsMax / 8,
     noDelay: true,
-    // The gate asks for it: Node would answer and go on to the next pipelined request.
+    // The gate checks it: Node would answer and continue with the next pipelined request.
     requireHostHeader: false,
   };
 }
 
-/** What a handshake takes, read from its files. Throws what the file system and the library throw. */
+/** The TLS context of a handshake, read from its files. Throws errors of the file system and the library. */
 function contextOptions(files: TlsFiles, { certFile, keyFile }: CertificateFiles): SecureContextOptions {
   return {
     cert: readFileSync(certFile),
@@ -66,7 +66,8 @@ function contextOptions(files: TlsFiles, { certFile, keyFile }: CertificateFiles
     ...(files.ciphers === undefined ? {} : { ciphers: files.ciphers }),
     // Clients of this API keep no sessions: a ticket is CPU for nothing, and carries an identity past a change of CA.
     secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
-    // No authorities: a certificate is verified by who believes it (pki/chain.ts), and a forged one ends no handshake.
+    // No authorities: a certificate is verified by the authenticator (pki/chain.ts), and a forged one ends no
+    // handshake.
     ...(files.asksClients === true ? { ca: [] } : {}),
   };
 }
@@ -97,7 +98,7 @@ class NodeFront implements Listener {
   readonly streams = new Set<AnswerStream>();
   readonly #server: Server;
   readonly #tls: TlsFiles | undefined;
-  /** What clients that ask for a name are answered with. */
+  /** TLS contexts by server name (SNI). */
   #named: readonly (readonly [name: string, context: SecureContext])[] = [];
   readonly #handle: Handler;
   /** Connections that carry no further request. */
@@ -196,7 +197,7 @@ class NodeFront implements Listener {
     const key = keyOf(socket);
     const remote = socket.remoteAddress ?? "";
     let isQuiet = this.#openings.opened(remote);
-    // Once, whatever comes first: peers that are gone already have no address, and one key.
+    // Once, whatever comes first: peers that have closed have no address, and share one key.
     const heard = (): void => {
       if (isQuiet) this.#openings.heard(remote);
       isQuiet = false;
@@ -249,10 +250,10 @@ class NodeFront implements Listener {
     handOn(this.#handle, exchange);
   }
 
-  /** What Node's parser refused. Nothing is answered over an answer that is under way. */
+  /** Answers input that Node's parser rejected. No response is written into a running one. */
   #malformed(error: NodeJS.ErrnoException, socket: Socket): void {
     const { _httpMessage: underWay } = socket as { _httpMessage?: ServerResponse | null };
-    // Anything but a parser's word is TLS or the network failing: there is nobody to answer to.
+    // Any other error is one of TLS or the network: there is no client to answer.
     const parsed = error.code?.startsWith("HPE_") === true || error.code === "ERR_HTTP_REQUEST_TIMEOUT";
     if (parsed && this.#spent.has(socket) && underWay) return;
     const handshaking = socket instanceof TLSSocket && !this.#secured.has(socket);
@@ -284,11 +285,11 @@ function refuse(socket: Socket, code: number, message: string): void {
 
 /**
  * Takes the parser off the connection's handle, where it reads without a stream between. Node pauses it when too many
- * answers wait on a connection, but below the stream TLS goes on with what it has decrypted, and the paused parser takes
- * that for malformed. Once a client has pipelined the stream holds back what comes meanwhile; others keep the fast way.
+ * answers wait on a connection, but below the stream TLS continues with decrypted bytes, and the paused parser treats
+ * them as malformed. Once a client has pipelined, the stream holds back further bytes; others keep the fast path.
  */
 function readByStream(socket: Socket): void {
-  // A listener for data is what makes Node do it; its own stays.
+  // A listener for data makes Node do it; its own stays.
   socket.on("data", nothing);
   socket.off("data", nothing);
 }
@@ -321,7 +322,7 @@ const ascii = /^[\x20-\x7e]*$/;
 
 const beyondAscii = /[\x80-\xff]/;
 
-/** Node reads header values as latin1; what clients write beyond ASCII is UTF-8, as upstream takes it. */
+/** Node reads header values as latin1; characters beyond ASCII are UTF-8, as upstream reads them. */
 function readValue(value: string): string {
   return beyondAscii.test(value) ? Buffer.from(value, "latin1").toString("utf8") : value;
 }
@@ -334,7 +335,7 @@ function wireValue(value: string): string {
 
 type Body = Uint8Array | "too-large" | "aborted";
 
-/** A body that is nobody else's: bytes, or a text with a character for each. */
+/** An unshared body: bytes, or a text with a character for each. */
 type Kept = Uint8Array | string;
 
 /** Up to here a body is a text: Node writes it in one piece with its head, where bytes would be gathered with it. */
@@ -344,7 +345,7 @@ const { latin1Slice } = Buffer.prototype as unknown as {
   latin1Slice(this: Uint8Array, from: number, to: number): string;
 };
 
-/** Node keeps what it is given until the kernel has it; shared memory is recycled by others. */
+/** Node keeps written bytes until the kernel has them; shared memory is recycled. */
 function keep(body: Uint8Array): Kept {
   if (body.length <= textBytesMax) return latin1Slice.call(body, 0, body.length);
   return body.buffer instanceof SharedArrayBuffer ? copyOf(body) : body;
@@ -363,7 +364,7 @@ class NodeExchange implements Exchange, UnderWay {
   readonly #res: ServerResponse;
   readonly #gone: (() => void)[] = [];
   payer: Payer | undefined;
-  /** Tells the payer that what was kept is gone. */
+  /** Releases the charge for buffered bytes. */
   #taken: (() => void) | undefined;
   #answered = false;
   #done = false;
@@ -467,7 +468,7 @@ class NodeExchange implements Exchange, UnderWay {
     this.#req.socket.destroy();
   }
 
-  /** Nothing is left to tell the handler. */
+  /** The handler needs no further notification. */
   finish(): void {
     this.#done = true;
     this.#gone.length = 0;
@@ -558,9 +559,9 @@ class NodeStream implements AnswerStream {
     if (this.#ended || chunk.length === 0) return true;
     const res = this.#res;
     const { socket } = res;
-    // Node keeps what it is given until the kernel has it; the chunk is shared memory that others recycle.
+    // Node keeps written bytes until the kernel has them; the chunk is shared memory that is recycled.
     if (socket === null) return res.write(Buffer.from(chunk));
-    // HTTP/1.0 knows no chunks: there the body is what comes until the connection closes.
+    // HTTP/1.0 has no chunks: the body ends with the connection.
     if (!res.chunkedEncoding) return res.write(Buffer.from(chunk));
     // One buffer with the chunk's framing, past the response object: a third of the cost of res.write().
     const size = chunk.length.toString(16);

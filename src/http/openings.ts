@@ -1,9 +1,9 @@
 // How many connections a front has open, and how many of them have not sent a request yet: they may be anyone's.
 //
-// The uws build does not tell which connection a request came on, nor which one was closed, so nothing here names a
-// connection. What is counted by address are the quiet ones, which is enough: a connection that asks is its user's, who
-// is bounded by what its requests hold (request/holdings.ts), and beyond a part of the bound answers end theirs, so that
-// idle connections do not keep others out.
+// The uws build identifies neither the connection of a request nor the one that was closed, so nothing here names a
+// connection. Only quiet connections are counted by address, which is enough: a connection with a request belongs to
+// its user, who is bounded by the resources of its requests (request/call/holdings.ts), and beyond a part of the bound
+// responses end theirs, so that idle connections do not keep others out.
 import { networkOf, ownerAt } from "../base/network.ts";
 import { Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
@@ -18,7 +18,7 @@ export class Openings {
   #open = 0;
   #refused = 0;
 
-  /** `max`: what the process can open for this front (boot/descriptors.ts). */
+  /** `max`: connections the process can open for this front (boot/descriptors.ts). */
   constructor(max: number = limits.connectionsMax) {
     this.max = max;
     const quietMax = Math.min(limits.quietConnectionsMax, Math.ceil(max * limits.quietPart));
@@ -40,10 +40,13 @@ export class Openings {
     return this.#open > this.max * limits.crowdedPart;
   }
 
-  /** A connection was accepted. False: it is one too many, and to be closed at once, which is told as any other close. */
+  /**
+   * A connection was accepted. False: it is one too many, and to be closed at once, which is reported as any other
+   * close.
+   */
   opened(remote: string): boolean {
     this.#open += 1;
-    // Nothing is kept for the levels above: who is one of them shows with the first request.
+    // Nothing is reserved for higher levels: the level of a user is known with the first request.
     const owner = ownerAt(remote, "election");
     const leave = this.#open > this.max ? undefined : this.quiet.take(owner);
     if (leave === undefined) {

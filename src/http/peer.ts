@@ -6,7 +6,7 @@ import { limits } from "../config/limits.ts";
 
 const known = new WeakMap<TLSSocket, PeerCertificates | "none">();
 
-/** What the client of a connection presented; undefined for nothing. */
+/** The certificate the client of a connection presented; undefined for none. */
 export function presentedBy(socket: TLSSocket): PeerCertificates | undefined {
   let peer = known.get(socket);
   if (peer === undefined) known.set(socket, (peer = read(socket) ?? "none"));
@@ -39,7 +39,7 @@ export class VerifiedPeers {
     } catch {
       return undefined;
     }
-    // The oldest goes first.
+    // The oldest is evicted first.
     if (this.#known.size >= limits.peerCertificatesMax) this.#known.delete(this.#known.keys().next().value as string);
     this.#known.set(pem, peer);
     return peer;
@@ -47,9 +47,9 @@ export class VerifiedPeers {
 }
 
 /**
- * What a client sent besides its own certificate, in its order. Node takes the chain from the connection when the leaf
+ * The certificates a client sent besides its own, in its order. Node takes the chain from the connection when the leaf
  * is read, so that nothing else reads it again, and hangs each certificate on the one before as its issuer, whether it
- * is or not. One more than may be sent is read, which tells that it is too much.
+ * is or not. One more than the bound is read, to detect that there are too many.
  */
 function readOthers(leaf: X509Certificate): X509Certificate[] {
   const found: X509Certificate[] = [];

@@ -1,5 +1,5 @@
-// What the fronts' streamed answers have in common.
+// Shared parts of the fronts' streamed responses.
 import type { AnswerStream } from "../request/exchange/transport.ts";
 
-/** What a handler writes to when nobody reads any more. */
+/** The stream of a handler whose client has closed. */
 export const goneStream: AnswerStream = { write: () => true, onDrain: () => {}, end: () => {}, abort: () => {} };

@@ -22,18 +22,18 @@ import {
 import { corkBytesMax, type Head, headOf, refuse, sendHead, writeHead } from "./uwshead.ts";
 
 /*
- * The build gathers what is written inside a cork in one buffer of its thread and sends it when the cork ends, or when
+ * The build gathers writes inside a cork in one buffer of its thread and sends it when the cork ends, or when
  * a write does not fit. In the second case it forgets that write if it cannot send all of the buffer, as to a peer that
  * is just then behind: a piece of a head or a body is missing. The parser holds a cork of its own, which all answers
  * share that are given before it is left; a cork within it does nothing. Hence the rules:
- *  - The body of a whole answer is offered with tryEnd(), which says what was taken. While some of it was not, the build
+ *  - The body of a whole answer is offered with tryEnd(), which returns whether all was taken. While it was not, the build
  *    closes on a further request: a peer that pipelines and does not read costs no more than one answer.
  *  - A peer is cut when nothing of a body was taken and a piece of its head may not have fitted either. An answer whose
- *    fate the build does not tell (no body, or one that closes the connection) leaves the parser first if it may not fit.
+ *    fate the build does not report (no body, or one that closes the connection) leaves the parser first if it may not fit.
  *  - A stream writes nothing before the parser is left, and then in pieces that fit.
  */
 
-/** What frames a chunk of a stream. */
+/** The framing of a chunk of a stream. */
 const framingBytes = 16;
 /** A piece of a stream. */
 const pieceBytes = corkBytesMax - framingBytes;
@@ -66,9 +66,9 @@ class UwsFront implements Listener {
   #current: Generation;
   readonly openings: Openings;
   #socket: ListenSocket | undefined;
-  /** Those with certificates that were replaced: connections that were open go on. Oldest first. */
+  /** Apps with replaced certificates: their open connections stay. Oldest first. */
   readonly #retired: Generation[] = [];
-  /** Bytes that lie in the parser's cork, at most: of all answers lately, as connections cannot be told apart. */
+  /** Bytes that lie in the parser's cork, at most: of all recent responses, as connections cannot be distinguished. */
   #corkedBytes = 0;
   /** It is going to be known empty. */
   #leaving = false;
@@ -124,7 +124,7 @@ class UwsFront implements Listener {
     return claimed;
   }
 
-  /** What surely is free in the cork buffer inside the parser. */
+  /** Free bytes of the cork buffer inside the parser, at least. */
   get roomBytes(): number {
     return Math.max(0, corkBytesMax - this.#corkedBytes);
   }
@@ -159,7 +159,9 @@ class UwsFront implements Listener {
     return undefined;
   }
 
-  /** Ends what runs for clients who were verified under other authorities; idle connections end with their next request. */
+  /**
+   * Ends requests of clients that were verified under other authorities; idle connections end with their next request.
+   */
   #distrust(authorities: string): void {
     for (const generation of this.#retired) generation.isTrusted &&= generation.authorities === authorities;
     for (const one of [...this.exchanges, ...this.streams]) if (one.verifiedIn?.isTrusted === false) one.cut();
@@ -212,7 +214,7 @@ class UwsFront implements Listener {
     // leniently) is the last one on its connection: whatever follows it is never run. So is one that should have a body
     // and names no length: the header may be hidden behind one without a name, which ends the list for the parser, and
     // the body would be run. Where there are many connections each of them is to end, streams included: a client that
-    // goes on with them would have as many without a request as it likes.
+    // kept them open could have any number without a request.
     const isUnsure = framing.length === undefined || (!framing.framed && bodied.has(method));
     exchange.last = framing.close || isUnsure || this.openings.crowded;
     exchange.receive(framing.length);
@@ -220,7 +222,7 @@ class UwsFront implements Listener {
   }
 }
 
-/** What is looked at after send() returned must not lie in shared memory, which others recycle. */
+/** Bytes that are read after send() returned must not be in shared memory, which is recycled. */
 function keepBytes(bytes: Uint8Array): Uint8Array {
   return bytes.buffer instanceof SharedArrayBuffer ? copyOf(bytes) : bytes;
 }
@@ -253,7 +255,7 @@ class UwsExchange implements Exchange {
   readonly #res: HttpResponse;
   readonly #gone: (() => void)[] = [];
   payer: Payer | undefined;
-  /** Tells the payer that what was kept is gone. */
+  /** Releases the charge for buffered bytes. */
   #taken: (() => void) | undefined;
   /** The answer was handed over; `#done` when the build has all of it and `#res` must not be touched. */
   #answered = false;
@@ -261,7 +263,7 @@ class UwsExchange implements Exchange {
   #aborted = false;
   /** The streamed answer, which lives on without this exchange. */
   #stream: UwsStream | undefined;
-  // The body: pieces until somebody asks, then a promise.
+  // The body: pieces until body() is called, then a promise.
   #pieces: Uint8Array[] = [];
   #received = 0;
   #complete = true;
@@ -271,10 +273,10 @@ class UwsExchange implements Exchange {
   #uploadEndMs = 0;
   /** The body was asked for. */
   #wanted = false;
-  /** It was not yet, and what came of it is enough for now. */
+  /** It was not yet called, and enough of the body has arrived for now. */
   #paused = false;
   #settle: ((body: Body) => void) | undefined;
-  /** A HEAD where a GET would get a stream: there is no length to tell. */
+  /** A HEAD where a GET would get a stream: there is no length to send. */
   #lengthless = false;
   /** An answer that waits for the rest of an oversized body, so that the client gets to read it. */
   #deferred: (() => void) | undefined;
@@ -364,7 +366,7 @@ class UwsExchange implements Exchange {
     }
   }
 
-  /** Settles a pending body() when there is something to tell. */
+  /** Settles a pending body() when there is a result. */
   #tell(): void {
     const settle = this.#settle;
     if (settle === undefined) return;
@@ -405,7 +407,7 @@ class UwsExchange implements Exchange {
     else this.#gone.push(gone);
   }
 
-  /** The connection is gone, whoever ended it. */
+  /** The connection has closed, by either side. */
   #abort(): void {
     this.#aborted = true;
     this.#done = true;
@@ -481,7 +483,7 @@ class UwsExchange implements Exchange {
   }
 
   #endBare(code: number, close: boolean, bytes: number): void {
-    // The length a GET would have (RFC 9110 8.6); 204 and 304 tell none.
+    // The length a GET would have (RFC 9110 8.6); 204 and 304 have none.
     const isTold = code !== 204 && code !== 304 && !this.#lengthless;
     if (isTold) this.#res.writeHeader("Content-Length", String(bytes));
     if (close) this.#res.writeHeader("Connection", "close");
@@ -492,8 +494,8 @@ class UwsExchange implements Exchange {
   }
 
   /**
-   * Behind a last answer that end() does not send, the build would go on: what the peer still sends is not read, and the
-   * build's idle timer, which the end of the answer starts, ends the connection.
+   * Behind a last answer that end() does not send, the build would continue: further bytes of the peer are not read,
+   * and the build's idle timer, which the end of the answer starts, ends the connection.
    */
   #stopReading(): void {
     if (this.last) this.#res.pause();
@@ -542,15 +544,17 @@ class UwsExchange implements Exchange {
     base = res.getWriteOffset();
     if (!this.#charge(total - base)) return;
     rest = keepBytes(rest.subarray(base));
-    // The build reads again where a write did not fit, also what came with the news that it fits now: a last answer ends
-    // in a turn of its own.
+    // The build reads again where a write did not fit, also bytes that arrived with the drain event: a last response
+    // ends in a turn of its own.
     const later = (): void => {
       if (!this.#done) res.cork(() => void more());
     };
     res.onWritable(this.last ? () => setImmediate(later) && true : more);
   }
 
-  /** Has the user pay for what is kept until the peer takes it; false: it holds too much, and the connection is cut. */
+  /**
+   * Charges the user for bytes buffered until the peer takes them; false: beyond the share, and the connection is cut.
+   */
   #charge(bytes: number): boolean {
     const leave = this.payer?.take(bytes);
     if (this.payer !== undefined && leave === undefined) {
@@ -592,9 +596,9 @@ class UwsExchange implements Exchange {
   }
 }
 
-/** What a stream takes over from its exchange. */
+/** The parts of an exchange that its stream takes over. */
 interface StreamPlan {
-  /** Told when the peer goes away. */
+  /** Called when the peer closes. */
   readonly gone: (() => void)[];
   /** The byte the body begins with, where that is known. */
   readonly opening: number | undefined;
@@ -614,11 +618,11 @@ class UwsStream implements AnswerStream {
   readonly #front: UwsFront;
   readonly #res: HttpResponse;
   #gone: (() => void)[];
-  /** What is written before the parser is left; undefined from then on. */
+  /** Bytes written before the parser is left; undefined from then on. */
   #early: Uint8Array[] | undefined = [];
   #earlyBytes = 0;
   #chunk: Uint8Array = blank;
-  /** What the build said to the last piece: false, the peer is behind. */
+  /** The build's result for the last piece: false, the peer is behind. */
   #accepted = true;
   #ended = false;
   /** Its end is sent in the next turn. */
@@ -651,7 +655,7 @@ class UwsStream implements AnswerStream {
     setImmediate(() => this.#start(head));
   }
 
-  /** The parser is left: sends the head and what was written so far. */
+  /** The parser is left: sends the head and the bytes written so far. */
   #start(head: Head): void {
     const early = this.#early ?? [];
     this.#early = undefined;
@@ -709,7 +713,7 @@ class UwsStream implements AnswerStream {
     this.#accepted = true;
     if (this.#ended) this.#finish();
     else this.#drained?.();
-    // What the build holds for the peer moves only with a write or a cork.
+    // Bytes the build buffers for the peer are sent only with a write or a cork.
     if (!this.#ended && !this.#wrote) this.#res.cork(() => {});
     return true;
   }
@@ -718,7 +722,7 @@ class UwsStream implements AnswerStream {
     this.#gone.push(gone);
   }
 
-  /** The connection is gone, whoever ended it. */
+  /** The connection has closed, by either side. */
   #abort(): void {
     // None when it was ended or cut by this side.
     const gone = this.#gone;
@@ -738,7 +742,7 @@ class UwsStream implements AnswerStream {
   #finish(): void {
     if (!this.#last) this.#complete();
     else if (!this.#finishing) {
-      // Where the peer takes what it was behind with, the build goes on to read what came meanwhile, paused or not: in a
+      // When the peer reads the pending bytes, the build continues reading, paused or not: in a
       // turn of its own nothing is read behind the end, and a request that comes before it closes the connection.
       this.#finishing = true;
       setImmediate(() => {
@@ -749,7 +753,7 @@ class UwsStream implements AnswerStream {
 
   #complete(): void {
     this.#front.streams.delete(this);
-    // Not told to close: the build would write that header into the body. What the peer still sends after the last
+    // Without a close header: the build would write that header into the body. Bytes the peer sends after the last
     // answer is not read, and the build's idle timer ends the connection.
     if (this.#last || this.#front.closing) this.#res.pause();
     this.#res.cork(() => this.#res.end());
@@ -761,7 +765,7 @@ class UwsStream implements AnswerStream {
     this.#res.close();
   }
 
-  /** Ends the connection; who writes to the stream hears of it. */
+  /** Ends the connection, and notifies the writer of the stream. */
   cut(): void {
     this.#res.close();
   }

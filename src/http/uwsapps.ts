@@ -15,7 +15,7 @@ export interface Generation {
   readonly authorities: string;
   /** The clients its handshakes verified. */
   readonly peers: VerifiedPeers;
-  /** False: others took the place of these authorities, and who was verified by them is not believed any more. */
+  /** False: these authorities were replaced, and certificates verified by them are no longer accepted. */
   isTrusted: boolean;
 }
 
@@ -30,7 +30,7 @@ export function openGeneration(uws: Library, tls: TlsFiles | undefined): Generat
   return { app, authorities, peers: new VerifiedPeers(authorities), isTrusted: true };
 }
 
-/** What is wrong with certificate files; the build itself would not say. */
+/** Returns an error message for invalid certificate files; the build itself reports none. */
 export function faultOf({ certFile, keyFile, clientCaFile }: TlsFiles): string | undefined {
   try {
     createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) });

@@ -1,5 +1,5 @@
 // Loads uWebSockets.js. The official binaries come from the registry, one package per platform and release of Node;
-// package.json says which version for which. Declared here is what the front uses of them, and no more.
+// package.json says which version for which. The parts that the front uses are declared here.
 import { createRequire } from "node:module";
 import { isMainThread } from "node:worker_threads";
 import { limits } from "../config/limits.ts";

@@ -1,4 +1,4 @@
-// Heads of answers on the uWS build: what they take in its cork buffer, and how one that may not fit is sent in parts.
+// Heads of responses on the uWS build: their size in its cork buffer, and how one that may not fit is sent in parts.
 import { STATUS_CODES } from "node:http";
 import type { Headers } from "../request/exchange/transport.ts";
 import { encodeHeaderValue, type HeadFault, isSent, statusLine } from "./gate.ts";
@@ -6,12 +6,12 @@ import type { HttpResponse } from "./uwsbuild.ts";
 
 /** Bytes of the cork buffer. */
 export const corkBytesMax = 16 * 1024;
-/** What the build adds to a head: protocol, date, length, its own mark, connection. */
+/** Bytes the build adds to a head: protocol, date, length, its own mark, connection. */
 const ownHeadBytes = 256;
 
 /**
- * Answers a malformed head and closes. The build goes on to the next pipelined request after an answer it still has
- * in its cork buffer, even when told to close; one that overflows the buffer closes at once. Hence the padding.
+ * Answers a malformed head and closes. The build continues with the next pipelined request after a response it still
+ * has in its cork buffer, even when told to close; one that overflows the buffer closes at once. Hence the padding.
  */
 export function refuse(res: HttpResponse, fault: HeadFault): void {
   res.onAborted(() => {});
@@ -24,7 +24,7 @@ export function refuse(res: HttpResponse, fault: HeadFault): void {
 export interface Head {
   readonly code: number;
   readonly headers: Headers;
-  /** What it takes in the cork buffer, at most. */
+  /** Its bytes in the cork buffer, at most. */
   readonly bytes: number;
 }
 
@@ -48,7 +48,7 @@ export function writeHead(res: HttpResponse, head: Head): void {
 
 /**
  * Sends a head by itself, one that may not fit the cork buffer in parts. Not from inside the parser. True: every part
- * fits, so that none can be missing; what a full socket does not take waits in the build.
+ * fits, so that none can be missing; bytes a full socket does not take wait in the build.
  */
 export function sendHead(res: HttpResponse, head: Head): boolean {
   if (head.bytes <= corkBytesMax) {

@@ -1,6 +1,6 @@
 // Calls the server makes: to webhooks, identity providers and audit backends. One client per peer, with connections it
 // keeps. A call has a time limit for all of it, an answer has a size limit, a redirect is an answer like any other and
-// is never followed (CVE-2022-3172 and its like), and whatever goes wrong is a value that never holds an answer's text.
+// is never followed (CVE-2022-3172 and its like), and every failure is a value that never contains a response's text.
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
@@ -8,7 +8,7 @@ import { assert } from "../base/assert.ts";
 import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 
-/** Who is called, and as whom. */
+/** The peer, and the credentials of the calls. */
 export interface Connection {
   /** `https://host[:port][/path]`; `http:` for peers on the loopback only. */
   readonly url: string;
@@ -38,7 +38,7 @@ export interface Call {
   readonly body?: string | Uint8Array | undefined;
   /** For all of it, connecting and reading included, from when it is sent: waiting in our own queue does not count. */
   readonly timeoutMs: number;
-  /** Time left for what the call is made for; default: without end. A call ends as "late" when that is over. */
+  /** Time left of the request that needs the call; default: unlimited. A call ends as "late" when it is over. */
   readonly leftMs?: (() => number) | undefined;
   /** Default: limits.outboundAnswerBytesMax. */
   readonly answerBytesMax?: number;
@@ -58,7 +58,7 @@ interface Waiter {
   readonly end: (why: CallFailure) => void;
 }
 
-/** What the peer said. */
+/** The peer's response. */
 export interface Answer {
   readonly code: number;
   /** The Content-Type header; empty when there is none. */
@@ -74,7 +74,7 @@ export interface Answer {
  */
 export class CallFailure {
   readonly failure: "timeout" | "unreachable" | "too-large" | "closed" | "busy" | "late";
-  /** In one line; nothing of what the peer sent. */
+  /** In one line; without bytes the peer sent. */
   readonly message: string;
 
   constructor(failure: CallFailure["failure"], message: string) {
@@ -96,7 +96,7 @@ export class OutboundClient {
   readonly #waiting = new Set<Waiter>();
   #closed = false;
 
-  /** Throws on an url that is none: whoever takes one from outside checks it with checkUrl() first. */
+  /** Throws on an invalid URL: callers check URLs from outside with checkUrl() first. */
   constructor(connection: Connection) {
     const fault = checkUrl(connection.url);
     assert(fault === undefined, `The url of a connection ${fault}`);
@@ -208,7 +208,7 @@ function queryOf(search: string, more: string | undefined): string {
   return search === "" ? `?${more}` : `${search}&${more}`;
 }
 
-/** What is wrong with an url that is to be called; undefined: nothing. */
+/** Returns an error message for a URL that cannot be called; undefined: valid. */
 export function checkUrl(url: string): string | undefined {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined) return `must be a URL: ${JSON.stringify(url)}`;
@@ -262,7 +262,7 @@ function read(response: IncomingMessage, bytesMax: number, done: (outcome: Answe
   });
 }
 
-/** Node's own words: they name hosts, ports and certificates, never what was sent. */
+/** Node's message: it names hosts, ports and certificates, never sent bytes. */
 function reasonOf(error: Error): string {
   return error.message.split("\n", 1)[0] ?? "unknown";
 }

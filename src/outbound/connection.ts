@@ -1,5 +1,5 @@
-// Files in the format of client configurations: how to reach a server, and as whom. The server reads them to call
-// webhooks (the document's "connection file in client config format"), clients to call the server.
+// Files in the format of client configurations: how to reach a server, and with which credentials. The server reads
+// them to call webhooks (the document's "connection file in client config format"), clients to call the server.
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
@@ -9,21 +9,21 @@ import { parseYaml } from "../codec/yaml/yaml.ts";
 import type { FileCheck } from "../config/filecheck.ts";
 import { type Connection, checkUrl } from "./client.ts";
 
-/** What a file says of one context. */
+/** One context of a file. */
 export interface ClientFile {
-  /** With the credentials that stand in the file itself. */
+  /** With the credentials in the file itself. */
   readonly connection: Connection;
   readonly cluster: Value;
   /** Undefined: the context names no user. */
   readonly user: Value | undefined;
-  /** What relative paths are relative to. */
+  /** The base of relative paths. */
   readonly directory: string;
 }
 
-/** As whom one is called: parts of a Connection. */
+/** The credentials of a Connection. */
 export type Login = Pick<Connection, "certificate" | "key" | "authorization">;
 
-/** Who one is to others, by their name. */
+/** Credentials by the name of the peer. */
 export interface Logins {
   readonly byName: ReadonlyMap<string, Login>;
   /** Name of the user of the current context; empty: there is none. */
@@ -31,8 +31,8 @@ export interface Logins {
 }
 
 /**
- * Reads the users of a file whose names say whom they are for; its clusters are not looked at. A text says in one line
- * what is wrong with it: plugins, identity providers and impersonation have no place there.
+ * Reads the users of a file, named after their peers; its clusters are ignored. Returns an error message of one line:
+ * plugins, identity providers and impersonation are not supported there.
  */
 export function readLogins(path: string, check: FileCheck): Logins | string {
   return readDocument(path, check, (document, directory) => {
@@ -53,13 +53,13 @@ export function readLogins(path: string, check: FileCheck): Logins | string {
   });
 }
 
-/** Reads a file for its current context; a text says in one line what is wrong with it. */
+/** Reads a file for its current context; returns an error message of one line. */
 export function readConnection(path: string, check: FileCheck): Connection | string {
   const file = readClientFile(path, check);
   return typeof file === "string" ? file : file.connection;
 }
 
-/** Reads a file for a context; left out: its current one. A text says in one line what is wrong with it. */
+/** Reads a file for a context; absent: its current one. Returns an error message of one line. */
 export function readClientFile(path: string, check: FileCheck, context?: string): ClientFile | string {
   return readDocument(path, check, (document, directory) => clientFileOf(document, directory, context));
 }
@@ -174,7 +174,7 @@ function field(value: Value, key: string): Value | undefined {
   return value instanceof Map ? value.get(key) : undefined;
 }
 
-/** Files change: what was checked once may be read again as something else, and must not pass for a field left out. */
+/** Files change: a checked file may have changed when it is read again, and must not pass for an absent field. */
 function text(value: Value, key: string): string {
   const found = field(value, key) ?? "";
   if (typeof found !== "string") throw new ConnectionFault(`${key} must be a string`);

@@ -1,4 +1,4 @@
-// Posts of JSON to peers that may be away for a moment: what failed for a reason that may pass is tried again, after a
+// Posts of JSON to peers that may be unavailable for a moment: transient failures are retried, after a
 // pause that grows by half each time (upstream: webhook.WithExponentialBackoff).
 import type { Owner } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
@@ -26,7 +26,7 @@ export interface Terms {
 }
 
 /**
- * Posts a body, up to `limits.postTriesMax` times. Resolves with what the last try came to, or a failure
+ * Posts a body, up to `limits.postTriesMax` times. Resolves with the result of the last try, or a failure
  * "late" where there was no time for another that might have helped; never rejects.
  */
 export async function post(
@@ -49,7 +49,7 @@ export async function post(
   return new CallFailure("late", why);
 }
 
-/** Whether what went wrong may be over at the next try: the peer is away, overloaded or broken. */
+/** Whether a failure may be transient: the peer is unavailable, overloaded or broken. */
 export function mayPass(outcome: Answer | CallFailure): boolean {
   if (outcome instanceof CallFailure) return !final.has(outcome.failure);
   return outcome.code === 429 || outcome.code >= 500;

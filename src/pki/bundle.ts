@@ -1,10 +1,10 @@
 // A file of certificates that may change while the server runs: authorities that clients or other servers are verified
-// against. What cannot be read or holds nothing usable changes nothing.
+// against. A file that is unreadable or has no usable certificate changes nothing.
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { nextPemBlock } from "./pem.ts";
 
-/** The certificates of a text; a text says what is wrong. Blocks of other types are skipped (upstream). */
+/** The certificates of a text, or an error message. Blocks of other types are skipped (upstream). */
 export function parseCertificates(pem: string): X509Certificate[] | string {
   const found: X509Certificate[] = [];
   for (let next = nextPemBlock(pem); next !== undefined; next = nextPemBlock(next.rest)) {
@@ -18,7 +18,7 @@ export function parseCertificates(pem: string): X509Certificate[] | string {
   return found.length === 0 ? "it holds no certificate" : found;
 }
 
-/** Reads a file of certificates. A text says what is wrong with it. */
+/** Reads a file of certificates; returns an error message for an invalid one. */
 export function readCertificates(path: string): { pem: string; certificates: X509Certificate[] } | string {
   let pem: string;
   try {
@@ -55,7 +55,7 @@ export class Bundle {
     return this.#version;
   }
 
-  /** Reads the file again; a text says why what was known stays. */
+  /** Reads the file again; returns an error message when the known certificates are kept. */
   reload(): string | undefined {
     const read = readCertificates(this.path);
     if (typeof read === "string") return read;

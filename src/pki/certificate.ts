@@ -1,5 +1,5 @@
-// What Node's certificates do not tell: subject attributes one by one, how the certificate was signed, and its extensions
-// (RFC 5280 4.1). Reads only what is well-formed; whether a signature holds is for the library.
+// Properties that Node's certificates lack: subject attributes one by one, how the certificate was signed, and its
+// extensions (RFC 5280 4.1). Reads only what is well-formed; whether a signature holds is for the library.
 import { childrenOf, type Element, readElement } from "./der.ts";
 
 /** One extension. */
@@ -81,7 +81,7 @@ function readSubject(der: Buffer, subject: Element): { commonName: string; organ
       const name = hexOf(der, type);
       if (name !== commonName && name !== organization) continue;
       const text = textOf(der, value);
-      // A name that ends early for one reader and not for another is nobody's.
+      // A name that ends early for one reader and not for another is rejected.
       if (text === undefined || /[\0-\x1f\x7f]/.test(text)) return undefined;
       if (name === commonName) last = text;
       else organizations.push(text);

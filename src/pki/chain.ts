@@ -1,7 +1,7 @@
 // Whether a certificate that a client presented comes from a bundle of authorities (RFC 5280 6.1). The TLS library could
 // say that only for all bundles of a server together, and its failed check of a forged signature would end the
 // connection, which may yet bring a token; so the whole check is here. It is stricter than it must be where that costs
-// nobody anything: name constraints and unknown critical extensions are refused, not evaluated.
+// no access: name constraints and unknown critical extensions are rejected, not evaluated.
 import type { X509Certificate } from "node:crypto";
 import { limits } from "../config/limits.ts";
 import { type CertificateParts, pathLengthOf, readCertificate, signsCertificates } from "./certificate.ts";
@@ -14,7 +14,7 @@ const keyUsages = "551d0f";
 const nameConstraints = "551d1e";
 /** The critical extensions this check evaluates: these, alternative names, and extended key usage. */
 const evaluated: ReadonlySet<string> = new Set([keyUsages, "551d11", basicConstraints, "551d25"]);
-/** Bits of an RSA key below which nobody is believed. */
+/** Least bits of an accepted RSA key. */
 const rsaBitsMin = 2_048;
 
 /** Beyond these a check of one signature takes milliseconds (upstream's library has the same bounds). */
@@ -33,7 +33,7 @@ export interface ChainTimes {
 /** Certificates as a client sent them. */
 export interface Presented {
   readonly leaf: X509Certificate;
-  /** What came along; asked for only when the leaf's issuer is no root. */
+  /** The sent intermediates; read only when the leaf's issuer is no root. */
   others(): readonly X509Certificate[];
 }
 
@@ -108,7 +108,7 @@ class Search {
     return undefined;
   }
 
-  /** What came along, each certificate once; nothing when it is too much. */
+  /** The sent intermediates, each once; none when there are too many. */
   #sent(): readonly X509Certificate[] {
     if (this.#others === undefined) {
       const sent = this.#presented.others();
@@ -141,11 +141,11 @@ class Search {
   }
 }
 
-/** What is read of a certificate once: Node makes a new buffer and a new key at every look. */
+/** Parsed parts of a certificate: Node creates a new buffer and a new key at every access. */
 interface Facts {
   readonly raw: Buffer;
   readonly ca: boolean;
-  /** What makes it unfit for any place in a chain. */
+  /** Why it is unfit for any place in a chain. */
   readonly fault: string | undefined;
   readonly parts: CertificateParts | undefined;
 }
@@ -198,7 +198,7 @@ function faultOf(certificate: X509Certificate, parts: CertificateParts | undefin
   return faultOfUsage(certificate);
 }
 
-/** A certificate that says what it is for must be for clients. */
+/** A certificate with extended key usages must include client authentication. */
 function faultOfUsage({ keyUsage }: X509Certificate): string | undefined {
   // The extended ones, whatever the name of the property.
   const usages = keyUsage as readonly string[] | undefined;

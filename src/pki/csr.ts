@@ -20,7 +20,7 @@ const digests: ReadonlyMap<string, string | null> = new Map([
   ["2b6570", null],
 ]);
 
-/** What is wrong with a request in PEM; undefined when it is well-formed and its signature holds. */
+/** Returns an error message for a request in PEM; undefined when it is well-formed and its signature is valid. */
 export function faultOfSigningRequest(pem: Uint8Array): string | undefined {
   const found = nextPemBlock(Buffer.from(pem).toString("latin1"));
   if (found === undefined || found.block.type !== requestType) return `PEM block type must be ${requestType}`;

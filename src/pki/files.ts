@@ -1,7 +1,7 @@
 // Small private files that are either there in whole or not at all: keys, certificates, tokens, client configuration.
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 
-/** Replaces a file in one step, with `mode` from its first byte on. Throws what the file system throws. */
+/** Replaces a file in one step, with `mode` from its first byte on. Throws errors of the file system. */
 export function writePrivate(path: string, text: string, mode: number): void {
   const scratch = `${path}.new`;
   writeDurably(scratch, text, mode);
@@ -19,8 +19,8 @@ function writeDurably(path: string, text: string, mode: number): void {
 }
 
 /**
- * Replaces a key (mode 0600) and what belongs to it (0644). A crash leaves both old files or both new ones, once
- * finishPair() was called: both drafts are on the disk before either takes its place, the key first.
+ * Replaces a key (mode 0600) and its certificate or public half (0644). A crash leaves both old files or both new ones,
+ * once finishPair() was called: both drafts are on the disk before either takes its place, the key first.
  */
 export function writePair(keyFile: string, publicFile: string, key: string, text: string): void {
   writeDurably(`${keyFile}.next`, key, 0o600);
@@ -29,7 +29,7 @@ export function writePair(keyFile: string, publicFile: string, key: string, text
   renameSync(`${publicFile}.next`, publicFile);
 }
 
-/** Ends a writePair() that a crash cut short: goes on where the key is in its place, else takes nothing of it. */
+/** Completes a writePair() that a crash interrupted when the key is in its place, else discards it. */
 export function finishPair(keyFile: string, publicFile: string): void {
   if (existsSync(`${keyFile}.next`)) {
     rmSync(`${publicFile}.next`, { force: true });

@@ -13,7 +13,7 @@ const endMark = "-----END ";
 const beginMark = "-----BEGIN ";
 const dashes = "-----";
 
-/** The first block and what follows it; undefined when there is none. */
+/** The first block and the text after it; undefined when there is none. */
 export function nextPemBlock(text: string): { readonly block: PemBlock; readonly rest: string } | undefined {
   let from = 0;
   for (let end = text.indexOf(endMark); end >= 0; end = text.indexOf(endMark, from)) {

@@ -1,6 +1,6 @@
 // The certificate a server without configuration answers with: made once, kept in the data directory, reused over
 // restarts so that clients keep trusting it, and replaced before it ends or when the server got a new name. Half of a pair,
-// or one that cannot be read, is never replaced: clients trust what was there, and the operator may still have it.
+// or one that cannot be read, is never replaced: clients trust the old one, and the operator may still have it.
 import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -16,13 +16,13 @@ export interface ServingFiles {
   readonly keyFile: string;
 }
 
-/** Certificates that were there and are not whole any more. The message is one line that says what mends it. */
+/** Incomplete certificate files. The message is one line with the remedy. */
 export class TrustFault extends Error {
   override name = "TrustFault";
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** The authority outlives what trusts it; a serving certificate lasts a year, as upstream's. */
+/** The authority outlives its certificates; a serving certificate lasts a year, as upstream's. */
 const authorityMs = 3650 * dayMs;
 const servingMs = 365 * dayMs;
 /** A certificate that ends sooner than this is replaced at start. */
@@ -46,7 +46,8 @@ export function servingNames(addresses: readonly string[], identity: Identity): 
 
 /**
  * Makes sure that `directory` holds an authority and a serving certificate for `names` that stay valid, and gives their
- * files. Keys have mode 0600. Throws TrustFault where half of a pair is lost or unreadable, and what the file system throws.
+ * files. Keys have mode 0600. Throws TrustFault where half of a pair is lost or unreadable, and errors of the file
+ * system.
  */
 export async function keepServing(directory: string, names: readonly string[], clock: Clock): Promise<ServingFiles> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -57,8 +58,8 @@ export async function keepServing(directory: string, names: readonly string[], c
 }
 
 /**
- * Replaces the serving certificate in `directory` when it ends soon, under the authority that is there: what a server
- * does while it runs, whose listeners look at the files. True: it was replaced. Throws as keepServing().
+ * Replaces the serving certificate in `directory` when it expires soon, under the existing authority: a server
+ * calls it while it runs, and its listeners read the files again. True: it was replaced. Throws as keepServing().
  */
 export async function renewServing(directory: string, names: readonly string[], clock: Clock): Promise<boolean> {
   const files = filesIn(directory);
@@ -103,7 +104,7 @@ function validity(clock: Clock, ms: number): { notBefore: Date; notAfter: Date }
 
 const forAuthority = "to have both made anew, which every client must then trust";
 
-/** Both halves; undefined when neither is there. `mend`: what removing them leads to. */
+/** Both halves; undefined when neither exists. `mend`: the effect of removing them. */
 function readPair(certFile: string, keyFile: string, mend: string): Credential | undefined {
   finishPair(keyFile, certFile);
   const certificate = read(certFile);

@@ -1,5 +1,5 @@
 // Certificates of our own making: a self-signed authority and serving certificates under it, ECDSA P-256 (an RSA key
-// adds 0.7 ms to every handshake). Pure: what is made here is kept by pki/serving.ts.
+// adds 0.7 ms to every handshake). Pure: pki/serving.ts stores the results.
 import "reflect-metadata";
 import { createPrivateKey, X509Certificate as NodeCertificate, randomBytes, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
@@ -92,7 +92,7 @@ export function authorityHolds(authority: Credential, until: Date): boolean {
   return certificate.ca && keyMatches(authority) && Date.parse(certificate.validTo) >= until.getTime();
 }
 
-/** What is wrong with a pair as it was read: half of it cannot be, or the halves do not belong together. */
+/** The fault of a pair: half of it is unreadable, or the halves do not belong together. */
 export function faultOfPair({ certificate, key }: Credential): "certificate" | "key" | "match" | undefined {
   let parsed: NodeCertificate;
   try {

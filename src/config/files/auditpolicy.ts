@@ -11,7 +11,7 @@ const omitStages = Type.Array(Type.Enum(["RequestReceived", "ResponseStarted", "
 });
 
 const omitManagedFields = Type.Boolean({
-  description: "Leave managedFields out of the objects of events; a rule's word goes before the policy's.",
+  description: "Leave managedFields out of the objects of events; a rule's setting overrides the policy's.",
 });
 
 const resources = Type.Object(
@@ -32,7 +32,7 @@ const rule = Type.Object(
     userGroups: Type.Optional(strings("Groups of users, one of which the user is in; empty is any.")),
     verbs: Type.Optional(strings("Verbs; empty is any.")),
     resources: Type.Optional(Type.Array(resources, { description: "Resources the rule is about; empty is all." })),
-    namespaces: Type.Optional(strings('Namespaces; "" is what has none. Empty is any.')),
+    namespaces: Type.Optional(strings('Namespaces; "" means requests without one. Empty is any.')),
     nonResourceURLs: Type.Optional(
       Type.Array(
         Type.String({
@@ -48,7 +48,7 @@ const rule = Type.Object(
   { additionalProperties: false, description: "The first rule that matches a request decides." },
 );
 
-/** The schema. What is misspelled would silently mean something else: unknown fields are faults. */
+/** The schema. A misspelled field would silently mean something else: unknown fields are faults. */
 export function auditPolicy(spell: Spell) {
   return Type.Object(
     {

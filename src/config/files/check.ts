@@ -1,5 +1,5 @@
-// What is wrong with a document by the schema of its format, in one line. The library finds the faults, in time linear in
-// the document, and stops at its bound; the texts are ours: where, what would be right, and what was found.
+// Error messages of one line for a document, by the schema of its format. The library finds the faults, in time linear
+// in the document, and stops at its bound; the texts are ours: path, expected, and found.
 import type { TSchema } from "typebox";
 import { Errors } from "typebox/schema";
 import { System } from "typebox/system";
@@ -22,7 +22,7 @@ interface Node {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** What the pattern means, after "must be"; editors show it, too. */
+  /** The meaning of the pattern, after "must be"; editors show it, too. */
   readonly patternErrorMessage?: string;
   /** May be secret: no fault shows such a value. */
   readonly writeOnly?: boolean;
@@ -34,8 +34,8 @@ interface Fault {
 }
 
 /**
- * What is wrong with a document of a format, in one line; undefined: nothing. `document`: plain objects and lists, in
- * which a field that is null is left out, as upstream reads files.
+ * Returns an error message of one line for a document of a format; undefined: valid. `document`: plain objects and
+ * lists, in which a field that is null is left out, as upstream reads files.
  */
 export function checkDocument(name: FormatName, document: unknown, spell: Spell): string | undefined {
   const schema = schemaOf(name, spell);
@@ -52,7 +52,7 @@ export function checkDocument(name: FormatName, document: unknown, spell: Spell)
 type LibraryError = ReturnType<typeof Errors>[1][number];
 
 function faultsOf(error: LibraryError, schema: TSchema, document: unknown): Fault[] {
-  // Each unknown field is told on its own, as "boolean".
+  // Each unknown field is reported on its own, as "boolean".
   if (error.keyword === "additionalProperties") return [];
   const keys = keysOf(error.instancePath);
   const at = pathText(document, keys);
@@ -103,7 +103,7 @@ function stepInto(value: unknown, key: string): unknown {
   return (value as { readonly [key: string]: unknown })[key];
 }
 
-/** What a part of a schema takes: follows "must be". */
+/** The expected value of a part of a schema: follows "must be". */
 function wanted(node: Node): string {
   if (node.const !== undefined) return String(node.const);
   if (node.enum !== undefined) {
@@ -135,7 +135,7 @@ function rangeText({ minimum, maximum }: Node): string {
   return max === undefined ? "" : ` of at most ${max}`;
 }
 
-/** A value where another is wanted: its type alone where it may be secret, or where it stands for a whole other file. */
+/** A value where another is wanted: its type alone where it may be secret, or where it may be a whole other file. */
 function shownValue(value: unknown, { type, writeOnly }: Node): string {
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   if (value === null) return "null";

@@ -1,6 +1,6 @@
 // Files in the format of client configurations that say how webhooks are called: --audit-webhook-config-file,
 // --authentication-token-webhook-config-file, --authorization-webhook-config-file and kubeConfigFile of plugins.
-// Unknown fields are ignored, as upstream does. `writeOnly` marks what a fault must not repeat.
+// Unknown fields are ignored, as upstream does. `writeOnly` marks values that a message must not repeat.
 import { type Static, Type } from "typebox";
 
 /** A string that may be secret. */

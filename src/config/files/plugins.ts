@@ -1,4 +1,4 @@
-// The settings of admission plugins, as they stand in --admission-control-config-file or in files it names. Unknown
+// The settings of admission plugins, in --admission-control-config-file or in files it names. Unknown
 // fields are ignored unless a schema says otherwise, as upstream does.
 import { type Static, Type } from "typebox";
 import { limits } from "../limits.ts";
@@ -32,9 +32,9 @@ export const podSecuritySettings = Type.Object({
   exemptions: Type.Optional(
     Type.Object(
       {
-        usernames: Type.Optional(names("Users whose pods are not looked at.")),
-        namespaces: Type.Optional(names("Namespaces whose pods are not looked at.")),
-        runtimeClasses: Type.Optional(names("Runtime classes whose pods are not looked at.")),
+        usernames: Type.Optional(names("Users whose pods are exempt.")),
+        namespaces: Type.Optional(names("Namespaces whose pods are exempt.")),
+        runtimeClasses: Type.Optional(names("Runtime classes whose pods are exempt.")),
       },
       { description: "Pods that are not looked at." },
     ),
@@ -49,7 +49,7 @@ export const eventRateSettings = Type.Object({
   limits: Type.Array(
     Type.Object({
       type: Type.Enum(["Server", "Namespace", "User", "SourceAndObject"], {
-        description: "What events are counted by.",
+        description: "Scope in which events are counted.",
       }),
       qps: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "Events per second." }),
       burst: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "Events at once." }),
@@ -138,7 +138,7 @@ export const quotaSettings = Type.Object({
       Type.Object({
         apiGroup: Type.Optional(Type.String({ description: "API group; empty is the core group." })),
         resource: Type.String({ minLength: 1, description: "Plural name." }),
-        matchContains: Type.Optional(strings("Parts of the names of what is counted.")),
+        matchContains: Type.Optional(strings("Parts of the names of the counted resources.")),
         matchScopes: Type.Optional(
           Type.Array(
             Type.Object({
