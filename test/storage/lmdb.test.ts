@@ -28,7 +28,7 @@ t.test("lmdb: the file stops growing when compaction keeps pace", async (t) => {
   await store.close();
 });
 
-t.test("lmdb: somebody else's write is noticed before anything of ours follows it", async (t) => {
+t.test("lmdb: another process's write is noticed before anything of ours follows it", async (t) => {
   const path = join(root, "shared");
   const store = openLmdb({ path, identity: "orch", clock: new HandClock() });
   await store.commit([change("create", "x", 0)]);
@@ -36,7 +36,7 @@ t.test("lmdb: somebody else's write is noticed before anything of ours follows i
   rmSync(join(path, "owner"));
   const other = openLmdb({ path, identity: "orch", clock: new HandClock() });
   await other.commit([change("update", "x", 1)]);
-  await t.rejects(store.commit([change("update", "x", 1)]), { name: "SharedStateFailure", message: /somebody else/ });
+  await t.rejects(store.commit([change("update", "x", 1)]), { name: "SharedStateFailure", message: /another process/ });
   await t.rejects(store.commit([change("create", "y", 0)]), { name: "SharedStateFailure" }, "and it stays closed");
   await other.close();
   await store.close();
