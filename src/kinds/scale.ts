@@ -6,6 +6,7 @@ import type { LabelSelector } from "../api/gen/meta/v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { Identity } from "../api/identity.ts";
 import type { ApiObject } from "../api/object.ts";
+import type { FieldSet } from "../merge/fieldset.ts";
 import { validateMeta } from "./meta.ts";
 
 /** What Scale knows of a workload: deployments, replica sets, stateful sets, replication controllers. */
@@ -24,6 +25,19 @@ export interface Scaling {
   read(object: ApiObject): Scale;
   /** Makes an object as large as a Scale says. The version a Scale names is the version of the object. */
   write(object: ApiObject, scale: Scale): void;
+  /** Left out: objects have their size in `spec.replicas`. */
+  readonly defined?: DefinedSize | undefined;
+}
+
+/**
+ * The size of a custom resource, which is where its definition says and may be missing. The rules of the object are all
+ * the rules there are, and a size that an update changed has no owner (upstream).
+ */
+export interface DefinedSize {
+  /** The path of the size, as a definition has it. */
+  readonly path: string;
+  /** The field of the size at a version (`group/version`), empty where that has none; undefined: no such version. */
+  readonly at: (apiVersion: string) => FieldSet | undefined;
 }
 
 /** Scaling by `spec.replicas`, with what `spec.selector` selects. */

@@ -1,8 +1,9 @@
 // Definitions of custom resources for tests, and waiting for what becomes of them.
+import type { IdentityName } from "../../src/api/identity.ts";
 import { DefinitionController } from "../../src/controllers/definitions.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { reconcilerOf } from "./controllers.ts";
-import { type InProcess, until } from "./inprocess.ts";
+import { type InProcess, openInProcess, until } from "./inprocess.ts";
 
 /** The collection of definitions. */
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -57,4 +58,38 @@ export function runDefinitions(server: InProcess, reports: string[]): Reconciler
   const reconciler = reconcilerOf(controller, server.server.clock, (message) => void reports.push(message));
   reconciler.start();
   return reconciler;
+}
+
+/** A server that serves what a definition defines. */
+export async function openDefined(
+  sent: object,
+  identity: IdentityName = "kubernetes",
+): Promise<InProcess & { readonly stop: () => Promise<void> }> {
+  const server = await openInProcess(identity);
+  const reports: string[] = [];
+  const controller = runDefinitions(server, reports);
+  const made = await server.call("POST", definitions, sent);
+  const { name } = made.json.metadata;
+  if (!(await establishedIn(server, name))) throw new Error(`${made.text}\n${await conditionsOf(server, name)}`);
+  const stop = async (): Promise<void> => {
+    await controller.stop();
+    server.close();
+    if (reports.length > 0) throw new Error(reports.join("\n"));
+  };
+  return Object.assign(server, { stop });
+}
+
+/** A definition of `widgets.example.com` with these versions, each with a name. The first one is stored. */
+export function widgets(...versions: object[]): object {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "widgets.example.com" },
+    spec: {
+      group: "example.com",
+      scope: "Namespaced",
+      names: { plural: "widgets", kind: "Widget" },
+      versions: versions.map((version, index) => ({ served: true, storage: index === 0, ...version })),
+    },
+  };
 }

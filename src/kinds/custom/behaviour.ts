@@ -13,7 +13,7 @@ import type { Columns } from "../columns.ts";
 import { countUp, keepMeta } from "../generic.ts";
 import type { Scaling } from "../scale.ts";
 import type { Strategy } from "../strategy.ts";
-import { integerAt, type ScalePaths, setAt, textAtPath, Unreadable, validateScalePaths } from "./scalepaths.ts";
+import { integerAt, setAt, textAtPath, Unreadable, validateScalePaths } from "./scalepaths.ts";
 import { settle, settleStored, validate } from "./schema.ts";
 import type { CustomVersion } from "./versions.ts";
 
@@ -22,12 +22,12 @@ export type CustomObject = ApiObject & WithContent;
 
 /** The behaviour of one version of a definition. */
 export function behaviourOfVersion(resource: Resource, version: CustomVersion): Behaviour {
-  const { schema, scale, form } = version;
+  const { schema, form } = version;
   const strategy = customStrategy(resource, version) as Strategy<ApiObject>;
   return {
     ...completed(resource, { strategy }),
     columns: columnsOver(resource, version.columns),
-    scale: scale && scalingBy(scale),
+    scale: scalingBy(version),
     settle: (object, isStored) => {
       const { content } = object as CustomObject;
       return isStored ? settleStored(schema, content) : settle(schema, content);
@@ -98,8 +98,11 @@ function columnsOver({ message }: Resource, { columns }: Columns<ValueMap>): Col
 }
 
 /** Scaling by the paths of a definition. What cannot be read there counts as nothing: writes of it were refused. */
-function scalingBy({ specReplicas, statusReplicas, labelSelector }: ScalePaths): Scaling {
+function scalingBy({ scale: paths, sizes }: CustomVersion): Scaling | undefined {
+  if (paths === undefined) return undefined;
+  const { specReplicas, statusReplicas, labelSelector } = paths;
   return {
+    defined: { path: `.${specReplicas.join(".")}`, at: (apiVersion) => sizes.get(apiVersion) },
     read(object): Scale {
       const { metadata, content } = object as CustomObject;
       const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
@@ -110,7 +113,7 @@ function scalingBy({ specReplicas, statusReplicas, labelSelector }: ScalePaths):
         metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
         spec: { replicas: countAt(content, specReplicas) },
         status: {
-          replicas: countAt(content, statusReplicas),
+          replicas: countAt(content, statusReplicas) ?? 0,
           selector: selector instanceof Unreadable ? "" : (selector ?? ""),
         },
       };
@@ -118,15 +121,16 @@ function scalingBy({ specReplicas, statusReplicas, labelSelector }: ScalePaths):
     write(object, scale) {
       const { metadata, content } = object as CustomObject;
       setAt(content, specReplicas, scale.spec.replicas ?? 0);
-      if (scale.metadata.resourceVersion === undefined) delete metadata.resourceVersion;
-      else metadata.resourceVersion = scale.metadata.resourceVersion;
+      // Without a version it is the one that was read, so that a write of it starts over where that is no more.
+      if ((scale.metadata.resourceVersion ?? "") !== "") metadata.resourceVersion = scale.metadata.resourceVersion;
     },
   };
 }
 
-function countAt(content: ValueMap, path: readonly string[]): number {
+function countAt(content: ValueMap, path: readonly string[]): number | undefined {
   const count = integerAt(content, path);
-  return count === undefined || count instanceof Unreadable ? 0 : Number(count);
+  if (count === undefined) return undefined;
+  return count instanceof Unreadable ? 0 : Number(count);
 }
 
 function put(content: ValueMap, key: string, value: Value | undefined): void {

@@ -4,6 +4,7 @@ import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { ValueMap } from "../../api/value.ts";
 import { encode } from "../../codec/engine/json.ts";
+import { emptySet, type FieldSet, setOf } from "../../merge/fieldset.ts";
 import type { MapType } from "../../merge/schema.ts";
 import { formOf } from "../behaviour.ts";
 import type { Columns } from "../columns.ts";
@@ -23,6 +24,8 @@ export interface CustomVersion {
   readonly columns: Columns<ValueMap>;
   /** Undefined: there is no scale subresource. */
   readonly scale: ScalePaths | undefined;
+  /** The field of the size at each version of the definition, by `group/version`; empty: it has no scale subresource. */
+  readonly sizes: ReadonlyMap<string, FieldSet>;
   /** The type of its objects for server-side apply; made when it is first asked for. */
   readonly mergeType: () => MapType;
   /** Calls `visit` with each value that has rules in `x-kubernetes-validations`, and what it replaces. */
@@ -39,6 +42,7 @@ export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Id
   const versions = spec.versions ?? [];
   const roots = versions.map(({ schema }) => schema?.openAPIV3Schema ?? anything);
   const schemas = compileSchemas(roots, identity, spec.preserveUnknownFields !== true);
+  const sizes = sizesOf(spec);
   return schemas.map((schema, index) => {
     const { name = "", additionalPrinterColumns, subresources } = versions[index] ?? {};
     let mergeType: MapType | undefined;
@@ -48,6 +52,7 @@ export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Id
       form: formOf(`${name}\n${encode(schemaMessage, roots[index] ?? anything)}`),
       columns: columnsOf(additionalPrinterColumns),
       scale: subresources?.scale === undefined ? undefined : scalePaths(subresources.scale),
+      sizes,
       mergeType: () => {
         mergeType ??= mergeTypeOf(schema.root);
         return mergeType;
@@ -55,4 +60,12 @@ export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Id
       eachRuled: (object, old, visit) => eachRuled(schema.root, object, old, visit),
     };
   });
+}
+
+function sizesOf({ group, versions = [] }: CustomResourceDefinitionSpec): ReadonlyMap<string, FieldSet> {
+  const sizeOf = ({ subresources }: (typeof versions)[number]): FieldSet => {
+    if (subresources?.scale === undefined) return emptySet;
+    return setOf(scalePaths(subresources.scale).specReplicas.map((name) => `f:${name}`));
+  };
+  return new Map(versions.map((version) => [`${group}/${version.name}`, sizeOf(version)]));
 }

@@ -14,7 +14,7 @@ import { type Scaling, validateScale } from "../../kinds/scale.ts";
 import { behaviourOf } from "../../kinds/table.ts";
 import type { Kind } from "../../merge/apply.ts";
 import { trackUpdate } from "../../merge/managedfields.ts";
-import { scaleEntries, scaleVersion, workloadEntries } from "../../merge/scalefields.ts";
+import { type SizeAt, scaleEntries, scaleVersion, size, workloadEntries } from "../../merge/scalefields.ts";
 import { typeOfMessage } from "../../merge/schema.ts";
 import { type Config, decodeAs, type ReadBody } from "../body/body.ts";
 import { checkName } from "../commit/metadata.ts";
@@ -33,13 +33,20 @@ const encoder = new TextEncoder();
 export async function readScale(input: ReadInput, name: string, resourceVersion: string): Promise<Uint8Array | Status> {
   const { resource, identity } = input;
   const found = await readObject(input, name, resourceVersion);
-  if (!isStatus(found)) return scaleBytes(resource, found, identity);
+  if (!isStatus(found)) {
+    const scaling = scalingOf(resource, identity);
+    const scale = scaling.read(decodeStored(resource, found));
+    // 500 upstream.
+    return isSizeless(scaling, scale)
+      ? badRequest(`the spec replicas field ${JSON.stringify(scaling.defined?.path)} does not exist`)
+      : scaleBytes(resource, scale);
+  }
   return found.reason === "NotFound" ? notFound(missingScale(resource), name) : found;
 }
 
 /** What is not there when a Scale is read, in upstream's words: they differ by kind. */
-function missingScale({ group, resource }: Resource): GroupResource {
-  if (resource === "statefulsets") return { group, resource };
+function missingScale({ group, resource, provided }: Resource): GroupResource {
+  if (resource === "statefulsets" || provided === true) return { group, resource };
   return { group: resource === "replicationcontrollers" ? "autoscaling" : group, resource: `${resource}/scale` };
 }
 
@@ -52,8 +59,21 @@ export function writeScale(writers: WriteServices, request: WriteRequest, body: 
       body.kind === "patch"
         ? patchDocument(writers, request, shape, before.document, body)
         : mergeReplacement(writers, request, body, current, old);
-    return isStatus(scale) ? scale : trackScale(writers, request, scale as ApiObject & Scale, before);
+    if (isStatus(scale)) return scale;
+    const changed = scale as ApiObject & Scale;
+    const { defined } = scalingOf(request.resource, writers.scheme.identity);
+    if (defined === undefined) return trackScale(writers, request, changed, before);
+    if (body.kind === "patch" && before.size === undefined && changed.spec.replicas === undefined) {
+      return badRequest(`the spec replicas field ${JSON.stringify(defined.path)} cannot be empty`);
+    }
+    // A size that an update changed has no owner any more (upstream).
+    return { scale: changed, entries: changed.spec.replicas === before.size ? before.entries : undefined };
   });
+}
+
+/** The object has no size where its definition says it should be. */
+function isSizeless({ defined }: Scaling, { spec }: Scale): boolean {
+  return defined !== undefined && spec.replicas === undefined;
 }
 
 /** A Scale with a configuration applied. */
@@ -76,6 +96,8 @@ function applyScale(
 interface OldScale {
   readonly document: Value;
   readonly entries: ManagedFieldsEntry[] | undefined;
+  /** Undefined: a custom resource has none. */
+  readonly size: number | undefined;
 }
 
 /** The Scale a write asks for, and who owns the size then. */
@@ -106,16 +128,18 @@ async function resize(writers: WriteServices, request: WriteRequest, merge: Scal
   const { identity } = writers.scheme;
   const shape = scaleShape(resource);
   const scaling = scalingOf(resource, identity);
-  const hasSize = (version: string): boolean => groupOf(version) === resource.group;
+  const sizeAt: SizeAt = scaling.defined?.at ?? ((version) => (groupOf(version) === resource.group ? size : undefined));
   const resized: Merge = (current, old) => {
     if (current === undefined || old === undefined) return notFound(resource, name);
     const { uid, managedFields } = old.metadata;
-    const entries = scaleEntries(managedFields, managedLimits, hasSize);
-    const merged = merge(current, old, { document: toValue(shape.message, scaling.read(old)), entries });
+    const entries = scaleEntries(managedFields, managedLimits, sizeAt);
+    const shown = scaling.read(old);
+    const document = toValue(shape.message, shown);
+    const merged = merge(current, old, { document, entries, size: shown.spec.replicas });
     if (isStatus(merged)) return merged;
     const { scale } = merged;
-    const errors = validateScale(scale, identity);
-    if (errors.length > 0) return invalidObject("autoscaling", "Scale", name, errors);
+    const invalid = checkScale(scaling, scale, name, identity);
+    if (invalid !== undefined) return invalid;
     const meant = scale.metadata.uid ?? "";
     if (meant !== "" && meant !== uid) {
       const why = `Precondition failed: UID in precondition: ${meant}, UID in object meta: ${uid}`;
@@ -124,17 +148,18 @@ async function resize(writers: WriteServices, request: WriteRequest, merge: Scal
     const workload = requestedObject(writers, resource, current);
     scaling.write(workload, scale);
     const { apiVersion } = resource;
-    workload.metadata.managedFields = workloadEntries(
-      managedFields,
-      merged.entries,
-      managedLimits,
-      hasSize,
-      apiVersion,
-    );
+    workload.metadata.managedFields = workloadEntries(managedFields, merged.entries, managedLimits, sizeAt, apiVersion);
     return workload;
   };
   const done = await writeMerged(writers, request, resized, "recorded", facadeOf(writers, resource, name));
-  return isStatus(done) ? done : { ...done, body: scaleBytes(resource, done.body, identity) };
+  if (isStatus(done)) return done;
+  return { ...done, body: scaleBytes(resource, scaling.read(decodeStored(resource, done.body))) };
+}
+
+/** 422 for a Scale that breaks its rules; of a custom resource the object alone has rules. */
+function checkScale({ defined }: Scaling, scale: Scale, name: string, identity: Identity): Status | undefined {
+  const errors = defined === undefined ? validateScale(scale, identity) : [];
+  return errors.length === 0 ? undefined : invalidObject("autoscaling", "Scale", name, errors);
 }
 
 function groupOf(apiVersion: string): string {
@@ -171,16 +196,14 @@ function facadeOf(writers: WriteServices, resource: Resource, name: string): Fac
     show: scaling.read,
     take(shown, workload) {
       const scale = shown as ApiObject & Scale;
-      const errors = validateScale(scale, identity);
-      if (errors.length > 0) return invalidObject("autoscaling", "Scale", name, errors);
+      const invalid = checkScale(scaling, scale, name, identity);
+      if (invalid !== undefined) return invalid;
       scaling.write(workload, scale);
       return undefined;
     },
   };
 }
 
-function scaleBytes(resource: Resource, workload: Uint8Array, identity: Identity): Uint8Array {
-  const scale = resource.subresources.find(({ name }) => name === "scale");
-  assert(scale?.message !== undefined, `${resource.resource} cannot be scaled`);
-  return encoder.encode(encode(scale.message, scalingOf(resource, identity).read(decodeStored(resource, workload))));
+function scaleBytes(resource: Resource, scale: Scale): Uint8Array {
+  return encoder.encode(encode(scaleShape(resource).message, scale));
 }
