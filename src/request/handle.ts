@@ -209,10 +209,11 @@ async function dispatch(
   const deadline = deadlineOf(server, info.query);
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
   if (!info.isResource) return servePage(server, types, info, reply);
-  // Subresources have no Table, nor has what is only asked (reviews, bindings).
-  const offers = info.subresource === undefined && !info.resource.virtual ? "table" : "metadata";
   const pretty = wantsPretty(info.query, reply.exchange.header("user-agent"));
   const isOpen = (info.subresource?.message ?? info.resource.message).open === true;
+  // Subresources have no Table but the status of custom resources, nor has what is only asked (reviews, bindings).
+  const isWhole = info.subresource === undefined || (isOpen && info.subresource.name === "status");
+  const offers = isWhole && !info.resource.virtual ? "table" : "metadata";
   const negotiated = negotiateAccept(reply.exchange.header("accept"), pretty, types, offers, isOpen);
   if (isStatus(negotiated)) return sendStatus(reply, negotiated);
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));

@@ -11,6 +11,7 @@ import { sameValue } from "../../merge/document.ts";
 import { type Behaviour, completed } from "../behaviour.ts";
 import type { Columns } from "../columns.ts";
 import { countUp, keepMeta } from "../generic.ts";
+import type { MetaRules } from "../metarules.ts";
 import type { Scaling } from "../scale.ts";
 import type { Strategy } from "../strategy.ts";
 import { integerAt, setAt, textAtPath, Unreadable, validateScalePaths } from "./scalepaths.ts";
@@ -25,7 +26,7 @@ export function behaviourOfVersion(resource: Resource, version: CustomVersion): 
   const { schema, form } = version;
   const strategy = customStrategy(resource, version) as Strategy<ApiObject>;
   return {
-    ...completed(resource, { strategy }),
+    ...completed(resource, { strategy, metaRules }),
     columns: columnsOver(resource, version.columns),
     scale: scalingBy(version),
     settle: (object, isStored) => {
@@ -35,6 +36,12 @@ export function behaviourOfVersion(resource: Resource, version: CustomVersion): 
     form,
   };
 }
+
+/** Finalizers need not be known to anybody, nor have a domain. */
+const metaRules: MetaRules = { update: [0, 1], anyFinalizer: true };
+
+/** Nothing but names is selected by. */
+const fieldLabels: ReadonlyMap<string, string> = new Map();
 
 function customStrategy(resource: Resource, { schema, scale }: CustomVersion): Strategy<CustomObject> {
   const hasStatus = resource.subresources.some(({ name }) => name === "status");
@@ -46,6 +53,7 @@ function customStrategy(resource: Resource, { schema, scale }: CustomVersion): S
   };
   return {
     nameFormat: "dns1123-subdomain",
+    fieldLabels,
     allowCreateOnUpdate: false,
     allowUnconditionalUpdate: false,
     returnsDeletedObject: false,

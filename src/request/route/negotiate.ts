@@ -99,7 +99,7 @@ export function negotiateAccept(
     const accepted = plain === json && (pretty || isPretty(clause.parameters.get("pretty"))) ? jsonPretty : plain;
     return form === undefined ? accepted : { ...accepted, form };
   }
-  if (!known) return refuse("NotAcceptable", "406: Not Acceptable", {});
+  if (!known && !isOpen) return refuse("NotAcceptable", "406: Not Acceptable", {});
   return refuse("NotAcceptable", `only the following media types are accepted: ${types.offered}`);
 }
 

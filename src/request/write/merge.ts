@@ -189,8 +189,9 @@ export function patchDocument(
   if (patched instanceof PatchFault) return refusePatch(patched);
   const isStrategic = patch.type === "strategic";
   const named = isStrategic ? typeOf(asKind(resource, patched.value)) : typeOf(patched.value);
-  // Without a version upstream takes what follows for its internal form, which has no metadata.
-  const isKind = !(named instanceof Fault) && (named.kind === "" || named.kind === resource.kind);
+  // Without a version upstream takes a built-in kind for its internal form, which has no metadata.
+  const isBuiltIn = resource.message.open !== true;
+  const isKind = isBuiltIn && !(named instanceof Fault) && (named.kind === "" || named.kind === resource.kind);
   if (!isStrategic && isKind && named.apiVersion === "") return nameless(request);
   const typed = named;
   const misnamed = typed instanceof Fault ? undefined : patchMisnamed(request, resource, typed);

@@ -1,0 +1,86 @@
+// Requests for custom resources where they are answered otherwise than requests for built-in kinds.
+import t from "tap";
+import { openDefined, widgets } from "../support/definitions.ts";
+import type { Answer } from "../support/inprocess.ts";
+
+const path = "/apis/example.com/v1/namespaces/default/widgets";
+const merge = { "content-type": "application/merge-patch+json" };
+const jsonPatch = { "content-type": "application/json-patch+json" };
+const table = { accept: "application/json;as=Table;g=meta.k8s.io;v=v1" };
+
+const open = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+
+function widget(name: string, more: object = {}, metadata: object = {}) {
+  return { apiVersion: "example.com/v1", kind: "Widget", metadata: { name, ...metadata }, ...more };
+}
+
+function brief({ code, json, text }: Answer): string {
+  return code < 300 ? String(code) : `${code} ${json?.message ?? text}`;
+}
+
+t.test("custom resources are selected by their names only, and refuse other fields", async (t) => {
+  const server = await openDefined(widgets({ name: "v1", schema: open }));
+  t.teardown(() => server.stop());
+  await server.call("POST", path, widget("a", { spec: { size: 1 } }));
+  await server.call("POST", path, widget("b"));
+  const rows: [selector: string, want: string][] = [
+    ["metadata.name=a", "200 a"],
+    ["metadata.namespace=default,metadata.name!=a", "200 b"],
+    ["spec.size=1", "400 field label not supported: spec.size"],
+    ["metadata.labels.n=a", "400 field label not supported: metadata.labels.n"],
+  ];
+  for (const [selector, want] of rows) {
+    const { code, json } = await server.call("GET", `${path}?fieldSelector=${encodeURIComponent(selector)}`);
+    const names = (json.items as { metadata: { name: string } }[] | undefined)?.map(({ metadata }) => metadata.name);
+    t.equal(`${code} ${names ?? json.message}`, want);
+  }
+});
+
+t.test("finalizers of custom resources need no domain, but are names", async (t) => {
+  const server = await openDefined(widgets({ name: "v1", schema: open }));
+  t.teardown(() => server.stop());
+  t.equal((await server.call("POST", path, widget("a", {}, { finalizers: ["own"] }))).code, 201);
+  const more = { metadata: { finalizers: ["own", "other"] } };
+  t.equal((await server.call("PATCH", `${path}/a`, more, merge)).code, 200);
+  const refused = await server.call("POST", path, widget("b", {}, { finalizers: ["own", "a b/c"] }));
+  t.equal(refused.code, 422);
+  t.strictSame(
+    refused.json.details.causes.map(({ field }: { field: string }) => field),
+    ["metadata.finalizers"],
+  );
+});
+
+t.test("a custom resource is refused in media types nobody offers by naming those it has", async (t) => {
+  const server = await openDefined(widgets({ name: "v1", schema: open }));
+  t.teardown(() => server.stop());
+  await server.call("POST", path, widget("a"));
+  const { code, json } = await server.call("GET", `${path}/a`, undefined, { accept: "text/html" });
+  const offered = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+  t.equal(code, 406);
+  t.equal(json.message, `only the following media types are accepted: ${offered}`);
+  t.equal("details" in json, false);
+});
+
+t.test("the status of a custom resource is shown as a table, its scale is not", async (t) => {
+  const scale = { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n" };
+  const server = await openDefined(widgets({ name: "v1", schema: open, subresources: { status: {}, scale } }));
+  t.teardown(() => server.stop());
+  await server.call("POST", path, widget("a", { spec: { n: 1 } }));
+  const shown = await server.call("GET", `${path}/a/status`, undefined, table);
+  t.equal(shown.code, 200);
+  t.equal(shown.json.kind, "Table");
+  t.equal(shown.json.rows[0].cells[0], "a");
+  t.equal((await server.call("GET", `${path}/a/scale`, undefined, table)).code, 406);
+});
+
+t.test("a patched custom resource says its kind and version again", async (t) => {
+  const server = await openDefined(widgets({ name: "v1", schema: open }));
+  t.teardown(() => server.stop());
+  await server.call("POST", path, widget("a"));
+  const whole = (value: object) => server.call("PATCH", `${path}/a`, [{ op: "replace", path: "", value }], jsonPatch);
+  const missing = "422  \"\" is invalid: patch: Invalid value: \"{}\": Object 'Kind' is missing in '{}'";
+  t.equal(brief(await whole({})), missing);
+  const unversioned = { kind: "Widget", metadata: { name: "a" } };
+  const noVersion = "400 Object 'apiVersion' is missing in 'object has no apiVersion field'";
+  t.equal(brief(await whole(unversioned)), noVersion);
+});
