@@ -1,6 +1,6 @@
 // Requests for custom resources where they are answered otherwise than requests for built-in kinds.
 import t from "tap";
-import { openDefined, widgets } from "../support/definitions.ts";
+import { definitions, openDefined, widgets } from "../support/definitions.ts";
 import type { Answer } from "../support/inprocess.ts";
 
 const path = "/apis/example.com/v1/namespaces/default/widgets";
@@ -83,4 +83,67 @@ t.test("a patched custom resource says its kind and version again", async (t) =>
   const unversioned = { kind: "Widget", metadata: { name: "a" } };
   const noVersion = "400 Object 'apiVersion' is missing in 'object has no apiVersion field'";
   t.equal(brief(await whole(unversioned)), noVersion);
+});
+
+t.test("a deprecated version names the best one that is newer, served and not deprecated", async (t) => {
+  const version = (name: string, more: object = {}) => ({ name, schema: open, ...more });
+  const server = await openDefined(
+    widgets(
+      version("v2"),
+      version("v1", { deprecated: true }),
+      version("v3", { deprecated: true }),
+      version("v4", { served: false }),
+      version("v1beta1", { deprecated: true, deprecationWarning: "gone soon" }),
+    ),
+  );
+  t.teardown(() => server.stop());
+  const warningAt = async (name: string) => {
+    const { headers } = await server.call("GET", path.replace("v1", name));
+    return headers.find(([header]) => header.toLowerCase() === "warning")?.[1];
+  };
+  const newest = "example.com/v3 Widget is deprecated";
+  const older = "example.com/v1 Widget is deprecated; use example.com/v2 Widget";
+  t.equal(await warningAt("v2"), undefined);
+  t.equal(await warningAt("v1"), `299 - "${older}"`);
+  t.equal(await warningAt("v3"), `299 - "${newest}"`);
+  t.equal(await warningAt("v1beta1"), '299 - "gone soon"');
+});
+
+t.test("the status of a new object is what its schema has by default, whatever was sent", async (t) => {
+  const properties = {
+    spec: { type: "object", properties: { a: { type: "string", default: "x" } } },
+    status: { type: "object", default: {}, properties: { phase: { type: "string", default: "New" } } },
+  };
+  const schema = { openAPIV3Schema: { type: "object", properties } };
+  const server = await openDefined(widgets({ name: "v1", schema, subresources: { status: {} } }));
+  t.teardown(() => server.stop());
+  const sent = widget("a", { spec: {}, status: { phase: "Old" } });
+  const made = await server.call("POST", path, sent);
+  t.strictSame([made.json.spec, made.json.status], [{ a: "x" }, { phase: "New" }]);
+  t.strictSame((await server.call("GET", `${path}/a`)).json.status, { phase: "New" });
+  await server.call("PATCH", `${path}/a/status`, { status: { phase: "Up" } }, merge);
+  const put = { ...(await server.call("GET", `${path}/a`)).json, status: { phase: "Down" } };
+  t.strictSame((await server.call("PUT", `${path}/a`, put)).json.status, { phase: "Up" });
+});
+
+t.test("stored versions are the storage migrator's to write, and a definition keeps what they name", async (t) => {
+  const server = await openDefined(widgets({ name: "v1", schema: open }, { name: "v2", schema: open }));
+  t.teardown(() => server.stop());
+  const at = `${definitions}/widgets.example.com`;
+  const storedIs = (storedVersions: string[]) =>
+    server.call("PATCH", `${at}/status`, { status: { storedVersions } }, merge);
+  t.strictSame((await storedIs(["v2"])).json.status.storedVersions, ["v2"]);
+  t.strictSame((await storedIs([])).json.status.storedVersions, ["v1"], "the storage version is always one of them");
+  const both = [{ op: "replace", path: "/spec/versions/1/storage", value: true }];
+  const refused = await server.call("PATCH", at, both, jsonPatch);
+  t.equal(refused.code, 422);
+  t.strictSame(
+    refused.json.details.causes.map(({ field }: { field: string }) => field),
+    ["spec.versions", "status.storedVersions"],
+  );
+  const away = [{ op: "remove", path: "/spec/versions/0" }];
+  t.match(
+    brief(await server.call("PATCH", at, away, jsonPatch)),
+    /422 .*storedVersions\[0\].*must appear in spec.versions/,
+  );
 });

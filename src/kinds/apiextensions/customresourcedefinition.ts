@@ -7,11 +7,7 @@ import { cleanupFinalizer, type DefinitionCondition, withCondition } from "../cu
 import { strategyFor } from "../generic.ts";
 import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
-import {
-  validateDefinition,
-  validateDefinitionStatusUpdate,
-  validateDefinitionUpdate,
-} from "./validation/customresourcedefinition.ts";
+import { validateDefinition, validateDefinitionUpdate } from "./validation/customresourcedefinition.ts";
 
 /** Behaviour of definitions of custom resources. */
 export function customResourceDefinitionBehaviour(resource: Resource, identity: Identity): OwnBehaviour {
@@ -34,16 +30,18 @@ const deletionPending: DefinitionCondition = {
 function definitionStrategy(resource: Resource, identity: Identity): Strategy<CustomResourceDefinition> {
   const finalizer = identity.spell(cleanupFinalizer);
   const storeds = ({ spec }: CustomResourceDefinition) =>
-    (spec.versions ?? []).filter((version) => version.storage).map((version) => version.name);
+    (spec.versions ?? [])
+      .filter((version) => version.storage)
+      .map((version) => version.name)
+      .slice(0, 1);
   return strategyFor<CustomResourceDefinition>(resource, {
     counts: ["spec"],
     nameFormat: "dns1123-subdomain",
     allowUnconditionalUpdate: false,
     validate: validateDefinition,
     validateUpdate: validateDefinitionUpdate,
-    validateStatus: validateDefinitionStatusUpdate,
     prepareForCreate(_context, definition) {
-      definition.status.storedVersions = storeds(definition).slice(0, 1);
+      definition.status.storedVersions = storeds(definition);
     },
     prepareForUpdate(_context, definition) {
       const known = definition.status.storedVersions ?? [];

@@ -43,7 +43,8 @@ const metaRules: MetaRules = { update: [0, 1], anyFinalizer: true };
 /** Nothing but names is selected by. */
 const fieldLabels: ReadonlyMap<string, string> = new Map();
 
-function customStrategy(resource: Resource, { schema, scale }: CustomVersion): Strategy<CustomObject> {
+function customStrategy(resource: Resource, version: CustomVersion): Strategy<CustomObject> {
+  const { schema, scale } = version;
   const hasStatus = resource.subresources.some(({ name }) => name === "status");
   const counted = (content: ValueMap): ValueMap => (hasStatus ? without(content, "status") : content);
   const check = (object: CustomObject, old?: CustomObject, statusOnly = false): FieldError[] => {
@@ -58,7 +59,8 @@ function customStrategy(resource: Resource, { schema, scale }: CustomVersion): S
     allowUnconditionalUpdate: false,
     returnsDeletedObject: false,
     prepareForCreate(_context, object) {
-      if (hasStatus) object.content.delete("status");
+      // What a client sends of it is dropped; its defaults are there as soon as the object is read (upstream).
+      if (hasStatus) put(object.content, "status", statusOfNew(version));
       object.metadata.generation = 1;
     },
     validate: (_context, object) => check(object),
@@ -81,6 +83,14 @@ function customStrategy(resource: Resource, { schema, scale }: CustomVersion): S
       },
     }),
   };
+}
+
+/** The status of an object that has nothing else: a new value each time. */
+function statusOfNew({ schema }: CustomVersion): Value | undefined {
+  if (schema.root.properties?.get("status")?.default === undefined) return undefined;
+  const content: ValueMap = new Map();
+  settle(schema, content);
+  return content.get("status");
 }
 
 /** The object as its schema sees it: of the metadata a schema may say something about names alone. */

@@ -9,7 +9,7 @@ import type {
 import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { Field, Message } from "../../api/schema.ts";
-import { type Resource, type Subresource, storageVersionHashOf } from "../../api/scheme.ts";
+import { compareVersions, type Resource, type Subresource, storageVersionHashOf } from "../../api/scheme.ts";
 import { assert } from "../../base/assert.ts";
 import { giveType } from "../../merge/schema.ts";
 import { behaviourOf, carryBehaviour } from "../table.ts";
@@ -151,7 +151,7 @@ function draftOf(
     ending: isCondition(definition, "Terminating"),
     definedAs: textOf(definition),
     redefined: (definition.metadata.generation ?? 1) !== 1,
-    deprecationWarning: deprecationOf(group, kind, version),
+    deprecationWarning: deprecationOf(definition.spec, kind, version),
     subresources: subresourcesOf(group, kind, version, message),
     storageVersionHash: storageVersionHashOf(group, storedVersion, kind),
     introducedIn: undefined,
@@ -190,11 +190,18 @@ function subresourcesOf(
   return found;
 }
 
+/** The warning of a deprecated version; one that says nothing else names the best version that is newer and is not. */
 function deprecationOf(
-  group: string,
+  { group, versions = [] }: CustomResourceDefinitionSpec,
   kind: string,
   { name, deprecated, deprecationWarning }: CustomResourceDefinitionVersion,
 ): string | undefined {
   if (deprecated !== true) return undefined;
-  return deprecationWarning ?? `${group}/${name} ${kind} is deprecated`;
+  if (deprecationWarning !== undefined) return deprecationWarning;
+  const [best] = versions
+    .filter((version) => version.served && version.deprecated !== true && compareVersions(version.name, name) < 0)
+    .map((version) => version.name)
+    .sort(compareVersions);
+  const instead = best === undefined ? "" : `; use ${group}/${best} ${kind}`;
+  return `${group}/${name} ${kind} is deprecated${instead}`;
 }

@@ -61,13 +61,6 @@ export function validateDefinitionUpdate(object: Definition, old: Definition, co
   return out;
 }
 
-/** Rules of a changed status. */
-export function validateDefinitionStatusUpdate(object: Definition): FieldError[] {
-  const out: Errors = [];
-  checkStoredVersions(out, object);
-  return out;
-}
-
 function checkDefinition(out: Errors, object: Definition, context: StrategyContext, requirePruned: boolean): void {
   const { spec } = object;
   if (empty(spec.group)) out.push(required("spec.group"));

@@ -2,7 +2,6 @@ import t from "tap";
 import type { CustomResourceDefinition } from "../../../../src/api/gen/apiextensions/v1.ts";
 import {
   validateDefinition,
-  validateDefinitionStatusUpdate,
   validateDefinitionUpdate,
 } from "../../../../src/kinds/apiextensions/validation/customresourcedefinition.ts";
 import { contextOf, type Json, lines, make } from "../../build.ts";
@@ -347,7 +346,7 @@ t.test("validateDefinitionUpdate() keeps what objects are stored by", (t) => {
   t.match(changed({ group: "other.com" }), [/spec.group: .*immutable/]);
   const stored = (storedVersions: string[]) => {
     const object = definition({});
-    return lines(validateDefinitionStatusUpdate({ ...object, status: { ...object.status, storedVersions } }));
+    return lines(validateDefinitionUpdate({ ...object, status: { ...object.status, storedVersions } }, old, context));
   };
   t.match(stored([]), [/must have at least one stored version/]);
   t.match(stored(["v2"]), [/must have the storage version v1/, /\[0\]: .*must appear in spec.versions/]);
