@@ -147,3 +147,55 @@ t.test("stored versions are the storage migrator's to write, and a definition ke
     /422 .*storedVersions\[0\].*must appear in spec.versions/,
   );
 });
+
+t.test("objects kept before their definition changed are written as objects of the new one", async (t) => {
+  const schemaOf = (...names: string[]) => {
+    const fields = names.map((name) => [name, { type: "string", ...(name === "fresh" && { default: "new" }) }]);
+    const spec = { type: "object", properties: Object.fromEntries(fields) };
+    return { openAPIV3Schema: { type: "object", properties: { spec } } };
+  };
+  const server = await openDefined(widgets({ name: "v1", schema: schemaOf("kept", "gone") }));
+  t.teardown(() => server.stop());
+  for (const name of ["a", "b", "c"]) {
+    await server.call("POST", path, widget(name, { spec: { kept: "1", gone: "2" } }, { finalizers: ["own"] }));
+  }
+  const change = [{ op: "replace", path: "/spec/versions/0/schema", value: schemaOf("kept", "fresh") }];
+  t.equal((await server.call("PATCH", `${definitions}/widgets.example.com`, change, jsonPatch)).code, 200);
+  const now = { kept: "1", fresh: "new" };
+  const labelled = await server.call("PATCH", `${path}/a`, { metadata: { labels: { l: "1" } } }, merge);
+  t.strictSame([labelled.json.spec, labelled.json.metadata.generation], [now, 1], "only the labels changed");
+  const edit = [
+    { op: "test", path: "/spec/fresh", value: "new" },
+    { op: "add", path: "/metadata/labels", value: {} },
+  ];
+  t.equal((await server.call("PATCH", `${path}/b`, edit, jsonPatch)).code, 200, "a patch finds what a read shows");
+  await server.call("DELETE", `${path}/c`);
+  const { spec, metadata } = (await server.call("GET", `${path}/c`)).json;
+  t.strictSame(spec, now, "an object that is marked for deletion keeps its new shape");
+  t.ok(metadata.deletionTimestamp);
+});
+
+t.test("what was stored in a version is read at it in full, also when another one is stored now", async (t) => {
+  const schemaOf = (own: string) => {
+    const spec = { type: "object", properties: { a: { type: "string" }, [own]: { type: "string" } } };
+    return { openAPIV3Schema: { type: "object", properties: { spec } } };
+  };
+  const server = await openDefined(
+    widgets({ name: "v1", schema: schemaOf("one") }, { name: "v2", schema: schemaOf("two") }),
+  );
+  t.teardown(() => server.stop());
+  await server.call("POST", path, widget("a", { spec: { a: "x", one: "1" } }));
+  const change = [
+    { op: "replace", path: "/spec/versions/0/storage", value: false },
+    { op: "replace", path: "/spec/versions/1/storage", value: true },
+  ];
+  t.equal((await server.call("PATCH", `${definitions}/widgets.example.com`, change, jsonPatch)).code, 200);
+  const at = (version: string) => path.replace("v1", version);
+  const specAt = async (version: string) => (await server.call("GET", `${at(version)}/a`)).json.spec;
+  t.strictSame(await specAt("v1"), { a: "x", one: "1" });
+  t.strictSame((await server.call("GET", path)).json.items[0].spec, { a: "x", one: "1" });
+  t.strictSame(await specAt("v2"), { a: "x" });
+  const labels = { metadata: { labels: { l: "1" } } };
+  t.equal((await server.call("PATCH", `${path}/a`, labels, merge)).json.metadata.generation, 1);
+  t.strictSame(await specAt("v1"), { a: "x" }, "a write stores it in the new version");
+});

@@ -2,6 +2,7 @@
 // decoded, converted and encoded, which callers bound and cache as they need.
 
 import type { Identity } from "../../api/identity.ts";
+import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import { formAt } from "../../cache/shared/selection.ts";
@@ -38,13 +39,28 @@ export function representRecord(view: LogView, at: Location, resource: Resource,
 export function storedBytes(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
   const bytes = view.object(at);
   const { stored } = resource;
-  if (resource.redefined !== true || stored === undefined) return bytes;
-  const { form, settle } = behaviourOf(stored, identity);
-  if (formAt(view.selectionSource(at), view.selectionAt(at)) === form) return bytes;
+  if (stored === undefined) return bytes;
+  if (!isOutdated(resource, identity, () => formAt(view.selectionSource(at), view.selectionAt(at)))) return bytes;
   const object = decodeStored(stored, bytes);
-  object.apiVersion = stored.apiVersion;
-  settle?.(object, true);
+  reshape(object, resource, stored, identity);
   return encoder.encode(encode(stored.message, object));
+}
+
+/** Whether what is stored with a side-table of this form was kept when its definition said something else. */
+export function isOutdated(resource: Resource, identity: Identity, form: () => number): boolean {
+  if (resource.redefined !== true || resource.stored === undefined) return false;
+  return behaviourOf(resource.stored, identity).form !== form();
+}
+
+/**
+ * Brings an object that is outdated into the shape of the version objects are stored in. One that was stored in another
+ * version, and is asked for at another one than the present, is converted from there: it may have fields that the
+ * versions in between do not know.
+ */
+export function reshape(object: ApiObject, resource: Resource, stored: Resource, identity: Identity): void {
+  const isOfOtherVersion = object.apiVersion !== stored.apiVersion;
+  object.apiVersion = stored.apiVersion;
+  if (!isOfOtherVersion || resource === stored) behaviourOf(stored, identity).settle?.(object, true);
 }
 
 /** Length of the leading `{"kind":…,"apiVersion":…,` of an object. */

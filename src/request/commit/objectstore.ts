@@ -11,10 +11,10 @@ import { assert } from "../../base/assert.ts";
 import { copyOf } from "../../base/copy.ts";
 import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
-import { hasUnnamedField } from "../../cache/shared/selection.ts";
+import { formAt, hasUnnamedField } from "../../cache/shared/selection.ts";
 import { selectionOf } from "../../cache/shared/selectionof.ts";
 import type { LogView } from "../../cache/view/view.ts";
-import { encode, encodeForStore, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
+import { encode, encodeForStore, Fault, parseOwn, textOf, toValue } from "../../codec/engine/json.ts";
 import { settleNullBytes } from "../../codec/engine/nullbytes.ts";
 import { decodeStored, decodeStoredText } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
@@ -22,7 +22,7 @@ import { convert } from "../../kinds/convert.ts";
 import type { StrategyContext } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { changeTypes, type Refusal } from "../../storage/store.ts";
-import { represent } from "../answer/toversion.ts";
+import { isOutdated, represent, reshape } from "../answer/toversion.ts";
 import { unknownResource } from "../route/info.ts";
 import type { CommitRequest, StoreAccess, WriteRequest, WriteServices } from "./writerequest.ts";
 
@@ -40,11 +40,14 @@ export interface StoredState {
 export class StoredObject {
   /** Its JSON at the version it is stored in, the revision's digits included. */
   readonly text: string;
+  /** It was stored when its definition said something else, and is to be brought into the shape that it gives now. */
+  readonly isOutdated: boolean;
   #body: Buffer | undefined;
   #document: Value | undefined;
 
-  constructor(text: string) {
+  constructor(text: string, isOutdated = false) {
     this.text = text;
+    this.isOutdated = isOutdated;
   }
 
   /** The text's bytes, made when somebody asks. */
@@ -73,9 +76,9 @@ export class Current extends StoredObject implements StoredState {
   readonly selection: Uint8Array;
 
   /** Nothing of the record stays in use: it may be recycled while a write waits for something. */
-  constructor(view: LogView, at: Location) {
+  constructor(view: LogView, at: Location, isOutdated: boolean) {
     const object = view.object(at);
-    super(textOf(object));
+    super(textOf(object), isOutdated);
     this.revision = view.revisionOf(at);
     this.bytes = object.length;
     this.versionAt = view.versionAt(at);
@@ -116,7 +119,9 @@ export function readCurrent(
   const { view } = storeOf(writers, resource);
   view.drain();
   const at = view.get(namespace, name);
-  return at === 0 ? undefined : new Current(view, at);
+  if (at === 0) return undefined;
+  const form = (): number => formAt(view.selectionSource(at), view.selectionAt(at));
+  return new Current(view, at, isOutdated(resource, writers.scheme.identity, form));
 }
 
 /** The current state decoded at the version it is stored in. */
@@ -131,8 +136,16 @@ export function requestedObject(
   current: StoredObject,
 ): ApiObject {
   const { stored } = storedAs(resource);
+  const { identity } = writers.scheme;
   const object = decodeStoredText(stored, current.text);
-  return stored === resource ? object : convert(object, stored, resource, writers.scheme.identity);
+  if (current.isOutdated) reshape(object, resource, stored, identity);
+  return stored === resource ? object : convert(object, stored, resource, identity);
+}
+
+/** The same as a document. `object`: the current state at that version. */
+export function requestedDocument(resource: Resource, current: StoredObject, object: ApiObject): Value {
+  const isAsStored = storedAs(resource).stored === resource && !current.isOutdated;
+  return isAsStored ? current.document : toValue(resource.message, object);
 }
 
 /** The current state's bytes at the version of the request. */

@@ -27,7 +27,6 @@ import {
   requestedObject,
   type StoredState,
   storedAs,
-  storedObject,
   strategyContext,
   untilUnchanged,
 } from "../commit/objectstore.ts";
@@ -122,7 +121,7 @@ async function attempt(
   const { identity } = writers.scheme;
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
-  const object = storedObject(resource, current);
+  const object = requestedObject(writers, storedAs(resource).stored, current);
   trace.done("current");
   const strategy = strategyOf(resource, identity);
   const context = strategyContext(writers, request);

@@ -13,9 +13,9 @@ import { typeOfMessage } from "../../merge/schema.ts";
 import { checkType, TypeFault } from "../../merge/typed.ts";
 import { type Config, decodeAs } from "../body/body.ts";
 import { checkName } from "../commit/metadata.ts";
-import { requestedObject, type StoredObject } from "../commit/objectstore.ts";
+import { requestedDocument, requestedObject, type StoredObject } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
-import { blankOf, kindOf, liveDocument, managedLimits, timeOf, untracked } from "./ownership.ts";
+import { blankOf, kindOf, managedLimits, timeOf, untracked } from "./ownership.ts";
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 /** Bytes of all annotations of an object (upstream: 256 KiB). */
@@ -32,7 +32,7 @@ export function mergeConfig(
   const { resource, subresource, name, manager } = request;
   if (current === undefined && subresource !== "") return notFound(resource, name);
   const blank = blankOf(resource);
-  const live = current === undefined || old === undefined ? blank : liveDocument(resource, current, old);
+  const live = current === undefined || old === undefined ? blank : requestedDocument(resource, current, old);
   const last = old?.metadata.annotations?.get(writers.scheme.identity.spell(lastAppliedAnnotation));
   const applied = applyTo(writers, request, sent, {
     kind: kindOf(writers.scheme, resource, subresource),

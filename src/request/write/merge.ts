@@ -8,7 +8,7 @@ import type { Message } from "../../api/schema.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, isStatus, notFound, refuse, Status } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
-import { encode, Fault, toValue, writeValue } from "../../codec/engine/json.ts";
+import { encode, Fault, writeValue } from "../../codec/engine/json.ts";
 import { nullEmptyBytes } from "../../codec/engine/nullbytes.ts";
 import { strictFaults } from "../../codec/engine/strict.ts";
 import { limits } from "../../config/limits.ts";
@@ -33,7 +33,13 @@ import {
   typeOf,
 } from "../body/body.ts";
 import { checkName, dedupOwners, nameless, ownerWarning } from "../commit/metadata.ts";
-import { objectTooLarge, preconditionFailed, type StoredObject, storedAs } from "../commit/objectstore.ts";
+import {
+  objectTooLarge,
+  preconditionFailed,
+  requestedDocument,
+  type StoredObject,
+  storedAs,
+} from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
 import { mergeConfig } from "./apply.ts";
 import { managedLimits, type Tracking, trackManagers } from "./ownership.ts";
@@ -160,11 +166,9 @@ export function mergePatch(
   const { resource, name } = request;
   if (current === undefined || old === undefined) return notFound(resource, name);
   const typed = patchObject(request, patch, old);
-  const { stored } = storedAs(resource);
-  const document = () => (stored === resource ? current.document : toValue(resource.message, old));
   const object =
     typed === undefined
-      ? patchDocument(writers, request, resource, document(), patch)
+      ? patchDocument(writers, request, resource, requestedDocument(resource, current, old), patch)
       : (checkName(request, typed) ?? typed);
   if (patch.type === "strategic" && !isStatus(object)) nullEmptyBytes(resource.message, object);
   return object;

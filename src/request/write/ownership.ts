@@ -11,7 +11,7 @@ import type { Kind } from "../../merge/apply.ts";
 import { entriesOfNew, type ManagedLimits, trackUpdate, unowned, type Writer } from "../../merge/managedfields.ts";
 import { typeOfMessage } from "../../merge/schema.ts";
 import { TypeFault } from "../../merge/typed.ts";
-import { type StoredObject, storedAs, timeText } from "../commit/objectstore.ts";
+import { requestedDocument, type StoredObject, timeText } from "../commit/objectstore.ts";
 import type { MergeRequest, Merging } from "../commit/writerequest.ts";
 import { isDistinctWithin, ownedText, typedDifference } from "./ownedfields.ts";
 
@@ -86,7 +86,7 @@ export function trackManagers(
       ? trackCreate(kind, writer, resource, object, sent)
       : trackChange(kind, writer, resource, object, sent, {
           old,
-          document: () => liveDocument(resource, current, old),
+          document: () => requestedDocument(resource, current, old),
         });
   if (entries !== undefined) object.metadata.managedFields = entries;
 }
@@ -127,11 +127,6 @@ function trackChange(
 /** The time of an entry. */
 export function timeOf({ clock }: Merging): string {
   return timeText(clock.now());
-}
-
-/** What is stored, as a document at the version of the request. */
-export function liveDocument(resource: Resource, current: StoredObject, old: ApiObject): Value {
-  return storedAs(resource).stored === resource ? current.document : toValue(resource.message, old);
 }
 
 const blanks = new WeakMap<Resource, Value>();
