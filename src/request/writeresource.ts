@@ -78,7 +78,10 @@ async function create(call: RequestContext, act: Action | undefined): Promise<Wr
   const bytes = await receiveBody(call, act === undefined ? limits.bodyBytesMax : limits.smallBodyBytesMax);
   if (bytes === undefined || isStatus(bytes)) return bytes;
   const request = requestOf(call, "CreateOptions");
-  return isStatus(request) ? request : write(call, request, { kind: "create", format, force: false, bytes }, act);
+  if (isStatus(request)) return request;
+  const sent: Sent = { kind: "create", format, force: false, bytes };
+  const isAtName = act === undefined && request.name !== "";
+  return write(call, isAtName ? { ...request, name: "", newName: request.name } : request, sent, act);
 }
 
 /** An apply that creates is let through (upstream): it goes with what else is left. */

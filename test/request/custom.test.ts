@@ -1,5 +1,7 @@
 // Requests for custom resources where they are answered otherwise than requests for built-in kinds.
 import t from "tap";
+import { inOrder, masters } from "../../src/authz/authorizer.ts";
+import { Rbac } from "../../src/authz/rbac.ts";
 import { definitions, openDefined, widgets } from "../support/definitions.ts";
 import type { Answer } from "../support/inprocess.ts";
 
@@ -198,4 +200,60 @@ t.test("what was stored in a version is read at it in full, also when another on
   const labels = { metadata: { labels: { l: "1" } } };
   t.equal((await server.call("PATCH", `${path}/a`, labels, merge)).json.metadata.generation, 1);
   t.strictSame(await specAt("v1"), { a: "x" }, "a write stores it in the new version");
+});
+
+t.test("a create at a name makes the object of that name and no other", async (t) => {
+  const server = await openDefined(widgets({ name: "v1", schema: open, subresources: { status: {} } }));
+  t.teardown(() => server.stop());
+  const other = "the name of the object (y) does not match the name on the URL (x)";
+  const nameless = "the name of the object (x based on URL) was undeterminable: name must be provided";
+  const { kind, apiVersion } = widget("");
+  const rows: [want: string, at: string, body: object][] = [
+    [`400 ${other}`, "/x", widget("y")],
+    [`400 ${nameless}`, "/x", { kind, apiVersion, metadata: {} }],
+    [`400 ${nameless}`, "/x", { kind, apiVersion, metadata: { generateName: "x" } }],
+    [`400 ${other}`, "/x?dryRun=All", widget("y")],
+    ["201", "/x?dryRun=All", widget("x")],
+    ["201", "/x", widget("x")],
+    ['409 widgets.example.com "x" already exists', "/x", widget("x")],
+    ['405 create is not supported on resources of kind "widgets.example.com"', "/x/status", widget("x")],
+  ];
+  for (const [want, at, body] of rows) t.equal(brief(await server.call("POST", `${path}${at}`, body)), want, at);
+  const { items } = (await server.call("GET", path)).json as { items: { metadata: { name: string } }[] };
+  t.strictSame(
+    items.map(({ metadata }) => metadata.name),
+    ["x"],
+  );
+});
+
+t.test("a user who may create an object of one name cannot create another one at that name", async (t) => {
+  const server = await openDefined(widgets({ name: "v1", schema: open }));
+  t.teardown(() => server.stop());
+  const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+  const rules = [{ verbs: ["create"], apiGroups: ["example.com"], resources: ["widgets"], resourceNames: ["x"] }];
+  await server.call("POST", `${rbac}/roles`, { metadata: { name: "x" }, rules });
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "x" };
+  const subjects = [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "ann" }];
+  t.equal(
+    (await server.call("POST", `${rbac}/rolebindings`, { metadata: { name: "x" }, roleRef, subjects })).code,
+    201,
+  );
+  server.authorizer = inOrder([masters, new Rbac(server.scheme.identity, server.objects)]);
+  const admin = server.user;
+  server.user = { ...admin, name: "ann", groups: [] };
+  const codes: number[] = [];
+  for (const [at, name] of [
+    ["", "x"],
+    ["", "y"],
+    ["/y", "y"],
+    ["/y", "x"],
+    ["/x", "y"],
+    ["/x", "x"],
+  ]) {
+    codes.push((await server.call("POST", `${path}${at}`, widget(name ?? ""))).code);
+  }
+  t.strictSame(codes, [403, 403, 403, 403, 400, 201]);
+  server.user = admin;
+  t.equal((await server.call("GET", path)).json.items.length, 1);
+  t.strictSame(server.faults, [], "no check of the permit had to stop it");
 });

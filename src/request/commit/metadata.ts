@@ -125,6 +125,12 @@ export function checkName(request: MergeRequest, object: ApiObject): Status | un
   return undefined;
 }
 
+/** A create at a name was authorized for that name: the object that is made has no other. */
+export function checkNewName(request: MergeRequest, object: ApiObject): Status | undefined {
+  const { newName } = request;
+  return newName === undefined ? undefined : checkName({ ...request, name: newName }, object);
+}
+
 /** 400 for an object that does not say its name. */
 export function nameless({ name }: MergeRequest): Status {
   return badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);

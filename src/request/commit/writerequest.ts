@@ -45,6 +45,8 @@ export interface WriteRequest {
   readonly namespace: string;
   /** Empty for a create. */
   readonly name: string;
+  /** The name in the path of a create, which only custom resources take there; left out: the object may have any. */
+  readonly newName?: string | undefined;
   readonly user: User;
   /** What was authorized: every commit is checked against it. */
   readonly permit: Permit;
@@ -69,7 +71,7 @@ export interface WriteRequest {
 /** What of it a merge looks at. */
 export type MergeRequest = Pick<
   WriteRequest,
-  "resource" | "subresource" | "namespace" | "name" | "manager" | "sent" | "fields" | "trace"
+  "resource" | "subresource" | "namespace" | "name" | "newName" | "manager" | "sent" | "fields" | "trace"
 >;
 
 /** What a merge needs besides: nothing of a front's own. */

@@ -229,8 +229,8 @@ function locateDefined(
   if (asked.subresource !== "" && subresource === undefined) return notFound(resource, name);
   if (subresource === undefined && resource.ending === true && asked.verb === "create") return noCreation(resource);
   const verb = offered(subresource?.verbs ?? resource.verbs, asked.verb);
-  // A watch of the legacy prefix is a GET, and a name is made with its object, in the collection.
-  const isMisused = verb === "create" ? parts.length > 1 : prefix === "watch" && method !== "GET" && method !== "HEAD";
+  // A watch of the legacy prefix is a GET.
+  const isMisused = prefix === "watch" && method !== "GET" && method !== "HEAD";
   if (verb === undefined || isMisused) return unsupported(resource, asked.verb);
   if (name === "" && (verb === "update" || verb === "patch")) return badRequest("name must be provided");
   // A field selector that names one object makes a list a question about it, and not a path.

@@ -32,7 +32,7 @@ import {
   type TypedContent,
   typeOf,
 } from "../body/body.ts";
-import { checkName, dedupOwners, nameless, ownerWarning } from "../commit/metadata.ts";
+import { checkName, checkNewName, dedupOwners, nameless, ownerWarning } from "../commit/metadata.ts";
 import {
   objectTooLarge,
   preconditionFailed,
@@ -62,10 +62,15 @@ export function mergeOf(writers: Merging, request: MergeRequest, body: ReadBody)
     case "config":
       return { merge: (current, old) => mergeConfig(writers, request, body, current, old), tracking: "recorded" };
     case "object":
-      // A create has no name in its path.
-      if (request.name === "") return { merge: () => body.take(), tracking: "owns" };
+      // What a create makes is named by its body.
+      if (request.name === "") return { merge: () => mergeNew(request, body), tracking: "owns" };
       return { merge: (current, old) => mergeReplacement(writers, request, body, current, old), tracking: "owns" };
   }
+}
+
+function mergeNew(request: MergeRequest, body: Body): ApiObject | Status {
+  const object = body.take();
+  return checkNewName(request, object) ?? object;
 }
 
 /** The new state with defaults and field managers, as admission gets to see it. */

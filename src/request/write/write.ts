@@ -13,6 +13,7 @@ import { allocate } from "../commit/allocate.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import {
   checkName,
+  checkNewName,
   dedupOwners,
   kindGroup,
   ownerWarningAfterAdmission,
@@ -153,7 +154,7 @@ async function prepare(
 ): Promise<Status | undefined> {
   const { trace } = request;
   // Plugins may have named it otherwise than the request that was authorized.
-  const renamed = request.name === "" ? undefined : checkName(request, object);
+  const renamed = request.name === "" ? checkNewName(request, object) : checkName(request, object);
   if (renamed !== undefined) return renamed;
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
   trace.done("admit");
