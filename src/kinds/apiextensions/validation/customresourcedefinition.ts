@@ -2,6 +2,8 @@
 // rules of their own, in schema.ts.
 import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../../api/fielderror.ts";
 import type * as crd from "../../../api/gen/apiextensions/v1.ts";
+import { messageOf } from "../../../api/messages.ts";
+import { encode } from "../../../codec/engine/json.ts";
 import { checkClient } from "../../admissionregistration/validation/webhooks.ts";
 import { hasDefaults, hasUnknownInDefaults } from "../../custom/defaults.ts";
 import { compileVersions } from "../../custom/versions.ts";
@@ -73,12 +75,17 @@ function checkDefinition(out: Errors, object: Definition, context: StrategyConte
   }
   checkChoice(out, "spec.scope", spec.scope, scopes);
   const rules = { patterns: new Patterns(), identity: context.identity, requirePruned };
-  checkVersions(out, spec, rules);
+  const common = commonParts(spec.versions ?? []);
+  checkVersions(out, spec, common, rules);
   const { plural, singular, kind, listKind } = spec.names;
   for (const [name, value] of Object.entries({ plural, singular, kind, listKind })) {
     if (empty(value)) out.push(required(`spec.names.${name}`));
   }
   checkNames(out, spec.names);
+  const hasStatus = spec.versions?.some(({ subresources }) => subresources?.status !== undefined) === true;
+  checkSchema(out, "spec.validation", common.schema, hasStatus, rules);
+  checkScale(out, "spec.subresources.scale", common.subresources?.scale);
+  checkColumns(out, "spec.additionalPrinterColumns", common.additionalPrinterColumns);
   checkConversion(out, spec.conversion);
   checkStoredVersions(out, object);
   // What cannot be compiled costs the request that defines it, and nobody who serves it.
@@ -93,7 +100,27 @@ function hasUnprunedDefaults({ spec }: Definition, { identity }: StrategyContext
   });
 }
 
-function checkVersions(out: Errors, spec: crd.CustomResourceDefinitionSpec, rules: SchemaRules): void {
+type Version = crd.CustomResourceDefinitionVersion;
+type Parts = Pick<Version, (typeof partNames)[number]>;
+
+const partNames = ["schema", "subresources", "additionalPrinterColumns"] as const;
+const versionMessage = messageOf("apiextensions/v1.CustomResourceDefinitionVersion");
+
+/** The parts that are the same in all versions: upstream keeps each of them once, and tells its faults once, there. */
+function commonParts(versions: readonly Version[]): Parts {
+  const [first, ...others] = versions;
+  const common: { -readonly [K in keyof Parts]: Parts[K] } = {};
+  if (first === undefined) return common;
+  const textOf = (version: Version, name: (typeof partNames)[number]): string =>
+    encode(versionMessage, { name: "", served: false, storage: false, [name]: version[name] });
+  for (const name of partNames) {
+    const text = others.length === 0 ? "" : textOf(first, name);
+    if (others.every((other) => textOf(other, name) === text)) Object.assign(common, { [name]: first[name] });
+  }
+  return common;
+}
+
+function checkVersions(out: Errors, spec: crd.CustomResourceDefinitionSpec, common: Parts, rules: SchemaRules): void {
   const versions = spec.versions ?? [];
   if (
     spec.preserveUnknownFields === true &&
@@ -105,16 +132,16 @@ function checkVersions(out: Errors, spec: crd.CustomResourceDefinitionSpec, rule
   eachItem(out, versions, "spec.versions", (version, path) => {
     checkLabel(out, `${path}.name`, version.name);
     checkWarning(out, `${path}.deprecationWarning`, version);
-    const schema = version.schema?.openAPIV3Schema;
-    if (schema === undefined) out.push(required(`${path}.schema.openAPIV3Schema`, "schemas are required"));
-    else {
-      const hasStatus = version.subresources?.status !== undefined;
-      checkRootSchema(out, `${path}.schema.openAPIV3Schema`, schema, hasStatus, rules);
+    const { schema, subresources, additionalPrinterColumns } = version;
+    if (schema?.openAPIV3Schema === undefined) {
+      out.push(required(`${path}.schema.openAPIV3Schema`, "schemas are required"));
+    } else if (common.schema === undefined) {
+      checkSchema(out, `${path}.schema`, schema, subresources?.status !== undefined, rules);
     }
-    checkScale(out, `${path}.subresources.scale`, version.subresources?.scale);
-    eachItem(out, version.additionalPrinterColumns, `${path}.additionalPrinterColumns`, (column, where) => {
-      checkColumn(out, where, column);
-    });
+    if (common.subresources === undefined) checkScale(out, `${path}.subresources.scale`, subresources?.scale);
+    if (common.additionalPrinterColumns === undefined) {
+      checkColumns(out, `${path}.additionalPrinterColumns`, additionalPrinterColumns);
+    }
   });
   const names = versions.map(({ name }) => name);
   if (new Set(names).size < names.length) {
@@ -123,6 +150,21 @@ function checkVersions(out: Errors, spec: crd.CustomResourceDefinitionSpec, rule
   if (versions.filter(({ storage }) => storage).length !== 1) {
     out.push(invalid("spec.versions", names, "must have exactly one version marked as storage version"));
   }
+}
+
+function checkSchema(
+  out: Errors,
+  path: string,
+  validation: crd.CustomResourceValidation | undefined,
+  hasStatus: boolean,
+  rules: SchemaRules,
+): void {
+  const schema = validation?.openAPIV3Schema;
+  if (schema !== undefined) checkRootSchema(out, `${path}.openAPIV3Schema`, schema, hasStatus, rules);
+}
+
+function checkColumns(out: Errors, path: string, columns: Version["additionalPrinterColumns"]): void {
+  eachItem(out, columns, path, (column, where) => checkColumn(out, where, column));
 }
 
 function checkWarning(out: Errors, path: string, version: crd.CustomResourceDefinitionVersion): void {

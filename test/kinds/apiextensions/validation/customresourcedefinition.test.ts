@@ -26,7 +26,7 @@ function version(more: Json = {}, schema: Json = { type: "object" }): Json {
 /** The faults of a definition whose only version has this field in its schema. */
 function field(schema: Json): string[] {
   const found = lines(validateDefinition(definition({ versions: [version({}, object({ a: schema }))] }), context));
-  return found.map((line) => line.replaceAll("spec.versions[0].schema.openAPIV3Schema.properties[a]", "a"));
+  return found.map((line) => line.replaceAll("spec.validation.openAPIV3Schema.properties[a]", "a"));
 }
 
 function object(properties: Json): Json {
@@ -235,7 +235,7 @@ t.test("validateDefinition() takes structural schemas only", (t) => {
   for (const [schema, expected] of rows) t.strictSame(field(schema), expected, JSON.stringify(schema));
   const root = (schema: Json, more: Json = {}) =>
     lines(validateDefinition(definition({ versions: [version(more, schema)] }), context)).map((line) =>
-      line.replaceAll("spec.versions[0].schema.openAPIV3Schema", "root"),
+      line.replaceAll("spec.validation.openAPIV3Schema", "root"),
     );
   t.strictSame(root({}), ["root.type: Required value: must not be empty at the root"]);
   t.strictSame(root({ type: "string" }), ['root.type: Invalid value: "string": must be object at the root']);
@@ -350,5 +350,29 @@ t.test("validateDefinitionUpdate() keeps what objects are stored by", (t) => {
   };
   t.match(stored([]), [/must have at least one stored version/]);
   t.match(stored(["v2"]), [/must have the storage version v1/, /\[0\]: .*must appear in spec.versions/]);
+  t.end();
+});
+
+t.test("validateDefinition() tells faults of what all versions share once, and of others at their version", (t) => {
+  const columns = [{ name: "a", type: "text", jsonPath: ".a" }];
+  const scale = { specReplicasPath: "", statusReplicasPath: ".status.n" };
+  const schema = object({ a: { type: "string", nullable: true, pattern: "(" } });
+  const faulty = (more: Json) =>
+    version({ additionalPrinterColumns: columns, subresources: { scale }, ...more }, schema);
+  const fieldsOf = (...versions: Json[]) =>
+    validateDefinition(definition({ versions }), context).map(({ field: at }) => at);
+  const shared = [
+    "spec.validation.openAPIV3Schema.properties[a].pattern",
+    "spec.subresources.scale.specReplicasPath",
+    "spec.additionalPrinterColumns[0].type",
+  ];
+  const second = { name: "v2", storage: false };
+  t.strictSame(fieldsOf(faulty({})), shared);
+  t.strictSame(fieldsOf(faulty({}), faulty(second)), shared);
+  t.strictSame(fieldsOf(faulty({}), version({ ...second, additionalPrinterColumns: columns })), [
+    "spec.versions[0].schema.openAPIV3Schema.properties[a].pattern",
+    "spec.versions[0].subresources.scale.specReplicasPath",
+    "spec.additionalPrinterColumns[0].type",
+  ]);
   t.end();
 });
