@@ -18,7 +18,21 @@ build();
 const runtime = testRuntime();
 
 /** Areas of this stage. */
-const areas = ["0*", "100*", "11[01345]*", "12*", "13*", "14*", "15*", "16*", "17*", "19[01]*", "2[0-4]*"];
+const areas = [
+  "0*",
+  "100*",
+  "11[01345]*",
+  "12*",
+  "13*",
+  "14*",
+  "15*",
+  "16*",
+  "17*",
+  "18[0-4]*",
+  "19[01]*",
+  "2[0-6]*",
+  "27[0-4]*",
+];
 const only = process.argv.slice(2);
 
 /** `area step` of the steps that may differ, by identity ("" for both). */
@@ -77,24 +91,37 @@ function adapted(identity) {
     if (identity === "orch") text = text.replace(/("finalizers": \[\s*)"kubernetes"/g, '$1"orch"');
     // Names of OpenAPI definitions have the domain turned around.
     if (identity === "orch") text = text.replaceAll("io.k8s.", "io.orch.");
-    const scenario = JSON.parse(text);
+    const scenario = JSON.parse(markNumbers(text));
     for (const step of scenario.steps) {
       withoutDescriptions(step);
       withoutBlank(step);
     }
-    writeFileSync(join(dir, file), JSON.stringify(scenario));
+    writeFileSync(join(dir, file), unmarkNumbers(JSON.stringify(scenario)));
   }
   return dir;
+}
+
+/** Integers that would lose digits as they are read become texts. */
+function markNumbers(text) {
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (token) =>
+    token.startsWith('"') ? token : `"integer ${token}"`,
+  );
+}
+
+/** Turns them into numbers again. */
+function unmarkNumbers(text) {
+  return text.replace(/"integer (-?\d{16,})"/g, "$1");
 }
 
 /** Column descriptions of Tables are prose, and ours: the rest of a Table is compared. */
 function withoutDescriptions(step) {
   const lines = Array.isArray(step.expect?.lines) ? step.expect.lines : [];
-  const tables = [step.expect?.json, ...lines.map((line) => line?.object)];
+  // An answer of one line is recorded as the object that the line says.
+  const tables = [step.expect?.json, step.expect?.json?.object, ...lines.map((line) => line?.object)];
   const columns = tables.flatMap((table) => table?.columnDefinitions ?? []);
   if (columns.length === 0) return;
   for (const column of columns) delete column.description;
-  const paths = ["columnDefinitions.*.description", "*.object.columnDefinitions.*.description"];
+  const paths = ["", "object.", "*.object."].map((prefix) => `${prefix}columnDefinitions.*.description`);
   step.ignore = [...(step.ignore ?? []), ...paths];
 }
 
