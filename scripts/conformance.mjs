@@ -103,8 +103,8 @@ function adapted(identity) {
 
 /** Integers that would lose digits as they are read become texts. */
 function markNumbers(text) {
-  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (token) =>
-    token.startsWith('"') ? token : `"integer ${token}"`,
+  return text.replace(/"(?:[^"\\]|\\.)*"|[-+.\deE]+/g, (token) =>
+    /^-?\d{16,}$/.test(token) ? `"integer ${token}"` : token,
   );
 }
 
