@@ -257,3 +257,21 @@ t.test("a user who may create an object of one name cannot create another one at
   t.equal((await server.call("GET", path)).json.items.length, 1);
   t.strictSame(server.faults, [], "no check of the permit had to stop it");
 });
+
+t.test("an apply that does not fit the schema is the client's fault", async (t) => {
+  const spec = { type: "object", properties: { n: { type: "integer" }, o: { type: "object" } } };
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec } } };
+  const server = await openDefined(widgets({ name: "v1", schema }));
+  t.teardown(() => server.stop());
+  const apply = { "content-type": "application/apply-patch+yaml" };
+  const rows: [spec: object, why: string][] = [
+    [{ zz: 1 }, ".spec.zz: field not declared in schema"],
+    [{ n: "x" }, ".spec.n: expected numeric (int or float), got string"],
+    [{ o: "x" }, ".spec.o: expected map, got &{x}"],
+  ];
+  for (const [sent, why] of rows) {
+    const answer = await server.call("PATCH", `${path}/a?fieldManager=m`, widget("a", { spec: sent }), apply);
+    const told = `failed to create typed patch object (/a; example.com/v1, Kind=Widget): ${why}`;
+    t.equal(brief(answer), `400 ${told}`);
+  }
+});

@@ -80,7 +80,7 @@ export function applyTo(
   const writer = { manager, version: shape.apiVersion, subresource, now: timeOf(writers) };
   const told = (): string => describe(shape, value);
   const applied = applyConfig(kind, managedLimits, writer, { value, blank, entries, told }, config, force, last);
-  if (applied instanceof TypeFault) return new Status(500, "", applied.message);
+  if (applied instanceof TypeFault) return refuseMisfit(shape, applied.message);
   if (applied instanceof ConflictFault) return refuseConflict(applied);
   const twice = fields?.takeYaml(duplicates);
   return twice === undefined ? applied : badRequest(twice);
@@ -95,7 +95,15 @@ function checkFit(shape: Resource, config: ValueMap): Status | undefined {
   }
   const misfit = checkType(typeOfMessage(shape.message), config);
   if (misfit === undefined) return undefined;
-  return new Status(500, "", `failed to create typed patch object (${describe(shape, config)}): ${misfit.message}`);
+  return refuseMisfit(shape, `failed to create typed patch object (${describe(shape, config)}): ${misfit.message}`);
+}
+
+/**
+ * What does not fit its type is upstream's fault there: 500. Schemas of custom resources are written by users, and what
+ * does not fit them is their clients' to put right.
+ */
+function refuseMisfit({ message }: Resource, why: string): Status {
+  return message.open === true ? badRequest(why) : new Status(500, "", why);
 }
 
 /** An object as messages about its type name it. */
