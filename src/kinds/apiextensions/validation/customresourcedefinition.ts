@@ -23,6 +23,7 @@ const strategies = ["None", "Webhook"];
 const reviewVersions = ["v1", "v1beta1"];
 const warningCharsMax = 256;
 const unchangeable = "field is immutable";
+const keepsUnknown = "cannot set to true, set x-preserve-unknown-fields to true in spec.versions[*].schema instead";
 
 /** Rules of a new definition. */
 export function validateDefinition(object: Definition, context: StrategyContext): FieldError[] {
@@ -34,8 +35,7 @@ export function validateDefinition(object: Definition, context: StrategyContext)
   checkDefinition(out, object, context, true);
   checkApproval(out, object, context);
   if (spec.preserveUnknownFields === true) {
-    const instead = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-    out.push(invalid("spec.preserveUnknownFields", true, `cannot set to true, ${instead}`));
+    out.push(invalid("spec.preserveUnknownFields", true, keepsUnknown));
   }
   return out;
 }
@@ -58,7 +58,7 @@ export function validateDefinitionUpdate(object: Definition, old: Definition, co
   const key = context.identity.spell(approvalKey);
   if (object.metadata.annotations?.get(key) !== old.metadata.annotations?.get(key)) checkApproval(out, object, context);
   if (spec.preserveUnknownFields === true && before.preserveUnknownFields !== true) {
-    out.push(invalid("spec.preserveUnknownFields", true, "must be false"));
+    out.push(invalid("spec.preserveUnknownFields", true, keepsUnknown));
   }
   return out;
 }
@@ -175,8 +175,11 @@ function checkWarning(out: Errors, path: string, version: crd.CustomResourceDefi
   if ([...text].length > warningCharsMax) {
     out.push(invalid(path, text, `must be <= ${warningCharsMax} characters long`));
   }
-  if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(text)) {
-    out.push(invalid(path, text, "must only contain printable UTF-8 characters"));
+  const hidden = text.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u);
+  if (hidden >= 0) {
+    const bytes = Buffer.byteLength(text.slice(0, hidden));
+    const where = `non-printable character found at index ${bytes}`;
+    out.push(invalid(path, text, `must only contain printable UTF-8 characters; ${where}`));
   }
 }
 

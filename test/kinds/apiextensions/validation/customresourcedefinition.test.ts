@@ -74,6 +74,16 @@ t.test("validateDefinition() checks names, versions, columns and conversion", (t
     ],
     ["a warning on a sound version", { versions: [version({ deprecationWarning: "x" })] }, [/only be set for deprec/]],
     [
+      "a warning of two lines",
+      { versions: [version({ deprecated: true, deprecationWarning: "ä\nb" })] },
+      [/must only contain printable UTF-8 characters; non-printable character found at index 2/],
+    ],
+    [
+      "unknown fields for all",
+      { preserveUnknownFields: true },
+      [/spec.preserveUnknownFields: .*cannot set to true, set x-preserve-unknown-fields to true in spec.versions/],
+    ],
+    [
       "scale",
       { versions: [version({ subresources: { scale: { specReplicasPath: ".a.b", statusReplicasPath: "" } } })] },
       [/specReplicasPath: .*under .spec/, /statusReplicasPath: Required/],
