@@ -9,9 +9,9 @@ import { Status, timedOut } from "../../api/status.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import { writeValue } from "../../codec/engine/json.ts";
 import { checkedBefore } from "../../config/filecheck.ts";
-import { limits } from "../../config/limits.ts";
-import { CallFailure, type Connection, checkUrl, OutboundClient } from "../../outbound/client.ts";
+import { CallFailure, type Connection } from "../../outbound/client.ts";
 import type { Logins } from "../../outbound/connection.ts";
+import { connectionOf, Peers } from "../../outbound/peers.ts";
 import type { Attributes, Environment } from "../plugin.ts";
 import type { Hook } from "./hooks.ts";
 import { loginFor, readWebhookLogins } from "./logins.ts";
@@ -46,8 +46,7 @@ const tooManyCalls = new Status(
 /** Calls webhooks for one plugin. */
 export class HookCaller {
   readonly #environment: Environment;
-  /** By what a connection is made of; the one used last is last. */
-  readonly #clients = new Map<string, OutboundClient>();
+  readonly #peers = new Peers();
   /** A text: the file was good when the server started, and is not any more; why. */
   readonly #logins: Logins | string;
 
@@ -69,7 +68,7 @@ export class HookCaller {
     if (leftMs() <= 0) return new HookFailure("request timed out before the webhook was called", 504, timedOut);
     const timeoutMs = timeoutSeconds * 1000;
     const uid = randomUUID();
-    const answer = await this.#clientOf(connection).call({
+    const answer = await this.#peers.clientOf(connection).call({
       method: "POST",
       query: `timeout=${Math.max(1, Math.round(Math.min(timeoutMs, leftMs()) / 1000))}s`,
       headers: { "Content-Type": "application/json", Accept: "application/json" },
@@ -94,63 +93,16 @@ export class HookCaller {
   }
 
   close(): void {
-    for (const client of this.#clients.values()) client.close();
-    this.#clients.clear();
+    this.#peers.close();
   }
 
   /** Where a webhook is; a text says why nowhere. */
-  #connectionOf({ url, service, caBundle }: WebhookClientConfig): Connection | string {
-    const authorities =
-      caBundle === undefined || caBundle === "" ? undefined : Buffer.from(caBundle, "base64").toString();
+  #connectionOf(config: WebhookClientConfig): Connection | string {
     const logins = this.#logins;
     if (typeof logins === "string") return `its credentials cannot be read: ${logins}`;
-    if (url !== undefined) {
-      const fault = checkUrl(url);
-      if (fault !== undefined) return `its url ${fault}`;
-      const { hostname, port } = new URL(url);
-      return { url, authorities, ...loginFor(logins, hostname, port === "" ? 443 : Number(port)) };
-    }
-    if (service === undefined) return "it names neither url nor service";
-    const { namespace, name, path = "", port = 443 } = service;
-    const found = this.#environment.objects.read<ApiObject & Service>("", "v1", "services", namespace, name);
-    if (found === undefined) return `service ${JSON.stringify(name)} not found`;
-    const host = `${name}.${namespace}.svc`;
-    const target = targetOf(found, port);
-    if (typeof target === "string") return `service ${JSON.stringify(name)} ${target}`;
-    return {
-      url: `https://${host}:${port}${path.startsWith("/") ? path : `/${path}`}`,
-      authorities,
-      serverName: host,
-      address: target,
-      ...loginFor(logins, host, port),
-    };
+    const { objects } = this.#environment;
+    const serviceAt = (namespace: string, name: string): Service | undefined =>
+      objects.read<ApiObject & Service>("", "v1", "services", namespace, name);
+    return connectionOf(config, serviceAt, (host, port) => loginFor(logins, host, port));
   }
-
-  #clientOf(connection: Connection): OutboundClient {
-    const { url, authorities, address } = connection;
-    const key = `${url}\n${address?.host}:${address?.port}\n${authorities}`;
-    let client = this.#clients.get(key);
-    if (client === undefined) {
-      client = new OutboundClient(connection);
-      if (this.#clients.size >= limits.webhookClientsMax) this.#drop();
-    } else this.#clients.delete(key);
-    this.#clients.set(key, client);
-    return client;
-  }
-
-  #drop(): void {
-    const [oldest] = this.#clients;
-    if (oldest === undefined) return;
-    this.#clients.delete(oldest[0]);
-    // Its last calls end by themselves.
-    setTimeout(() => oldest[1].close(), limits.requestMsMax).unref();
-  }
-}
-
-/** The address a service is reached at; a text says why it has none. */
-function targetOf({ spec }: Service, port: number): { host: string; port: number } | string {
-  if (spec.type === "ExternalName") return { host: spec.externalName ?? "", port };
-  if (!(spec.ports ?? []).some((one) => one.port === port)) return `has no port ${port}`;
-  const ip = spec.clusterIP ?? "";
-  return ip === "" || ip === "None" ? "has no cluster address" : { host: ip, port };
 }
