@@ -13,14 +13,18 @@
 // A pass gives way when its time is over, also between two watchers: groups that were not written to yet keep their
 // events, held in the log, and the next turn continues with them before the cursor moves again. Meanwhile watchers may
 // leave, but none joins a group: it would miss those events, or get them twice.
+//
+// Where a look has to wait for something first (objects that a webhook converts), its groups do not hold up a pass: their
+// watchers leave with the position the pass began at, are parked until it is there, and catch up as all who lag do.
 
 import type { Selector } from "../../api/selector.ts";
-import { internalError } from "../../api/status.ts";
+import { internalError, type Status } from "../../api/status.ts";
 import { assertShared, SharedStateFailure } from "../../base/assert.ts";
 import { copyOf } from "../../base/copy.ts";
 import { limits } from "../../config/limits.ts";
-import { recordTypes } from "../shared/record.ts";
+import { type Location, recordTypes } from "../shared/record.ts";
 import type { Hold, LogView } from "../view/view.ts";
+import { countPending, gatherEvents, initialRecords, nextEvents, pendingRecords } from "./ahead.ts";
 import { errorEvent, expiredEvent } from "./bookmark.ts";
 import { countEvent, emptyCounts, type WatchCounts } from "./counts.ts";
 import { eventForms, type Gather } from "./gather.ts";
@@ -65,6 +69,8 @@ export class LogWatchers {
   readonly #runnable = new Set<Watcher>();
   readonly #blocked = new Set<Watcher>();
   readonly #waiting = new Set<Watcher>();
+  /** Watchers whose next events need what is not there yet. */
+  readonly #parked = new Set<Watcher>();
   readonly #found: Group[] = [];
   readonly #touched: Group[] = [];
   /** Groups the pass under way writes to; it is open while some are left from #at on. */
@@ -81,6 +87,8 @@ export class LogWatchers {
   readonly #stopNews: () => void;
   /** Position all synced watchers are at. */
   #cursor: number;
+  /** Where the cursor was before the pass under way. */
+  #passFrom = 0;
   /** The view held everything up to here when it was last drained. */
   #revision: number;
   #syncedCount = 0;
@@ -104,7 +112,7 @@ export class LogWatchers {
 
   /** Counts so far. */
   get counts(): WatchCounts {
-    this.#counts.behind = this.#runnable.size + this.#blocked.size;
+    this.#counts.behind = this.#runnable.size + this.#blocked.size + this.#parked.size;
     return this.#counts;
   }
 
@@ -246,7 +254,7 @@ export class LogWatchers {
     const start = now();
     const until = start + sliceMs(0);
     const synced = [...this.#groups.values()].flatMap((group) => group.synced);
-    for (const watcher of [...synced, ...this.#runnable, ...this.#blocked, ...this.#waiting]) {
+    for (const watcher of [...synced, ...this.#behind()]) {
       if (now() > until) break;
       this.end(watcher, false);
     }
@@ -261,12 +269,17 @@ export class LogWatchers {
   #endAged(until: number): boolean {
     const aged = [...this.#groups.values()].filter(({ representation }) => representation.isCurrent?.() === false);
     if (aged.length === 0) return true;
-    const others = [...this.#runnable, ...this.#blocked, ...this.#waiting].filter(({ group }) => aged.includes(group));
+    const others = this.#behind().filter(({ group }) => aged.includes(group));
     for (const watcher of [...aged.flatMap(({ synced }) => synced), ...others]) {
       if (this.#around.now() > until) return false;
       this.end(watcher, false);
     }
     return true;
+  }
+
+  /** Watchers that are not in step. */
+  #behind(): Watcher[] {
+    return [...this.#runnable, ...this.#blocked, ...this.#waiting, ...this.#parked];
   }
 
   #schedule(): void {
@@ -304,6 +317,7 @@ export class LogWatchers {
   #advance(until: number): void {
     const head = this.view.head;
     assertShared(this.#cursor <= head, "The cursor of a log's watchers is beyond its head");
+    this.#passFrom = this.#cursor;
     if (this.#cursor === head) return;
     if (this.#syncedCount === 0) {
       if (this.#blocked.size > 0) this.#measure(this.#cursor, head, 0);
@@ -391,7 +405,7 @@ export class LogWatchers {
         if (group.pendingCount === 0) touched.push(group);
         const bytes = view.object(at).length;
         group.addPending(at, form, bytes);
-        countEvent(this.#counts, bytes, group.synced.length);
+        if (group.representation.ahead === undefined) countEvent(this.#counts, bytes, group.synced.length);
         if (group.pendingBytes >= sliceBytes) full = true;
       }
       if (full && !exact) return position + 1;
@@ -418,6 +432,7 @@ export class LogWatchers {
     for (; this.#isOpen; this.#at += 1) {
       const group = this.#writes[this.#at] as Group;
       if (group.synced.length === 0) continue;
+      if (group.representation.ahead !== undefined && this.#begun === undefined && this.#parks(group)) continue;
       const bytes = this.#begun ?? this.#bytesOf(group);
       this.#begun = undefined;
       if (bytes === undefined) {
@@ -454,6 +469,49 @@ export class LogWatchers {
     } finally {
       group.clearPending();
     }
+  }
+
+  /** Parks the watchers of a group whose events need what is not there yet; false: it is there. */
+  #parks(group: Group): boolean {
+    const waiting = this.#ahead(group, pendingRecords(this.view, group));
+    if (waiting === undefined) {
+      countPending(this.#counts, this.view, group);
+      return false;
+    }
+    group.clearPending();
+    const watchers = [...group.synced];
+    for (const watcher of watchers) {
+      this.#countOut();
+      group.leave(watcher);
+      this.#fallBehind(watcher, this.#passFrom);
+    }
+    this.#park(watchers, waiting);
+    return true;
+  }
+
+  /** Whether a group has to wait before these records are written. */
+  #ahead({ representation }: Group, records: readonly Location[]): Promise<Status | undefined> | undefined {
+    try {
+      return records.length === 0 ? undefined : representation.ahead?.(this.view, records);
+    } catch (error) {
+      this.#around.failed(endIfShared(error));
+      return Promise.resolve(internalError("a watch"));
+    }
+  }
+
+  #park(watchers: readonly Watcher[], waiting: Promise<Status | undefined>): void {
+    for (const watcher of watchers) {
+      this.#runnable.delete(watcher);
+      this.#parked.add(watcher);
+    }
+    void waiting.then((refused) => {
+      for (const watcher of watchers) {
+        if (!this.#parked.delete(watcher)) continue;
+        if (refused === undefined) this.#runnable.add(watcher);
+        else this.#endWith(watcher, errorEvent(refused, watcher.group.representation.framing));
+      }
+      if (this.#counts.watchers > 0) this.#schedule();
+    });
   }
 
   /** Every group was written to, or is not going to be. */
@@ -506,10 +564,14 @@ export class LogWatchers {
   }
 
   #lag(watcher: Watcher): void {
-    watcher.state = watcherStates.lagging;
-    watcher.position = this.#cursor;
-    watcher.revision = this.#revisionBefore(this.#cursor, watcher.revision);
+    this.#fallBehind(watcher, this.#cursor);
     this.#block(watcher);
+  }
+
+  #fallBehind(watcher: Watcher, position: number): void {
+    watcher.state = watcherStates.lagging;
+    watcher.position = position;
+    watcher.revision = this.#revisionBefore(position, watcher.revision);
   }
 
   #block(watcher: Watcher): void {
@@ -602,6 +664,7 @@ export class LogWatchers {
   #stepFiltered(watcher: Watcher): void {
     const { view } = this;
     const { group } = watcher;
+    if (group.representation.ahead !== undefined) return this.#stepAhead(watcher);
     const { gather } = this.#around;
     const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
     gather.reset();
@@ -619,14 +682,45 @@ export class LogWatchers {
     if (gather.length > 0) this.#send(watcher, gather.bytes());
   }
 
+  /** As #stepFiltered(), of a look that may have to wait. */
+  #stepAhead(watcher: Watcher): void {
+    const { group } = watcher;
+    const { gather } = this.#around;
+    const events = nextEvents(this.view, watcher, Math.min(this.#cursor, watcher.position + limits.passRecordsMax));
+    if (events === undefined) return this.#expire(watcher);
+    const waiting = this.#ahead(group, events.shown);
+    if (waiting !== undefined) return this.#park([watcher], waiting);
+    gatherEvents(gather, this.view, events, group, this.#counts);
+    watcher.position = events.next;
+    if (gather.length > 0) this.#send(watcher, gather.bytes());
+  }
+
+  /** Gathers the next piece of an initial state; undefined: the watcher is parked. Else whether it was the last one. */
+  #gatherInitial(watcher: Watcher, revision: number): boolean | undefined {
+    const { gather } = this.#around;
+    const { group, after } = watcher;
+    gather.reset();
+    const isPlain = group.representation.ahead === undefined;
+    if (isPlain) return gatherInitial(this.view, gather, watcher, revision, this.#namespaced);
+    const { records, done } = initialRecords(this.view, watcher, revision, this.#namespaced);
+    const waiting = this.#ahead(group, records);
+    if (waiting === undefined) {
+      for (const at of records) gather.addInitial(this.view, at, group.representation);
+      return done;
+    }
+    watcher.after = after;
+    this.#park([watcher], waiting);
+    return undefined;
+  }
+
   #stepInitial(watcher: Watcher): void {
     const { view } = this;
     const { gather } = this.#around;
     // Nothing new since the start: the state now is the state then.
     const revision = view.head === watcher.position ? 0 : watcher.startRevision;
     if (revision !== 0 && revision < view.floor) return this.#expire(watcher);
-    gather.reset();
-    const done = gatherInitial(view, gather, watcher, revision, this.#namespaced);
+    const done = this.#gatherInitial(watcher, revision);
+    if (done === undefined) return;
     this.#counts.initEvents += gather.count;
     if (done) {
       if (watcher.initialEnd !== undefined) gather.addBytes(watcher.initialEnd.at(watcher.startRevision));
@@ -684,6 +778,7 @@ export class LogWatchers {
     this.#runnable.delete(watcher);
     this.#blocked.delete(watcher);
     this.#waiting.delete(watcher);
+    this.#parked.delete(watcher);
     this.#counts.watchers -= 1;
     group.members -= 1;
     assertShared(this.#counts.watchers >= 0, "More watchers ended than were opened");

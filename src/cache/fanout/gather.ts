@@ -21,6 +21,12 @@ export const eventForms = { none: 0, stored: 1, entered: 2, left: 3, unknown: 4 
  */
 export type Transform = (object: Uint8Array, view: LogView, at: Location) => Uint8Array;
 
+/**
+ * Has everything there that the transforms of these records need, where that may take a while. Undefined: it is, for the
+ * rest of this turn; else resolves when it is worth another try, with a Status when there is none. Never rejects.
+ */
+export type Ahead = (view: LogView, records: readonly Location[]) => Promise<Status | undefined> | undefined;
+
 /** Another framing of events than lines of JSON. */
 export interface Framing {
   /** The framed event of `type` about an object in the watchers' form. */
@@ -33,6 +39,8 @@ export interface Framing {
 export interface Look {
   /** From the stored object; undefined: the stored bytes themselves. */
   readonly transform: Transform | undefined;
+  /** Asked before records are transformed; left out: nothing has to be waited for. */
+  readonly ahead?: Ahead | undefined;
   /** Undefined: the log's own, lines of JSON. */
   readonly framing?: Framing | undefined;
 }

@@ -14,7 +14,7 @@ import type { Watcher } from "./watcher.ts";
  */
 export function gatherInitial(
   view: LogView,
-  gather: Gather,
+  gather: Pick<Gather, "addInitial" | "length">,
   watcher: Watcher,
   revision: number,
   namespaced: boolean,
