@@ -20,7 +20,7 @@ export const layers = [
   ["cache/fanout"],
   ["pool"],
   ["outbound"],
-  ["client"],
+  ["client", "conversion"],
   ["authn", "authz"],
   ["admission", "audit"],
   ["request/exchange"],

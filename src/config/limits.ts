@@ -392,6 +392,18 @@ export const limits = {
   imageAnswersMax: 1_024,
   /** Peers of webhooks a front keeps connections to; the one used least lately goes. */
   webhookClientsMax: 256,
+  /** One call of a conversion webhook, in milliseconds (upstream: 30 s). */
+  conversionMsMax: 30_000,
+  /** Objects converted in one call, and their bytes, unless one alone has more. */
+  conversionObjectsMax: 500,
+  conversionBytesMax: 1 * MiB,
+  /** Its answer: objects that are converted may be larger than they were. */
+  conversionAnswerBytesMax: 8 * MiB,
+  /** What conversion webhooks made of objects is known so long, in milliseconds, and so many bytes of it, per front. */
+  conversionKeptMs: 5_000,
+  conversionKeptBytesMax: 64 * MiB,
+  /** Conversions one step may come to need, one after the other: each version its field managers wrote at takes some. */
+  conversionRoundsMax: 128,
   /** Warnings taken from one answer of a webhook. */
   webhookWarningsMax: 100,
   /** Request or answer in an audit event; larger ones are left out and the event says so. */
@@ -440,6 +452,11 @@ assert(
   "A collection of large objects can be deleted by a user who is alone",
 );
 assert(limits.patchCopyBytesMax <= limits.bodyBytesMax, "A patch must not copy more than a body holds");
+assert(
+  limits.conversionBytesMax <= limits.conversionAnswerBytesMax &&
+    limits.conversionAnswerBytesMax <= limits.conversionKeptBytesMax,
+  "What a conversion webhook answers must be large enough for what it was sent, and find room",
+);
 assert(limits.sliceBytesMin <= limits.sliceBytesMax, "The smallest slice must not exceed the largest");
 assert(limits.sliceBytesMax <= limits.catchUpBytesMax, "A pass must be able to serve a watcher that lags");
 assert(limits.watchTickMs <= limits.watchSweepMs, "A sweep happens on a tick");

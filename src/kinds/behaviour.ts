@@ -49,6 +49,8 @@ export interface Behaviour {
    * shape is the message's. Idempotent. `isStored`: it was kept by some other definition, and what does not fit goes.
    */
   readonly settle?: ((object: ApiObject, isStored: boolean) => Settled) | undefined;
+  /** As `settle`, without defaults and faults: what a webhook converted to this version. Left out with it. */
+  readonly prune?: ((object: ApiObject) => Settled) | undefined;
   /**
    * What is derived of objects and kept beside them (selectable fields) is derived by, as 24 bits: objects kept by another
    * form have it derived again. 0: nothing is.

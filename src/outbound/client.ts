@@ -166,6 +166,8 @@ export class OutboundClient {
         },
       };
       const asked = protocol === "https:" ? request(options) : plainRequest(options);
+      // Connections are kept in HTTP/1.1 without a word (upstream says none).
+      asked.removeHeader("Connection");
       let over = false;
       const done = (outcome: Answer | CallFailure): void => {
         if (over) return;

@@ -140,7 +140,7 @@ export class InProcess {
     if (typeof ranges === "string") throw new Error(ranges);
     this.fanout = new Fanout({ clock });
     this.objects = new Objects(this.scheme, views);
-    followDefinitions(this.scheme, this.objects);
+    followDefinitions(this.scheme, this.objects, clock);
     const rbac = new Rbac(this.scheme.identity, this.objects);
     const authn = testAuthentication(this.scheme, views, clock);
     const auditor = (): Auditor | undefined => this.audit;

@@ -11,11 +11,13 @@ import type { Message } from "../../api/schema.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, internalError, isStatus, notFound, Status } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
+import { ownerOf } from "../../authz/owner.ts";
 import type { ObjectTable } from "../../cache/view/objects.ts";
 import { decode, Fault } from "../../codec/engine/json.ts";
 import { limits } from "../../config/limits.ts";
 import { convert } from "../../kinds/convert.ts";
 import { applyDefaults } from "../../kinds/defaults.ts";
+import { converted, remoteOf } from "../../kinds/remote.ts";
 import { PatchFault } from "../../merge/document.ts";
 import { applyJsonPatch } from "../../merge/jsonpatch.ts";
 import type { AskedHook, RejectionCause } from "../../observe/admission.ts";
@@ -91,7 +93,12 @@ class Webhooks {
   ): Promise<Status | undefined> {
     const { webhooks: meter, clock } = this.environment;
     const start = clock.monotonic();
-    const outcome = this.#outcome(hook, attributes, await this.#caller.call(hook, attributes, reviewed), use);
+    const verdict = await this.#caller.call(hook, attributes, reviewed);
+    const weigh = (): Outcome => this.#outcome(hook, attributes, verdict, use);
+    const weighed = remoteOf(attributes.resource) === undefined ? weigh() : await this.#converted(attributes, weigh);
+    const outcome = isStatus(weighed)
+      ? ({ refusal: weighed, code: weighed.code, cause: "apiserver_internal_error" } as const)
+      : weighed;
     if (meter !== undefined) {
       const { cause, code, failedOpen } = outcome;
       const asked = { name: hook.hook.name, type: this.#type, operation: attributes.operation };
@@ -112,12 +119,23 @@ class Webhooks {
       const refusal = failed(hook, verdict);
       return refusal === undefined ? { code, failedOpen: true } : { refusal, code, cause: "calling_webhook_error" };
     }
+    const { refusal } = verdict;
+    // It may have to wait for a conversion, and is asked again.
+    const unusable = refusal === undefined ? use?.(verdict) : undefined;
     for (const warning of verdict.warnings.slice(0, limits.webhookWarningsMax)) notes.warnings.push(warning);
     for (const [key, value] of verdict.annotations) notes.annotations.set(`${hook.hook.name}/${key}`, value);
-    const { refusal } = verdict;
     if (refusal !== undefined) return { refusal, code: refusal.code, cause: "no_error" };
-    const unusable = use?.(verdict);
     return unusable === undefined ? { code: 200 } : { refusal: unusable, code: 0, cause: "apiserver_internal_error" };
+  }
+
+  /** As review(), where a conversion webhook may have to be asked first; a Status says why that failed. */
+  reviewed(attributes: Attributes, resource: Resource): Reviewed | Promise<Reviewed | Status> {
+    const review = (): Reviewed => this.review(attributes, resource);
+    return remoteOf(resource) === undefined ? review() : this.#converted(attributes, review);
+  }
+
+  #converted<T>({ user, deadline }: Attributes, step: () => T): Promise<T | Status> {
+    return converted({ owner: ownerOf(this.environment.identity, user), deadline }, step);
   }
 
   /** Object and old object as the webhook wants them. */
@@ -186,7 +204,12 @@ async function validate(
     if (isStatus(skips)) return skips;
     if (skips !== undefined) continue;
     let reviewed = reviews.get(resource);
-    if (reviewed === undefined) reviews.set(resource, (reviewed = webhooks.review(attributes, resource)));
+    if (reviewed === undefined) {
+      const reviewing = webhooks.reviewed(attributes, resource);
+      const made = reviewing instanceof Promise ? await reviewing : reviewing;
+      if (isStatus(made)) return made;
+      reviews.set(resource, (reviewed = made));
+    }
     asked.push(webhooks.ask(hook, attributes, reviewed));
   }
   return (await Promise.all(asked)).find((refused) => refused !== undefined);
@@ -240,7 +263,9 @@ async function mutate(
     const skips = webhooks.skips(hook, attributes);
     if (isStatus(skips)) return skips;
     if (skips !== undefined) continue;
-    const reviewed = webhooks.review(attributes, resource);
+    const reviewing = webhooks.reviewed(attributes, resource);
+    const reviewed = reviewing instanceof Promise ? await reviewing : reviewing;
+    if (isStatus(reviewed)) return reviewed;
     let changed = false;
     const refused = await webhooks.ask(hook, attributes, reviewed, ({ patch: operations }) => {
       const done = operations !== undefined && patch(webhooks, hook, attributes, reviewed, operations);

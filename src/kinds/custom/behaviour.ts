@@ -15,7 +15,7 @@ import type { MetaRules } from "../metarules.ts";
 import type { Scaling } from "../scale.ts";
 import type { Strategy } from "../strategy.ts";
 import { integerAt, setAt, textAtPath, Unreadable, validateScalePaths } from "./scalepaths.ts";
-import { settle, settleStored, validate } from "./schema.ts";
+import { settle, settleConverted, settleStored, validate } from "./schema.ts";
 import type { CustomVersion } from "./versions.ts";
 
 /** An object of a custom resource. */
@@ -33,6 +33,7 @@ export function behaviourOfVersion(resource: Resource, version: CustomVersion): 
       const { content } = object as CustomObject;
       return isStored ? settleStored(schema, content) : settle(schema, content);
     },
+    prune: (object) => settleConverted(schema, (object as CustomObject).content),
     form,
   };
 }

@@ -12,6 +12,7 @@ import type { Field, Message } from "../../api/schema.ts";
 import { compareVersions, type Resource, type Subresource, storageVersionHashOf } from "../../api/scheme.ts";
 import { assert } from "../../base/assert.ts";
 import { giveType } from "../../merge/schema.ts";
+import { giveRemote, type RemoteConversion, remoteOf } from "../remote.ts";
 import { behaviourOf, carryBehaviour } from "../table.ts";
 import { behaviourOfVersion } from "./behaviour.ts";
 import { cleanupFinalizer } from "./names.ts";
@@ -43,19 +44,24 @@ export function isEmptied({ metadata }: CustomResourceDefinition, identity: Iden
   return metadata.finalizers?.includes(identity.spell(cleanupFinalizer)) !== true;
 }
 
+/** The webhook that converts objects of a definition; undefined: their versions differ in nothing but their names. */
+export type ConverterOf = (definition: CustomResourceDefinition) => RemoteConversion | undefined;
+
 /**
  * The resources of a definition, one for each version that is served; none before it is established. The version its
  * objects are stored in is made, too, where it is not served. `before`: what the definition served until now, which is
  * used again as far as it says the same.
+ * `converterOf`: the webhook of a definition that has one; left out: nothing is converted.
  */
 export function resourcesOf(
   definition: CustomResourceDefinition,
   identity: Identity,
   before: readonly Resource[] = [],
+  converterOf: ConverterOf = () => undefined,
 ): readonly Resource[] {
   if (!isCondition(definition, "Established") || isEmptied(definition, identity)) return [];
   const [known] = before;
-  if (known?.definedAs !== textOf(definition)) return freshResources(definition, identity);
+  if (known?.definedAs !== textOf(definition)) return freshResources(definition, identity, converterOf);
   const ending = isCondition(definition, "Terminating");
   return known.ending === ending ? before : copiesOf(before, { ending }, identity);
 }
@@ -66,6 +72,8 @@ function copiesOf(before: readonly Resource[], change: Partial<Resource>, identi
   for (const resource of new Set(before.flatMap(({ stored }) => stored ?? []).concat(before))) {
     const copy = { ...resource, ...change };
     carryBehaviour(copy, () => behaviourOf(resource, identity));
+    const remote = remoteOf(resource);
+    if (remote !== undefined) giveRemote(copy, remote);
     copies.set(resource, copy);
   }
   for (const copy of copies.values()) copy.stored = copy.stored && copies.get(copy.stored);
@@ -92,7 +100,11 @@ function textOf({ metadata, status }: CustomResourceDefinition): string {
   return JSON.stringify([metadata.uid, String(metadata.generation), status.acceptedNames]);
 }
 
-function freshResources(definition: CustomResourceDefinition, identity: Identity): readonly Resource[] {
+function freshResources(
+  definition: CustomResourceDefinition,
+  identity: Identity,
+  converterOf: ConverterOf,
+): readonly Resource[] {
   const versions = definition.spec.versions ?? [];
   const compiledAt = compilerOf(definition.spec, identity);
   const storage = versions.find((version) => version.storage);
@@ -106,7 +118,9 @@ function freshResources(definition: CustomResourceDefinition, identity: Identity
       if (version === storage) return stored;
       return Object.assign(draftOf(definition, version, storage.name, prefix), { stored });
     });
+  const remote = converterOf(definition);
   for (const draft of new Set([stored, ...drafts])) {
+    if (remote !== undefined) giveRemote(draft, remote);
     giveType(draft.message, () => compiledAt(draft.version).mergeType());
     carryBehaviour(draft, () => behaviourOfVersion(draft, compiledAt(draft.version)));
   }

@@ -62,6 +62,12 @@ export function settleStored(schema: CompiledSchema, object: ValueMap): Settled 
   return settled(run(schema, object, prune | jobs.coerce | jobs.drop | jobs.default));
 }
 
+/** As settleStored(), of what a webhook converted: what it left out stays so. */
+export function settleConverted(schema: CompiledSchema, object: ValueMap): Settled {
+  const prune = schema.prunes ? jobs.prune : 0;
+  return settled(run(schema, object, prune | jobs.coerce | jobs.drop));
+}
+
 /** The faults of a settled object. `old`: what it replaces, whose duplicates in sets and maps excuse those of it. */
 export function validate(schema: CompiledSchema, object: ValueMap, old?: ValueMap): Faulty {
   return faultyOf(schema, run(schema, object, jobs.validate | jobs.shapes), old);

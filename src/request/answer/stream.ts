@@ -1,5 +1,6 @@
 // Answers that are written chunk by chunk, under backpressure and with a turn of the loop between chunks, so that
 // other requests are served while a long one is written.
+import type { Status } from "../../api/status.ts";
 import type { Hold } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
@@ -9,6 +10,8 @@ import { gzipHeaders, gzipOpening, gzipStream, headersOf, type Reply } from "./r
 export interface Chunks {
   /** True after the last chunk. */
   readonly done: boolean;
+  /** Waited for before each next(), where it is there; a Status says why the answer cannot go on. */
+  readonly prepare?: (() => Promise<Status | undefined>) | undefined;
   next(): Uint8Array;
 }
 
@@ -45,6 +48,7 @@ export async function sendChunks(
 /** Chunks of which some are made elsewhere. */
 export interface SlowChunks {
   readonly done: boolean;
+  readonly prepare?: undefined;
   next(): Uint8Array | Promise<Uint8Array>;
 }
 
@@ -73,6 +77,9 @@ export async function writeChunks(
       // A reader this slow gets an incomplete answer it can see; with the hold, the slices are gone.
       if (!moved || isGone() || performance.now() > end) return stream.abort();
       if (chunks.done) break;
+      // Too late for another answer: the client sees that this one is incomplete.
+      const refused = chunks.prepare === undefined ? undefined : await chunks.prepare();
+      if (refused !== undefined || (chunks.prepare !== undefined && performance.now() > end)) return stream.abort();
       const next = chunks.next();
       // Chunks that are there must not wait: their memory may be used for another answer meanwhile.
       chunk = next instanceof Promise ? await next : next;

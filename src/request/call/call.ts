@@ -45,6 +45,7 @@ export function readInput(call: RequestContext): ReadInput {
     view: viewOf(call),
     namespace: info.namespace,
     aborted: () => exchange.aborted,
+    terms: { owner: call.holdings.owner, deadline: call.deadline },
   };
 }
 

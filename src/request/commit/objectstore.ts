@@ -1,10 +1,9 @@
 // Between the write path and the store: the state a write starts from, and the commit that holds only while nobody
 // else changed it. Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
 
-import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { badRequest, conflict, refuse, Status, timedOut } from "../../api/status.ts";
+import { badRequest, conflict, isStatus, refuse, Status, timedOut } from "../../api/status.ts";
 import type { Value } from "../../api/value.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import { assert } from "../../base/assert.ts";
@@ -19,10 +18,11 @@ import { settleNullBytes } from "../../codec/engine/nullbytes.ts";
 import { decodeStored, decodeStoredText } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import { convert } from "../../kinds/convert.ts";
+import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
 import type { StrategyContext } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { changeTypes, type Refusal } from "../../storage/store.ts";
-import { isOutdated, represent, reshape } from "../answer/toversion.ts";
+import { isOutdated, represent, reshape, toPresent } from "../answer/toversion.ts";
 import { unknownResource } from "../route/info.ts";
 import type { CommitRequest, StoreAccess, WriteRequest, WriteServices } from "./writerequest.ts";
 
@@ -129,7 +129,22 @@ export function storedObject(resource: Resource, current: Current): ApiObject {
   return decodeStoredText(storedAs(resource).stored, current.text);
 }
 
-/** The current state decoded at the version of the request. */
+/**
+ * An object that was read from the store at the version objects are stored in now: those of custom resources may have
+ * been stored in an earlier one. A Status where the webhook that converts it fails.
+ */
+export function storableObject(
+  writers: StoreAccess,
+  request: CommitRequest,
+  object: ApiObject,
+): ApiObject | Promise<ApiObject | Status> {
+  const { stored } = storedAs(request.resource);
+  if (stored.provided !== true || object.apiVersion === stored.apiVersion) return object;
+  const { identity } = writers.scheme;
+  return convertedFor(writers, request, () => toPresent(object, stored, identity));
+}
+
+/** The current state decoded at the version of the request. Throws ConversionNeeded. */
 export function requestedObject(
   writers: Pick<StoreAccess, "scheme">,
   resource: Resource,
@@ -138,7 +153,10 @@ export function requestedObject(
   const { stored } = storedAs(resource);
   const { identity } = writers.scheme;
   const object = decodeStoredText(stored, current.text);
-  if (current.isOutdated) reshape(object, resource, stored, identity);
+  if (current.isOutdated) {
+    if (remoteOf(resource) !== undefined) return toPresent(object, resource, identity);
+    reshape(object, resource, stored, identity);
+  }
   return stored === resource ? object : convert(object, stored, resource, identity);
 }
 
@@ -148,9 +166,36 @@ export function requestedDocument(resource: Resource, current: StoredObject, obj
   return isAsStored ? current.document : toValue(resource.message, object);
 }
 
-/** The current state's bytes at the version of the request. */
-export function requestedBytes(identity: Identity, resource: Resource, state: StoredState): Uint8Array {
-  return represent(resource, identity, state.body);
+/** The current state decoded at the version of the request; a Status where the webhook that converts it fails. */
+export function requestedObjectOf(
+  writers: StoreAccess,
+  request: CommitRequest,
+  current: StoredObject,
+): ApiObject | Promise<ApiObject | Status> {
+  return convertedFor(writers, request, () => requestedObject(writers, request.resource, current));
+}
+
+/** What a step makes; where a webhook converts the objects of a resource, it may have to wait for that, or fail. */
+export function convertedFor<T>(
+  writers: Pick<StoreAccess, "scheme">,
+  request: CommitRequest,
+  step: () => T,
+): T | Promise<T | Status> {
+  return remoteOf(request.resource) === undefined ? step() : converted(termsOf(writers, request), step);
+}
+
+/** On whose behalf a write has a conversion webhook asked. */
+export function termsOf({ scheme }: Pick<StoreAccess, "scheme">, { user, deadline }: CommitRequest): ConversionTerms {
+  return { owner: user && ownerOf(scheme.identity, user), deadline };
+}
+
+/** The current state's bytes at the version of the request; a Status where the webhook that converts it fails. */
+export function requestedBytes(
+  writers: StoreAccess,
+  request: CommitRequest,
+  state: StoredState,
+): Uint8Array | Promise<Uint8Array | Status> {
+  return convertedFor(writers, request, () => represent(request.resource, writers.scheme.identity, state.body));
 }
 
 /** The full key of an object. */
@@ -198,7 +243,10 @@ export async function commitObject(
   if (writers.clock.monotonic() >= request.deadline) return timedOut;
   const { stored, prefix } = storedAs(resource);
   const sentVersion = object.metadata.resourceVersion;
-  const kept = stored === resource ? object : convert(object, resource, stored, identity);
+  const keeping =
+    stored === resource ? object : convertedFor(writers, request, () => convert(object, resource, stored, identity));
+  const kept = keeping instanceof Promise ? await keeping : keeping;
+  if (isStatus(kept)) return kept;
   const strategy = strategyOf(stored, identity);
   // Upstream keeps some new objects otherwise than it keeps them after their first change (claims: without a phase).
   const isUnsettled = strategy.settlesLate === true && current === undefined;
@@ -211,7 +259,10 @@ export async function commitObject(
   const isBig = body.length >= limits.mergeHereBytesMax;
   if (isBig) await nextTurn();
   // What a later read at this version will see, which is not always what was sent.
-  const seen = stored === resource ? kept : convert(decodeStored(stored, body), stored, resource, identity);
+  const show = (): ApiObject => convert(decodeStored(stored, body), stored, resource, identity);
+  const showing = stored === resource ? kept : convertedFor(writers, request, show);
+  const seen = showing instanceof Promise ? await showing : showing;
+  if (isStatus(seen)) return seen;
   if (dryRun && current === undefined) {
     if (sentVersion !== undefined) seen.metadata.resourceVersion = sentVersion;
     return { body: Buffer.from(encode(resource.message, seen)), versionAt: 0, revision: 0 };

@@ -10,9 +10,11 @@ import type { Location } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
+import { remoteOf } from "../../kinds/remote.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { WarningSieve } from "../answer/response.ts";
+import { represent } from "../answer/toversion.ts";
 import { releaseAll } from "../commit/allocate.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { kindGroup } from "../commit/metadata.ts";
@@ -25,8 +27,11 @@ import {
   readCurrent,
   requestedBytes,
   requestedObject,
+  requestedObjectOf,
   type StoredState,
+  storableObject,
   storedAs,
+  storedObject,
   strategyContext,
   untilUnchanged,
 } from "../commit/objectstore.ts";
@@ -121,7 +126,10 @@ async function attempt(
   const { identity } = writers.scheme;
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
-  const object = requestedObject(writers, storedAs(resource).stored, current);
+  // What goes need not be converted; what stays is, by mark().
+  const object = remoteOf(resource)
+    ? storedObject(resource, current)
+    : requestedObject(writers, storedAs(resource).stored, current);
   trace.done("current");
   const strategy = strategyOf(resource, identity);
   const context = strategyContext(writers, request);
@@ -159,7 +167,10 @@ async function askPlugins(
   notes: AdmissionResult,
 ): Promise<Status | undefined> {
   const { resource } = request;
-  const old = resource.stored === resource ? stored : requestedObject(writers, resource, current);
+  const isShown = resource.stored === resource && !current.isOutdated;
+  const asked = isShown ? stored : requestedObjectOf(writers, request, current);
+  const old = asked instanceof Promise ? await asked : asked;
+  if (isStatus(old)) return old;
   const attributes = attributesOf(request, "delete", undefined, old, notes);
   return admit(writers.admission, attributes);
 }
@@ -197,14 +208,19 @@ async function mark(
   const { writers, request, options } = deletion;
   const { resource, name } = request;
   const { stored } = storedAs(resource);
-  const done = await commitObject(writers, { ...request, resource: stored }, name, object, current);
+  const storing = storableObject(writers, request, object);
+  const storable = storing instanceof Promise ? await storing : storing;
+  if (isStatus(storable)) return storable;
+  const done = await commitObject(writers, { ...request, resource: stored }, name, storable, current);
   if (done === changed || isStatus(done)) return done;
   const marked: StoredState = { ...done, selection: current.selection };
   if (thenRemove && !request.dryRun) {
     return removeMarked({ ...deletion, request: withTime(writers, request) }, marked);
   }
   const code = !thenRemove && options.orphanDependents === false ? 202 : 200;
-  return { code, body: requestedBytes(writers.scheme.identity, resource, marked), warnings: [] };
+  const answering = requestedBytes(writers, request, marked);
+  const body = answering instanceof Promise ? await answering : answering;
+  return isStatus(body) ? body : { code, body, warnings: [] };
 }
 
 /** A request with time to end what it has begun, whatever time its client gave it. */
@@ -265,7 +281,8 @@ function answer(deletion: Deletion, current: StoredState, removed: boolean): Wri
   const { resource, name } = request;
   const code = !removed && options.orphanDependents === false ? 202 : 200;
   if (strategy.returnsDeletedObject) {
-    return { code, body: requestedBytes(writers.scheme.identity, resource, current), warnings: [] };
+    // Built-in kinds alone do, which no webhook converts.
+    return { code, body: represent(resource, writers.scheme.identity, current.body), warnings: [] };
   }
   const details: StatusDetails = {
     name,

@@ -1,7 +1,9 @@
 // A list in protobuf. Its envelope begins with the length of all of it, so every item is measured before the first byte
 // leaves, a few milliseconds at a time. Lengths the front's cache does not know take encoding; what it does not keep of
 // that is kept here up to limits.protoListKeptBytesMax, and beyond encoded again when its turn comes.
+import { refuse, type Status } from "../../api/status.ts";
 import type { Location } from "../../cache/shared/record.ts";
+import type { Hold } from "../../cache/view/view.ts";
 import {
   encodeMessage,
   listFoot,
@@ -14,8 +16,9 @@ import { listMessageOf, objectOf } from "../answer/protoanswer.ts";
 import { type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { type Chunks, sharedScratch } from "../answer/stream.ts";
 import { type FormWriter, partialListMessage, partialMessage } from "../answer/table.ts";
-import { storedBytes } from "../answer/toversion.ts";
+import { formBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
+import { convertedItems } from "./conversion.ts";
 
 /** Items that need no encoding between two looks at the clock. */
 const itemsPerLook = 16;
@@ -25,6 +28,7 @@ export class ProtoList implements Chunks {
   done = false;
   readonly #input: ReadInput;
   readonly #list: ListAnswer;
+  readonly #hold: Hold;
   /** Undefined: items in their own form; else their metadata alone. */
   readonly #form: FormWriter | undefined;
   readonly #shelf: ProtoShelf;
@@ -40,11 +44,34 @@ export class ProtoList implements Chunks {
   /** What chunks are gathered in; there since the first one. */
   #scratch: Uint8Array | undefined;
 
-  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined) {
+  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined, hold: Hold) {
     this.#input = input;
     this.#list = list;
+    this.#hold = hold;
     this.#form = form;
     this.#shelf = protoCache.shelf(list.view, input.resource, input.identity);
+  }
+
+  /**
+   * Has the objects converted by the webhook of their definition, if it has one. Their metadata alone has a form in
+   * protobuf: all of it is kept until it is written. A Status says why that failed.
+   */
+  async prepareAll(): Promise<Status | undefined> {
+    const { items } = this.#list;
+    const form = this.#form;
+    const converted = convertedItems(this.#input, this.#list, () => this.#hold.expired);
+    if (converted === undefined || form === undefined) return undefined;
+    for (let index = 0; index < items.length; ) {
+      const refused = await converted.prepare(index);
+      if (refused !== undefined) return refused;
+      for (; index < converted.end; index += 1) {
+        const message = encodeMessage(partialMessage, objectOf(partialMessage, form.item(converted.take(index))));
+        this.#kept.set(items[index] ?? 0, message);
+        this.#keptBytes += message.length;
+      }
+      if (this.#keptBytes > limits.protoListKeptBytesMax) return tooLarge;
+    }
+    return undefined;
   }
 
   /** Encodes the next items to know their length; false when all are known. Called before next(), turn by turn. */
@@ -138,11 +165,12 @@ export class ProtoList implements Chunks {
     }
     this.#encoded = true;
     const { resource, identity } = this.#input;
-    const item = this.#form.item(storedBytes(this.#list.view, at, resource, identity));
+    const item = this.#form.item(formBytes(this.#list.view, at, resource, identity));
     return encodeMessage(partialMessage, objectOf(partialMessage, item));
   }
 }
 
+const tooLarge = refuse("RequestEntityTooLarge", "the list is too large to be converted in one piece: use limit", {});
 const nothing = new Uint8Array(0);
 /** Where heads are written only to be measured. */
 const itemHead = new Uint8Array(listItemHeadBytesMax);

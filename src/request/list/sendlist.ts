@@ -1,10 +1,11 @@
 // How a list goes out: gathered from slices of the shared log into chunks of limits.listChunkBytes, so that its memory
 // does not grow with the answer. No object is parsed unless the client asked for another form.
-import { timedOut } from "../../api/status.ts";
+import { isStatus, type Status, timedOut } from "../../api/status.ts";
 import type { Entry } from "../../audit/entry.ts";
 import { copyBytes, copyOf } from "../../base/copy.ts";
 import { nextTurn } from "../../base/turn.ts";
-import type { Hold } from "../../cache/view/view.ts";
+import type { Location } from "../../cache/shared/record.ts";
+import type { Hold, LogView } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
 import {
   gzipHeaders,
@@ -17,9 +18,10 @@ import {
 } from "../answer/response.ts";
 import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
 import { type FormInput, type FormWriter, formWriter } from "../answer/table.ts";
-import { isStoredVersion, itemOffset, represent, storedBytes } from "../answer/toversion.ts";
+import { formBytes, formSource, isStoredVersion, itemOffset, representRecord } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { Accepted } from "../route/negotiate.ts";
+import { type ConvertedItems, convertedItems } from "./conversion.ts";
 import { ProtoList } from "./protolist.ts";
 import { TextList } from "./textlist.ts";
 
@@ -38,10 +40,12 @@ export async function sendList(
 ): Promise<void> {
   const hold = list.view.hold();
   try {
-    const { stored = input.resource } = input.resource;
-    if (reply.audit?.wantsResponse) await recordList(reply.audit, input, list, form && formWriter(form, stored));
-    const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, stored), hold);
-    if (chunks === undefined) return sendStatus(reply, timedOut, accepted);
+    const source = formSource(input.resource);
+    if (reply.audit?.wantsResponse) await recordList(reply.audit, input, list, form && formWriter(form, source), hold);
+    const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, source), hold);
+    if (isStatus(chunks)) return sendStatus(reply, chunks, accepted);
+    const refused = chunks.prepare === undefined ? undefined : await chunks.prepare();
+    if (refused !== undefined) return sendStatus(reply, refused, accepted);
     const start = chunks.next();
     const gzip = !chunks.done && takesGzip(reply);
     if (!chunks.done && reply.exchange.method === "HEAD") {
@@ -61,10 +65,13 @@ async function recordList(
   input: ReadInput,
   list: ListAnswer,
   form: FormWriter | undefined,
+  hold: Hold,
 ): Promise<void> {
-  const chunks = new Gather(input, list, form);
+  const chunks = new Gather(input, list, form, hold);
   const parts: Buffer[] = [];
   for (let size = 0; !chunks.done; await nextTurn()) {
+    // The answer says why.
+    if (chunks.prepare !== undefined && (await chunks.prepare()) !== undefined) return;
     const part = Buffer.from(chunks.next());
     size += part.length;
     if (size > limits.auditObjectBytesMax) return audit.tooLarge();
@@ -73,7 +80,7 @@ async function recordList(
   audit.responded(Buffer.concat(parts));
 }
 
-/** The list in the format asked for; undefined when that took longer than what it reads is kept. */
+/** The list in the format asked for; 504 when that took longer than what it reads is kept. */
 async function chunksOf(
   reply: Reply,
   input: ReadInput,
@@ -81,16 +88,18 @@ async function chunksOf(
   { format, pretty }: Accepted,
   form: FormWriter | undefined,
   hold: Hold,
-): Promise<Chunks | undefined> {
+): Promise<Chunks | Status> {
   if (format === "yaml" || (format === "json" && pretty)) {
-    return new TextList(input, list, format, form, listOfNone(input, list, form));
+    return new TextList(input, list, format, form, listOfNone(input, list, form), hold);
   }
-  if (format === "json") return new Gather(input, list, form);
-  const chunks = new ProtoList(input, list, form);
+  if (format === "json") return new Gather(input, list, form, hold);
+  const chunks = new ProtoList(input, list, form, hold);
+  const refused = await chunks.prepareAll();
+  if (refused !== undefined) return refused;
   // The length stands in front of a list in protobuf.
   while (chunks.measure()) {
     await nextTurn();
-    if (hold.expired || reply.exchange.aborted) return undefined;
+    if (hold.expired || reply.exchange.aborted) return timedOut;
   }
   return chunks;
 }
@@ -122,15 +131,21 @@ class Gather implements Chunks {
   readonly #foot: Uint8Array;
   /** Items are not copied but made. */
   readonly #dear: boolean;
+  /** Undefined: no webhook converts them. */
+  readonly #converted: ConvertedItems | undefined;
+  readonly prepare: Chunks["prepare"];
   readonly #scratch: Uint8Array;
   /** What stands before the first item; its size is a client's matter: a continue token holds a name of any length. */
   #head: Uint8Array | undefined;
   #index = 0;
 
-  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined) {
+  constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined, hold: Hold) {
     this.#input = input;
     this.#list = list;
     this.#form = form;
+    const converted = convertedItems(input, list, () => hold.expired);
+    this.#converted = converted;
+    this.prepare = converted && (() => converted.prepare(this.#index));
     this.#skip = form === undefined ? itemOffset(input.resource) : 1;
     this.#foot = Buffer.from(form?.listFoot ?? foot);
     this.#head = Buffer.from(listHead(input, list, form));
@@ -158,12 +173,11 @@ class Gather implements Chunks {
     let used = this.#head === undefined ? 0 : copyBytes(scratch, 0, this.#head);
     this.#head = undefined;
     const until = performance.now() + limits.sliceMsMax;
-    while (this.#index < items.length) {
+    const end = this.#converted?.end ?? items.length;
+    while (this.#index < end) {
       // Another form or version costs a hundred times the copy.
       if (this.#dear && used > 0 && performance.now() > until) return scratch.subarray(0, used);
-      const { resource, identity } = this.#input;
-      const object = storedBytes(view, items[this.#index] ?? 0, resource, identity);
-      const bytes = this.#form?.item(object) ?? represent(resource, identity, object);
+      const bytes = this.#item(view, items[this.#index] ?? 0);
       const needed = bytes.length - this.#skip + 2;
       if (used + needed + this.#foot.length > scratch.length) {
         if (used > 0) return scratch.subarray(0, used);
@@ -172,9 +186,20 @@ class Gather implements Chunks {
       used = this.#put(scratch, used, bytes);
       this.#index++;
     }
+    if (this.#index < items.length) return scratch.subarray(0, used);
     used = copyBytes(scratch, used, this.#foot);
     this.done = true;
     return scratch.subarray(0, used);
+  }
+
+  /** The item at the index, in its form. */
+  #item(view: LogView, at: Location): Uint8Array {
+    if (this.#converted !== undefined) {
+      const object = this.#converted.take(this.#index);
+      return this.#form?.item(object) ?? object;
+    }
+    const { resource, identity } = this.#input;
+    return this.#form?.item(formBytes(view, at, resource, identity)) ?? representRecord(view, at, resource, identity);
   }
 
   /** An item larger than the scratch gets a buffer of its own. */

@@ -2,14 +2,16 @@
 // and printed one by one, and a chunk ends when others are to have a turn of the loop; nothing but the chunk is kept.
 import type { Value, ValueMap } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
+import type { Hold } from "../../cache/view/view.ts";
 import { parseOwn, textOf } from "../../codec/engine/json.ts";
 import { prettyItem, prettyJson, sortedDocument } from "../../codec/json/print.ts";
 import { yamlText } from "../../codec/yaml/printer.ts";
 import { limits } from "../../config/limits.ts";
 import type { Chunks } from "../answer/stream.ts";
 import type { FormWriter } from "../answer/table.ts";
-import { represent, storedBytes } from "../answer/toversion.ts";
+import { formBytes, representRecord } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
+import { type ConvertedItems, convertedItems } from "./conversion.ts";
 
 /** How a format puts a list together. */
 interface Layout {
@@ -57,6 +59,9 @@ export class TextList implements Chunks {
   readonly #list: ListAnswer;
   readonly #layout: Layout;
   readonly #form: FormWriter | undefined;
+  /** Undefined: no webhook converts them. */
+  readonly #converted: ConvertedItems | undefined;
+  readonly prepare: Chunks["prepare"];
   /** The list without its items, and the key they stand under: the last one of a list in JSON. */
   readonly #top: ValueMap;
   readonly #name: string;
@@ -64,7 +69,17 @@ export class TextList implements Chunks {
   #started = false;
 
   /** `none` is the list in JSON without its items. */
-  constructor(input: ReadInput, list: ListAnswer, format: "json" | "yaml", form: FormWriter | undefined, none: string) {
+  constructor(
+    input: ReadInput,
+    list: ListAnswer,
+    format: "json" | "yaml",
+    form: FormWriter | undefined,
+    none: string,
+    hold: Hold,
+  ) {
+    const converted = convertedItems(input, list, () => hold.expired);
+    this.#converted = converted;
+    this.prepare = converted && (() => converted.prepare(this.#index));
     this.#input = input;
     this.#list = list;
     this.#layout = layouts[format];
@@ -84,12 +99,14 @@ export class TextList implements Chunks {
     }
     let text = this.#started ? "" : layout.head(this.#top, this.#name);
     this.#started = true;
-    while (this.#index < items.length) {
+    const end = this.#converted?.end ?? items.length;
+    while (this.#index < end) {
       const full = text.length > limits.sliceBytesMax || performance.now() > until;
       if (full && text !== "") return Buffer.from(text);
       text += (this.#index === 0 ? "" : layout.between) + layout.item(this.#item(this.#index));
       this.#index += 1;
     }
+    if (this.#index < items.length) return Buffer.from(text);
     this.done = true;
     return Buffer.from(text + layout.foot(this.#top, this.#name));
   }
@@ -97,9 +114,14 @@ export class TextList implements Chunks {
   /** One item as lists have them: without its type, unless its form keeps it. */
   #item(index: number): ValueMap {
     const { resource, identity } = this.#input;
-    const object = storedBytes(this.#list.view, this.#list.items[index] ?? 0, resource, identity);
-    if (this.#form !== undefined) return parsed(parseOwn(textOf(this.#form.item(object))));
-    const item = parsed(parseOwn(textOf(represent(resource, identity, object))));
+    const { view, items } = this.#list;
+    const at = items[index] ?? 0;
+    const converted = this.#converted?.take(index);
+    if (this.#form !== undefined) {
+      const object = converted ?? formBytes(view, at, resource, identity);
+      return parsed(parseOwn(textOf(this.#form.item(object))));
+    }
+    const item = parsed(parseOwn(textOf(converted ?? representRecord(view, at, resource, identity))));
     if (resource.message.open === true) return parsed(sortedDocument(item));
     item.delete("kind");
     item.delete("apiVersion");

@@ -5,9 +5,11 @@ import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Selector } from "../../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
+import { copyOf } from "../../base/copy.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
-import { representRecord } from "../answer/toversion.ts";
+import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
+import { represent, representRecord, storedBytes } from "../answer/toversion.ts";
 import { type ListOptions, parseRevision, planList } from "../route/listoptions.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
 import { tooLarge, waitForRevision, withoutRetry } from "./freshness.ts";
@@ -20,6 +22,8 @@ export interface ReadInput {
   readonly view: LogView;
   readonly namespace: string;
   readonly aborted: () => boolean;
+  /** On whose behalf conversion webhooks are asked; left out: the server's own. */
+  readonly terms?: ConversionTerms;
 }
 
 /** One object's bytes at the requested version; 404, or 504 for a resource version that does not come. */
@@ -38,7 +42,10 @@ export async function readObject(
   }
   const at = view.get(input.namespace, name);
   if (at === 0) return notFound(resource, name);
-  return representRecord(view, at, resource, input.identity);
+  if (remoteOf(resource) === undefined) return representRecord(view, at, resource, input.identity);
+  // The record may be recycled while the webhook is asked.
+  const bytes = copyOf(storedBytes(view, at, resource, input.identity));
+  return converted(input.terms ?? {}, () => represent(resource, input.identity, bytes));
 }
 
 /** A list that is ready to be written: where its items are, and what stands before them. */

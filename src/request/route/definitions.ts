@@ -2,19 +2,28 @@
 // thread that resolves requests follows it. So a definition is in force on every front from the moment the change that
 // established it is acknowledged, as roles and quotas are.
 import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts";
+import type { Service } from "../../api/gen/core/v1.ts";
+import type { ApiObject } from "../../api/object.ts";
 import type { Registry, Source } from "../../api/registry.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Objects } from "../../cache/view/objects.ts";
-import { resourcesOf } from "../../kinds/custom/definition.ts";
+import { Conversions } from "../../conversion/conversions.ts";
+import { type ConverterOf, resourcesOf } from "../../kinds/custom/definition.ts";
+import type { ServiceLookup } from "../../outbound/peers.ts";
 
 const group = "apiextensions.k8s.io";
 
 /** Serves what established definitions define. `objects` reads the built-in kinds. */
-export function followDefinitions(registry: Registry, objects: Objects): void {
-  registry.follow(definedBy(objects, registry));
+export function followDefinitions(registry: Registry, objects: Objects, clock: Clock = systemClock): void {
+  const { identity } = registry;
+  const serviceAt: ServiceLookup = (namespace, name) =>
+    objects.read<ApiObject & Service>("", "v1", "services", namespace, name);
+  registry.follow(definedBy(objects, registry, new Conversions({ identity, serviceAt, clock })));
 }
 
-function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): Source {
+function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">, conversions: Conversions): Source {
+  const converterOf: ConverterOf = (definition) => conversions.of(definition);
   const definitions = objects.table<CustomResourceDefinition>(group, "v1", "customresourcedefinitions");
   const changed = new Set<string>();
   definitions.onChange((_namespace, name) => changed.add(name));
@@ -29,7 +38,8 @@ function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">): So
       // What is decoded of a definition is many times as large as what is made of it. Nothing may ask the registry here:
       // its answer would come from a later look than this one.
       const definition = definitions.peek("", name);
-      const resources = definition === undefined ? [] : resourcesOf(definition, identity, served.get(name));
+      const resources =
+        definition === undefined ? [] : resourcesOf(definition, identity, served.get(name), converterOf);
       if (resources.length > 0) served.set(name, resources);
       else served.delete(name);
       return [name, resources] as const;

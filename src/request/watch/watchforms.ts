@@ -3,18 +3,21 @@
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
+import { Status } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
 import { type Bookmark, BookmarkText } from "../../cache/fanout/bookmark.ts";
+import type { Ahead } from "../../cache/fanout/gather.ts";
 import type { Representation } from "../../cache/fanout/group.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { decode, encode, encodeForStore, Fault } from "../../codec/engine/json.ts";
 import { encodeEnvelope } from "../../codec/proto/protobuf.ts";
+import { ConversionNeeded, remoteOf } from "../../kinds/remote.ts";
 import { columnsOf } from "../../kinds/table.ts";
 import { protoDocument } from "../answer/protoanswer.ts";
 import { protoCache } from "../answer/protocache.ts";
 import { definitionsText, type FormInput, formWriter, partialMessage } from "../answer/table.ts";
-import { isStoredVersion, represent, representRecord, storedBytes } from "../answer/toversion.ts";
+import { formBytes, formSource, isStoredVersion, represent, representRecord } from "../answer/toversion.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
 import { ProtoBookmark, protoFraming } from "./protowatch.ts";
 
@@ -86,7 +89,8 @@ function otherForms(input: FormInput, format: WatchFormat, key: string): WatchFo
   const { resource, identity, form } = input;
   const isTable = form.kind === "Table";
   const repeats = isTable && columnsOf(resource, identity).repeatsHeaders === true;
-  const stored = formWriter(input, resource.stored ?? resource);
+  const source = formWriter(input, formSource(resource));
+  const converts = remoteOf(resource) !== undefined;
   const asked = formWriter(input, resource);
   const bookmark = (annotations: Map<string, string> | undefined): Bookmark => {
     const object = bookmarkObject(resource, annotations);
@@ -99,19 +103,45 @@ function otherForms(input: FormInput, format: WatchFormat, key: string): WatchFo
     });
   };
   const json = (object: Uint8Array, view: LogView, at: Location): Uint8Array => {
-    return stored.document(at === 0 ? object : storedBytes(view, at, resource, identity), repeats);
+    if (at !== 0) return source.document(formBytes(view, at, resource, identity), repeats);
+    return source.document(converts ? represent(resource, identity, object) : object, repeats);
   };
   const inProtobuf = format === "protobuf";
   return {
     representation: {
       key,
       transform: inProtobuf ? (object, view, at) => protoDocument(partialMessage, json(object, view, at)) : json,
+      ahead: aheadOf(resource, identity),
       framing: inProtobuf ? protoFraming : undefined,
       bookmark: bookmark(undefined),
     },
     initialEnd: bookmark(initialEndMark(identity)),
     definitions: isTable && !repeats ? definitionsText(columnsOf(resource, identity)) : undefined,
   };
+}
+
+/** Has records converted by the webhook of their definition, those of a pass at once; undefined: it has none. */
+function aheadOf(resource: Resource, identity: Identity): Ahead | undefined {
+  const remote = remoteOf(resource);
+  if (remote === undefined) return undefined;
+  return (view, records) => {
+    const needs: ConversionNeeded[] = [];
+    for (const at of records) {
+      try {
+        representRecord(view, at, resource, identity);
+      } catch (error) {
+        if (!(error instanceof ConversionNeeded)) throw error;
+        needs.push(error);
+      }
+    }
+    // The calls are the server's own: all watchers of a record share them.
+    return needs.length === 0 ? undefined : remote.ask(needs, {}).then((refused) => refused && eventStatus(refused));
+  };
+}
+
+/** As upstream's watches tell of what cannot be decoded. */
+function eventStatus({ code, reason, message, details }: Status): Status {
+  return new Status(code, reason === "" ? "InternalError" : reason, message, details);
 }
 
 const encoder = new TextEncoder();
@@ -170,6 +200,7 @@ function jsonForms(resource: Resource, identity: Identity): WatchForms {
         ? undefined
         : (object, view, at) =>
             at === 0 ? represent(resource, identity, object) : representRecord(view, at, resource, identity),
+      ahead: isStored ? undefined : aheadOf(resource, identity),
       bookmark: bookmarkText(resource, undefined),
     },
     initialEnd: bookmarkText(resource, initialEndMark(identity)),

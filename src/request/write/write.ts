@@ -6,6 +6,7 @@ import { admit } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { alreadyExists, internalError, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import { nextTurn } from "../../base/turn.ts";
+import { remoteOf } from "../../kinds/remote.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { isPatch, type ReadBody } from "../body/body.ts";
@@ -25,14 +26,16 @@ import {
   changed,
   commitObject,
   commitRemoval,
+  convertedFor,
   readCurrent,
   requestedObject,
+  storedObject,
   strategyContext,
   untilUnchanged,
 } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { afterRemoval } from "../delete/delete.ts";
-import { type Merge, mergeHere, mergeOf } from "./merge.ts";
+import { type Merge, mergeHere, mergeOf, type TrackedMerge } from "./merge.ts";
 import type { Tracking } from "./ownership.ts";
 
 /** What plugins are shown in the place of an object: its Scale. */
@@ -89,11 +92,17 @@ async function attempt(
   const { resource, namespace, dryRun, trace } = request;
   const { warnings } = notes;
   const current = request.name === "" ? undefined : readCurrent(writers, resource, namespace, request.name);
+  const remote = remoteOf(resource);
   const decodeOld = (): ApiObject | undefined => current && requestedObject(writers, resource, current);
   const pooled = mergeInPool(writers, request, current, warnings);
   // Each step with what is big takes some of the time a front may be held up: others get their turn between two of them.
   const isBig = pooled !== undefined;
-  const [old, merged] = isBig ? await Promise.all([nextTurn().then(decodeOld), pooled]) : [decodeOld(), undefined];
+  const [old, merged] =
+    remote !== undefined
+      ? await mergeConverted(writers, request, { merge, tracking }, current, warnings)
+      : isBig
+        ? await Promise.all([nextTurn().then(decodeOld), pooled])
+        : [decodeOld(), undefined];
   trace.done("current");
   const object = merged ?? mergeHere(writers, request, { merge, tracking }, current, old, warnings);
   if (isStatus(object)) return object;
@@ -132,6 +141,27 @@ async function attempt(
   await allocation?.settle(done !== changed && !isStatus(done));
   if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
   return done === changed || isStatus(done) ? done : { code, body: done.body, warnings };
+}
+
+/**
+ * The current state at the version of the request, and what is merged into it, where a webhook converts: the versions
+ * field managers wrote at come up while that is done, and it begins again with each answer.
+ */
+async function mergeConverted(
+  writers: WriteServices,
+  request: WriteRequest,
+  merge: TrackedMerge,
+  current: Current | undefined,
+  warnings: string[],
+): Promise<[old: ApiObject | undefined, merged: ApiObject | Status]> {
+  const merged = await convertedFor(writers, request, (): [ApiObject | undefined, ApiObject | Status] => {
+    const old = current && requestedObject(writers, request.resource, current);
+    const heard: string[] = [];
+    const object = mergeHere(writers, request, merge, current, old, heard);
+    warnings.push(...heard);
+    return [old, object];
+  });
+  return isStatus(merged) ? [undefined, merged] : merged;
 }
 
 /** What one try works on. */
@@ -224,7 +254,8 @@ async function release(
 function nameTaken(writers: WriteServices, request: WriteRequest, name: string, generated: boolean): Status {
   const { resource, namespace } = request;
   const current = readCurrent(writers, resource, namespace, name);
-  const old = current === undefined ? undefined : requestedObject(writers, resource, current);
+  // Metadata is the same at all versions.
+  const old = current === undefined ? undefined : storedObject(resource, current);
   // A name that was made is told of by the kind's group (upstream).
   const at = generated ? { group: kindGroup(resource), resource: resource.resource } : resource;
   const plain = alreadyExists(at, name);
