@@ -17,7 +17,7 @@ import {
 } from "../support/converter.ts";
 import { runDefinitions } from "../support/definitions.ts";
 import { type InProcess, until } from "../support/inprocess.ts";
-import { sayJson } from "../support/peer.ts";
+import { openPeer, sayJson } from "../support/peer.ts";
 import { scenario } from "../support/scenario.ts";
 
 const merge = { "content-type": "application/merge-patch+json" };
@@ -489,4 +489,92 @@ converting("what was stored in an earlier version is converted from that", async
   t.ok(await until(() => watching.events.length === 6));
   t.strictSame(watching.events.slice(3), ["MODIFIED b two", "DELETED b two", "MODIFIED a four"]);
   await server.fanout.closeAll(1000);
+});
+
+scenario("a webhook is found by its service, as it is at each call", async (t, server) => {
+  const work = runDefinitions(server, []);
+  const converter = await openConverter(["conv.default.svc"]);
+  t.teardown(() => converter.peer.close());
+  const { port, authority } = converter.peer;
+  const caBundle = Buffer.from(authority).toString("base64");
+  const service = { namespace: "default", name: "conv", path: "/convert", port };
+  await defineWidgets(server, converter, { clientConfig: { service, caBundle } });
+  await server.call("POST", at("v1"), widget("v1", "a", "one"));
+  const lost = await server.call("GET", at("v2", "a"));
+  t.equal(lost.json.message, 'conversion webhook for example.com/v1, Kind=Widget failed: service "conv" not found');
+  const spec = { type: "ExternalName", externalName: "localhost" };
+  const made = await server.call("POST", "/api/v1/namespaces/default/services", { metadata: { name: "conv" }, spec });
+  t.equal(made.code, 201, made.text);
+  const found = await server.call("GET", at("v2", "a"));
+  t.strictSame([found.code, found.json.spec], [200, { address: "one" }], found.text);
+  await work.stop();
+});
+
+converting("admission webhooks are shown the version they ask for", async (t, server, converter) => {
+  const seen: unknown[] = [];
+  const hook = await openPeer((body, response) => {
+    const { apiVersion, kind, request } = JSON.parse(body) as {
+      apiVersion: string;
+      kind: string;
+      request: { uid: string; operation: string; object: Sent | null; oldObject: Sent | null };
+    };
+    const { uid, operation, object, oldObject } = request;
+    seen.push([operation, object?.apiVersion, object?.spec?.["host"], oldObject?.spec?.["host"]]);
+    const patch = Buffer.from('[{"op":"add","path":"/spec/n","value":7}]').toString("base64");
+    const patches = object === null ? {} : { patch, patchType: "JSONPatch" };
+    sayJson(response, { apiVersion, kind, response: { uid, allowed: true, ...patches } });
+  });
+  t.teardown(() => hook.close());
+  const rules = [
+    { operations: ["*"], apiGroups: ["example.com"], apiVersions: ["v1"], resources: ["widgets"], scope: "*" },
+  ];
+  const webhook = {
+    name: "hook.example.com",
+    clientConfig: { url: hook.url, caBundle: Buffer.from(hook.authority).toString("base64") },
+    rules,
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+    matchPolicy: "Equivalent",
+  };
+  const path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+  const made = await server.call("POST", path, { metadata: { name: "hook" }, webhooks: [webhook] });
+  t.equal(made.code, 201, made.text);
+  const created = await server.call("POST", at("v2"), widget("v2", "a", "one"));
+  t.strictSame([created.code, created.json.spec], [201, { n: 7, address: "one" }], created.text);
+  const patched = await server.call("PATCH", at("v2", "a"), { spec: { address: "two" } }, merge);
+  t.strictSame([patched.code, patched.json.spec.address], [200, "two"], patched.text);
+  t.equal((await server.call("DELETE", at("v2", "a"))).code, 200);
+  t.strictSame(seen, [
+    ["CREATE", "example.com/v1", "one", undefined],
+    ["UPDATE", "example.com/v1", "two", "one"],
+    ["DELETE", undefined, undefined, "two"],
+  ]);
+  converter.lie = (said) => ({ ...said, response: undefined });
+  const refused = await server.call("POST", at("v2"), widget("v2", "b", "one"));
+  t.equal(refused.code, 500, refused.text);
+  t.equal((await server.call("GET", at("v1", "b"))).code, 404);
+});
+
+converting("selectors of watches see what is stored, and show what is converted", async (t, server, converter) => {
+  const labels = { labels: { app: "x" } };
+  await server.call("POST", at("v1"), widget("v1", "a", "0", labels));
+  const some = watch(server, `${at("v2")}?labelSelector=app%3Dx&allowWatchBookmarks=true`);
+  t.ok(await until(() => some.events.length === 1));
+  const set = (value: string, app: string): Promise<unknown> =>
+    server.call("PATCH", at("v1", "a"), { metadata: { labels: { app } }, spec: { host: value } }, merge);
+  await set("1", "x");
+  await set("2", "y");
+  await set("3", "y");
+  await set("4", "x");
+  t.ok(await until(() => some.events.length === 4));
+  t.strictSame(some.events, ["ADDED a 0", "MODIFIED a 1", "DELETED a 1", "ADDED a 4"]);
+  t.ok(converter.asked.length <= 4, "no record is converted twice");
+  // Clients that go while they wait leave nothing behind.
+  const held = closedGate();
+  converter.gate = held.gate;
+  await set("5", "x");
+  t.ok(await until(() => held.waiting === 1));
+  await server.fanout.closeAll(1000);
+  t.equal(server.fanout.watcherCount, 0);
+  held.open();
 });

@@ -40,8 +40,8 @@ export interface Converter {
   gate: (() => Promise<void>) | undefined;
 }
 
-/** Starts one. */
-export async function openConverter(): Promise<Converter> {
+/** Starts one; `names`: of its certificate. */
+export async function openConverter(names?: string[]): Promise<Converter> {
   const peer = await openPeer((body, response) => {
     const { apiVersion, kind, request } = JSON.parse(body) as { apiVersion: string; kind: string; request: Asked };
     converter.asked.push(request);
@@ -57,7 +57,7 @@ export async function openConverter(): Promise<Converter> {
     };
     if (converter.gate === undefined) reply();
     else void converter.gate().then(reply);
-  });
+  }, names);
   const converter: Converter = { peer, asked: [], lie: undefined, answer: undefined, gate: undefined };
   return converter;
 }
