@@ -9,7 +9,7 @@ import {
 import type { Clock } from "../../src/base/clock.ts";
 import { BookmarkText } from "../../src/cache/fanout/bookmark.ts";
 import { Fanout } from "../../src/cache/fanout/fanout.ts";
-import type { Transform } from "../../src/cache/fanout/gather.ts";
+import type { Ahead, Transform } from "../../src/cache/fanout/gather.ts";
 import type { Representation } from "../../src/cache/fanout/group.ts";
 import type { WatchStart } from "../../src/cache/fanout/watcher.ts";
 import type { LogView } from "../../src/cache/view/view.ts";
@@ -27,6 +27,8 @@ export interface FakeWatch {
   readonly timeoutMs?: number;
   readonly accepts?: number;
   readonly transform?: Transform;
+  /** Of a transform that may have to wait. */
+  readonly ahead?: Ahead;
 }
 
 const before = '{"kind":"Thing","metadata":{"name":"","resourceVersion":"';
@@ -64,13 +66,14 @@ export class FakeFront {
   watch(wishes: FakeWatch = {}): FakeSink & { gone: () => void } {
     const sink = new FakeSink();
     if (wishes.accepts !== undefined) sink.accepts = wishes.accepts;
-    const { transform } = wishes;
+    const { transform, ahead } = wishes;
     const gone = this.fanout.watch({
       view: this.log,
       namespaced: true,
       namespace: wishes.namespace ?? "",
       selector: selectorOf(wishes.labels ?? "", wishes.fields ?? ""),
-      representation: transform === undefined ? storedForm : { key: "other", transform, bookmark },
+      representation:
+        transform === undefined ? storedForm : { key: ahead ? "late" : "other", transform, ahead, bookmark },
       start: wishes.start ?? { from: "now" },
       bookmarks: wishes.bookmarks ?? false,
       initialEnd: wishes.initialEnd === true ? initialEnd : undefined,

@@ -2,6 +2,7 @@
 // Whoever keeps up sees everything; whoever does not sees a prefix of it and a 410.
 import { MessageChannel } from "node:worker_threads";
 import t from "tap";
+import type { Ahead, Transform } from "../../../src/cache/fanout/gather.ts";
 import { encodeSelection } from "../../../src/cache/shared/selection.ts";
 import { openViews } from "../../../src/cache/view/views.ts";
 import { LogWriter } from "../../../src/cache/writer/writer.ts";
@@ -82,6 +83,42 @@ function seenBy(sink: FakeSink): { events: Seen[]; expired: boolean } {
   return { events: expired ? events.slice(0, -1) : events, expired };
 }
 
+/** A form whose objects are there some time after they were asked for, and are forgotten again. */
+class LateForm {
+  waits = 0;
+  readonly #ready = new Set<number>();
+  #waiting: (() => void)[] = [];
+
+  get isAwaited(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  readonly transform: Transform = (object, view, at) => {
+    if (at !== 0 && !this.#ready.has(view.revisionOf(at))) throw new Error("An object was written that is not there");
+    return object;
+  };
+
+  readonly ahead: Ahead = (view, records) => {
+    const missing = records.map((at) => view.revisionOf(at)).filter((revision) => !this.#ready.has(revision));
+    if (missing.length === 0) return undefined;
+    this.waits += 1;
+    return new Promise((resolve) => {
+      this.#waiting.push(() => {
+        for (const revision of missing) this.#ready.add(revision);
+        resolve(undefined);
+      });
+    });
+  };
+
+  provide(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  forget(): void {
+    this.#ready.clear();
+  }
+}
+
 const histories = [
   { padBytes: 400, historyMs: 3000, historyBytes: 1e9 },
   { padBytes: 12_000, historyMs: 1e9, historyBytes: 12e6 },
@@ -99,14 +136,18 @@ for (const { padBytes, historyMs, historyBytes } of histories) {
     const front = new FakeFront(views.log(prefix));
     const changes = new Changes(seed);
     const open: { sink: FakeSink; on: string | undefined; from: number; slow: boolean }[] = [];
+    const late = new LateForm();
     const watch = (from: number, on: string | undefined, slow: boolean): void => {
+      const isLate = pick(4) === 0;
       const wishes: FakeWatch = {
         ...(on === undefined ? {} : { labels: `on=${on}` }),
         ...(slow ? { accepts: 1 } : {}),
+        ...(isLate ? { transform: late.transform, ahead: late.ahead } : {}),
         bookmarks: false,
         start: { from: "revision", revision: from },
       };
-      open.push({ sink: front.watch(wishes), on, from, slow });
+      // What waits is behind, too.
+      open.push({ sink: front.watch(wishes), on, from, slow: slow || isLate });
     };
     for (let step = 0; step < 400; step += 1) {
       if (step % 8 === 0)
@@ -117,6 +158,8 @@ for (const { padBytes, historyMs, historyBytes } of histories) {
       for (let i = 0; i < 20 && writer.tend(); i += 1);
       if (pick(3) === 0) await turn();
       if (pick(3) === 0) front.run(1);
+      if (pick(2) === 0) late.provide();
+      if (pick(8) === 0) late.forget();
       for (const { sink } of open) if (pick(20) === 0) sink.drain(1);
       if (pick(10) === 0) front.pass(limits.watchSweepMs);
     }
@@ -124,8 +167,10 @@ for (const { padBytes, historyMs, historyBytes } of histories) {
     await turn();
     await turn();
     for (let round = 0; round < 1000; round += 1) {
-      front.run();
-      if (!open.some(({ sink }) => sink.behind)) break;
+      const turns = front.run();
+      late.provide();
+      await turn();
+      if (turns === 0 && !late.isAwaited && !open.some(({ sink }) => sink.behind)) break;
       for (const { sink } of open) sink.drain();
     }
     let expiries = 0;
@@ -137,6 +182,7 @@ for (const { padBytes, historyMs, historyBytes } of histories) {
       if (expired) t.ok(slow || events.length === 0, `410 only behind: ${JSON.stringify({ on, from, slow })}`);
       t.same(events, expired ? wanted.slice(0, events.length) : wanted, JSON.stringify({ on, from, slow, expired }));
     }
+    t.ok(late.waits > 10, "some had to wait");
     t.ok(expiries > 0, "some fell out of the window");
     t.ok(expiries < open.length / 2, "most did not");
     t.ok(views.log(prefix).floor > 0, "the history was cut");
