@@ -1,5 +1,5 @@
 // What a definition of a custom resource says of its schema, read from its stored text for OpenAPI alone: the typed object
-// costs three times as much to read, and nobody needs it afterwards.
+// costs three times as much to read, and is not needed afterwards.
 import { RawJson } from "../api/schema.ts";
 import { NumberText, type Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";

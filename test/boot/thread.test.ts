@@ -44,7 +44,7 @@ t.test("an open thread takes messages, is asked for its metrics, and ends when i
   await thread.close();
 });
 
-t.test("an end nobody asked for is told once, with its reason, at what counts as one", async (t) => {
+t.test("an unexpected end of a thread is reported once, with its reason", async (t) => {
   const table: [ToTest["kind"], TestKind["endsAt"], string | undefined][] = [
     ["throw", "error", "Error: thrown later"],
     ["throw", "exit", "Error: thrown later"],

@@ -50,7 +50,7 @@ function converting(
 converting("objects are read, listed and written at each version", async (t, server, converter) => {
   const made = await server.call("POST", at("v1"), widget("v1", "a", "one"));
   t.equal(made.code, 201, made.text);
-  t.equal(converter.asked.length, 0, "at the stored version nobody is asked");
+  t.equal(converter.asked.length, 0, "at the stored version the webhook is not called");
   const read = await server.call("GET", at("v2", "a"));
   t.strictSame(read.json.spec, { address: "one" }, "no default of the version that is not stored");
   t.equal(read.json.apiVersion, "example.com/v2");
@@ -376,7 +376,7 @@ converting("a list of 10,000 is converted in batches, in order", async (t, serve
   t.equal(cut.code, 0, "the connection is cut");
 });
 
-converting("watches get what is converted in order, and hold up nobody", async (t, server, converter) => {
+converting("watches get converted events in order, and delay no other watch", async (t, server, converter) => {
   await server.call("POST", at("v1"), widget("v1", "a", "0"));
   const held = closedGate();
   converter.gate = held.gate;

@@ -52,7 +52,7 @@ t.test("finalizers of custom resources need no domain, but are names", async (t)
   );
 });
 
-t.test("a custom resource is refused in media types nobody offers by naming those it has", async (t) => {
+t.test("a custom resource is refused in unknown media types by naming those it has", async (t) => {
   const server = await openDefined(widgets({ name: "v1", schema: open }));
   t.teardown(() => server.stop());
   await server.call("POST", path, widget("a"));

@@ -12,7 +12,7 @@ export class Faults {
     return this.list.length === 0;
   }
 
-  /** So much is wrong that nobody is helped by more. */
+  /** Enough faults were found: further ones would help no client. */
   get isFull(): boolean {
     return this.list.length >= limits.fieldErrorsMax || this.#chars >= limits.fieldErrorCharsMax;
   }

@@ -119,7 +119,7 @@ export class Walk implements Check {
     return this.#isWhole && this.place.isRoot;
   }
 
-  /** Drops fields nobody declared, and nulls that are none. */
+  /** Drops undeclared fields, and nulls that stand for no value. */
   #pruneObject(object: ValueMap, { properties, additional, embeds }: Node, open: boolean): void {
     const isRoot = this.#isRoot();
     for (const [key, value] of object) {

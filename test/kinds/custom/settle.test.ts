@@ -98,7 +98,7 @@ t.test("settleStored() drops what does not fit, where settle() refuses it", (t) 
   t.end();
 });
 
-t.test("defaults of older definitions are used without the fields nobody knows", (t) => {
+t.test("defaults of older definitions are used without undeclared fields", (t) => {
   const schema = withField({ type: "object", properties: { b: text }, default: { b: "x", c: 1 } });
   t.equal(settledText(schema, '{"spec":{}}'), '{"spec":{"a":{"b":"x"}}}');
   t.end();

@@ -88,7 +88,7 @@ function checkDefinition(out: Errors, object: Definition, context: StrategyConte
   checkColumns(out, "spec.additionalPrinterColumns", common.additionalPrinterColumns);
   checkConversion(out, spec.conversion);
   checkStoredVersions(out, object);
-  // What cannot be compiled costs the request that defines it, and nobody who serves it.
+  // A schema that cannot be compiled fails the request that defines it, and no request that uses it.
   if (out.length === 0) compileVersions(spec, context.identity);
 }
 
