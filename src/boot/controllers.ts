@@ -21,6 +21,7 @@ import {
   type Trouble,
 } from "../controllers/reconciler.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
+import { definitionsKind } from "../kinds/custom/prefix.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Registry } from "../observe/metrics.ts";
 import { workqueueMeter } from "../observe/workqueues.ts";
@@ -161,7 +162,7 @@ function addressRepair({ server, writers }: Parts): AddressRepair | undefined {
 }
 
 function definitions({ server, writers }: Parts): DefinitionController | undefined {
-  const view = server.objects.view("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  const view = server.objects.view(...definitionsKind);
   return view && new DefinitionController(writers, server.objects);
 }
 

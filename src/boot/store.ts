@@ -8,7 +8,7 @@ import { systemClock } from "../base/clock.ts";
 import { Selections } from "../cache/shared/selectionof.ts";
 import { LogWriter } from "../cache/writer/writer.ts";
 import { limits } from "../config/limits.ts";
-import { prefixOfDefinition } from "../kinds/custom/prefix.ts";
+import { definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { Registry } from "../observe/metrics.ts";
 import { claimPrefixes } from "../request/commit/serviceallocations.ts";
 import { type StoreLoop, serveStore } from "../storage/serve.ts";
@@ -92,7 +92,8 @@ function prefixesOf(scheme: Scheme): string[] {
  * that are gone has none. Later the controller of definitions registers them and gives them up.
  */
 function keepDefined(scheme: Scheme, writer: LogWriter): void {
-  const definitions = scheme.find(scheme.identity.spell("apiextensions.k8s.io"), "v1", "customresourcedefinitions");
+  const [group, version, resource] = definitionsKind;
+  const definitions = scheme.find(scheme.identity.spell(group), version, resource);
   const { prefix } = definitions?.stored ?? {};
   const names = prefix === undefined ? [] : writer.keysOf(prefix).map((key) => key.slice(prefix.length + 1));
   const defined = new Set(names.map((name) => prefixOfDefinition(name)));

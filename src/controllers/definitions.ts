@@ -31,16 +31,13 @@ import {
   usedNames,
   withCondition,
 } from "../kinds/custom/names.ts";
-import { groupOfDefinition, prefixOfDefinition } from "../kinds/custom/prefix.ts";
+import { definitionsKind, groupOfDefinition, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { timeText } from "../request/commit/objectstore.ts";
 import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
 
 type Definition = ApiObject & CustomResourceDefinition;
-
-const group = "apiextensions.k8s.io";
-const plural = "customresourcedefinitions";
 
 /** Works on the names of definitions. Follows their log, and those of kinds that are being emptied. */
 export class DefinitionController implements Controller {
@@ -66,12 +63,13 @@ export class DefinitionController implements Controller {
     const { spell } = scheme.identity;
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-apiserver");
-    const resource = scheme.find(spell(group), "v1", plural);
-    const view = objects.view(group, "v1", plural);
+    const [group, version, plural] = definitionsKind;
+    const resource = scheme.find(spell(group), version, plural);
+    const view = objects.view(...definitionsKind);
     assert(resource !== undefined, "Definitions are served");
     assert(view !== undefined, "Definitions are stored");
     this.#resource = resource;
-    this.#definitions = objects.table(group, "v1", plural);
+    this.#definitions = objects.table(...definitionsKind);
     this.#finalizer = spell(cleanupFinalizer);
     const builtIn = scheme.resources.filter(({ provided }) => provided !== true);
     this.#builtIn = new Set(builtIn.flatMap(({ prefix }) => prefix ?? []));

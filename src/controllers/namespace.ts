@@ -38,6 +38,12 @@ interface Remains {
   refusal: Status | undefined;
 }
 
+/** Whether the namespace of a record is being deleted. */
+export const isTerminating = compileSelector({
+  labels: [],
+  fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
+});
+
 /** Works on the names of namespaces. Follows the log of namespaces, and those that hold something of one that ends. */
 export class NamespaceController implements Controller {
   readonly follows: Follows;
@@ -47,10 +53,6 @@ export class NamespaceController implements Controller {
   readonly #view: LogView;
   readonly #finalizer: string;
   readonly #claimFinalizer: string;
-  readonly #terminating = compileSelector({
-    labels: [],
-    fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
-  });
   /** Logs that hold something of namespaces that end: of which ones, and how to stop following. */
   readonly #waiting = new Map<LogView, { readonly names: Set<string>; readonly stop: () => void }>();
 
@@ -70,7 +72,7 @@ export class NamespaceController implements Controller {
   all(queue: Queue): Promise<void> {
     this.#view.drain();
     return queue.scan(this.#view, (at, name) => {
-      if (this.#terminating?.(this.#view, at) === true) queue.add(name);
+      if (isTerminating?.(this.#view, at) === true) queue.add(name);
     });
   }
 
@@ -100,7 +102,7 @@ export class NamespaceController implements Controller {
   }
 
   #note(queue: Queue, at: Location, type: number): void {
-    if (type === recordTypes.delete || this.#terminating?.(this.#view, at) === true)
+    if (type === recordTypes.delete || isTerminating?.(this.#view, at) === true)
       queue.addAfter(this.#view.keyOf(at), limits.namespacePassMsMin);
   }
 

@@ -6,12 +6,12 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
-import { compileSelector } from "../cache/fanout/select.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
+import { isTerminating } from "./namespace.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
 
 /** What every namespace is to have. */
@@ -65,10 +65,6 @@ export class CompanionController implements Controller {
   readonly #actor: Actor;
   readonly #namespaces: LogView;
   readonly #view: LogView;
-  readonly #terminating = compileSelector({
-    labels: [],
-    fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
-  });
 
   constructor(writers: WriteServices, companion: Companion) {
     this.#companion = companion;
@@ -120,6 +116,6 @@ export class CompanionController implements Controller {
   #isActive(namespace: string): boolean {
     this.#namespaces.drain();
     const at = this.#namespaces.get("", namespace);
-    return at !== 0 && this.#terminating?.(this.#namespaces, at) !== true;
+    return at !== 0 && isTerminating?.(this.#namespaces, at) !== true;
   }
 }

@@ -12,6 +12,7 @@ import type { ObjectTable } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
+import { definitionsKind } from "../kinds/custom/prefix.ts";
 import {
   type AmountMap,
   addAll,
@@ -76,7 +77,7 @@ export class QuotaController implements Controller {
     this.#quotas = server.objects.table<Quota>("", "v1", "resourcequotas");
     this.#view = server.views.log(resource.prefix);
     this.follows = [[this.#view, (queue, at) => this.#noteQuota(queue, this.#view.keyOf(at))]];
-    const definitions = server.objects.view("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    const definitions = server.objects.view(...definitionsKind);
     if (definitions !== undefined) this.follows = [...this.follows, [definitions, (queue) => void this.#kinds(queue)]];
   }
 

@@ -64,7 +64,7 @@ export function convertRemotely(object: ApiObject, to: Resource, remote: RemoteC
   if (isEmpty(object)) return { ...object, apiVersion: to.apiVersion };
   const { resourceVersion, ...metadata } = object.metadata;
   const sent = encode(to.message, { ...object, metadata });
-  // Nobody can make an object whose key is that of another one.
+  // No client can make an object that has the key of another one.
   const key = createHash("sha256").update(to.apiVersion).update("\n").update(sent).digest("base64");
   const found = remote.find(key);
   if (found === undefined) throw new ConversionNeeded(remote, to, key, sent);

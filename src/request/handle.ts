@@ -23,7 +23,7 @@ import { RequestPermit } from "./exchange/permit.ts";
 import type { Exchange, Handler } from "./exchange/transport.ts";
 import { servePage } from "./pages/pages.ts";
 import { readAll, readOne } from "./readresource.ts";
-import { isConnect, opensByGet, type Route, resolve, unknownResource } from "./route/info.ts";
+import { isConnect, isOpen, opensByGet, type Route, resolve, unknownResource } from "./route/info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./route/negotiate.ts";
 import { first, type Query } from "./route/query.ts";
 import { watchResource } from "./watchresource.ts";
@@ -210,11 +210,11 @@ async function dispatch(
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
   if (!info.isResource) return servePage(server, types, info, reply);
   const pretty = wantsPretty(info.query, reply.exchange.header("user-agent"));
-  const isOpen = (info.subresource?.message ?? info.resource.message).open === true;
+  const open = isOpen(info);
   // Subresources have no Table but the status of custom resources, nor has what is only asked (reviews, bindings).
-  const isWhole = info.subresource === undefined || (isOpen && info.subresource.name === "status");
+  const isWhole = info.subresource === undefined || (open && info.subresource.name === "status");
   const offers = isWhole && !info.resource.virtual ? "table" : "metadata";
-  const negotiated = negotiateAccept(reply.exchange.header("accept"), pretty, types, offers, isOpen);
+  const negotiated = negotiateAccept(reply.exchange.header("accept"), pretty, types, offers, open);
   if (isStatus(negotiated)) return sendStatus(reply, negotiated);
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);

@@ -29,7 +29,7 @@ import { deleteItems, deleteObject } from "./delete/delete.ts";
 import { sendList } from "./list/sendlist.ts";
 import { readList } from "./read/read.ts";
 import { answerObject, formInput } from "./render.ts";
-import { isScale, shapeOf, unknownResource } from "./route/info.ts";
+import { isOpen, isScale, shapeOf, unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
 import { negotiateBody, negotiatePatch } from "./route/negotiate.ts";
 import { selectionOf } from "./route/selectors.ts";
@@ -102,8 +102,7 @@ async function update(call: RequestContext): Promise<Written | Status | undefine
 
 async function patch(call: RequestContext): Promise<Written | Status | undefined> {
   const { info, server, reply, exchange } = call;
-  const isOpen = (info.subresource?.message ?? info.resource.message).open === true;
-  const kind = negotiatePatch(exchange.header("content-type"), exchange.header("content-length"), isOpen);
+  const kind = negotiatePatch(exchange.header("content-type"), exchange.header("content-length"), isOpen(info));
   if (isStatus(kind)) return kind;
   const bytes = await receiveBody(call, limits.bodyBytesMax);
   if (bytes === undefined || isStatus(bytes)) return bytes;

@@ -1,4 +1,5 @@
 // Definitions of custom resources for tests that are about what they serve, not about how they come to be established.
+import { definitions } from "./definitions.ts";
 import type { InProcess } from "./inprocess.ts";
 import { type Draws, draws } from "./random.ts";
 
@@ -14,8 +15,6 @@ export interface DefinitionOptions {
   readonly schema?: Json;
   readonly subresources?: Json;
 }
-
-const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /** A version of a definition. */
 export function version(name: string, schema: Json, more: Json = {}): Json {
@@ -54,7 +53,7 @@ export function established(stored: Json): Json {
 
 /** Creates a definition and establishes it. */
 export async function establish(server: InProcess, body: Json): Promise<void> {
-  const all = server.scheme.identity.spell(path);
+  const all = server.scheme.identity.spell(definitions);
   const created = await server.call("POST", all, JSON.parse(server.scheme.identity.spell(JSON.stringify(body))));
   if (created.code !== 201) throw new Error(created.text);
   const { group, names } = created.json.spec as { group: string; names: { plural: string } };
@@ -66,7 +65,7 @@ export async function establish(server: InProcess, body: Json): Promise<void> {
 
 /** Changes a definition by a JSON patch, without its status. */
 export async function change(server: InProcess, name: string, patch: readonly Json[]): Promise<void> {
-  const target = `${server.scheme.identity.spell(path)}/${name}`;
+  const target = `${server.scheme.identity.spell(definitions)}/${name}`;
   const answer = await server.call("PATCH", target, JSON.stringify(patch), {
     "content-type": "application/json-patch+json",
   });

@@ -1,6 +1,9 @@
 // Where objects of custom resources are kept. A file of its own: threads that count logs know no more of definitions.
 import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts";
 
+/** The kind of definitions themselves: group in canonical spelling, version and resource. */
+export const definitionsKind = ["apiextensions.k8s.io", "v1", "customresourcedefinitions"] as const;
+
 /** Where objects of a definition are kept: `/registry/<group>/<plural>`, as upstream has it. */
 export function prefixOf({ spec }: CustomResourceDefinition): string {
   return `/registry/${spec.group}/${spec.names.plural}`;

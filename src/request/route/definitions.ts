@@ -10,9 +10,8 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Objects } from "../../cache/view/objects.ts";
 import { Conversions } from "../../conversion/conversions.ts";
 import { type ConverterOf, resourcesOf } from "../../kinds/custom/definition.ts";
+import { definitionsKind } from "../../kinds/custom/prefix.ts";
 import type { ServiceLookup } from "../../outbound/peers.ts";
-
-const group = "apiextensions.k8s.io";
 
 /** Serves what established definitions define. `objects` reads the built-in kinds. */
 export function followDefinitions(registry: Registry, objects: Objects, clock: Clock = systemClock): void {
@@ -24,7 +23,7 @@ export function followDefinitions(registry: Registry, objects: Objects, clock: C
 
 function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">, conversions: Conversions): Source {
   const converterOf: ConverterOf = (definition) => conversions.of(definition);
-  const definitions = objects.table<CustomResourceDefinition>(group, "v1", "customresourcedefinitions");
+  const definitions = objects.table<CustomResourceDefinition>(...definitionsKind);
   const changed = new Set<string>();
   definitions.onChange((_namespace, name) => changed.add(name));
   const served = new Map<string, readonly Resource[]>();

@@ -299,6 +299,11 @@ export function isScale(subresource: Subresource | undefined): boolean {
   return subresource?.name === "scale";
 }
 
+/** Whether objects sent and answered have no type but their metadata's: those of custom resources, but for their Scale. */
+export function isOpen({ resource, subresource }: Pick<ResourceInfo, "resource" | "subresource">): boolean {
+  return (subresource?.message ?? resource.message).open === true;
+}
+
 /** What an object sent to or answered by a subresource is: of the subresource's own kind, which is not stored. */
 export function shapeOf(resource: Resource, subresource: Subresource | undefined): Resource {
   if (subresource === undefined || subresource.kind === resource.kind) return resource;

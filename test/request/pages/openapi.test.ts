@@ -1,7 +1,8 @@
 // The OpenAPI documents as clients use them: references resolve, kinds and parameters are found, hashes are kept.
 import t, { type Test } from "tap";
 import { ProtoReader } from "../../../src/codec/proto/protoreader.ts";
-import { type Answer, type InProcess, openInProcess } from "../../support/inprocess.ts";
+import { type InProcess, openInProcess } from "../../support/inprocess.ts";
+import { header, references } from "../../support/openapi.ts";
 
 const protobufV2 = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
@@ -16,22 +17,6 @@ interface Document {
   paths: Record<string, Record<string, { parameters?: { name: string }[]; [key: string]: unknown }>>;
   definitions: Record<string, Schema>;
   components: { schemas: Record<string, Schema> };
-}
-
-function header(answer: Answer, name: string): string | undefined {
-  return answer.headers.find(([key]) => key === name)?.[1];
-}
-
-/** Every `$ref` of a document. */
-function references(value: unknown, found = new Set<string>()): Set<string> {
-  if (Array.isArray(value)) for (const item of value) references(item, found);
-  else if (typeof value === "object" && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
-      if (key === "$ref" && typeof item === "string") found.add(item);
-      else references(item, found);
-    }
-  }
-  return found;
 }
 
 function kindsIn(schemas: Record<string, Schema>): Set<string> {

@@ -14,7 +14,8 @@ import {
   Room,
   wholeOf,
 } from "../../../src/request/pages/openapiparts.ts";
-import { type Answer, type InProcess, openInProcess } from "../../support/inprocess.ts";
+import { type InProcess, openInProcess } from "../../support/inprocess.ts";
+import { header, references } from "../../support/openapi.ts";
 import { change, definition, drawSchema, establish, version } from "../../support/published.ts";
 
 type Json = Record<string, unknown>;
@@ -26,22 +27,6 @@ async function open(t: Test, ...options: Parameters<typeof openInProcess>): Prom
   const server = await openInProcess(...options);
   t.teardown(() => server.close());
   return server;
-}
-
-function header(answer: Answer, name: string): string | undefined {
-  return answer.headers.find(([key]) => key === name)?.[1];
-}
-
-/** Every `$ref` of a document. */
-function references(value: unknown, found = new Set<string>()): Set<string> {
-  if (Array.isArray(value)) for (const item of value) references(item, found);
-  else if (typeof value === "object" && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
-      if (key === "$ref" && typeof item === "string") found.add(item);
-      else references(item, found);
-    }
-  }
-  return found;
 }
 
 const recording = "../shared/transcripts/scenarios/271-crd-discovery.json";
