@@ -42,7 +42,7 @@ function cpuSeconds(pid: number): number {
 
 for (const front of loadsUws() ? ["uws", "node"] : ["node"]) {
   t.test(`clients that take every connection leave a ${front} server running (ulimit -n ${filesMax})`, async (t) => {
-    const server = await startServer([`--front=${front}`, "--front-workers=1"], undefined, 0, filesMax);
+    const server = await startServer([`--front=${front}`, "--front-workers=1"], undefined, { filesMax });
     t.teardown(() => server.stop("SIGKILL"));
     const pid = server.process.pid as number;
     const seen: unknown[] = [];

@@ -68,7 +68,7 @@ export async function runServer(
 }
 
 function start(dir: string, port: number): Promise<TestServer> {
-  return startServer(["--log-level=error"], dir, port);
+  return startServer(["--log-level=error"], dir, { port });
 }
 
 /** Nobody is left behind: a last change reaches every watcher. */

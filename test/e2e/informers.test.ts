@@ -93,7 +93,7 @@ t.test("informers stay in step through 5,000 random changes, a restart, and a fo
   const port = Number(new URL(server.base).port);
   const before = connects.count;
   await server.stop("SIGTERM", false);
-  server = await startServer(["--identity=kubernetes"], server.dir, port);
+  server = await startServer(["--identity=kubernetes"], server.dir, { port });
   await change(server, random, 300);
   t.ok(await eventually(agree, 30_000), "in step after a restart");
   t.ok(connects.count > before, "it reconnected");

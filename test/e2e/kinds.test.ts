@@ -2,6 +2,7 @@
 // others notice nothing, and nothing is left behind: no log, no figure, no memory.
 import { Agent, request } from "node:https";
 import t from "tap";
+import { inspectable, LiveHeap } from "../support/liveheap.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -63,26 +64,15 @@ class Line {
   }
 }
 
-/** The value of a metric without labels, or of the series whose line begins so. */
-function metric(text: string, name: string): number {
-  const line = text.split("\n").find((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{`));
-  return Number(line?.slice(line.lastIndexOf(" ") + 1) ?? Number.NaN);
-}
-
-/** Resident memory beyond what has a bound and is kept on purpose: five minutes of history, in the logs and on the disk. */
-function memoryOf(text: string): number {
-  const pool = ["used", "free"].map((use) => metric(text, `orch_log_pool_bytes{use="${use}"}`));
-  const kept = pool.reduce((sum, bytes) => sum + bytes, metric(text, "etcd_db_total_size_in_bytes"));
-  return metric(text, "process_resident_memory_bytes") - kept;
-}
-
 t.setTimeout(900_000);
 
 t.test(
   `${kinds} kinds are defined and removed in a running server, at once on every front, and leave nothing`,
   async (t) => {
-    const server = await startServer(["--identity=kubernetes", "--front-workers=2"]);
+    const server = await startServer(["--identity=kubernetes", "--front-workers=2"], undefined, { nodeOptions: inspectable });
     t.teardown(() => server.stop());
+    const heap = await LiveHeap.open(server.errors());
+    t.teardown(() => heap.close());
     const lines = Array.from({ length: connections }, () => new Line(server));
     t.teardown(() => {
       for (const line of lines) line.close();
@@ -166,7 +156,7 @@ t.test(
     const before = await scrape();
     let halfway = 0;
     for (let from = 2 * batch; from < kinds; from += batch) {
-      if (from >= kinds / 2 && halfway === 0) halfway = memoryOf(await scrape());
+      if (from >= kinds / 2 && halfway === 0) halfway = await heap.bytes();
       await round(from);
     }
     stop = true;
@@ -177,8 +167,8 @@ t.test(
     t.equal(logsOf(after), logsOf(before), "logs");
     const left = after.split("\n").filter((line) => /group-\d+\.example\.com/.test(line));
     t.same(left.slice(0, 5), [], "no figure names a kind that is gone");
-    const grown = (memoryOf(after) - halfway) / (kinds / 2);
-    t.ok(grown < 48 * 1024, `a kind left ${Math.round(grown / 1024)} KiB in the second half`);
+    const grown = ((await heap.bytes()) - halfway) / (kinds / 2);
+    t.ok(grown < 8 * 1024, `a kind left ${Math.round(grown / 1024)} KiB in the second half`);
     t.equal(
       (await first.call("GET", `${definitions}?limit=1`)).text.includes('"items":[]'),
       true,

@@ -123,19 +123,29 @@ function parse(text: string): unknown {
   }
 }
 
-/** Starts a server and waits until it says it is ready. `dir` reuses a folder, `port` a port; `filesMax`: of the process. */
+/** Where and how a server is started. */
+export interface StartOptions {
+  /** Left out: any free one. */
+  readonly port?: number;
+  /** Open files its process may have. */
+  readonly filesMax?: number;
+  /** Options of the runtime (NODE_OPTIONS). */
+  readonly nodeOptions?: string;
+}
+
+/** Starts a server and waits until it says it is ready. `dir` is a folder of an earlier one; left out: a fresh one. */
 export async function startServer(
   args: readonly string[] = [],
   dir?: string,
-  port = 0,
-  filesMax?: number,
+  { port = 0, filesMax, nodeOptions }: StartOptions = {},
 ): Promise<TestServer> {
   const home = dir ?? mkdtempSync(join(tmpdir(), "orch-test-"));
   const limit = filesMax === undefined ? "" : `ulimit -n ${filesMax}; `;
   const flags = [`--data-dir=${home}`, `--secure-port=${port}`, quiet, ...args];
+  const runtime = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
   const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, main, ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...allocatorEnvironment, ...process.env },
+    env: { ...allocatorEnvironment, ...process.env, ...runtime },
   });
   let out = "";
   let errors = "";
