@@ -57,7 +57,8 @@ function published(shape: Shape, words: Words): Published {
 
 function definitionOf(shape: Shape, words: Words): Json {
   const { names, scope, versions, printed, subresources = { status: {} }, annotations } = shape;
-  const { group, kind, plural } = names;
+  const { group, ...called } = names;
+  const { kind, plural } = called;
   const schema = { openAPIV3Schema: rootOf(shape, words) };
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -69,7 +70,7 @@ function definitionOf(shape: Shape, words: Words): Json {
     },
     spec: {
       group,
-      names: { ...names, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      names: { ...called, singular: kind.toLowerCase(), listKind: `${kind}List` },
       scope,
       versions: versions.map((name, index) => ({
         name,

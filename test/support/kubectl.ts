@@ -26,6 +26,8 @@ export class Kubectl {
     let errors = "";
     child.stdout?.on("data", (chunk: Buffer) => (out += chunk.toString()));
     child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+    // One that fails early reads nothing.
+    child.stdin?.on("error", () => undefined);
     child.stdin?.end(input ?? "");
     const code = await new Promise<number>((resolve) => child.on("close", (exit) => resolve(exit ?? -1)));
     return { code, out, errors };
