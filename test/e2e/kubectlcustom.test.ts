@@ -186,7 +186,11 @@ async function installs(t: Test, server: TestServer, kubectl: Kubectl): Promise<
   await runs(t, kubectl, [
     { words: "apply -f -", input: stream(...objects, map), fails: missing },
     { words: "get cm charted", out: /^charted/m },
-    { words: "create -f -", input: stream(...chart.map(({ definition }) => definition)), out: /([^\n]*created\n){3}/ },
+    {
+      words: "create -f -",
+      input: stream(...chart.map(({ definition }) => definition)),
+      out: /httproutes\S+ created\n\S+ created\n\S+ created$/m,
+    },
   ]);
   for (const { name } of chart) await waitsFor(t, kubectl, name);
   await runs(t, kubectl, [
@@ -199,7 +203,7 @@ async function installs(t: Test, server: TestServer, kubectl: Kubectl): Promise<
     { words: "get batchqueue -o name", out: /^clusterqueue\S+\nworkload\S+$/m },
     { words: "get httproutes.v1beta1.routes.networking.k8s.io charted -o jsonpath={.apiVersion}", out: /v1beta1$/ },
     { words: "explain httproute --api-version=routes.networking.k8s.io/v1beta1", out: /VERSION: +\S*v1beta1$/m },
-    { words: `delete crd ${chart.map(({ name }) => name).join(" ")}`, out: /([^\n]*deleted[^\n]*\n){3}/ },
+    { words: `delete crd ${chart.map(({ name }) => name).join(" ")}`, out: /^\S+ "workloads\S+ deleted/m },
   ]);
   const both = chart.flatMap(({ definition, object }) => [definition, object("charted", 1)]);
   // One that does not remember what was served before.

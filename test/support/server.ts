@@ -81,8 +81,12 @@ export class TestServer {
     });
   }
 
-  /** Opens a watch; `take` gets every event. Returns how to close it. */
-  watch(path: string, take: (event: { type: string; object: Record<string, unknown> }) => void): () => void {
+  /** Opens a watch; `take` gets every event, `ended` is told when the server ends it. Returns how to close it. */
+  watch(
+    path: string,
+    take: (event: { type: string; object: Record<string, unknown> }) => void,
+    ended: () => void = () => undefined,
+  ): () => void {
     let rest = "";
     const sent = request(
       this.base + path,
@@ -95,6 +99,7 @@ export class TestServer {
           for (const line of lines) if (line.trim() !== "") take(JSON.parse(line));
         });
         answer.on("error", () => undefined);
+        answer.on("end", ended);
       },
     );
     sent.on("error", () => undefined);
