@@ -12,17 +12,21 @@ export interface Document {
 /** Which form of aggregated discovery: the version of `apidiscovery.k8s.io` a client accepts. */
 export type AggregatedVersion = "v2" | "v2beta1";
 
-/** Documents per scheme, by path. A scheme does not change, so neither do they. */
+/** Documents per scheme, by path, as they are asked for. A scheme does not change, so neither do they. */
 const built = new WeakMap<Scheme, Map<string, Document>>();
 
 /** The discovery document at a path (`/api`, `/apis`, `/api/v1`, `/apis/<group>`, `/apis/<group>/<version>`); undefined: none there. */
 export function discoveryDocument(scheme: Scheme, path: string, serverAddress: string): Document | undefined {
-  return path === "/api" ? document(legacyVersions(scheme, serverAddress)) : documentsOf(scheme).get(path);
+  if (path === "/api") return documentOf(JSON.stringify(legacyVersions(scheme, serverAddress)));
+  return known(scheme, path, () => contentAt(scheme, path));
 }
 
 /** Everything under `/api` or `/apis` in one document; undefined for other paths. */
 export function aggregatedDiscovery(scheme: Scheme, path: string, version: AggregatedVersion): Document | undefined {
-  return documentsOf(scheme).get(`${path}?${version}`);
+  if (path !== "/api" && path !== "/apis") return undefined;
+  const isCore = path === "/api";
+  const groups = (): Group[] => scheme.groups.filter(({ group }) => (group === "") === isCore);
+  return known(scheme, `${path}?${version}`, () => aggregated(scheme, groups(), version));
 }
 
 /**
@@ -48,30 +52,51 @@ export function aggregatedContentType(scheme: Scheme, version: AggregatedVersion
   return `application/json;g=${scheme.identity.spell("apidiscovery.k8s.io")};v=${version};as=APIGroupDiscoveryList`;
 }
 
-function document(content: object): Document {
-  const body = `${JSON.stringify(content)}\n`;
+/** The document of a path, which is made once; undefined: there is none, and every path is asked for. */
+function known(scheme: Scheme, path: string, make: () => string | undefined): Document | undefined {
+  let documents = built.get(scheme);
+  const found = documents?.get(path);
+  if (found !== undefined) return found;
+  const content = make();
+  if (content === undefined) return undefined;
+  if (documents === undefined) {
+    documents = new Map();
+    built.set(scheme, documents);
+  }
+  const document = documentOf(content);
+  documents.set(path, document);
+  return document;
+}
+
+function documentOf(content: string): Document {
+  const body = `${content}\n`;
   return { body, etag: `"${createHash("sha256").update(body).digest("hex").slice(0, 32).toUpperCase()}"` };
 }
 
-function documentsOf(scheme: Scheme): Map<string, Document> {
-  const known = built.get(scheme);
-  if (known !== undefined) return known;
-  const documents = new Map<string, Document>();
-  built.set(scheme, documents);
-  const named = scheme.groups.filter((group) => group.group !== "");
-  documents.set("/apis", document({ kind: "APIGroupList", apiVersion: "v1", groups: named.map(groupEntry) }));
-  for (const group of scheme.groups) {
-    const core = group.group === "";
-    const root = core ? "/api" : `/apis/${group.group}`;
-    if (!core) documents.set(root, document({ kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) }));
-    for (const version of group.versions) documents.set(`${root}/${version}`, resourceList(scheme, group, version));
+/** What is at a path but `/api`; undefined: nothing. */
+function contentAt(scheme: Scheme, path: string): string | undefined {
+  const [empty, root, ...rest] = path.split("/");
+  if (empty !== "" || (root !== "api" && root !== "apis")) return undefined;
+  const [group, version, ...more] = root === "api" ? ["", ...rest] : rest;
+  if (more.length > 0 || (group === "" && root === "apis")) return undefined;
+  if (group === undefined) {
+    const groups = scheme.groups.filter((one) => one.group !== "").map(groupEntry);
+    return JSON.stringify({ kind: "APIGroupList", apiVersion: "v1", groups });
   }
-  for (const version of ["v2", "v2beta1"] as const) {
-    const core = scheme.groups.filter((group) => group.group === "");
-    documents.set(`/api?${version}`, aggregated(scheme, core, version));
-    documents.set(`/apis?${version}`, aggregated(scheme, named, version));
+  if (version !== undefined) return resourceList(scheme, group, version);
+  const found = groupsOf(scheme).get(group);
+  return found && JSON.stringify({ kind: "APIGroup", apiVersion: "v1", ...groupEntry(found) });
+}
+
+const groupsByName = new WeakMap<Scheme, ReadonlyMap<string, Group>>();
+
+function groupsOf(scheme: Scheme): ReadonlyMap<string, Group> {
+  let groups = groupsByName.get(scheme);
+  if (groups === undefined) {
+    groups = new Map(scheme.groups.map((group) => [group.group, group]));
+    groupsByName.set(scheme, groups);
   }
-  return documents;
+  return groups;
 }
 
 function legacyVersions(scheme: Scheme, serverAddress: string): object {
@@ -88,11 +113,14 @@ function groupEntry({ group, versions, preferredVersion }: Group): object {
   return { name: group, versions: versions.map(entry), preferredVersion: entry(preferredVersion) };
 }
 
-function resourceList(scheme: Scheme, { group }: Group, version: string): Document {
-  const resources = (scheme.groupVersion(group, version) ?? []).flatMap(resourceEntries);
+/** Undefined: nothing is served of the group version here. */
+function resourceList(scheme: Scheme, group: string, version: string): string | undefined {
+  const served = scheme.groupVersion(group, version);
+  if (served === undefined) return undefined;
+  const resources = served.flatMap(resourceEntries);
   // The core group's list carries no apiVersion: an old accident that clients know.
   const typed = group === "" ? { kind: "APIResourceList" } : { kind: "APIResourceList", apiVersion: "v1" };
-  return document({ ...typed, groupVersion: apiVersionOf(group, version), resources });
+  return JSON.stringify({ ...typed, groupVersion: apiVersionOf(group, version), resources });
 }
 
 function resourceEntries(resource: Resource): object[] {
@@ -136,20 +164,17 @@ function names({ shortNames, categories }: Resource): object {
   };
 }
 
-function aggregated(scheme: Scheme, groups: readonly Group[], version: AggregatedVersion): Document {
-  return document({
-    kind: "APIGroupDiscoveryList",
-    apiVersion: `${scheme.identity.spell("apidiscovery.k8s.io")}/${version}`,
-    metadata: {},
-    items: groups.map((group) => ({
-      metadata: { ...(group.group === "" ? {} : { name: group.group }), creationTimestamp: null },
-      versions: group.versions.map((name) => ({
-        version: name,
-        resources: (scheme.groupVersion(group.group, name) ?? []).map(aggregatedResource),
-        freshness: "Current",
-      })),
-    })),
+function aggregated(scheme: Scheme, groups: readonly Group[], version: AggregatedVersion): string {
+  const items = groups.flatMap(({ group, versions }) => {
+    const served = versions.flatMap((name) => {
+      const resources = scheme.groupVersion(group, name)?.map(aggregatedResource);
+      return resources === undefined ? [] : [{ version: name, resources, freshness: "Current" }];
+    });
+    const metadata = { ...(group === "" ? {} : { name: group }), creationTimestamp: null };
+    return served.length === 0 ? [] : [{ metadata, versions: served }];
   });
+  const apiVersion = `${scheme.identity.spell("apidiscovery.k8s.io")}/${version}`;
+  return JSON.stringify({ kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items });
 }
 
 function aggregatedResource(resource: Resource): object {

@@ -1,44 +1,63 @@
 // The served resources and their changes: a registry holds one immutable snapshot at a time. The built-in kinds are its
-// first provider; others (definitions of custom resources, one each) come and go while the server runs.
+// first provider; others (definitions of custom resources, one each) come and go while the server runs. APIServices
+// say in which order discovery lists their group versions.
 import { assertShared } from "../base/assert.ts";
+import {
+  builtInRegistrations,
+  definedRegistration,
+  isOrdered,
+  isPlacedAlike,
+  orderGroups,
+  type Registration,
+  registrationName,
+} from "./groups.ts";
 import type { Identity } from "./identity.ts";
-import { apiVersionOf, compareVersions, type Group, type Resource, type Scheme } from "./scheme.ts";
+import { apiVersionOf, type Group, type Resource, type Scheme } from "./scheme.ts";
 
-/** Groups of providers come behind those with a priority of their own (upstream gives definitions 1,000). */
-const providedPriority = 1000;
+/** What providers serve at one moment, laid out to be looked up. */
+class Provided {
+  readonly resources: readonly Resource[];
+  readonly byResource = new Map<string, Resource>();
+  readonly byKind = new Map<string, Resource>();
+  /** A group version is the built-in kinds' or the providers'. */
+  readonly byVersion = new Map<string, Resource[]>();
+  readonly groups = new Set<string>();
+
+  constructor(resources: readonly Resource[]) {
+    this.resources = resources;
+    for (const resource of resources) {
+      const { group, apiVersion } = resource;
+      this.byResource.set(`${apiVersion}/${resource.resource}`, resource);
+      this.byKind.set(`${apiVersion}/${resource.kind}`, resource);
+      this.groups.add(group);
+      const of = this.byVersion.get(apiVersion);
+      if (of === undefined) this.byVersion.set(apiVersion, [resource]);
+      else of.push(resource);
+    }
+  }
+}
 
 // Look-ups are properties, as those of the built-in scheme are: callers take them off the object that has them.
 
-/** The built-in kinds and those of providers, at one moment. */
+/** The built-in kinds and those of providers, at one moment, in the order of that moment. */
 class Snapshot implements Scheme {
   readonly identity: Identity;
   readonly gates: ReadonlySet<string>;
   readonly release: number;
   readonly #builtIn: Scheme;
-  readonly #provided: readonly Resource[];
-  readonly #byResource = new Map<string, Resource>();
-  readonly #byKind = new Map<string, Resource>();
-  /** Of provided kinds; a group version is the built-in kinds' or the providers'. */
-  readonly #byVersion = new Map<string, Resource[]>();
-  readonly #groupNames = new Set<string>();
+  readonly #provided: Provided;
+  /** What orders the group versions, by name; later ones count. */
+  readonly #registrations: readonly Registration[];
   #groups: readonly Group[] | undefined;
   #resources: readonly Resource[] | undefined;
 
-  constructor(builtIn: Scheme, provided: readonly Resource[]) {
+  constructor(builtIn: Scheme, provided: Provided, registrations: readonly Registration[]) {
     this.identity = builtIn.identity;
     this.gates = builtIn.gates;
     this.release = builtIn.release;
     this.#builtIn = builtIn;
     this.#provided = provided;
-    for (const resource of provided) {
-      const { group, apiVersion } = resource;
-      this.#byResource.set(`${apiVersion}/${resource.resource}`, resource);
-      this.#byKind.set(`${apiVersion}/${resource.kind}`, resource);
-      this.#groupNames.add(group);
-      const of = this.#byVersion.get(apiVersion);
-      if (of === undefined) this.#byVersion.set(apiVersion, [resource]);
-      else of.push(resource);
-    }
+    this.#registrations = registrations;
   }
 
   get groups(): readonly Group[] {
@@ -47,52 +66,41 @@ class Snapshot implements Scheme {
   }
 
   get resources(): readonly Resource[] {
-    this.#resources ??= [...this.#builtIn.resources, ...this.#provided];
+    this.#resources ??= [...this.#builtIn.resources, ...this.#provided.resources];
     return this.#resources;
   }
 
   readonly find = (group: string, version: string, resource: string): Resource | undefined => {
     const builtIn = this.#builtIn.find(group, version, resource);
-    return builtIn ?? this.#byResource.get(`${apiVersionOf(group, version)}/${resource}`);
+    return builtIn ?? this.#provided.byResource.get(`${apiVersionOf(group, version)}/${resource}`);
   };
 
   readonly findKind = (group: string, version: string, kind: string): Resource | undefined => {
     const builtIn = this.#builtIn.findKind(group, version, kind);
-    return builtIn ?? this.#byKind.get(`${apiVersionOf(group, version)}/${kind}`);
+    return builtIn ?? this.#provided.byKind.get(`${apiVersionOf(group, version)}/${kind}`);
   };
 
   readonly groupVersion = (group: string, version: string): readonly Resource[] | undefined => {
-    return this.#builtIn.groupVersion(group, version) ?? this.#byVersion.get(apiVersionOf(group, version));
+    return this.#builtIn.groupVersion(group, version) ?? this.#provided.byVersion.get(apiVersionOf(group, version));
   };
 
   readonly hasGroup = (group: string): boolean => {
-    return this.#builtIn.hasGroup(group) || this.#groupNames.has(group);
+    return this.#builtIn.hasGroup(group) || this.#provided.groups.has(group);
   };
 
   readonly isProvided = (group: string): boolean => {
-    return this.#groupNames.has(group) && !this.#builtIn.hasGroup(group);
+    return this.#provided.groups.has(group) && !this.#builtIn.hasGroup(group);
   };
 
   #makeGroups(): readonly Group[] {
-    const versions = new Map<string, Set<string>>();
-    for (const { group, version } of this.#provided) {
-      const of = versions.get(group);
-      if (of === undefined) versions.set(group, new Set([version]));
-      else of.add(version);
+    const all = new Map<string, Registration>();
+    for (const [resource] of this.#provided.byVersion.values()) {
+      if (resource === undefined) continue;
+      const registration = definedRegistration(resource.group, resource.version);
+      all.set(registrationName(registration), registration);
     }
-    // A built-in group may have further versions of others.
-    const builtIn = this.#builtIn.groups.map((group): Group => {
-      const more = versions.get(group.group);
-      if (more === undefined) return group;
-      versions.delete(group.group);
-      return { ...group, versions: [...group.versions, ...[...more].sort(compareVersions)] };
-    });
-    const groups = [...versions].map(([group, names]): Group => {
-      const sorted = [...names].sort(compareVersions);
-      return { group, priority: providedPriority, versions: sorted, preferredVersion: sorted[0] as string };
-    });
-    groups.sort((a, b) => (a.group < b.group ? -1 : 1));
-    return [...builtIn, ...groups];
+    for (const registration of this.#registrations) all.set(registrationName(registration), registration);
+    return orderGroups(all.values());
   }
 }
 
@@ -101,6 +109,9 @@ class Snapshot implements Scheme {
  * every look-up, so an answer without changes costs a comparison.
  */
 export type Source = () => Iterable<readonly [provider: string, resources: readonly Resource[]]>;
+
+/** APIServices that changed since the last call (undefined: it is gone), by name; called as a Source is. */
+export type Order = () => Iterable<readonly [name: string, registration: Registration | undefined]>;
 
 /**
  * The served resources. As a Scheme it answers from the newest snapshot; a caller whose answers have to agree asks
@@ -114,9 +125,16 @@ export class Registry implements Scheme {
   readonly builtIn: Scheme;
   readonly #providers = new Map<string, readonly Resource[]>();
   readonly #sources: Source[] = [];
+  readonly #orders: Order[] = [];
+  readonly #defaults: ReadonlyMap<string, Registration>;
+  /** Of APIServices, by name. */
+  readonly #registrations = new Map<string, Registration>();
+  #provided = new Provided([]);
   #current: Scheme;
   /** Providers changed since #current was laid out. */
   #changed = false;
+  /** APIServices changed since then what discovery lists, or where. */
+  #isReordered = false;
   /** Sources are being asked. */
   #looking = false;
 
@@ -125,6 +143,7 @@ export class Registry implements Scheme {
     this.gates = builtIn.gates;
     this.release = builtIn.release;
     this.builtIn = builtIn;
+    this.#defaults = builtInRegistrations(builtIn);
     this.#current = builtIn;
   }
 
@@ -134,10 +153,11 @@ export class Registry implements Scheme {
     this.#looking = true;
     try {
       for (const source of this.#sources) for (const [provider, resources] of source()) this.#set(provider, resources);
+      for (const order of this.#orders) for (const [name, registration] of order()) this.#order(name, registration);
     } finally {
       this.#looking = false;
     }
-    if (this.#changed) this.#layOut();
+    if (this.#changed || this.#isReordered) this.#layOut();
     return this.#current;
   }
 
@@ -147,6 +167,11 @@ export class Registry implements Scheme {
    */
   follow(source: Source): void {
     this.#sources.push(source);
+  }
+
+  /** Lists group versions as these APIServices say, from the next look-up on: also those nothing is served of. */
+  orderBy(order: Order): void {
+    this.#orders.push(order);
   }
 
   /**
@@ -208,9 +233,30 @@ export class Registry implements Scheme {
     this.#changed = true;
   }
 
+  #order(name: string, registration: Registration | undefined): void {
+    const builtIn = this.#defaults.get(name);
+    if (builtIn !== undefined && !isOrdered(builtIn)) return;
+    const before = this.#registrations.get(name);
+    if (isPlacedAlike(before, registration)) return;
+    if (registration === undefined) this.#registrations.delete(name);
+    else this.#registrations.set(name, registration);
+    // Most say what goes without them: those cost no snapshot.
+    if (this.#isReordered || this.#changed) return;
+    const { group, version } = (registration ?? before) as Registration;
+    const isDefined = this.#provided.byVersion.has(apiVersionOf(group, version));
+    const usual = builtIn ?? (isDefined ? definedRegistration(group, version) : undefined);
+    this.#isReordered = !isPlacedAlike(before ?? usual, registration ?? usual);
+  }
+
   #layOut(): void {
+    if (this.#changed) this.#provided = new Provided([...this.#providers.values()].flat());
+    const registrations = new Map([...this.#defaults, ...this.#registrations]);
     this.#changed = false;
-    const provided = [...this.#providers.values()].flat();
-    this.#current = provided.length === 0 ? this.builtIn : new Snapshot(this.builtIn, provided);
+    this.#isReordered = false;
+    const isBuiltIn =
+      this.#provided.resources.length === 0 &&
+      registrations.size === this.#defaults.size &&
+      [...this.#registrations].every(([name, one]) => isPlacedAlike(one, this.#defaults.get(name)));
+    this.#current = isBuiltIn ? this.builtIn : new Snapshot(this.builtIn, this.#provided, [...registrations.values()]);
   }
 }

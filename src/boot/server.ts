@@ -30,6 +30,7 @@ import type { Page, Server, ServerParts } from "../request/call/context.ts";
 import { createBounds, Inflight } from "../request/call/holdings.ts";
 import type { Handler } from "../request/exchange/transport.ts";
 import { createHandler } from "../request/handle.ts";
+import { followApiServices } from "../request/route/apiservices.ts";
 import { followDefinitions } from "../request/route/definitions.ts";
 import { registerWatchMetrics } from "../request/watch/watchmetrics.ts";
 import { Merges } from "../request/write/offload.ts";
@@ -134,6 +135,7 @@ class OpenServer implements FrontServer {
     this.#scheme = new ResourceRegistry(createScheme({ identity, runtimeConfig, gates, release }));
     this.#objects = new Objects(this.#scheme, views);
     followDefinitions(this.#scheme, this.#objects);
+    followApiServices(this.#scheme, this.#objects);
     this.#pool = openPool({ identity: data.config.identity, runtimeConfig, gates, release });
     this.#outlet = openOutlet(data, this.#registry);
     const server = this.#open(store);

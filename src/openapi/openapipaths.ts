@@ -357,7 +357,11 @@ export function kindTable(scheme: Scheme): (message: Message) => readonly KindRe
 export function documentNames(scheme: Scheme): Map<string, { group: string; version: string }> {
   const names = new Map<string, { group: string; version: string }>();
   for (const { group, versions } of scheme.groups) {
-    for (const version of versions) names.set(rootOf(group, version).slice(1), { group, version });
+    for (const version of versions) {
+      // What is served elsewhere describes itself.
+      if (scheme.groupVersion(group, version) === undefined) continue;
+      names.set(rootOf(group, version).slice(1), { group, version });
+    }
   }
   return names;
 }

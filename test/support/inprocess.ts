@@ -28,6 +28,7 @@ import { claimPrefixes } from "../../src/request/commit/serviceallocations.ts";
 import type { WriteServices } from "../../src/request/commit/writerequest.ts";
 import type { Exchange, Handler, Headers } from "../../src/request/exchange/transport.ts";
 import { createHandler } from "../../src/request/handle.ts";
+import { followApiServices } from "../../src/request/route/apiservices.ts";
 import { followDefinitions } from "../../src/request/route/definitions.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
 import { createWriteServices } from "../../src/request/write/services.ts";
@@ -141,6 +142,7 @@ export class InProcess {
     this.fanout = new Fanout({ clock });
     this.objects = new Objects(this.scheme, views);
     followDefinitions(this.scheme, this.objects, clock);
+    followApiServices(this.scheme, this.objects);
     const rbac = new Rbac(this.scheme.identity, this.objects);
     const authn = testAuthentication(this.scheme, views, clock);
     const auditor = (): Auditor | undefined => this.audit;

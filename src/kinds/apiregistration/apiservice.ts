@@ -10,6 +10,9 @@ import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
 import { type Errors, empty, faults } from "../validation/check.ts";
 
+/** Group (canonical), version and resource of APIServices. */
+export const apiServicesKind = ["apiregistration.k8s.io", "v1", "apiservices"] as const;
+
 /** Behaviour of registrations of API groups. */
 export function apiServiceBehaviour(resource: Resource): OwnBehaviour {
   return {
