@@ -20,7 +20,7 @@ export const layers = [
   ["cache/fanout"],
   ["pool"],
   ["outbound"],
-  ["client", "conversion"],
+  ["client", "conversion", "aggregation"],
   ["authn", "authz"],
   ["admission", "audit"],
   ["request/exchange"],

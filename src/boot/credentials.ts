@@ -3,6 +3,7 @@
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { ProxyCredentials } from "../aggregation/credentials.ts";
 import type { Identity } from "../api/identity.ts";
 import type { AuthnMaterial } from "../authn/table.ts";
 import { hashToken, mastersGroup, type TokenUser } from "../authn/tokens.ts";
@@ -29,7 +30,17 @@ export interface Credentials {
 /** Checks what the flags point at before anything is started. Throws BootFault. */
 export function checkFiles(config: Config): Promise<AuthnFiles> {
   if (config.tlsCertFile !== "") checkPair(config.tlsCertFile, config.tlsPrivateKeyFile);
+  checkProxyCertificate(config);
   return checkAuthnFiles(config);
+}
+
+/** What is presented to extension servers is looked at before anything is started. */
+function checkProxyCertificate({ aggregation: { certFile, keyFile } }: Config): void {
+  try {
+    new ProxyCredentials(certFile, keyFile);
+  } catch (error) {
+    throw new BootFault((error as Error).message);
+  }
 }
 
 function checkPair(certFile: string, keyFile: string): void {

@@ -78,7 +78,9 @@ class Front {
   #watch({ config, tls }: FrontData): void {
     const pairs = [tls, ...(tls.named ?? [])].flatMap(({ certFile, keyFile }) => [certFile, keyFile]);
     const { clientCaFile, requestHeader } = config.authn;
-    const paths = [...pairs, clientCaFile, requestHeader?.caFile ?? ""].filter((path) => path !== "");
+    const { certFile, keyFile } = config.aggregation;
+    const named = [clientCaFile, requestHeader?.caFile ?? "", certFile, keyFile];
+    const paths = [...pairs, ...named].filter((path) => path !== "");
     const changed = changeOf(paths);
     const look = (): void => {
       if (!changed()) return;

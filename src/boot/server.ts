@@ -1,5 +1,6 @@
 // What a front answers from: views of the logs, the store's client, the handler, and what it is counted and logged by.
 import { closeAdmission } from "../admission/table.ts";
+import { Extensions } from "../aggregation/extensions.ts";
 import { identities } from "../api/identity.ts";
 import { Registry as ResourceRegistry } from "../api/registry.ts";
 import { createScheme } from "../api/scheme.ts";
@@ -190,6 +191,7 @@ class OpenServer implements FrontServer {
         files: this.#data.authz,
       }),
       objects,
+      extensions: new Extensions(config.aggregation, objects),
       admission: config.admission,
       meter: admissionMeter(this.#registry, systemClock),
       merges: new Merges(this.#pool, identity, systemClock),
@@ -270,7 +272,8 @@ class OpenServer implements FrontServer {
   }
 
   reload(faults: readonly string[]): void {
-    for (const fault of [...faults, ...this.#authn.reload()])
+    const presented = this.#server.extensions.credentials.reload();
+    for (const fault of [...faults, ...this.#authn.reload(), ...(presented === undefined ? [] : [presented])])
       this.#log.warn({ fault }, "Certificates stay as they were");
     this.#controllers?.publish();
   }

@@ -1,6 +1,7 @@
 // The configuration of the server from its flags: one plain value that every thread gets a copy of.
 import { isIP } from "node:net";
 import { levelOf } from "../observe/log.ts";
+import { type AggregationConfig, readAggregation } from "./aggregationflags.ts";
 import { type AuditConfig, readAudit } from "./auditflags.ts";
 import { type AuthnConfig, readAuthn, readTls, type TlsConfig } from "./authnflags.ts";
 import { parseDuration } from "./duration.ts";
@@ -103,6 +104,7 @@ export interface Config {
   /** Empty: none. */
   readonly tokenAuthFile: string;
   readonly authn: AuthnConfig;
+  readonly aggregation: AggregationConfig;
   /** Undefined: nothing is written down. */
   readonly audit: AuditConfig | undefined;
   readonly logLevel: string;
@@ -136,9 +138,8 @@ export function readConfig(values: FlagValues): Config | string {
   if ((text("tls-cert-file") === "") !== (text("tls-private-key-file") === "")) {
     return "--tls-cert-file and --tls-private-key-file belong together";
   }
-  if (isIP(text("bind-address")) === 0) return `--bind-address must be an IP address: ${text("bind-address")}`;
-  const advertised = text("advertise-address");
-  if (advertised !== "" && isIP(advertised) === 0) return `--advertise-address must be an IP address: ${advertised}`;
+  const address = addressFault(text);
+  if (address !== undefined) return address;
   if (text("data-dir") === "") return "--data-dir must not be empty";
   const controllers = readControllers(text("controllers"));
   if (typeof controllers === "string") return controllers;
@@ -148,6 +149,8 @@ export function readConfig(values: FlagValues): Config | string {
   if (typeof authorization === "string") return authorization;
   const authn = readAuthn(values);
   if (typeof authn === "string") return authn;
+  const aggregation = readAggregation(values);
+  if (typeof aggregation === "string") return aggregation;
   const tls = readTls(values);
   if (typeof tls === "string") return tls;
   const recorded = readAudit(values);
@@ -189,6 +192,7 @@ export function readConfig(values: FlagValues): Config | string {
     ...lifecycle,
     tokenAuthFile: text("token-auth-file"),
     authn,
+    aggregation,
     audit: recorded,
     logLevel: levelOf(Number(text("v")), text("log-level")),
     quietLogLevel: text("log-level"),
@@ -197,6 +201,13 @@ export function readConfig(values: FlagValues): Config | string {
     return "--fanout-port needs --front=node";
   }
   return config;
+}
+
+function addressFault(text: (name: string) => string): string | undefined {
+  if (isIP(text("bind-address")) === 0) return `--bind-address must be an IP address: ${text("bind-address")}`;
+  const advertised = text("advertise-address");
+  if (advertised === "" || isIP(advertised) !== 0) return undefined;
+  return `--advertise-address must be an IP address: ${advertised}`;
 }
 
 /** The flag that only the node front can do; undefined: none is given. */

@@ -1,6 +1,7 @@
 // Every flag of the server in one table, and the grammar they are written in (Go's pflag): `--name=value`,
 // `--name value`, `--switch`, `-v=4`. Names and meanings follow upstream where it has the flag.
 import { availableParallelism } from "node:os";
+import { aggregationFlags } from "./aggregationflags.ts";
 import { auditFlags } from "./auditflags.ts";
 import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
@@ -322,6 +323,7 @@ export const flags = [
     max: 86_400_000,
     help: "How long its refusals are cached.",
   },
+  ...aggregationFlags,
   ...auditFlags,
   {
     name: "log-level",

@@ -76,10 +76,13 @@ export class CallFailure {
   readonly failure: "timeout" | "unreachable" | "too-large" | "closed" | "busy" | "late";
   /** In one line; without bytes the peer sent. */
   readonly message: string;
+  /** What the system or the TLS library said, where it said something. */
+  readonly cause: NodeJS.ErrnoException | undefined;
 
-  constructor(failure: CallFailure["failure"], message: string) {
+  constructor(failure: CallFailure["failure"], message: string, cause?: NodeJS.ErrnoException) {
     this.failure = failure;
     this.message = message;
+    this.cause = cause;
   }
 }
 
@@ -181,7 +184,7 @@ export class OutboundClient {
       };
       const ends = leftMs < call.timeoutMs ? late : new CallFailure("timeout", `no answer within ${call.timeoutMs} ms`);
       const timer = setTimeout(() => done(ends), Math.min(leftMs, call.timeoutMs));
-      asked.on("error", (error) => done(isOurs(error) ? short : new CallFailure("unreachable", reasonOf(error))));
+      asked.on("error", (error) => done(failureOf(error)));
       asked.on("response", (response) => read(response, call.answerBytesMax ?? limits.outboundAnswerBytesMax, done));
       asked.end(body);
     });
@@ -199,6 +202,10 @@ const closed = new CallFailure("closed", "the client is closed");
 const busy = new CallFailure("busy", "too many calls wait for the peer");
 const late = new CallFailure("late", "there is no time left");
 const short = new CallFailure("busy", "the server has no connection left for it");
+
+function failureOf(error: NodeJS.ErrnoException): CallFailure {
+  return isOurs(error) ? short : new CallFailure("unreachable", reasonOf(error), error);
+}
 
 /** No descriptor, or no local port: the peer was not asked, and its failure policy has nothing to say. */
 function isOurs({ code }: NodeJS.ErrnoException): boolean {

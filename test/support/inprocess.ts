@@ -1,6 +1,7 @@
 // The whole request path in this thread: handler, write path, real codec, kinds and logs, over a store in memory.
 // Requests are made without sockets; commits are seen at once and can be made to fail or to lose a race.
 import { MessageChannel } from "node:worker_threads";
+import { Extensions } from "../../src/aggregation/extensions.ts";
 import { type IdentityName, identities } from "../../src/api/identity.ts";
 import { Registry as ResourceRegistry } from "../../src/api/registry.ts";
 import { createScheme, type SchemeOptions } from "../../src/api/scheme.ts";
@@ -15,6 +16,7 @@ import { Fanout } from "../../src/cache/fanout/fanout.ts";
 import { Objects } from "../../src/cache/view/objects.ts";
 import { type OpenViews, openViews } from "../../src/cache/view/views.ts";
 import { LogWriter, type WriterStats } from "../../src/cache/writer/writer.ts";
+import { defaultAggregation } from "../../src/config/aggregationflags.ts";
 import { type AdmissionConfig, defaultAdmission } from "../../src/config/config.ts";
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
@@ -183,6 +185,7 @@ export class InProcess {
       roles: rbac,
       rules: rbac,
       objects: this.objects,
+      extensions: new Extensions(defaultAggregation, this.objects),
       admission,
       ...(registry === undefined ? {} : { meter: admissionMeter(registry, clock) }),
       merges,

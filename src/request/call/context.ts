@@ -1,4 +1,5 @@
 // What a front needs to answer requests: made once per front thread and handed to every stage that asks for its part.
+import type { Extensions } from "../../aggregation/extensions.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Registry } from "../../api/registry.ts";
 import type { Auditor } from "../../audit/auditor.ts";
@@ -52,6 +53,8 @@ export interface ServerParts {
   readonly rules: RuleResolver;
   /** Decoded objects for authentication, authorization and admission. */
   readonly objects: Objects;
+  /** Servers that answer for API services. */
+  readonly extensions: Extensions;
   readonly admission: AdmissionConfig;
   /** Counts what plugins take; left out: nobody does. */
   readonly meter?: AdmissionMeter;

@@ -1,0 +1,70 @@
+// What a thread knows of extension servers: where each is now, and as whom it is asked.
+import type { Endpoints, Service } from "../api/gen/core/v1.ts";
+import type { ApiObject } from "../api/object.ts";
+import type { Objects } from "../cache/view/objects.ts";
+import type { AggregationConfig } from "../config/aggregationflags.ts";
+import { type Answer, type Call, CallFailure, type Connection } from "../outbound/client.ts";
+import { reasonOf } from "../outbound/reason.ts";
+import { ProxyCredentials } from "./credentials.ts";
+import { isNoTarget, type NoTarget, type RemoteVersion, type TargetLookups, targetOf } from "./target.ts";
+
+/** How long an extension server has to say what it serves (upstream: five seconds), in milliseconds. */
+export const discoveryMsMax = 5_000;
+
+/** Finds extension servers; one of each thread. */
+export class Extensions {
+  readonly credentials: ProxyCredentials;
+  readonly #routing: AggregationConfig["routing"];
+  readonly #lookups: TargetLookups;
+
+  /** Throws where the certificate cannot be read. */
+  constructor({ certFile, keyFile, routing }: AggregationConfig, objects: Objects) {
+    this.credentials = new ProxyCredentials(certFile, keyFile);
+    this.#routing = routing;
+    this.#lookups = {
+      service: (namespace, name) => objects.read<ApiObject & Service>("", "v1", "services", namespace, name),
+      endpoints: (namespace, name) => objects.read<ApiObject & Endpoints>("", "v1", "endpoints", namespace, name),
+    };
+  }
+
+  /** How to connect to an extension server now, with the server's own certificate. */
+  target(remote: RemoteVersion): Connection | NoTarget {
+    const found = targetOf(remote, this.#lookups, this.#routing, (count) => Math.floor(Math.random() * count));
+    return isNoTarget(found) ? found : { ...found, ...this.credentials.login };
+  }
+
+  /** The same for asking whether it is there: its certificate is not verified, whatever the API service says (upstream). */
+  discoveryTarget(remote: RemoteVersion): Connection | NoTarget {
+    const found = this.target(remote);
+    return isNoTarget(found) ? found : { ...found, authorities: undefined, insecure: true };
+  }
+}
+
+/** Asks an extension server what it serves, as upstream's availability controller does: any 2xx says it is there. */
+export function discoveryCall({ group, version }: RemoteVersion): Call {
+  return {
+    method: "GET",
+    path: `/apis/${group}/${version}`,
+    headers: {
+      "Accept-Encoding": "gzip",
+      "X-Remote-User": "system:kube-aggregator",
+      "X-Remote-Group": "system:masters",
+    },
+    timeoutMs: discoveryMsMax,
+  };
+}
+
+/** What the condition of an API service says about the outcome of a discoveryCall(); undefined: all is well. */
+export function discoveryFault(
+  { group, version }: RemoteVersion,
+  { url, address }: Connection,
+  outcome: Answer | CallFailure,
+): string | undefined {
+  const asked = `${url}/apis/${group}/${version}`;
+  if (!(outcome instanceof CallFailure)) {
+    return outcome.code >= 200 && outcome.code < 300 ? undefined : `bad status from ${asked}: ${outcome.code}`;
+  }
+  if (outcome.failure === "timeout") return `timed out waiting for ${asked}`;
+  const why = outcome.cause === undefined || address === undefined ? outcome.message : reasonOf(outcome.cause, address);
+  return `failing or missing response from ${asked}: Get ${JSON.stringify(asked)}: ${why}`;
+}
