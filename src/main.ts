@@ -20,6 +20,7 @@ import { openDataDir } from "./boot/datadir.ts";
 import { connectionsOf, descriptorsMax, openDescriptors } from "./boot/descriptors.ts";
 import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
+import { startedMemory } from "./boot/started.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import { flags, isFlagFault, parseFlags } from "./config/flags.ts";
@@ -75,7 +76,7 @@ async function main(): Promise<void> {
   const beats = beatsMemory();
   const audit = await startAudit(config, auditFiles, fail);
   const connectionsMax = connectionsOf(config.frontWorkers, descriptorsMax(), openDescriptors());
-  const shared = { startedMs, beats, control };
+  const shared = { startedMs, beats, started: startedMemory(), control };
   const data = { config, tls, authority, holder, authn, authz, serverAddress, connectionsMax, ...shared };
   const threads = new Fronts({ script: frontScript, config, store, audit, log, failed: fail, data, listeners });
   fronts = threads;

@@ -41,10 +41,10 @@ export class Extensions {
 }
 
 /** Asks an extension server what it serves, as upstream's availability controller does: any 2xx says it is there. */
-export function discoveryCall({ group, version }: RemoteVersion): Call {
+export function discoveryCall(remote: RemoteVersion): Call {
   return {
     method: "GET",
-    path: `/apis/${group}/${version}`,
+    path: discoveryPath(remote),
     headers: {
       "Accept-Encoding": "gzip",
       "X-Remote-User": "system:kube-aggregator",
@@ -56,15 +56,24 @@ export function discoveryCall({ group, version }: RemoteVersion): Call {
 
 /** What the condition of an API service says about the outcome of a discoveryCall(); undefined: all is well. */
 export function discoveryFault(
-  { group, version }: RemoteVersion,
+  remote: RemoteVersion,
   { url, address }: Connection,
   outcome: Answer | CallFailure,
 ): string | undefined {
-  const asked = `${url}/apis/${group}/${version}`;
+  const asked = `${url}${discoveryPath(remote)}`;
+  const fault = `failing or missing response from ${asked}:`;
   if (!(outcome instanceof CallFailure)) {
-    return outcome.code >= 200 && outcome.code < 300 ? undefined : `bad status from ${asked}: ${outcome.code}`;
+    const isWell = outcome.code >= 200 && outcome.code < 300;
+    return isWell ? undefined : `${fault} bad status from ${asked}: ${outcome.code}`;
   }
-  if (outcome.failure === "timeout") return `timed out waiting for ${asked}`;
-  const why = outcome.cause === undefined || address === undefined ? outcome.message : reasonOf(outcome.cause, address);
-  return `failing or missing response from ${asked}: Get ${JSON.stringify(asked)}: ${why}`;
+  return `${fault} Get ${JSON.stringify(asked)}: ${whyNot(outcome, address)}`;
+}
+
+function whyNot({ failure, cause, message }: CallFailure, address: Connection["address"]): string {
+  if (failure === "timeout") return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+  return cause === undefined || address === undefined ? message : reasonOf(cause, address);
+}
+
+function discoveryPath({ group, version }: RemoteVersion): string {
+  return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
 }

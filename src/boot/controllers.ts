@@ -5,6 +5,8 @@ import type { controllerNames } from "../config/config.ts";
 import { AccountTokenController } from "../controllers/accounttokens.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { AggregationController } from "../controllers/aggregation.ts";
+import { RegistrationController } from "../controllers/apiservices.ts";
+import { AvailabilityController } from "../controllers/availability.ts";
 import { Bootstrap } from "../controllers/bootstrap.ts";
 import { DefinitionController } from "../controllers/definitions.ts";
 import { EventExpirer } from "../controllers/events.ts";
@@ -21,7 +23,10 @@ import {
   type Trouble,
 } from "../controllers/reconciler.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
+import { apiServicesKind } from "../kinds/apiregistration/apiservice.ts";
 import { definitionsKind } from "../kinds/custom/prefix.ts";
+import { availabilityMeter } from "../observe/apiservices.ts";
+import type { BootStep } from "../observe/health.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Registry } from "../observe/metrics.ts";
 import { workqueueMeter } from "../observe/workqueues.ts";
@@ -47,17 +52,24 @@ export interface ControllersOptions {
   readonly times?: LeaseTimes;
   /** What their queues are counted into; once per registry. */
   readonly registry: Registry;
+  /** Told of steps of the start that are done and leave nothing to look up. */
+  readonly onStep?: (step: BootStep) => void;
 }
 
 /** What controllers are made of. */
-interface Parts extends Pick<ControllersOptions, "eventTtlMs" | "authority" | "address"> {
+interface Parts extends Pick<ControllersOptions, "eventTtlMs" | "authority" | "address" | "registry" | "onStep"> {
   readonly server: Server;
   readonly writers: WriteServices;
 }
 
 interface Entry {
   /** What `--controllers`, the log and the metrics call it. */
-  readonly name: (typeof controllerNames)[number] | "address-repair" | "customresourcedefinition";
+  readonly name:
+    | (typeof controllerNames)[number]
+    | "address-repair"
+    | "customresourcedefinition"
+    | "apiservice-registration"
+    | "apiservice-availability";
   /** It runs in any case, on every server. */
   readonly everywhere?: true;
   /** Undefined: what it looks after is not served. What it follows and what it does about a key stands in its file. */
@@ -68,6 +80,8 @@ interface Entry {
 const table: readonly Entry[] = [
   { name: "address-repair", everywhere: true, make: addressRepair },
   { name: "customresourcedefinition", everywhere: true, make: definitions },
+  { name: "apiservice-registration", everywhere: true, make: registrations },
+  { name: "apiservice-availability", everywhere: true, make: availability },
   { name: "eventttl", make: ({ writers, eventTtlMs }) => new EventExpirer(writers, eventTtlMs) },
   { name: "namespace", make: ({ writers }) => new NamespaceController(writers) },
   { name: "resourcequota", make: ({ server }) => new QuotaController(server) },
@@ -164,6 +178,17 @@ function addressRepair({ server, writers }: Parts): AddressRepair | undefined {
 function definitions({ server, writers }: Parts): DefinitionController | undefined {
   const view = server.objects.view(...definitionsKind);
   return view && new DefinitionController(writers, server.objects);
+}
+
+function registrations({ server, onStep }: Parts): RegistrationController | undefined {
+  const onListed = (): void => onStep?.("kube-apiserver-autoregistration");
+  return server.objects.view(...apiServicesKind) && new RegistrationController(server, onListed);
+}
+
+function availability({ server, registry, onStep }: Parts): AvailabilityController | undefined {
+  if (server.objects.view(...apiServicesKind) === undefined) return undefined;
+  const onListed = (): void => onStep?.("apiservice-status-available-controller");
+  return new AvailabilityController(server, { meter: availabilityMeter(registry), onListed });
 }
 
 /** The one line of a failure. */

@@ -39,6 +39,8 @@ export interface FrontData {
   readonly startedMs: number;
   /** Signs of life of all fronts: boot/beats.ts. */
   readonly beats: SharedArrayBuffer;
+  /** Steps of the start that are done: boot/started.ts. */
+  readonly started: SharedArrayBuffer;
   /** LogWriter.control, for openViews(). */
   readonly control: SharedArrayBuffer;
   /** To the store's loop: commits. */

@@ -22,7 +22,7 @@ import { limits } from "../config/limits.ts";
 import { Openings } from "../http/openings.ts";
 import { parseRanges } from "../kinds/ranges.ts";
 import { admissionMeter } from "../observe/admission.ts";
-import { answerHealth, createChecks } from "../observe/health.ts";
+import { answerHealth, type BootStep, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/requests.ts";
@@ -109,6 +109,7 @@ class OpenServer implements FrontServer {
   readonly #pool: Pool;
   readonly #scheme: ResourceRegistry;
   readonly #outlet: Outlet | undefined;
+  readonly #steps: Started;
   #probing: Promise<string | undefined> | undefined;
   #scrape = 0;
   #shuttingDown = false;
@@ -139,6 +140,13 @@ class OpenServer implements FrontServer {
     followApiServices(this.#scheme, this.#objects);
     this.#pool = openPool({ identity: data.config.identity, runtimeConfig, gates, release });
     this.#outlet = openOutlet(data, this.#registry);
+    this.#steps = new Started({
+      memory: data.started,
+      scheme: this.#scheme,
+      views,
+      objects: this.#objects,
+      published: () => this.#authn.published(),
+    });
     const server = this.#open(store);
     this.#server = server;
     this.#authn = server.authn;
@@ -149,7 +157,8 @@ class OpenServer implements FrontServer {
       const { controllers: running, eventTtlMs } = data.config;
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
-      const options = { running, eventTtlMs, authority, address, holder, alone: true, registry: this.#registry };
+      const common = { running, eventTtlMs, authority, address, holder, registry: this.#registry };
+      const options = { ...common, alone: true, onStep: (step: BootStep) => this.#steps.mark(step) };
       this.#controllers = new Controllers(server, this.#log, options);
       this.started = this.#controllers.start();
     }
@@ -220,14 +229,13 @@ class OpenServer implements FrontServer {
   #health(): Server["health"] {
     const { beats: memory, config, startedMs } = this.#data;
     const beats = new Beats(memory);
-    const published = (): ReadonlyMap<string, string> => this.#authn.published();
-    const started = new Started({ scheme: this.#scheme, views: this.#views, objects: this.#objects, published });
     const checks = createChecks({
       storage: () => this.#probe(),
       hung: () => beats.hung(),
       // Views were filled before this front listened.
       synced: () => true,
-      done: (step) => started.has(step),
+      done: (step) => this.#steps.has(step),
+      unregistered: () => this.#steps.unregistered(),
       shuttingDown: () => this.#shuttingDown,
     });
     return (path, verbose, exclude): Promise<Page> | undefined => {

@@ -114,6 +114,33 @@ export const limits = {
   definitionEmptyMsMax: 60_000,
   /** Definitions worked on at once. */
   definitionsAtOnce: 16,
+  /** APIServices that are made or put right at once. */
+  registrationsAtOnce: 16,
+  /** APIServices whose availability is looked at once, each with up to five connections; and of those that took long. */
+  availabilityChecksMax: 32,
+  availabilitySlowMax: 16,
+  /** A check that took longer than this takes long, in milliseconds; one that finds no room is put off for as long. */
+  availabilitySlowMs: 1_000,
+  /** An extension server is asked again this often, in milliseconds (upstream: 30 s), and not more often than that. */
+  availabilityLookMs: 30_000,
+  availabilityGapMs: 250,
+  /** One that does not answer is asked again after this, in milliseconds; doubled with each time, up to the above. */
+  availabilityRetryMs: 1_000,
+  /** Attempts of one check (upstream: 5), and the time the first has before the others begin, in milliseconds. */
+  discoveryAttempts: 5,
+  discoveryHeadStartMs: 500,
+  /** Characters of a message in a condition: names and addresses are shorter. */
+  conditionMessageCharsMax: 2_048,
+  /**
+   * Corrections of one object that follow each other at once; then the pause between two of them, in milliseconds, doubled
+   * with each. They are counted anew after a time without one.
+   */
+  correctionsFree: 3,
+  correctionMsMin: 500,
+  correctionMsMax: 30_000,
+  correctionForgetMs: 60_000,
+  /** Objects whose corrections one controller counts, about 200 bytes each. */
+  correctionsMax: 10_000,
   /** Deletes of one deletecollection that are under way at once. */
   collectionDeletesMax: 32,
   /** Names and keys beyond this are refused for their length alone: a pattern takes up to 0.1 µs per character. */

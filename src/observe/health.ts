@@ -1,6 +1,6 @@
 // Health checks: `/livez`, `/readyz` and `/healthz`, with their individual checks, `verbose` and `exclude`. A check
-// passes only for a component that exists and works: features of upstream that this server lacks (aggregation, flow
-// control) have no check. Machines read the code; the text is for people.
+// passes only for a component that exists and works: features of upstream that this server lacks (flow control) have no
+// check. Machines read the code; the text is for people.
 
 /** One check: undefined when it passes, else an error message (clients see only "reason withheld"). */
 export interface Check {
@@ -20,8 +20,10 @@ export interface HealthSources {
   readonly hung: () => string | undefined;
   /** Views hold everything committed at start. */
   readonly synced: () => boolean;
-  /** Whether the object that a step of the start creates exists. */
+  /** Whether a step of the start is done, or what it creates exists. */
   readonly done: (step: BootStep) => boolean;
+  /** Which APIServices of the server's own group versions were not seen available yet, in a line; undefined: none. */
+  readonly unregistered: () => string | undefined;
   readonly shuttingDown: () => boolean;
 }
 
@@ -39,6 +41,8 @@ export const bootSteps = [
   "rbac/bootstrap-roles",
   "scheduling/bootstrap-system-priority-classes",
   "start-cluster-authentication-info-controller",
+  "apiservice-status-available-controller",
+  "kube-apiserver-autoregistration",
 ] as const;
 
 /** One of them. */
@@ -49,7 +53,6 @@ export function createChecks(sources: HealthSources): readonly Check[] {
   const step = (name: BootStep) => (): string | undefined => (sources.done(name) ? undefined : "not finished");
   const synced = (): string | undefined => (sources.synced() ? undefined : "logs are being read");
   const running = (): string | undefined => (sources.shuttingDown() ? "process is shutting down" : undefined);
-  const all = (): string | undefined => bootSteps.map((name) => step(name)()).find((failure) => failure !== undefined);
   const checks: Check[] = [
     { name: "ping", failure: () => undefined },
     { name: "log", failure: () => undefined },
@@ -58,7 +61,7 @@ export function createChecks(sources: HealthSources): readonly Check[] {
     { name: "informer-sync", failure: synced, only: "readyz" },
   ];
   for (const name of bootSteps) checks.push({ name: `poststarthook/${name}`, failure: step(name), starts: true });
-  checks.push({ name: "autoregister-completion", failure: all, starts: true });
+  checks.push({ name: "autoregister-completion", failure: sources.unregistered, starts: true });
   checks.push({ name: "shutdown", failure: running, only: "readyz" });
   return checks;
 }

@@ -42,6 +42,8 @@ export interface Call {
   readonly leftMs?: (() => number) | undefined;
   /** Default: limits.outboundAnswerBytesMax. */
   readonly answerBytesMax?: number;
+  /** The code of the answer and its headers are all that is wanted: its body is not read, whatever its size. */
+  readonly codeOnly?: boolean;
   /** The user the call is charged to: connections and places to wait are divided. Default: the server itself. */
   readonly owner?: Owner | undefined;
 }
@@ -185,7 +187,11 @@ export class OutboundClient {
       const ends = leftMs < call.timeoutMs ? late : new CallFailure("timeout", `no answer within ${call.timeoutMs} ms`);
       const timer = setTimeout(() => done(ends), Math.min(leftMs, call.timeoutMs));
       asked.on("error", (error) => done(failureOf(error)));
-      asked.on("response", (response) => read(response, call.answerBytesMax ?? limits.outboundAnswerBytesMax, done));
+      asked.on("response", (response) => {
+        if (call.codeOnly !== true) return read(response, call.answerBytesMax ?? limits.outboundAnswerBytesMax, done);
+        done(answerOf(response, Buffer.alloc(0)));
+        asked.destroy();
+      });
       asked.end(body);
     });
   }
@@ -264,11 +270,11 @@ function read(response: IncomingMessage, bytesMax: number, done: (outcome: Answe
     else chunks.push(chunk);
   });
   response.on("error", (error) => done(new CallFailure("unreachable", reasonOf(error))));
-  response.on("end", () => {
-    const { statusCode: code = 0, headers } = response;
-    const contentType = headers["content-type"] ?? "";
-    done({ code, contentType, cacheControl: headers["cache-control"] ?? "", body: Buffer.concat(chunks) });
-  });
+  response.on("end", () => done(answerOf(response, Buffer.concat(chunks))));
+}
+
+function answerOf({ statusCode: code = 0, headers }: IncomingMessage, body: Buffer): Answer {
+  return { code, contentType: headers["content-type"] ?? "", cacheControl: headers["cache-control"] ?? "", body };
 }
 
 /** Node's message: it names hosts, ports and certificates, never sent bytes. */

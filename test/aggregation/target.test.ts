@@ -154,12 +154,18 @@ t.test("discoveryFault() says why an extension server does not count as availabl
   const answer = (code: number) => ({ code, contentType: "", cacheControl: "", body: Buffer.alloc(0) });
   t.equal(discoveryFault(remote, connection, answer(204)), undefined);
   const url = "https://[::1]:1/apis/g/v1";
-  t.equal(discoveryFault(remote, connection, answer(302)), `bad status from ${url}: 302`);
-  t.equal(discoveryFault(remote, connection, new CallFailure("timeout", "")), `timed out waiting for ${url}`);
+  const fault = `failing or missing response from ${url}:`;
+  t.equal(discoveryFault(remote, connection, answer(302)), `${fault} bad status from ${url}: 302`);
+  t.equal(
+    discoveryFault(remote, connection, new CallFailure("timeout", "")),
+    `${fault} Get "${url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+  );
+  const core = { group: "", version: "v1" } as RemoteVersion;
+  t.match(discoveryFault(core, connection, answer(500)), /bad status from https:\/\/\[::1\]:1\/api\/v1: 500$/);
   const refused = Object.assign(new Error("no"), { code: "ECONNREFUSED" });
   t.equal(
     discoveryFault(remote, connection, new CallFailure("unreachable", "no", refused)),
-    `failing or missing response from ${url}: Get "${url}": dial tcp [::1]:1: connect: connection refused`,
+    `${fault} Get "${url}": dial tcp [::1]:1: connect: connection refused`,
   );
   t.end();
 });

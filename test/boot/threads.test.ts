@@ -6,6 +6,7 @@ import { join } from "node:path";
 import t from "tap";
 import { systemClock } from "../../src/base/clock.ts";
 import { beatsMemory } from "../../src/boot/beats.ts";
+import { startedMemory } from "../../src/boot/started.ts";
 import { Fronts, type StoreThread } from "../../src/boot/threads.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { parseFlags } from "../../src/config/flags.ts";
@@ -54,6 +55,7 @@ async function start(
     control: new SharedArrayBuffer(64),
     startedMs: 0,
     beats: beatsMemory(),
+    started: startedMemory(),
   };
   const fronts = new Fronts({
     script: new URL("crashing.js", import.meta.url),

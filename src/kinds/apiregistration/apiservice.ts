@@ -1,6 +1,6 @@
 // APIService: which server answers for a group version.
 import { type FieldError, invalid, required } from "../../api/fielderror.ts";
-import type { APIService } from "../../api/gen/apiregistration/v1.ts";
+import type { APIService, APIServiceCondition } from "../../api/gen/apiregistration/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
 import { ageColumn, type Columns, column, nameColumn } from "../columns.ts";
@@ -12,6 +12,22 @@ import { type Errors, empty, faults } from "../validation/check.ts";
 
 /** Group (canonical), version and resource of APIServices. */
 export const apiServicesKind = ["apiregistration.k8s.io", "v1", "apiservices"] as const;
+
+/** Type of the condition that says whether a group version can be reached. */
+export const available = "Available";
+
+/** What it says of one that is served here, but for its time. */
+export const localCondition = {
+  type: available,
+  status: "True",
+  reason: "Local",
+  message: "Local APIServices are always available",
+};
+
+/** That condition, where there is one. */
+export function conditionOf({ conditions }: APIService["status"]): APIServiceCondition | undefined {
+  return conditions?.find(({ type }) => type === available);
+}
 
 /** Behaviour of registrations of API groups. */
 export function apiServiceBehaviour(resource: Resource): OwnBehaviour {
@@ -30,9 +46,8 @@ function apiServiceStrategy(resource: Resource): Strategy<APIService> {
     allowUnconditionalUpdate: false,
     prepareForCreate({ now }, registration) {
       if (registration.spec.service !== undefined) return;
-      const message = "Local APIServices are always available";
-      const condition = { type: "Available", status: "True", lastTransitionTime: now, reason: "Local", message };
-      registration.status = { conditions: [condition] };
+      const { type, status, reason, message } = localCondition;
+      registration.status = { conditions: [{ type, status, lastTransitionTime: now, reason, message }] };
     },
     prepareForStatus(_context, { metadata }, old) {
       metadata.labels = old.metadata.labels;
@@ -54,7 +69,7 @@ function apiServiceColumns(): Columns<APIService> {
         service === undefined ? "Local" : `${service.namespace ?? ""}/${service.name ?? ""}`,
       ),
       column("Available", "Whether it can be reached", ({ status }) => {
-        const condition = status.conditions?.find(({ type }) => type === "Available");
+        const condition = conditionOf(status);
         if (condition === undefined) return "Unknown";
         if (condition.status === "True" || !condition.reason) return condition.status;
         return `${condition.status} (${condition.reason})`;
