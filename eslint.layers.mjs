@@ -32,6 +32,7 @@ export const layers = [
   ["request/delete"],
   ["request/write"],
   ["request/call"],
+  ["request/proxy"],
   ["request/actions", "request/pages"],
   ["request"],
   ["http", "controllers"],

@@ -3,22 +3,45 @@ import type { Endpoints, Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { AggregationConfig } from "../config/aggregationflags.ts";
+import type { RequestHeaderConfig } from "../config/authnflags.ts";
+import { Backends } from "../outbound/backends.ts";
 import { type Answer, type Call, CallFailure, type Connection } from "../outbound/client.ts";
 import { reasonOf } from "../outbound/reason.ts";
 import { ProxyCredentials } from "./credentials.ts";
+import { ServedNames } from "./servednames.ts";
 import { isNoTarget, type NoTarget, type RemoteVersion, type TargetLookups, targetOf } from "./target.ts";
 
 /** How long an extension server has to say what it serves (upstream: five seconds), in milliseconds. */
 export const discoveryMsMax = 5_000;
 
+/** Of the configuration, what concerns extension servers. */
+export interface ExtensionOptions {
+  readonly config: AggregationConfig;
+  readonly users?: RequestHeaderConfig | undefined;
+  /** How many the front may have open; default: as many as there may ever be. */
+  readonly connections?: number | undefined;
+}
+
 /** Finds extension servers; one of each thread. */
 export class Extensions {
   readonly credentials: ProxyCredentials;
+  readonly backends: Backends;
+  /** Names of their resources, for metrics. */
+  readonly names = new ServedNames();
+  /** Headers by which another server in front of this one names users, and prefixes of them, in lower case. */
+  readonly userHeaders: { readonly names: ReadonlySet<string>; readonly prefixes: readonly string[] };
   readonly #routing: AggregationConfig["routing"];
   readonly #lookups: TargetLookups;
 
   /** Throws where the certificate cannot be read. */
-  constructor({ certFile, keyFile, routing }: AggregationConfig, objects: Objects) {
+  constructor({ config, users, connections }: ExtensionOptions, objects: Objects) {
+    const { certFile, keyFile, routing } = config;
+    this.backends = new Backends(connections);
+    const lower = (list: readonly string[] | undefined): string[] => (list ?? []).map((name) => name.toLowerCase());
+    this.userHeaders = {
+      names: new Set([...lower(users?.username), ...lower(users?.group)]),
+      prefixes: lower(users?.extraPrefix),
+    };
     this.credentials = new ProxyCredentials(certFile, keyFile);
     this.#routing = routing;
     this.#lookups = {

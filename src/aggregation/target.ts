@@ -3,28 +3,13 @@
 // endpoints decides what the server connects to.
 import type { APIService, APIServiceSpec } from "../api/gen/apiregistration/v1.ts";
 import type { Endpoints, Service, ServicePort } from "../api/gen/core/v1.ts";
+import type { RemoteVersion } from "../api/scheme.ts";
 import type { Connection } from "../outbound/client.ts";
+
+export type { RemoteVersion } from "../api/scheme.ts";
 
 /** The port of an API service that names none. */
 const defaultPort = 443;
-
-/** A group version that an extension server answers for. */
-export interface RemoteVersion {
-  /** Name of the API service. */
-  readonly name: string;
-  readonly group: string;
-  readonly version: string;
-  /** Of the service. */
-  readonly namespace: string;
-  readonly service: string;
-  readonly port: number;
-  /** PEM bundle its certificate must lead to; undefined: the system's. */
-  readonly authorities: string | undefined;
-  /** Its certificate is not looked at. */
-  readonly insecure: boolean;
-  /** Its condition Available is True. */
-  readonly available: boolean;
-}
 
 /** Whether requests go to the address of a service, or to one of its endpoints (`--enable-aggregator-routing`). */
 export type Routing = "service" | "endpoints";

@@ -12,7 +12,7 @@ import {
   registrationName,
 } from "./groups.ts";
 import type { Identity } from "./identity.ts";
-import { apiVersionOf, type Group, type Resource, type Scheme } from "./scheme.ts";
+import { apiVersionOf, type Group, type RemoteVersion, type Resource, type Scheme } from "./scheme.ts";
 
 /** What providers serve at one moment, laid out to be looked up. */
 class Provided {
@@ -92,6 +92,10 @@ class Snapshot implements Scheme {
     return this.#provided.groups.has(group) && !this.#builtIn.hasGroup(group);
   };
 
+  readonly remote = (): undefined => undefined;
+
+  readonly remotes: readonly RemoteVersion[] = [];
+
   #makeGroups(): readonly Group[] {
     const all = new Map<string, Registration>();
     for (const [resource] of this.#provided.byVersion.values()) {
@@ -103,6 +107,48 @@ class Snapshot implements Scheme {
     return orderGroups(all.values());
   }
 }
+
+/** A snapshot of what this server serves, and the group versions that extension servers answer for instead. */
+class Aggregated implements Scheme {
+  readonly identity: Identity;
+  readonly gates: ReadonlySet<string>;
+  readonly release: number;
+  readonly find: Scheme["find"];
+  readonly findKind: Scheme["findKind"];
+  readonly groupVersion: Scheme["groupVersion"];
+  readonly hasGroup: Scheme["hasGroup"];
+  readonly isProvided: Scheme["isProvided"];
+  readonly remotes: readonly RemoteVersion[];
+  readonly #own: Scheme;
+  readonly #byVersion: ReadonlyMap<string, RemoteVersion>;
+
+  constructor(own: Scheme, remotes: Iterable<RemoteVersion>) {
+    ({ identity: this.identity, gates: this.gates, release: this.release } = own);
+    ({ find: this.find, findKind: this.findKind, groupVersion: this.groupVersion } = own);
+    ({ hasGroup: this.hasGroup, isProvided: this.isProvided } = own);
+    this.#own = own;
+    this.remotes = [...remotes];
+    this.#byVersion = new Map(this.remotes.map((one) => [apiVersionOf(one.group, one.version), one]));
+  }
+
+  get groups(): readonly Group[] {
+    return this.#own.groups;
+  }
+
+  get resources(): readonly Resource[] {
+    return this.#own.resources;
+  }
+
+  readonly remote = (group: string, version: string): RemoteVersion | undefined => {
+    return this.#byVersion.get(apiVersionOf(group, version));
+  };
+}
+
+/**
+ * API services that changed since the last call, with the group version an extension server answers for now (undefined:
+ * none, or the API service is gone); called as a Source is.
+ */
+export type RemoteSource = () => Iterable<readonly [name: string, remote: RemoteVersion | undefined]>;
 
 /**
  * Providers that changed since the last call, with the resources each serves now (empty: it was removed); called before
@@ -130,11 +176,18 @@ export class Registry implements Scheme {
   /** Of APIServices, by name. */
   readonly #registrations = new Map<string, Registration>();
   #provided = new Provided([]);
+  readonly #remoteSources: RemoteSource[] = [];
+  /** By the name of the API service. */
+  readonly #remotes = new Map<string, RemoteVersion>();
+  /** Without those of extension servers. */
+  #own: Scheme;
   #current: Scheme;
-  /** Providers changed since #current was laid out. */
+  /** Providers changed since #own was laid out. */
   #changed = false;
   /** APIServices changed since then what discovery lists, or where. */
   #isReordered = false;
+  /** Extension servers changed since #current was laid out. */
+  #remoteChanged = false;
   /** Sources are being asked. */
   #looking = false;
 
@@ -144,6 +197,7 @@ export class Registry implements Scheme {
     this.release = builtIn.release;
     this.builtIn = builtIn;
     this.#defaults = builtInRegistrations(builtIn);
+    this.#own = builtIn;
     this.#current = builtIn;
   }
 
@@ -154,11 +208,17 @@ export class Registry implements Scheme {
     try {
       for (const source of this.#sources) for (const [provider, resources] of source()) this.#set(provider, resources);
       for (const order of this.#orders) for (const [name, registration] of order()) this.#order(name, registration);
+      for (const source of this.#remoteSources) for (const [name, remote] of source()) this.#setRemote(name, remote);
     } finally {
       this.#looking = false;
     }
-    if (this.#changed || this.#isReordered) this.#layOut();
+    if (this.#changed || this.#isReordered || this.#remoteChanged) this.#layOut();
     return this.#current;
+  }
+
+  /** Knows the group versions that extension servers answer for, from the next look-up on. */
+  followRemotes(source: RemoteSource): void {
+    this.#remoteSources.push(source);
   }
 
   /**
@@ -224,6 +284,20 @@ export class Registry implements Scheme {
     return this.current().isProvided(group);
   };
 
+  readonly remote = (group: string, version: string): RemoteVersion | undefined => {
+    return this.current().remote(group, version);
+  };
+
+  get remotes(): readonly RemoteVersion[] {
+    return this.current().remotes;
+  }
+
+  #setRemote(name: string, remote: RemoteVersion | undefined): void {
+    if (remote !== undefined) this.#remotes.set(name, remote);
+    else if (!this.#remotes.delete(name)) return;
+    this.#remoteChanged = true;
+  }
+
   #set(provider: string, resources: readonly Resource[]): void {
     if (resources === this.#providers.get(provider)) return;
     const isTaken = ({ group, version }: Resource): boolean => this.builtIn.groupVersion(group, version) !== undefined;
@@ -250,13 +324,19 @@ export class Registry implements Scheme {
 
   #layOut(): void {
     if (this.#changed) this.#provided = new Provided([...this.#providers.values()].flat());
-    const registrations = new Map([...this.#defaults, ...this.#registrations]);
+    if (this.#changed || this.#isReordered) this.#own = this.#layOutOwn();
     this.#changed = false;
     this.#isReordered = false;
+    this.#remoteChanged = false;
+    this.#current = this.#remotes.size === 0 ? this.#own : new Aggregated(this.#own, this.#remotes.values());
+  }
+
+  #layOutOwn(): Scheme {
+    const registrations = new Map([...this.#defaults, ...this.#registrations]);
     const isBuiltIn =
       this.#provided.resources.length === 0 &&
       registrations.size === this.#defaults.size &&
       [...this.#registrations].every(([name, one]) => isPlacedAlike(one, this.#defaults.get(name)));
-    this.#current = isBuiltIn ? this.builtIn : new Snapshot(this.builtIn, this.#provided, [...registrations.values()]);
+    return isBuiltIn ? this.builtIn : new Snapshot(this.builtIn, this.#provided, [...registrations.values()]);
   }
 }

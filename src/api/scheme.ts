@@ -74,6 +74,24 @@ export interface Group {
   readonly preferredVersion: string;
 }
 
+/** A group version that an extension server answers for. */
+export interface RemoteVersion {
+  /** Name of the API service. */
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  /** Of the service. */
+  readonly namespace: string;
+  readonly service: string;
+  readonly port: number;
+  /** PEM bundle its certificate must lead to; undefined: the system's. */
+  readonly authorities: string | undefined;
+  /** Its certificate is not looked at. */
+  readonly insecure: boolean;
+  /** Its condition Available is True. */
+  readonly available: boolean;
+}
+
 /** Everything served, in one identity. */
 export interface Scheme {
   readonly identity: Identity;
@@ -95,6 +113,10 @@ export interface Scheme {
   hasGroup(group: string): boolean;
   /** Whether a group is served and has no built-in kind. */
   isProvided(group: string): boolean;
+  /** The extension server of a group version, whatever else serves it; undefined: this server answers. */
+  remote(group: string, version: string): RemoteVersion | undefined;
+  /** All group versions of extension servers, in no order. */
+  readonly remotes: readonly RemoteVersion[];
 }
 
 /** Options of a scheme. */
@@ -142,6 +164,8 @@ export function createScheme(options: SchemeOptions): Scheme {
     groupVersion: (group, version) => byVersion.get(apiVersionOf(group, version)),
     hasGroup: (group) => names.has(group),
     isProvided: () => false,
+    remote: () => undefined,
+    remotes: [],
   };
 }
 

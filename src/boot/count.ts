@@ -93,12 +93,14 @@ export function forgetKinds(registry: Registry, kinds: ResourceRegistry): void {
     const now = kinds.current();
     const served = new Set<string>();
     const prefixes = new Set<string>();
+    // Which resources extension servers have is not known here; how many are counted is bounded (ServedNames).
+    const remote = new Set(now.remotes.map(({ group }) => group));
     for (const { group, resource, prefix } of now.resources) {
       served.add(`${group}/${resource}`);
       if (prefix !== undefined) prefixes.add(prefix);
     }
     registry.prune(["group", "resource"], ([group = "", resource = ""]) => {
-      return !builtIn.has(group) && !served.has(`${group}/${resource}`);
+      return !builtIn.has(group) && !remote.has(group) && !served.has(`${group}/${resource}`);
     });
     registry.prune(["resource_prefix"], ([prefix = ""]) => !prefixes.has(prefix));
   });

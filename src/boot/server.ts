@@ -33,6 +33,7 @@ import type { Handler } from "../request/exchange/transport.ts";
 import { createHandler } from "../request/handle.ts";
 import { followApiServices } from "../request/route/apiservices.ts";
 import { followDefinitions } from "../request/route/definitions.ts";
+import { followRemotes } from "../request/route/remotes.ts";
 import { registerWatchMetrics } from "../request/watch/watchmetrics.ts";
 import { Merges } from "../request/write/offload.ts";
 import { createWriteServices } from "../request/write/services.ts";
@@ -138,6 +139,7 @@ class OpenServer implements FrontServer {
     this.#objects = new Objects(this.#scheme, views);
     followDefinitions(this.#scheme, this.#objects);
     followApiServices(this.#scheme, this.#objects);
+    followRemotes(this.#scheme, this.#objects);
     this.#pool = openPool({ identity: data.config.identity, runtimeConfig, gates, release });
     this.#outlet = openOutlet(data, this.#registry);
     this.#steps = new Started({
@@ -200,7 +202,10 @@ class OpenServer implements FrontServer {
         files: this.#data.authz,
       }),
       objects,
-      extensions: new Extensions(config.aggregation, objects),
+      extensions: new Extensions(
+        { config: config.aggregation, users: config.authn.requestHeader, connections: this.#data.connectionsMax },
+        objects,
+      ),
       admission: config.admission,
       meter: admissionMeter(this.#registry, systemClock),
       merges: new Merges(this.#pool, identity, systemClock),
@@ -307,12 +312,15 @@ class OpenServer implements FrontServer {
   }
 
   async endWatches(perSecond: number): Promise<void> {
-    await Promise.all([this.#controllers?.stop(), this.#fanout.closeAll(perSecond)]);
+    const { backends } = this.#server.extensions;
+    const watches = [this.#fanout.closeAll(perSecond), backends.endLasting(perSecond)];
+    await Promise.all([this.#controllers?.stop(), ...watches]);
   }
 
   close(): void {
     void this.#controllers?.stop();
     this.#outlet?.close();
+    this.#server.extensions.backends.close();
     this.#fanout.stop();
     void this.#pool.close();
     closeAdmission(this.#server.writers.admission);

@@ -457,6 +457,19 @@ export const limits = {
   outboundWaitingMax: 256,
   outboundWaitMsMax: 10_000,
   outboundIdleSocketsMax: 8,
+  /** Servers that requests are passed on to and a front keeps connections to; the one used least lately goes. */
+  backendsMax: 256,
+  /** Requests a front passes on and waits for, at all extension servers and at one; 429 beyond a user's share. */
+  passedCallsMax: 2_048,
+  passedCallsAtOneMax: 256,
+  /** Watches and connections of other protocols a front passes on, each with two descriptors; 429 beyond a user's share. */
+  passedStreamsMax: 4_096,
+  /** Either of them is at most this part of the connections a front may have. */
+  passedPart: 0.125,
+  /** Proxies a request may have come through, by its X-Forwarded-For: more of them lead in a circle. */
+  proxyHopsMax: 10,
+  /** Names of resources of extension servers that metrics tell apart; further ones are counted without a name. */
+  servedNamesMax: 1_000,
   /** Changes waiting for the store thread, per front; 429 beyond a user's share. */
   storeQueueMax: 10_000,
   /** Their bytes, per front; 429 beyond a user's share, which is the half of it where only one writes. */

@@ -11,6 +11,8 @@ export interface RequestTarget {
   readonly resource: string;
   readonly subresource: string;
   readonly scope: "cluster" | "namespace" | "resource" | "";
+  /** LIST, WATCH, GET, POST, PUT, PATCH, DELETE, DELETECOLLECTION, CONNECT; the method for anything else. */
+  readonly verb: string;
 }
 
 /** One finished request. Texts that become labels come from our own tables. */
@@ -18,8 +20,6 @@ export interface RequestRecord extends RequestTarget {
   readonly id: string;
   readonly user: string;
   readonly method: string;
-  /** Verb of the metrics: LIST, WATCH, GET, POST, PUT, PATCH, DELETE, DELETECOLLECTION; the method for anything else. */
-  readonly verb: string;
   readonly path: string;
   /** Refused because too many requests were under way. */
   readonly dropped: boolean;
@@ -166,7 +166,7 @@ export function createObserver(registry: Registry, log: Logger): Observer {
   for (const kind of ["readOnly", "mutating"]) inflight.set(kind, 0);
   const moved = (kind: RequestKind, target: RequestTarget, by: number): void => {
     if (kind !== "long") return inflight.add(kind, by);
-    for (const family of long) family.add(`WATCH\0${keyOf(target)}\0apiserver`, by);
+    for (const family of long) family.add(`${target.verb}\0${keyOf(target)}\0apiserver`, by);
   };
   return {
     started: (kind, target) => moved(kind, target, 1),

@@ -214,7 +214,7 @@ function failureOf(error: NodeJS.ErrnoException): CallFailure {
 }
 
 /** No descriptor, or no local port: the peer was not asked, and its failure policy has nothing to say. */
-function isOurs({ code }: NodeJS.ErrnoException): boolean {
+export function isOurs({ code }: NodeJS.ErrnoException): boolean {
   return code === "EMFILE" || code === "ENFILE" || code === "EADDRNOTAVAIL";
 }
 
@@ -232,7 +232,8 @@ export function checkUrl(url: string): string | undefined {
   return parsed.hash === "" ? undefined : `must not hold a fragment: ${url}`;
 }
 
-function tlsOf({ url, authorities, serverName, insecure, certificate, key }: Connection) {
+/** What TLS is told of a connection. */
+export function tlsOf({ url, authorities, serverName, insecure, certificate, key }: Connection) {
   const host = serverName ?? new URL(url).hostname;
   return {
     rejectUnauthorized: insecure !== true,

@@ -22,6 +22,7 @@ import { Book } from "./call/requestrecord.ts";
 import { RequestPermit } from "./exchange/permit.ts";
 import type { Exchange, Handler } from "./exchange/transport.ts";
 import { servePage } from "./pages/pages.ts";
+import { serveRemote } from "./proxy/remote.ts";
 import { readAll, readOne } from "./readresource.ts";
 import { isConnect, isOpen, opensByGet, type Route, resolve, unknownResource } from "./route/info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./route/negotiate.ts";
@@ -79,7 +80,7 @@ function endIfShared(error: unknown): void {
 
 async function serve(server: Server, stages: Stages, exchange: Exchange): Promise<void> {
   const route = resolve(server.scheme.current(), exchange.method, exchange.path, exchange.query);
-  const book = new Book(server, exchange, route.info);
+  const book = new Book(server, exchange, route);
   const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
   trace.done("resolve");
   const answered = (code: number, bytes: number): void => book.answered(code, bytes);
@@ -164,7 +165,7 @@ async function admit(
     const refused = await authorize(server, route, user, book);
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
-    if (!awaitsBody(route.info) && !holdings.enter()) return sendTooMany(reply, book);
+    if (route.remote === undefined && !awaitsBody(route.info) && !holdings.enter()) return sendTooMany(reply, book);
     await dispatch(server, types, route, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
@@ -199,7 +200,7 @@ function telling({ audit }: Book): ((decision: Decision) => void) | undefined {
 async function dispatch(
   server: Server,
   types: MediaTypes,
-  { asked, info, scheme }: Route,
+  { asked, info, scheme, remote }: Route,
   reply: Reply,
   book: Book,
   user: User,
@@ -208,6 +209,13 @@ async function dispatch(
   if (isStatus(info)) return sendStatus(reply, info);
   const deadline = deadlineOf(server, info.query);
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
+  if (!info.isResource && remote !== undefined) {
+    const dropped = (): void => {
+      book.dropped = true;
+    };
+    const about = { server, remote, asked, info, reply, user, holdings, id: book.id, deadline, dropped };
+    return serveRemote({ ...about, goesOn: () => book.lasts() });
+  }
   if (!info.isResource) return servePage(server, types, info, reply);
   const pretty = wantsPretty(info.query, reply.exchange.header("user-agent"));
   const open = isOpen(info);

@@ -16,7 +16,7 @@ import { Fanout } from "../../src/cache/fanout/fanout.ts";
 import { Objects } from "../../src/cache/view/objects.ts";
 import { type OpenViews, openViews } from "../../src/cache/view/views.ts";
 import { LogWriter, type WriterStats } from "../../src/cache/writer/writer.ts";
-import { defaultAggregation } from "../../src/config/aggregationflags.ts";
+import { type AggregationConfig, defaultAggregation } from "../../src/config/aggregationflags.ts";
 import { type AdmissionConfig, defaultAdmission } from "../../src/config/config.ts";
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
@@ -32,6 +32,7 @@ import type { Exchange, Handler, Headers } from "../../src/request/exchange/tran
 import { createHandler } from "../../src/request/handle.ts";
 import { followApiServices } from "../../src/request/route/apiservices.ts";
 import { followDefinitions } from "../../src/request/route/definitions.ts";
+import { followRemotes } from "../../src/request/route/remotes.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
 import { createWriteServices } from "../../src/request/write/services.ts";
 import type { StoreClient } from "../../src/storage/client.ts";
@@ -132,7 +133,13 @@ export class InProcess {
     writer: LogWriter,
     views: OpenViews,
     admission: AdmissionConfig,
-    { merges, registry, inflight, bounds }: Pick<InProcessOptions, "merges" | "registry" | "inflight" | "bounds"> = {},
+    {
+      merges,
+      registry,
+      inflight,
+      bounds,
+      aggregation,
+    }: Pick<InProcessOptions, "merges" | "registry" | "inflight" | "bounds" | "aggregation"> = {},
   ) {
     this.#writer = writer;
     this.views = views;
@@ -145,6 +152,7 @@ export class InProcess {
     this.objects = new Objects(this.scheme, views);
     followDefinitions(this.scheme, this.objects, clock);
     followApiServices(this.scheme, this.objects);
+    followRemotes(this.scheme, this.objects);
     const rbac = new Rbac(this.scheme.identity, this.objects);
     const authn = testAuthentication(this.scheme, views, clock);
     const auditor = (): Auditor | undefined => this.audit;
@@ -185,7 +193,7 @@ export class InProcess {
       roles: rbac,
       rules: rbac,
       objects: this.objects,
-      extensions: new Extensions(defaultAggregation, this.objects),
+      extensions: new Extensions({ config: { ...defaultAggregation, ...aggregation } }, this.objects),
       admission,
       ...(registry === undefined ? {} : { meter: admissionMeter(registry, clock) }),
       merges,
@@ -286,6 +294,8 @@ export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
   readonly inflight?: Inflight;
   /** What else users share; left out: the server's own bounds. */
   readonly bounds?: Bounds;
+  /** How extension servers are reached, beside the flags' defaults. */
+  readonly aggregation?: Partial<AggregationConfig>;
   /** What admission counts into; left out: nobody counts. */
   readonly registry?: Registry | undefined;
 }
@@ -293,7 +303,15 @@ export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
 /** Starts one, with the system's namespaces. */
 export async function openInProcess(
   identity: IdentityName = "kubernetes",
-  { admission = { disabled: completions }, merges, registry, inflight, bounds, ...options }: InProcessOptions = {},
+  {
+    admission = { disabled: completions },
+    merges,
+    registry,
+    inflight,
+    bounds,
+    aggregation,
+    ...options
+  }: InProcessOptions = {},
 ): Promise<InProcess> {
   const scheme = new ResourceRegistry(createScheme({ identity: identities[identity], ...options }));
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
@@ -309,6 +327,7 @@ export async function openInProcess(
     {
       merges,
       registry,
+      ...(aggregation && { aggregation }),
       ...(inflight && { inflight }),
       ...(bounds && { bounds }),
     },

@@ -108,6 +108,13 @@ export class Holdings {
     return true;
   }
 
+  /** Holds a place elsewhere instead of a seat, until the request ends: it waits for another server. */
+  leaveTo(leave: () => void): void {
+    this.#entered = true;
+    this.#leave.push(leave);
+    this.#arrival?.();
+  }
+
   /** Holds a chunk for a list until the request ends; a 429 Status when its user's answers are not read. */
   sendList(): Status | undefined {
     const leave = this.take(limits.listChunkBytes);

@@ -4,11 +4,12 @@ import { minorOf, type Resource, type Scheme } from "../../api/scheme.ts";
 import { isStatus, type Status } from "../../api/status.ts";
 import type { Entry } from "../../audit/entry.ts";
 import type { Stage } from "../../audit/event.ts";
+import type { Question } from "../../authz/authorizer.ts";
 import { assert } from "../../base/assert.ts";
 import type { RequestKind, RequestRecord, RequestTarget } from "../../observe/requests.ts";
 import { noTrace, type Trace } from "../../observe/trace.ts";
-import type { Exchange } from "../exchange/transport.ts";
-import { isConnect, type RequestInfo, type ResourceInfo, resolve } from "../route/info.ts";
+import { asksUpgrade, type Exchange } from "../exchange/transport.ts";
+import { isConnect, lasts, type RequestInfo, type ResourceInfo, type Route, resolve } from "../route/info.ts";
 import type { Server } from "./context.ts";
 
 /** Keeps the record of one request and reports it once. */
@@ -27,6 +28,7 @@ export class Book {
   /** Undefined once the answer outlives the handler: a watch keeps its request's record, not the request. */
   #exchange: Exchange | undefined;
   #info: RequestInfo | Status | undefined;
+  readonly #target: RequestTarget;
   readonly #agent: string;
   /** On the monotonic clock. */
   readonly startedMs: number;
@@ -36,10 +38,12 @@ export class Book {
   #gone = false;
   #closed = false;
 
-  constructor(server: Server, exchange: Exchange, info: RequestInfo | Status) {
+  constructor(server: Server, exchange: Exchange, route: Route) {
+    const { info } = route;
     this.#server = server;
     this.#exchange = exchange;
     this.#info = info;
+    this.#target = targetOf(server, exchange, route);
     this.#agent = exchange.header("user-agent") ?? "";
     this.startedMs = server.clock.monotonic();
     this.id = askedId(exchange.header("audit-id")) ?? nextId();
@@ -47,8 +51,8 @@ export class Book {
     const asked = isRefusedMethod(info) ? resolve(server.scheme.current(), "GET", exchange.path, "").info : info;
     const warning = deprecation(asked, server.scheme.release);
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
-    this.kind = kindOf(exchange.method, info);
-    server.observer.started(this.kind, targetOf(info));
+    this.kind = kindOf(exchange, route);
+    server.observer.started(this.kind, this.#target);
   }
 
   /** Told by the answering stage just before bytes leave. */
@@ -135,9 +139,8 @@ export class Book {
       id: this.id,
       user: this.user,
       method: exchange.method,
-      verb: resource === undefined ? knownMethod(exchange.method) : metricVerb(resource),
       path: exchange.path,
-      ...targetOf(info),
+      ...this.#target,
       dropped: this.dropped,
       dryRun: resource?.query.has("dryRun") ?? false,
       annotations: resource && notesOf(resource, this.#server.scheme),
@@ -151,14 +154,47 @@ export class Book {
   }
 }
 
-const nothing: RequestTarget = { group: "", version: "", resource: "", subresource: "", scope: "" };
+const nothing: Omit<RequestTarget, "verb"> = { group: "", version: "", resource: "", subresource: "", scope: "" };
 
-function targetOf(info: RequestInfo | Status): RequestTarget {
-  if (isStatus(info) || !info.isResource) return nothing;
+function targetOf(server: Server, exchange: Exchange, { info, asked, remote }: Route): RequestTarget {
+  if (remote !== undefined) return remoteTarget(server, exchange, asked);
+  if (isStatus(info) || !info.isResource) return { ...nothing, verb: knownMethod(exchange.method) };
   const { group, version, resource } = info.resource;
-  const scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
-  return { group, version, resource, subresource: info.subresource?.name ?? "", scope };
+  return {
+    verb: metricVerb(info.verb),
+    group,
+    version,
+    resource,
+    subresource: info.subresource?.name ?? "",
+    scope: scopeOf(info),
+  };
 }
+
+function scopeOf({ name, namespace }: { readonly name: string; readonly namespace: string }): RequestTarget["scope"] {
+  return name !== "" ? "resource" : namespace !== "" ? "namespace" : "cluster";
+}
+
+/** Of what is asked of extension servers, only what they are known to have is a label. */
+function remoteTarget({ extensions }: Server, exchange: Exchange, asked: Question): RequestTarget {
+  if (!asked.isResource) return { ...nothing, verb: knownMethod(exchange.method) };
+  const { group, version } = asked;
+  const isKnown = extensions.names.has(asked);
+  const { resource, subresource } = isKnown ? asked : nothing;
+  const isConnect = asksUpgrade(exchange);
+  const verb = isConnect ? "CONNECT" : verbs.has(asked.verb) ? metricVerb(asked.verb) : knownMethod(exchange.method);
+  return { verb, group, version, resource, subresource, scope: scopeOf(asked) };
+}
+
+const verbs: ReadonlySet<string> = new Set([
+  "get",
+  "list",
+  "watch",
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+]);
 
 function report(
   server: Server,
@@ -174,8 +210,10 @@ function report(
   };
 }
 
-function kindOf(method: string, info: RequestInfo | Status): RequestKind {
+function kindOf(exchange: Exchange, { info, asked, remote }: Route): RequestKind {
   if (!isStatus(info) && info.isResource && info.verb === "watch") return "long";
+  if (remote !== undefined && (lasts(asked) || asksUpgrade(exchange))) return "long";
+  const { method } = exchange;
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }
 
@@ -186,14 +224,14 @@ function knownMethod(method: string): string {
   return methods.has(method) ? method : "other";
 }
 
-function metricVerb(info: ResourceInfo): string {
-  switch (info.verb) {
+function metricVerb(verb: string): string {
+  switch (verb) {
     case "create":
       return "POST";
     case "update":
       return "PUT";
     default:
-      return info.verb.toUpperCase();
+      return verb.toUpperCase();
   }
 }
 

@@ -69,3 +69,8 @@ export interface Exchange {
 
 /** What a front calls for each request; never throws, always answers. */
 export type Handler = (exchange: Exchange) => void;
+
+/** Whether a client wants to speak another protocol on its connection (RFC 9110 7.8), whichever. */
+export function asksUpgrade({ headers }: Pick<Exchange, "headers">): boolean {
+  return headers.some(([name, value]) => name === "connection" && /(?:^|[ \t,])upgrade(?:$|[ \t,])/i.test(value));
+}

@@ -1,6 +1,6 @@
 // Routing: method and path become a request info once; authorization, reads and writes use this value and nothing
 // else. The rules are upstream's (request info of the endpoints package): the path is split after decoding.
-import type { Resource, Scheme, Subresource } from "../../api/scheme.ts";
+import type { RemoteVersion, Resource, Scheme, Subresource } from "../../api/scheme.ts";
 import { parseFieldSelector } from "../../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import type { Question } from "../../authz/authorizer.ts";
@@ -52,6 +52,8 @@ export interface Route {
   readonly asked: Question;
   /** A Status: nothing is served there, or not with this method. */
   readonly info: RequestInfo | Status;
+  /** The extension server that answers; `info` says no more than the path then. */
+  readonly remote?: RemoteVersion;
   /** What is served while the request is on its way, whatever comes and goes meanwhile. */
   readonly scheme: Scheme;
 }
@@ -82,6 +84,8 @@ function routeOf(scheme: Scheme, method: string, rawPath: string, query: Query):
   }
   const parts = trimSlashes(path).split("/");
   const base = parts[0] === "api" ? 2 : 3;
+  const remote = parts[0] === "apis" && !path.startsWith("//") ? remoteOf(scheme, parts) : undefined;
+  if (remote !== undefined) return remoteRoute(scheme, method, path, parts, query, remote);
   if ((parts[0] !== "api" && parts[0] !== "apis") || parts.length <= base)
     return pageRoute(scheme, method, path, query);
   const group = base === 2 ? "" : (parts[1] ?? "");
@@ -91,6 +95,26 @@ function routeOf(scheme: Scheme, method: string, rawPath: string, query: Query):
   const isServed = !path.startsWith("//") && (base === 2 || scheme.hasGroup(group));
   const info = isServed ? locate(scheme, method, place, asked, query) : undefined;
   return { asked, info: info ?? pageRoute(scheme, method, path, query).info, scheme };
+}
+
+function remoteOf(scheme: Scheme, [, group = "", version = ""]: readonly string[]): RemoteVersion | undefined {
+  return version === "" ? undefined : scheme.remote(group, version);
+}
+
+/** What is asked of an extension server is authorized as if it were asked here, and looked at no further. */
+function remoteRoute(
+  scheme: Scheme,
+  method: string,
+  path: string,
+  [, group = "", version = "", ...rest]: readonly string[],
+  query: Query,
+  remote: RemoteVersion,
+): Route {
+  const asked =
+    rest.length === 0
+      ? pathAttributes(method, path)
+      : resourceAttributes(method, path, placeOf(group, version, rest), query);
+  return { asked, info: { isResource: false, verb: asked.verb, path, query }, scheme, remote };
 }
 
 function pageRoute(scheme: Scheme, method: string, path: string, query: Query): Route {
@@ -282,6 +306,11 @@ export function isTrue(value: string | undefined, present: boolean): boolean {
 }
 
 const connections: ReadonlySet<string> = new Set(["log", "exec", "attach", "portforward", "proxy"]);
+
+/** Whether what is asked of an extension server has no end of its own (upstream: long-running requests). */
+export function lasts({ verb, subresource }: Question): boolean {
+  return verb === "watch" || verb === "proxy" || connections.has(subresource);
+}
 
 /** Whether a request asks for a connection to a node. */
 export function isConnect({ info }: { readonly info: ResourceInfo }): boolean {
