@@ -466,6 +466,8 @@ export const limits = {
   passedStreamsMax: 4_096,
   /** Either of them is at most this part of the connections a front may have. */
   passedPart: 0.125,
+  /** What was written to a connection of another protocol is sent within this when the other side ended, in milliseconds. */
+  tunnelEndMsMax: 10_000,
   /** Proxies a request may have come through, by its X-Forwarded-For: more of them lead in a circle. */
   proxyHopsMax: 10,
   /** Names of resources of extension servers that metrics tell apart; further ones are counted without a name. */

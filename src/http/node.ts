@@ -3,7 +3,7 @@
 
 import { constants } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttp, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { createServer as createHttps, type Server as HttpsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, type SecureContextOptions, TLSSocket } from "node:tls";
@@ -11,7 +11,16 @@ import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import type { AnswerStream, Exchange, Handler, Headers, Payer } from "../request/exchange/transport.ts";
+import {
+  type AnswerStream,
+  asksUpgrade,
+  type BytesUpgrade,
+  type Exchange,
+  type Handler,
+  type Headers,
+  type NoUpgrade,
+  type Payer,
+} from "../request/exchange/transport.ts";
 import { Connections, type UnderWay } from "./connections.ts";
 import {
   asksClose,
@@ -24,6 +33,7 @@ import {
   isSent,
 } from "./gate.ts";
 import { type CertificateFiles, handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
+import { NodeTunnel, writeSwitch } from "./nodetunnel.ts";
 import { Openings } from "./openings.ts";
 import { presentedBy } from "./peer.ts";
 import { goneStream } from "./streams.ts";
@@ -117,7 +127,10 @@ class NodeFront implements Listener {
     const asked = (socket: Socket): void => this.#asked(socket);
     this.#connections = new Connections(limits.idleMsMax, options.stallMsMax ?? limits.stallMsMax, asked);
     const { tls, headMsMax = limits.headMsMax } = options;
-    const common = serverOptions(headMsMax);
+    const common: object = {
+      ...serverOptions(headMsMax),
+      shouldUpgradeCallback: (req: IncomingMessage) => this.#mayUpgrade(req),
+    };
     this.#tls = tls;
     this.#server = tls === undefined ? createHttp(common) : this.#createHttps(tls, common, headMsMax);
     // 0 is no limit, where a number would cut headers off silently: the gate counts.
@@ -126,6 +139,11 @@ class NodeFront implements Listener {
     this.#server.on("secureConnection", (socket: Socket) => this.#secured.add(socket));
     this.#server.on("tlsClientError", () => options.onHandshakeError?.());
     this.#server.on("request", (req, res) => this.#accept(req, res));
+    // Before Node 22.21 a listener would get every request that names a protocol, also one with a body.
+    if ("shouldUpgradeCallback" in this.#server)
+      this.#server.on("upgrade", (req: IncomingMessage, socket: Socket, head: Buffer) => {
+        this.#upgrade(req, socket, head);
+      });
     // For the gate to refuse like any other malformed head.
     this.#server.on("checkExpectation", (req, res) => this.#accept(req, res));
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => this.#malformed(error, socket));
@@ -185,6 +203,8 @@ class NodeFront implements Listener {
     this.#server.close();
     this.#connections.close();
     this.#server.closeAllConnections();
+    // The server does not know connections any more that may speak another protocol.
+    for (const exchange of this.exchanges) exchange.cut();
   }
 
   close(): void {
@@ -222,7 +242,27 @@ class NodeFront implements Listener {
     return this.closing || this.#openings.crowded;
   }
 
-  #accept(req: IncomingMessage, res: ServerResponse): void {
+  /** Whether a request can have its connection for itself: nothing precedes it there, and no body follows it. */
+  #mayUpgrade(req: IncomingMessage): boolean {
+    const { "content-length": length = "0", "transfer-encoding": coding } = req.headers;
+    if (req.httpVersionMajor === 1 && req.httpVersionMinor === 0) return false;
+    return length === "0" && coding === undefined && this.#connections.under(req.socket).size === 0;
+  }
+
+  /** The connection is no longer the server's: what is answered ends it, unless another protocol begins. */
+  #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
+    const res = new ServerResponse(req);
+    res.shouldKeepAlive = false;
+    res.assignSocket(socket);
+    const tunnel = new NodeTunnel(socket, head);
+    socket.on("error", nothing);
+    // As the server's own listeners would have done.
+    socket.on("drain", () => res.emit("drain"));
+    res.on("finish", () => tunnel.refuse());
+    this.#accept(req, res, tunnel);
+  }
+
+  #accept(req: IncomingMessage, res: ServerResponse, tunnel?: NodeTunnel): void {
     const { socket } = req;
     if (this.#spent.has(socket)) return;
     const under = this.#connections.under(socket);
@@ -241,7 +281,7 @@ class NodeFront implements Listener {
       return;
     }
     if (framing.close) this.#spent.add(socket);
-    const exchange = new NodeExchange(this, req, res, { method, path, query, headers }, framing);
+    const exchange = new NodeExchange(this, req, res, { method, path, query, headers }, framing, tunnel);
     under.add(exchange);
     res.on("close", () => {
       under.delete(exchange);
@@ -375,6 +415,8 @@ class NodeExchange implements Exchange, UnderWay {
   #tooLarge = false;
   #deferred: (() => void) | undefined;
   #settle: ((body: Body) => void) | undefined;
+  /** The connection, where it can be given to another protocol. */
+  readonly #tunnel: NodeTunnel | undefined;
 
   constructor(
     front: NodeFront,
@@ -382,8 +424,10 @@ class NodeExchange implements Exchange, UnderWay {
     res: ServerResponse,
     { method, path, query, headers }: Head,
     { length, close }: Framing,
+    tunnel: NodeTunnel | undefined,
   ) {
     this.#front = front;
+    this.#tunnel = tunnel;
     this.#req = req;
     this.#res = res;
     this.method = method;
@@ -402,6 +446,20 @@ class NodeExchange implements Exchange, UnderWay {
   get peer(): PeerCertificates | undefined {
     const { socket } = this.#req;
     return socket instanceof TLSSocket ? presentedBy(socket) : undefined;
+  }
+
+  get upgrade(): BytesUpgrade | NoUpgrade | undefined {
+    const tunnel = this.#tunnel;
+    if (tunnel === undefined) return asksUpgrade(this) === undefined ? undefined : notAlone;
+    return { kind: "bytes", accept: (headers) => this.#switch(tunnel, headers) };
+  }
+
+  #switch(tunnel: NodeTunnel, headers: Headers): NodeTunnel {
+    assert(!this.#answered, "An exchange is answered once");
+    this.#answered = true;
+    writeSwitch(this.#req.socket, headers);
+    tunnel.open();
+    return tunnel;
   }
 
   header(name: string): string | undefined {
@@ -539,6 +597,13 @@ class NodeExchange implements Exchange, UnderWay {
     return stream;
   }
 }
+
+const notAlone: NoUpgrade = {
+  kind: "none",
+  message:
+    "a request for another protocol must be of HTTP/1.1, without a body, on a connection on which nothing else is under way" +
+    ("shouldUpgradeCallback" in createHttp() ? "" : " (and this needs Node 22.21 or later)"),
+};
 
 /** A streamed answer. */
 class NodeStream implements AnswerStream {

@@ -4,7 +4,15 @@ import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import type { AnswerStream, Exchange, Handler, Headers, Payer } from "../request/exchange/transport.ts";
+import {
+  type AnswerStream,
+  asksUpgrade,
+  type Exchange,
+  type Handler,
+  type Headers,
+  type NoUpgrade,
+  type Payer,
+} from "../request/exchange/transport.ts";
 import { asksClose, bodiless, checkHead, isHeadFault, type Head as RequestHead } from "./gate.ts";
 import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
 import { Openings } from "./openings.ts";
@@ -299,6 +307,13 @@ class UwsExchange implements Exchange {
   /** The parser trims every byte that is not above the blank, as a signed one. */
   get clipsValues(): boolean {
     return true;
+  }
+
+  /** After a 101 the build speaks WebSocket itself, or nothing. */
+  get upgrade(): NoUpgrade | undefined {
+    const protocol = asksUpgrade(this);
+    if (protocol === undefined) return undefined;
+    return { kind: "none", message: `an upgrade to ${JSON.stringify(protocol)} needs --front=node` };
   }
 
   header(name: string): string | undefined {

@@ -2,8 +2,8 @@
 // connection is used for a second request unless the first was answered to its end. A redirect is an answer like any other.
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
-import { connect as connectPlain, type Socket } from "node:net";
-import { connect, createSecureContext, type SecureContext } from "node:tls";
+import type { Socket } from "node:net";
+import { createSecureContext, type SecureContext } from "node:tls";
 import { limits } from "../config/limits.ts";
 import { CallFailure, type Connection, isOurs, tlsOf } from "./client.ts";
 import { reasonOf } from "./reason.ts";
@@ -28,6 +28,21 @@ export interface Sent {
   cut(): void;
 }
 
+/** A peer that speaks another protocol from now on. */
+export interface Switched {
+  readonly response: IncomingMessage;
+  readonly socket: Socket;
+  /** Its first bytes. */
+  readonly head: Uint8Array;
+}
+
+/** A request for another protocol that was sent. */
+export interface Upgrading {
+  /** Never rejects. */
+  readonly answer: Promise<Switched | IncomingMessage | CallFailure>;
+  cut(): void;
+}
+
 /** Methods that may be sent once more when a kept connection turns out to be closed (Go's transport). */
 const repeatable: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
@@ -36,7 +51,6 @@ const bodied: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 /** Passes requests on to one server. */
 export class StreamClient {
-  readonly #connection: Connection;
   readonly #host: string;
   readonly #port: number;
   /** Connections that are kept are for what can be repeated: one that the peer is about to close fails a request. */
@@ -47,7 +61,6 @@ export class StreamClient {
   /** Throws where the authorities or the certificate cannot be used. */
   constructor(connection: Connection) {
     const { hostname, port, protocol } = new URL(connection.url);
-    this.#connection = connection;
     this.#host = connection.address?.host ?? hostname.replace(/^\[(.*)\]$/, "$1");
     this.#port = connection.address?.port ?? (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port));
     const { ca, cert, key, ...others } = tlsOf(connection);
@@ -101,7 +114,10 @@ export class StreamClient {
     };
   }
 
-  #request({ method, path, headers, body }: Passed): ClientRequest {
+  #request(
+    { method, path, headers, body }: Passed,
+    agent = repeatable.has(method) ? this.#kept : this.#fresh,
+  ): ClientRequest {
     const isPlain = this.#secured === undefined;
     const asked = (isPlain ? plainRequest : request)({
       method,
@@ -110,7 +126,7 @@ export class StreamClient {
       port: this.#port,
       setHost: false,
       maxHeaderSize: limits.headBytesMax,
-      ...(isPlain ? {} : { agent: repeatable.has(method) ? this.#kept : this.#fresh }),
+      ...(isPlain ? {} : { agent }),
     });
     setHeaders(asked, headers);
     // Always: of methods that rarely have a body Node would send one without a length, which is read as a request.
@@ -120,27 +136,25 @@ export class StreamClient {
     return asked;
   }
 
-  /** A connection of its own, for what is no request any more. Rejects with a CallFailure. */
-  connect(timeoutMs: number): Promise<Socket> {
-    const { servername, rejectUnauthorized, checkServerIdentity } = tlsOf(this.#connection);
-    return new Promise((resolve, reject) => {
-      const at = { host: this.#host, port: this.#port };
-      const secured = this.#secured;
-      const checks = { rejectUnauthorized, checkServerIdentity, ...present({ servername }) };
-      const socket = secured === undefined ? connectPlain(at) : connect({ ...at, ...checks, secureContext: secured });
-      const fail = (error: NodeJS.ErrnoException): void => {
-        clearTimeout(timer);
-        socket.destroy();
-        reject(this.#failureOf(error));
-      };
-      const timer = setTimeout(() => fail(Object.assign(new Error("late"), { code: "ETIMEDOUT" })), timeoutMs);
-      socket.once("error", fail);
-      socket.once(secured === undefined ? "connect" : "secureConnect", () => {
-        clearTimeout(timer);
-        socket.off("error", fail);
-        resolve(socket);
+  /**
+   * Sends a request for another protocol, on a connection of its own. What is answered otherwise leaves that connection
+   * for nothing else.
+   */
+  upgrade(passed: Passed, protocol: string): Upgrading {
+    const asked = this.#request({ ...passed, headers: [...passed.headers, ["Upgrade", protocol]] }, this.#fresh);
+    asked.setHeader("Connection", "Upgrade");
+    const answer = new Promise<Switched | IncomingMessage | CallFailure>((resolve) => {
+      asked.on("response", resolve);
+      asked.on("upgrade", (response, socket, head) => {
+        socket.on("error", () => undefined);
+        // Nothing is read before somebody wants it.
+        socket.pause();
+        resolve({ response, socket: socket as Socket, head });
       });
+      asked.on("error", (error: NodeJS.ErrnoException) => resolve(this.#failureOf(error)));
+      asked.end(passed.body);
     });
+    return { answer, cut: () => void asked.destroy() };
   }
 
   #failureOf(error: NodeJS.ErrnoException): CallFailure {

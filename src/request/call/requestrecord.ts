@@ -180,7 +180,7 @@ function remoteTarget({ extensions }: Server, exchange: Exchange, asked: Questio
   const { group, version } = asked;
   const isKnown = extensions.names.has(asked);
   const { resource, subresource } = isKnown ? asked : nothing;
-  const isConnect = asksUpgrade(exchange);
+  const isConnect = asksUpgrade(exchange) !== undefined;
   const verb = isConnect ? "CONNECT" : verbs.has(asked.verb) ? metricVerb(asked.verb) : knownMethod(exchange.method);
   return { verb, group, version, resource, subresource, scope: scopeOf(asked) };
 }
@@ -212,7 +212,7 @@ function report(
 
 function kindOf(exchange: Exchange, { info, asked, remote }: Route): RequestKind {
   if (!isStatus(info) && info.isResource && info.verb === "watch") return "long";
-  if (remote !== undefined && (lasts(asked) || asksUpgrade(exchange))) return "long";
+  if (remote !== undefined && (lasts(asked) || asksUpgrade(exchange) !== undefined)) return "long";
   const { method } = exchange;
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }

@@ -20,6 +20,39 @@ export interface AnswerStream {
   abort(): void;
 }
 
+/** A client's connection after it was given to another protocol: what passes are its bytes. */
+export interface Tunnel {
+  /** Sends `chunk`, which is not kept after the call returns. False: the peer is behind; write nothing before `drained`. */
+  write(chunk: Uint8Array): boolean;
+  /** Registers the one callback for "writable again". */
+  onDrain(drained: () => void): void;
+  /** Hands over what the client sends, from its first byte behind the request on. Once. */
+  read(take: (chunk: Uint8Array) => void): void;
+  /** Reads no further, and on again. */
+  pause(): void;
+  resume(): void;
+  /** Calls `closed` once when the client ends the connection, or it breaks. */
+  onClose(closed: () => void): void;
+  /** Ends the connection when everything written was sent. */
+  end(): void;
+  /** Ends it now. */
+  cut(): void;
+}
+
+/** Gives a client's connection to another protocol. */
+export interface BytesUpgrade {
+  readonly kind: "bytes";
+  /** Answers 101 with these headers, Connection and Upgrade among them; once, instead of send() and stream(). */
+  accept(headers: Headers): Tunnel;
+}
+
+/** A request to speak another protocol that the front cannot follow. */
+export interface NoUpgrade {
+  readonly kind: "none";
+  /** Says why, and what would help. */
+  readonly message: string;
+}
+
 /** Pays for the bytes of an answer that its peer does not take. */
 export interface Payer {
   /** Charges them. Returns how to tell that they are gone; undefined: its user holds too many. */
@@ -65,12 +98,17 @@ export interface Exchange {
    * body would not be skipped: a front that cannot send a head alone sends this byte with it.
    */
   stream(code: number, headers: Headers, opening?: number): AnswerStream;
+  /** The client asks for another protocol (`asksUpgrade()`). Answered by send() or stream(), the connection ends after it. */
+  readonly upgrade?: BytesUpgrade | NoUpgrade | undefined;
 }
 
 /** What a front calls for each request; never throws, always answers. */
 export type Handler = (exchange: Exchange) => void;
 
-/** Whether a client wants to speak another protocol on its connection (RFC 9110 7.8), whichever. */
-export function asksUpgrade({ headers }: Pick<Exchange, "headers">): boolean {
-  return headers.some(([name, value]) => name === "connection" && /(?:^|[ \t,])upgrade(?:$|[ \t,])/i.test(value));
+/** The protocols a client wants to speak on its connection instead (RFC 9110 7.8), as it names them; undefined: none. */
+export function asksUpgrade({ headers }: Pick<Exchange, "headers">): string | undefined {
+  const isAsked = headers.some(([name, value]) => name === "connection" && upgradeToken.test(value));
+  return isAsked ? headers.find(([name]) => name === "upgrade")?.[1] : undefined;
 }
+
+const upgradeToken = /(?:^|[ \t,])upgrade(?:$|[ \t,])/i;

@@ -1,5 +1,6 @@
 // Requests for what an extension server answers: upstream's aggregator. The request was authenticated and authorized as
 // every other; the extension server gets it with the user's name in headers, which it believes by our certificate.
+import type { IncomingMessage } from "node:http";
 import { isNoTarget } from "../../aggregation/target.ts";
 import type { RemoteVersion } from "../../api/scheme.ts";
 import { badRequest, isStatus, refuse, type Status, timedOut } from "../../api/status.ts";
@@ -11,7 +12,7 @@ import { within } from "../../base/within.ts";
 import { limits } from "../../config/limits.ts";
 import type { Backend } from "../../outbound/backends.ts";
 import { CallFailure, type Connection } from "../../outbound/client.ts";
-import type { Fields, Passed } from "../../outbound/streams.ts";
+import type { Fields, Passed, Sent } from "../../outbound/streams.ts";
 import { type Reply, sendStatus, sendText } from "../answer/response.ts";
 import type { Server } from "../call/context.ts";
 import type { Holdings } from "../call/holdings.ts";
@@ -21,6 +22,7 @@ import { lasts, type NonResourceInfo } from "../route/info.ts";
 import { encodePath, encodeQuery, pathFault } from "./address.ts";
 import { answerHeaders, firstOf, passedHeaders } from "./headers.ts";
 import { headOf, relay, type Time } from "./relay.ts";
+import { splice, switchHeaders, switchOf, upgradeFault } from "./upgrade.ts";
 
 /** How long an extension server has to say what it serves (upstream: five seconds), in milliseconds. */
 const discoveryMsMax = 5_000;
@@ -56,25 +58,74 @@ export async function serveRemote(request: RemoteRequest): Promise<void> {
   if (typeof backend === "string") return sendUnreachable(reply, backend);
   const headers = headersFor(request, target);
   if (isStatus(headers)) return sendStatus(reply, headers);
-  if (asksUpgrade(reply.exchange)) return sendStatus(reply, noUpgrade);
-  const isLasting = lasts(request.asked);
-  const body = await receive(request);
-  if (body === undefined) return;
-  const place = isLasting
-    ? (extensions.backends.streams.take(request.holdings.owner) ?? extensions.backends.streams)
-    : extensions.backends.enter(backend, request.holdings.owner);
-  if (place instanceof Shares) {
-    request.dropped();
-    return sendStatus(reply, exceeded(place, request.holdings.owner));
-  }
-  request.holdings.leaveTo(place);
   const { info } = request;
   const query = encodeQuery(info.query);
   const path = `${encodePath(info.path)}${query === "" ? "" : `?${query}`}`;
-  await pass(request, backend, target, { method: reply.exchange.method, path, headers, body }, isLasting);
+  const { method } = reply.exchange;
+  const protocol = asksUpgrade(reply.exchange);
+  if (protocol !== undefined) {
+    return switchTo(request, backend, target, { method, path, headers, body: empty }, protocol);
+  }
+  const isLasting = lasts(request.asked);
+  const body = await receive(request);
+  if (body === undefined || !takePlace(request, backend, isLasting)) return;
+  await pass(request, backend, target, { method, path, headers, body }, isLasting);
 }
 
-const noUpgrade = refuse("BadRequest", "upgrades are not passed on yet");
+const empty = new Uint8Array(0);
+
+/** Holds a place at the extension server until the request ends; false: its user gets none, and was told. */
+function takePlace({ server, holdings, reply, dropped }: RemoteRequest, backend: Backend, isLasting: boolean): boolean {
+  const { backends } = server.extensions;
+  const { owner } = holdings;
+  const place = isLasting ? (backends.streams.take(owner) ?? backends.streams) : backends.enter(backend, owner);
+  if (!(place instanceof Shares)) {
+    holdings.leaveTo(place);
+    return true;
+  }
+  dropped();
+  sendStatus(reply, exceeded(place, owner));
+  return false;
+}
+
+/** Gives the client's connection to another protocol, when the extension server switches to it. */
+async function switchTo(
+  request: RemoteRequest,
+  backend: Backend,
+  target: Connection,
+  passed: Passed,
+  protocol: string,
+): Promise<void> {
+  const { reply, server, asked, deadline } = request;
+  const { upgrade } = reply.exchange;
+  const fault = upgradeFault(protocol);
+  if (upgrade === undefined || upgrade.kind === "none" || fault !== undefined) {
+    return sendStatus(reply, badRequest(fault ?? (upgrade?.kind === "none" ? upgrade.message : "no upgrade")));
+  }
+  if (!takePlace(request, backend, true)) return;
+  const time: Time = { leftMs: () => deadline - server.clock.monotonic() };
+  const upgrading = backend.client.upgrade(passed, protocol);
+  const switched = await switchOf(upgrading, protocol, reply.exchange, time);
+  if (switched === "gone") return;
+  if (switched === "late") return sendStatus(reply, timedOut);
+  if (typeof switched === "string") return sendText(reply, 503, `${switched}\n`);
+  if (switched instanceof CallFailure) return sendText(reply, 503, `error dialing backend: ${switched.message}\n`);
+  if (!("head" in switched)) {
+    const answer: Sent = { answer: Promise.resolve(switched), cut: () => upgrading.cut() };
+    await passAnswer(request, answer, switched, target, { time, isLasting: false, isPacked: false });
+    return upgrading.cut();
+  }
+  const headers = answerHeaders(switched.response.rawHeaders, (location) => location);
+  if (asked.isResource) server.extensions.names.learn(asked);
+  reply.answered(101, -1);
+  const over = request.goesOn();
+  let forget: (() => void) | undefined;
+  await splice(upgrade, switchHeaders(switched, headers), switched, (finish) => {
+    forget = server.extensions.backends.lasts({ finish });
+  });
+  forget?.();
+  over();
+}
 
 function backendOf({ server, remote }: RemoteRequest, target: Connection): Backend | string {
   try {
@@ -118,7 +169,7 @@ async function pass(
   passed: Passed,
   isLasting: boolean,
 ): Promise<void> {
-  const { reply, holdings, asked, server } = request;
+  const { reply, asked } = request;
   const time = isLasting ? endless : timeOf(request);
   const { exchange } = reply;
   const isPacked = !exchange.headers.some(([name]) => name === "accept-encoding");
@@ -128,6 +179,27 @@ async function pass(
   if (response === "late" && asked.isResource) return sendStatus(reply, timedOut);
   if (response === "late") return sendUnreachable(reply, "context deadline exceeded");
   if (response instanceof CallFailure) return sendUnreachable(reply, response.message);
+  await passAnswer(request, sent, response, target, { time, isLasting, isPacked });
+}
+
+/** How an answer is passed on. */
+interface Passing {
+  readonly time: Time;
+  readonly isLasting: boolean;
+  /** The client did not ask for it packed, and gets it unpacked. */
+  readonly isPacked: boolean;
+}
+
+/** Passes an answer on whose head is there. */
+async function passAnswer(
+  request: RemoteRequest,
+  sent: Sent,
+  response: IncomingMessage,
+  target: Connection,
+  { time, isLasting, isPacked }: Passing,
+): Promise<void> {
+  const { reply, holdings, asked, server } = request;
+  const { exchange } = reply;
   const code = response.statusCode ?? 0;
   const headers = answerHeaders(response.rawHeaders, (location) => absolute(location, target));
   if (code >= 300 && code < 400 && firstOf(headers, "location") !== undefined) {
@@ -207,7 +279,8 @@ function headersFor({ server, reply, user, info, id }: RemoteRequest, target: Co
     ["X-Forwarded-Uri", encodePath(info.path)],
   ];
   const isOpen = kept.some(([name]) => name === "accept-encoding" || name === "range");
-  if (!isOpen && exchange.method !== "HEAD" && !asksUpgrade(exchange)) own.push(["Accept-Encoding", "gzip"]);
+  if (!isOpen && exchange.method !== "HEAD" && asksUpgrade(exchange) === undefined)
+    own.push(["Accept-Encoding", "gzip"]);
   const named = userFields(user);
   return isStatus(named) ? named : [...kept, ...own, ...named];
 }

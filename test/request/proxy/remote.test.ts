@@ -1,129 +1,20 @@
 // Requests for extension servers, over both fronts, against real ones: what they get to see, and what comes back.
-import { Agent, type IncomingMessage, request } from "node:http";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import t, { type Test } from "tap";
+import t from "tap";
 import type { User } from "../../../src/api/user.ts";
 import { limits } from "../../../src/config/limits.ts";
-import { createHandler } from "../../../src/request/handle.ts";
 import { changeTypes } from "../../../src/storage/store.ts";
-import { type FrontUnderTest, fronts, Stand } from "../../http/fronts.ts";
-import { authority } from "../../support/certificates.ts";
-import {
-  type Answering,
-  type ExtensionServer,
-  makeService,
-  openExtension,
-  register,
-  say,
-} from "../../support/extension.ts";
-import { type InProcess, type InProcessOptions, openInProcess, until } from "../../support/inprocess.ts";
+import { type Answer, base, group, onFronts } from "../../support/aggregated.ts";
+import { authority, client } from "../../support/certificates.ts";
+import { makeService, openExtension, register, say } from "../../support/extension.ts";
+import { type InProcess, until } from "../../support/inprocess.ts";
 
 t.setTimeout(240_000);
-
-const group = "ext.example.com";
-const base = `/apis/${group}/v1`;
-
-interface Answer {
-  readonly code: number;
-  readonly headers: IncomingMessage["headers"];
-  readonly raw: readonly string[];
-  readonly text: string;
-  /** The connection broke off before the answer was whole. */
-  readonly cut: boolean;
-}
-
-interface World {
-  readonly server: InProcess;
-  readonly extension: ExtensionServer;
-  readonly port: number;
-  readonly front: string;
-  ask(method: string, path: string, headers?: Record<string, string | string[]>, body?: string): Promise<Answer>;
-  /** Sends bytes on a connection of its own, and gathers what comes until it closes. */
-  raw(bytes: string): Promise<string>;
-}
-
-const plain: readonly FrontUnderTest[] = fronts.filter(({ secure }) => !secure);
-
-/** Runs a test on every front, with an extension server that is registered. */
-function onFronts(
-  name: string,
-  run: (t: Test, world: World) => Promise<void>,
-  answer: Answering = (_request, response) => say(response, {}),
-  options: InProcessOptions = {},
-): void {
-  for (const front of plain) {
-    t.test(`${front.name}: ${name}`, async (t) => {
-      const server = await openInProcess("kubernetes", options);
-      const extension = await openExtension(answer);
-      await makeService(server);
-      await register(server, { group, port: extension.port, authority: extension.authority });
-      const stand = await Stand.open(front, limits.headMsMax, createHandler(server.server));
-      const agent = new Agent({ keepAlive: true });
-      t.teardown(async () => {
-        agent.destroy();
-        await stand.close();
-        server.server.extensions.backends.close();
-        extension.close();
-        server.close();
-      });
-      const { port } = stand.listener;
-      const world: World = {
-        server,
-        extension,
-        port,
-        front: front.name,
-        ask: (method, path, headers = {}, body = "") => ask(agent, port, method, path, headers, body),
-        raw: (bytes) => sendRaw(port, bytes),
-      };
-      await run(t, world);
-      t.same(server.faults, [], "no fault of the server's own");
-      t.ok(await until(() => held(server) === 0), `nothing is held afterwards: ${held(server)}`);
-    });
-  }
-}
-
-function held({ server: { extensions, bounds } }: InProcess): number {
-  const { calls, streams } = extensions.backends;
-  return calls.used + streams.used + bounds.bodyBytes.used + bounds.unread.used + bounds.arrivals.used;
-}
-
-function ask(
-  agent: Agent,
-  port: number,
-  method: string,
-  path: string,
-  headers: Record<string, string | string[]>,
-  body: string,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const asked = request({ agent, host: "127.0.0.1", port, method, path, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      let over = false;
-      const done = (cut: boolean): void => {
-        if (over) return;
-        over = true;
-        const { statusCode: code = 0, headers: got, rawHeaders: raw } = response;
-        resolve({ code, headers: got, raw, text: Buffer.concat(chunks).toString(), cut });
-      };
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("end", () => done(false));
-      response.on("error", () => done(true));
-    });
-    asked.on("error", reject);
-    asked.end(body);
-  });
-}
-
-function sendRaw(port: number, bytes: string): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => socket.write(bytes, "latin1"));
-    const chunks: Buffer[] = [];
-    socket.on("data", (chunk) => chunks.push(chunk));
-    socket.on("error", () => undefined);
-    socket.on("close", () => resolve(Buffer.concat(chunks).toString("latin1")));
-  });
-}
 
 onFronts(
   "what a client may set passes, credentials and what it says of users do not",
@@ -635,3 +526,35 @@ async function putEndpoints(server: InProcess, subsets: object): Promise<void> {
 function joined(headers: Readonly<Record<string, readonly string[]>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values.join(", ")]));
 }
+
+const directory = mkdtempSync(join(tmpdir(), "orch-proxy-"));
+const certFile = join(directory, "proxy.crt");
+const keyFile = join(directory, "proxy.key");
+const proxies = await authority("proxies");
+const shown = [await client(proxies, [{ CN: ["proxy-1"] }]), await client(proxies, [{ CN: ["proxy-2"] }])] as const;
+
+function place({ cert, key }: (typeof shown)[number]): void {
+  writeFileSync(certFile, cert);
+  writeFileSync(keyFile, key);
+}
+
+place(shown[0]);
+t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+
+onFronts(
+  "the server's own certificate is shown, the new one after an exchange of its files",
+  async (t, { ask, extension, server }) => {
+    place(shown[0]);
+    const { credentials } = server.server.extensions;
+    credentials.reload();
+    for (const one of [0, 1, 0] as const) {
+      place(shown[one]);
+      t.equal(credentials.reload(), undefined);
+      await Promise.all([ask("GET", `${base}/things`), ask("POST", `${base}/things`, {}, "{}")]);
+      const [last, before] = extension.seen.slice(-2);
+      t.same([last?.shown, before?.shown], [`proxy-${one + 1}`, `proxy-${one + 1}`]);
+    }
+  },
+  undefined,
+  { aggregation: { certFile, keyFile } },
+);
