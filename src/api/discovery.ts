@@ -167,6 +167,8 @@ function names({ shortNames, categories }: Resource): object {
 function aggregated(scheme: Scheme, groups: readonly Group[], version: AggregatedVersion): string {
   const items = groups.flatMap(({ group, versions }) => {
     const served = versions.flatMap((name) => {
+      // What an extension server answers for is not served here, whatever is defined.
+      if (scheme.remote(group, name) !== undefined) return [];
       const resources = scheme.groupVersion(group, name)?.map(aggregatedResource);
       return resources === undefined ? [] : [{ version: name, resources, freshness: "Current" }];
     });
