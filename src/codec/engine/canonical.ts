@@ -252,6 +252,10 @@ function readOne(cursor: Cursor, step: Step): unknown {
       return readBytes(cursor);
     case shapes.raw:
       return step.latest === undefined ? readRaw(cursor) : readFields(cursor, step.latest);
+    case shapes.float:
+      return readFloat(cursor);
+    case shapes.union:
+      return readUnion(cursor, step);
     default:
       return fail(cursor);
   }
@@ -320,6 +324,32 @@ function readInt(cursor: Cursor, min: number | bigint, max: number | bigint): nu
   if (isNegative) value = 0 - value;
   // A point or an exponent is found by the check of the character after a value.
   return value >= min && value <= max ? value : fail(cursor);
+}
+
+/** A number as JavaScript writes most of them, and neither as large nor as exact as to need another reader. */
+const plainNumber = /-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?(?=[,}\]])/y;
+
+function readFloat(cursor: Cursor): number | undefined {
+  plainNumber.lastIndex = cursor.at;
+  const [text] = plainNumber.exec(cursor.text) ?? [];
+  if (text === undefined) return fail(cursor);
+  cursor.at += text.length;
+  return Number(text);
+}
+
+/** A schema, or whether there may be any: JSONSchemaPropsOrBool and its like. The schema is the first field of all of them. */
+function readUnion(cursor: Cursor, step: Step): Target | undefined {
+  const { message } = step.slot;
+  const of = message?.fields.find(({ json }) => json === "schema")?.message;
+  if (message === undefined || of === undefined) return fail(cursor);
+  const isBool = message.special === "JSONSchemaPropsOrBool";
+  if (cursor.text.charCodeAt(cursor.at) !== openMap) {
+    const allows = isBool ? readBool(cursor) : fail(cursor);
+    return allows === undefined ? undefined : { allows };
+  }
+  step.steps ??= stepsOf(of);
+  const schema = readMessage(cursor, step.steps);
+  return isBool ? { allows: true, schema } : { schema };
 }
 
 function readBool(cursor: Cursor): boolean | undefined {
@@ -416,9 +446,11 @@ function keyFollows(text: string, at: number): boolean {
   return code >= 97 && code <= 122;
 }
 
-/** Goes behind a list or an object whatever is in it. */
+/** Goes behind a value whatever it is. */
 function skipRaw(cursor: Cursor): void {
   const { text } = cursor;
+  const lead = text.charCodeAt(cursor.at);
+  if (lead !== openMap && lead !== openList) return skipScalar(cursor, lead);
   let depth = 0;
   let at = cursor.at;
   for (; at < text.length; at += 1) {
@@ -428,8 +460,24 @@ function skipRaw(cursor: Cursor): void {
     else if (code === closeMap || code === closeList) {
       depth -= 1;
       if (depth <= 0) break;
-    } else if (depth === 0) break;
+    }
   }
   if (depth !== 0 || at >= text.length) fail(cursor);
   cursor.at = at + 1;
+}
+
+const plainScalar = /(?:true|false|-?(?:0|[1-9]\d*))(?=[,}\]])/y;
+
+function skipScalar(cursor: Cursor, lead: number): void {
+  const { text, at } = cursor;
+  if (lead === quote) {
+    const end = stringEnd(text, at + 1);
+    if (end >= text.length) fail(cursor);
+    cursor.at = end + 1;
+    return;
+  }
+  plainScalar.lastIndex = at;
+  const [scalar] = plainScalar.exec(text) ?? [];
+  if (scalar === undefined) fail(cursor);
+  else cursor.at = at + scalar.length;
 }
