@@ -15,8 +15,10 @@ import { assert } from "../base/assert.ts";
 import type { Location } from "../cache/shared/record.ts";
 import type { Objects, ObjectTable } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
+import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import { isCondition, isEmptied, storedResourceOf } from "../kinds/custom/definition.ts";
+import { readHeader } from "../kinds/custom/header.ts";
 import {
   approvalCondition,
   cleanupFinalizer,
@@ -46,10 +48,13 @@ export class DefinitionController implements Controller {
   readonly #writers: WriteServices;
   readonly #actor: Actor;
   readonly #resource: Resource;
+  /** Without schemas. */
   readonly #definitions: ObjectTable<Definition>;
   readonly #finalizer: string;
   /** Prefixes that are not custom resources', whatever a definition is called. */
   readonly #builtIn: ReadonlySet<string>;
+  /** Names of definitions, by group. */
+  readonly #groups = new Map<string, Set<string>>();
   /** Definitions whose log this server has. */
   readonly #registered = new Set<string>();
   /** What is decided about a group's names is decided one after the other. */
@@ -69,7 +74,8 @@ export class DefinitionController implements Controller {
     assert(resource !== undefined, "Definitions are served");
     assert(view !== undefined, "Definitions are stored");
     this.#resource = resource;
-    this.#definitions = objects.table(...definitionsKind);
+    this.#definitions = objects.partialTable(readHeader, ...definitionsKind);
+    this.#definitions.onChange((_namespace, name) => this.#note(name));
     this.#finalizer = spell(cleanupFinalizer);
     const builtIn = scheme.resources.filter(({ provided }) => provided !== true);
     this.#builtIn = new Set(builtIn.flatMap(({ prefix }) => prefix ?? []));
@@ -143,8 +149,25 @@ export class DefinitionController implements Controller {
     return usedNames(sameNames(spec.names, status.acceptedNames) ? [] : this.#inGroup(spec.group));
   }
 
-  #inGroup(of: string): Definition[] {
-    return this.#definitions.list("").filter(({ spec }) => spec.group === of);
+  /** A definition came, or changed, or went: which of them is seen when its group is looked at. */
+  #note(name: string): void {
+    const group = groupOfDefinition(name);
+    const names = this.#groups.get(group);
+    if (names === undefined) this.#groups.set(group, new Set([name]));
+    else names.add(name);
+  }
+
+  #inGroup(group: string): Definition[] {
+    this.#definitions.refresh();
+    const names = this.#groups.get(group) ?? new Set();
+    const found: Definition[] = [];
+    for (const name of names) {
+      const definition = this.#definitions.get("", name);
+      if (definition !== undefined) found.push(definition);
+      else names.delete(name);
+    }
+    if (names.size === 0) this.#groups.delete(group);
+    return found;
   }
 
   /** Looks again at those of the group that did not get what they asked for. */
@@ -176,7 +199,8 @@ export class DefinitionController implements Controller {
   async #end(name: string, definition: Definition, queue: Queue): Promise<Result> {
     const prefix = prefixOfDefinition(name);
     const { identity } = this.#writers.scheme;
-    const resource = storedResourceOf(definition, identity);
+    const whole = (): Definition | undefined => this.#definitions.peek("", name, decodeStored);
+    const resource = storedResourceOf(definition, identity, { whole });
     if (isEmptied(definition, identity)) return this.#forget(name, queue);
     if (this.#builtIn.has(prefix)) return this.#finish(name, overlapping);
     if (resource === undefined) {

@@ -103,5 +103,10 @@ export function formOf(text: string): number {
 
 function evaluatorWith(own: OwnBehaviour["evaluator"], resource: Resource): Evaluator | undefined {
   if (own !== undefined) return own === "uncounted" ? undefined : own;
+  return commonEvaluator(resource);
+}
+
+/** How objects are counted of a kind that says nothing of it: what is stored is, by its number. */
+export function commonEvaluator(resource: Resource): Evaluator | undefined {
   return resource.stored === undefined ? undefined : countEvaluator(resource);
 }

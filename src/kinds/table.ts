@@ -16,7 +16,7 @@ import { statefulSetBehaviour } from "./apps/statefulset.ts";
 import { horizontalPodAutoscalerBehaviour } from "./autoscaling/horizontalpodautoscaler.ts";
 import { cronJobBehaviour } from "./batch/cronjob.ts";
 import { jobBehaviour } from "./batch/job.ts";
-import { type Behaviour, completed, type OwnBehaviour } from "./behaviour.ts";
+import { type Behaviour, commonEvaluator, completed, type OwnBehaviour } from "./behaviour.ts";
 import { certificateSigningRequestBehaviour } from "./certificates/certificatesigningrequest.ts";
 import { type Columns, plainColumns } from "./columns.ts";
 import { leaseBehaviour } from "./coordination/lease.ts";
@@ -170,7 +170,11 @@ export function resetFields(resource: Resource, subresource: string, identity: I
 
 /** How a resource is counted; undefined: it is not. */
 export function evaluatorOf(resource: Resource, identity: Identity): Evaluator | undefined {
-  return behaviourOf(resource, identity).evaluator;
+  // Custom resources are counted alike, and counting them takes no schema.
+  const known = made.get(resource);
+  return known === undefined && resource.provided === true
+    ? commonEvaluator(resource)
+    : behaviourOf(resource, identity).evaluator;
 }
 
 /** What the rules of a resource's kind say about metadata. */

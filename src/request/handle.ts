@@ -11,6 +11,7 @@ import { SharedStateFailure } from "../base/assert.ts";
 import { ownerAt } from "../base/network.ts";
 import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
+import { hasSchema } from "../kinds/custom/definition.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
 import { connect } from "./actions/connect.ts";
 import { type Reply, sendNothing, sendStatus, sendText, warningHeaders } from "./answer/response.ts";
@@ -227,6 +228,8 @@ async function dispatch(
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);
   const lasts = () => book.lasts();
+  // Its schemas are needed from here on, if they were not before.
+  if (!hasSchema(info.resource)) return sendStatus(reply, unknownResource);
   const { exchange, trace } = reply;
   trace.done("negotiate");
   const { merges } = server;

@@ -158,6 +158,7 @@ running(
     t.equal(deleted.json.status.conditions[2].reason, "InstanceDeletionPending");
     t.ok(await told(server, name, "Terminating True InstanceDeletionInProgress"));
     t.ok(await until(async () => (await server.call("GET", `${widgets}/free`)).code === 404));
+    t.ok(await until(async () => (await server.call("GET", `${widgets}/held`)).text.includes("deletionTimestamp")));
     const refused = await server.call("POST", widgets, widget("new"));
     t.strictSame(refused.json, {
       kind: "Status",

@@ -11,20 +11,25 @@ import type { LogView, Views } from "./view.ts";
 /** Called with a key whose object was created, changed or deleted. */
 export type ObjectNews = (namespace: string, name: string) => void;
 
+/** Reads an object out of its stored bytes, or as much of it as is needed; undefined: nothing of it is. */
+export type ReadStored = (stored: Resource, bytes: Uint8Array) => ApiObject | undefined;
+
 /** All objects of one kind as they are now, at the version they are stored in. */
 export class ObjectTable<T extends ApiObject> {
   /** Undefined: the kind is not served, and there are none. */
   readonly #view: LogView | undefined;
   readonly #stored: Resource | undefined;
+  readonly #decode: ReadStored;
   /** By namespace and name; undefined: not asked for since it changed. */
   readonly #objects = new Map<string, Map<string, T | undefined>>();
   readonly #listeners: ObjectNews[] = [];
   #position: number | undefined;
   #version = 0;
 
-  constructor(view: LogView | undefined, stored: Resource | undefined) {
+  constructor(view: LogView | undefined, stored: Resource | undefined, decode: ReadStored = decodeStored) {
     this.#view = view;
     this.#stored = stored;
+    this.#decode = decode;
   }
 
   /**
@@ -77,13 +82,12 @@ export class ObjectTable<T extends ApiObject> {
 
   /**
    * One object, decoded for this call and not kept: for objects that are large and looked at once. Takes in nothing, so that
-   * it may be called from what is asked while the table is looked up.
+   * it may be called from what is asked while the table is looked up. `decode`: in place of the table's own.
    */
-  peek(namespace: string, name: string): T | undefined {
-    if (this.#objects.get(namespace)?.has(name) !== true) return undefined;
+  peek(namespace: string, name: string, decode: ReadStored = this.#decode): T | undefined {
     const at = this.#view?.get(namespace, name) ?? 0;
     if (at === 0 || this.#view === undefined || this.#stored === undefined) return undefined;
-    return decodeStored(this.#stored, this.#view.object(at)) as T;
+    return decode(this.#stored, this.#view.object(at)) as T | undefined;
   }
 
   /** The objects of one namespace, as of the last refresh(). */
@@ -103,7 +107,7 @@ export class ObjectTable<T extends ApiObject> {
     if (known !== undefined) return known;
     const at = this.#view?.get(namespace, name) ?? 0;
     if (at === 0 || this.#view === undefined || this.#stored === undefined) return undefined;
-    const object = decodeStored(this.#stored, this.#view.object(at)) as T;
+    const object = this.#decode(this.#stored, this.#view.object(at)) as T | undefined;
     objects.set(name, object);
     return object;
   }
@@ -171,6 +175,8 @@ export class Objects {
   readonly #views: Views;
   /** By prefix; empty: the kinds that are not served. */
   readonly #tables = new Map<string, ObjectTable<ApiObject>>();
+  /** Of objects that are read in part, by what reads them; it knows its kind. */
+  readonly #partial = new Map<ReadStored, ObjectTable<ApiObject>>();
 
   constructor(scheme: Scheme, views: Views) {
     this.#scheme = scheme;
@@ -185,6 +191,22 @@ export class Objects {
     if (table === undefined) {
       table = new ObjectTable(this.#viewOf(stored), stored);
       this.#tables.set(key, table);
+    }
+    return table as ObjectTable<T>;
+  }
+
+  /** A table of a kind whose objects are read by `decode`, which leaves out what is large and not asked for. */
+  partialTable<T extends ApiObject>(
+    decode: ReadStored,
+    group: string,
+    version: string,
+    resource: string,
+  ): ObjectTable<T> {
+    let table = this.#partial.get(decode);
+    if (table === undefined) {
+      const stored = this.#storedOf(group, version, resource);
+      table = new ObjectTable(this.#viewOf(stored), stored, decode);
+      this.#partial.set(decode, table);
     }
     return table as ObjectTable<T>;
   }

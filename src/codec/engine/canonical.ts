@@ -94,6 +94,14 @@ export function readCanonical<T extends object>(message: Message, text: string):
   return readDocument<T>(new Cursor(text, false), message);
 }
 
+/** Where the value ends that begins at `at` in JSON of ours; -1 where there is none. */
+export function endOfValue(text: string, at: number): number {
+  const cursor = new Cursor(text, false);
+  cursor.at = at;
+  skipRaw(cursor);
+  return cursor.failed ? -1 : cursor.at;
+}
+
 /** An object without managedFields in any metadata, and where its own metadata ends in the text. */
 export interface LeanObject<T> {
   readonly object: T;

@@ -23,7 +23,7 @@ export type CustomObject = ApiObject & WithContent;
 
 /** The behaviour of one version of a definition. */
 export function behaviourOfVersion(resource: Resource, version: CustomVersion): Behaviour {
-  const { schema, form } = version;
+  const { schema } = version;
   const strategy = customStrategy(resource, version) as Strategy<ApiObject>;
   return {
     ...completed(resource, { strategy, metaRules }),
@@ -34,7 +34,7 @@ export function behaviourOfVersion(resource: Resource, version: CustomVersion): 
       return isStored ? settleStored(schema, content) : settle(schema, content);
     },
     prune: (object) => settleConverted(schema, (object as CustomObject).content),
-    form,
+    form: version.form(),
   };
 }
 

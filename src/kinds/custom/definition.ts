@@ -47,21 +47,33 @@ export function isEmptied({ metadata }: CustomResourceDefinition, identity: Iden
 /** The webhook that converts objects of a definition; undefined: their versions differ in nothing but their names. */
 export type ConverterOf = (definition: CustomResourceDefinition) => RemoteConversion | undefined;
 
+/** What a definition's resources are made with, beside what it says in its header. */
+export interface DefinitionParts {
+  /** What it served until now, which is used again as far as it says the same. */
+  readonly before?: readonly Resource[] | undefined;
+  /** Left out: nothing is converted. */
+  readonly converterOf?: ConverterOf;
+  /**
+   * The definition with its schemas, as it is when the first of them is needed; undefined: it is gone. Left out: the
+   * definition that was given has them.
+   */
+  readonly whole?: () => CustomResourceDefinition | undefined;
+}
+
 /**
  * The resources of a definition, one for each version that is served; none before it is established. The version its
- * objects are stored in is made, too, where it is not served. `before`: what the definition served until now, which is
- * used again as far as it says the same.
- * `converterOf`: the webhook of a definition that has one; left out: nothing is converted.
+ * objects are stored in is made, too, where it is not served. Nothing of the definition is kept but its names, columns
+ * and subresources; schemas are compiled when they are needed.
  */
 export function resourcesOf(
   definition: CustomResourceDefinition,
   identity: Identity,
-  before: readonly Resource[] = [],
-  converterOf: ConverterOf = () => undefined,
+  parts: DefinitionParts = {},
 ): readonly Resource[] {
   if (!isCondition(definition, "Established") || isEmptied(definition, identity)) return [];
+  const { before = [] } = parts;
   const [known] = before;
-  if (known?.definedAs !== textOf(definition)) return freshResources(definition, identity, converterOf);
+  if (known?.definedAs !== textOf(definition)) return freshResources(definition, identity, parts);
   const ending = isCondition(definition, "Terminating");
   return known.ending === ending ? before : copiesOf(before, { ending }, identity);
 }
@@ -74,25 +86,86 @@ function copiesOf(before: readonly Resource[], change: Partial<Resource>, identi
     carryBehaviour(copy, () => behaviourOf(resource, identity));
     const remote = remoteOf(resource);
     if (remote !== undefined) giveRemote(copy, remote);
+    const compiler = compilers.get(resource);
+    if (compiler !== undefined) compilers.set(copy, compiler);
     copies.set(resource, copy);
   }
   for (const copy of copies.values()) copy.stored = copy.stored && copies.get(copy.stored);
   return before.flatMap((resource) => copies.get(resource) ?? []);
 }
 
-/** Compiles the versions of a definition when the first of them is asked for, and keeps nothing of it else. */
-function compilerOf(spec: CustomResourceDefinitionSpec, identity: Identity): (version: string) => CustomVersion {
-  let source: CustomResourceDefinitionSpec | undefined = spec;
-  let versions: ReadonlyMap<string, CustomVersion> = new Map();
-  return (name) => {
-    if (source !== undefined) {
-      versions = new Map(compileVersions(source, identity).map((version) => [version.name, version]));
-      source = undefined;
-    }
-    const version = versions.get(name);
+/** Compiles the schemas of a definition when one of them is needed first. */
+class Compiler {
+  readonly #identity: Identity;
+  readonly #uid: string | undefined;
+  /** Without schemas. */
+  readonly #header: CustomResourceDefinitionSpec;
+  #whole: (() => CustomResourceDefinition | undefined) | undefined;
+  #versions: ReadonlyMap<string, CustomVersion> = new Map();
+  #isComplete = true;
+
+  constructor(
+    { metadata }: CustomResourceDefinition,
+    header: CustomResourceDefinitionSpec,
+    whole: () => CustomResourceDefinition | undefined,
+    identity: Identity,
+  ) {
+    this.#uid = metadata.uid;
+    this.#header = header;
+    this.#whole = whole;
+    this.#identity = identity;
+  }
+
+  /** Every version was still there when schemas were needed. Where not, versions have none, and take anything. */
+  get isComplete(): boolean {
+    this.#compile();
+    return this.#isComplete;
+  }
+
+  version(name: string): CustomVersion {
+    this.#compile();
+    const version = this.#versions.get(name);
     assert(version !== undefined, "Each version was compiled");
     return version;
-  };
+  }
+
+  #compile(): void {
+    if (this.#whole === undefined) return;
+    const definition = this.#whole();
+    this.#whole = undefined;
+    const known = definition?.metadata.uid === this.#uid ? (definition?.spec.versions ?? []) : [];
+    const versions = (this.#header.versions ?? []).map((version) => {
+      const found = known.find(({ name }) => name === version.name);
+      if (found === undefined) this.#isComplete = false;
+      const schema = found?.schema;
+      return schema === undefined ? version : { ...version, schema };
+    });
+    const compiled = compileVersions({ ...this.#header, versions }, this.#identity);
+    // Nothing of the definition is kept.
+    for (const version of compiled) version.form();
+    this.#versions = new Map(compiled.map((version) => [version.name, version]));
+  }
+}
+
+const compilers = new WeakMap<Resource, Compiler>();
+
+/**
+ * Whether what a custom resource's definition says of its objects is known: it is not if the definition, or this version
+ * of it, went before anybody needed its schema. Always so of other resources.
+ */
+export function hasSchema(resource: Resource): boolean {
+  return compilers.get(resource)?.isComplete ?? true;
+}
+
+/** What a definition says but for its schemas, in texts of its own: parts of a larger one would keep all of it. */
+function headerOf({ spec, status }: CustomResourceDefinition): {
+  readonly spec: CustomResourceDefinitionSpec;
+  readonly names: CustomResourceDefinitionNames;
+} {
+  const versions = (spec.versions ?? []).map(({ schema: _, ...version }) => version);
+  return JSON.parse(JSON.stringify({ spec: { ...spec, versions }, names: status.acceptedNames })) as ReturnType<
+    typeof headerOf
+  >;
 }
 
 /** What decides how objects are served. A change of the spec is a new generation. */
@@ -103,35 +176,42 @@ function textOf({ metadata, status }: CustomResourceDefinition): string {
 function freshResources(
   definition: CustomResourceDefinition,
   identity: Identity,
-  converterOf: ConverterOf,
+  { converterOf = () => undefined, whole = () => definition }: DefinitionParts,
 ): readonly Resource[] {
-  const versions = definition.spec.versions ?? [];
-  const compiledAt = compilerOf(definition.spec, identity);
+  const { spec, names } = headerOf(definition);
+  const versions = spec.versions ?? [];
+  const compiler = new Compiler(definition, spec, whole, identity);
   const storage = versions.find((version) => version.storage);
   assert(storage !== undefined, "A definition has a version to store objects in");
-  const prefix = prefixOf(definition);
-  const stored = draftOf(definition, storage, storage.name, prefix);
+  const header = { ...definition, spec, status: { ...definition.status, acceptedNames: names } };
+  const prefix = prefixOf(header);
+  const stored = draftOf(header, storage, storage.name, prefix);
   stored.stored = stored;
   const drafts = versions
     .filter(({ served }) => served)
     .map((version) => {
       if (version === storage) return stored;
-      return Object.assign(draftOf(definition, version, storage.name, prefix), { stored });
+      return Object.assign(draftOf(header, version, storage.name, prefix), { stored });
     });
-  const remote = converterOf(definition);
+  const remote = converterOf(header);
   for (const draft of new Set([stored, ...drafts])) {
     if (remote !== undefined) giveRemote(draft, remote);
-    giveType(draft.message, () => compiledAt(draft.version).mergeType());
-    carryBehaviour(draft, () => behaviourOfVersion(draft, compiledAt(draft.version)));
+    compilers.set(draft, compiler);
+    giveType(draft.message, () => compiler.version(draft.version).mergeType());
+    carryBehaviour(draft, () => behaviourOfVersion(draft, compiler.version(draft.version)));
   }
   return drafts;
 }
 
 /** The resource a definition's objects are stored as, also where that version is not served; undefined: none are. */
-export function storedResourceOf(definition: CustomResourceDefinition, identity: Identity): Resource | undefined {
+export function storedResourceOf(
+  definition: CustomResourceDefinition,
+  identity: Identity,
+  parts: DefinitionParts = {},
+): Resource | undefined {
   const { spec } = definition;
   const versions = (spec.versions ?? []).map((version) => ({ ...version, served: version.storage }));
-  return resourcesOf({ ...definition, spec: { ...spec, versions } }, identity)[0];
+  return resourcesOf({ ...definition, spec: { ...spec, versions } }, identity, parts)[0];
 }
 
 type Draft = { -readonly [K in keyof Resource]: Resource[K] };

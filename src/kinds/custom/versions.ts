@@ -1,5 +1,5 @@
 // The versions of a definition, ready to be served: what each makes of its schema, its columns and its scale subresource.
-import type { CustomResourceDefinitionSpec } from "../../api/gen/apiextensions/v1.ts";
+import type { CustomResourceDefinitionSpec, JSONSchemaProps } from "../../api/gen/apiextensions/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { ValueMap } from "../../api/value.ts";
@@ -18,8 +18,8 @@ import { type CompiledSchema, compileSchemas } from "./schema.ts";
 export interface CustomVersion {
   readonly name: string;
   readonly schema: CompiledSchema;
-  /** Of the schema as it is written: see Behaviour.form. */
-  readonly form: number;
+  /** Of the schema as it is written: see Behaviour.form. Worked out when it is first asked for, from what it was compiled from. */
+  readonly form: () => number;
   /** Cells read the generic document. */
   readonly columns: Columns<ValueMap>;
   /** Undefined: there is no scale subresource. */
@@ -40,16 +40,23 @@ const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true 
 /** Compiles all versions of a definition; what their schemas share is compiled once. */
 export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Identity): CustomVersion[] {
   const versions = spec.versions ?? [];
-  const roots = versions.map(({ schema }) => schema?.openAPIV3Schema ?? anything);
+  const roots: JSONSchemaProps[] = versions.map(({ schema }) => schema?.openAPIV3Schema ?? anything);
   const schemas = compileSchemas(roots, identity, spec.preserveUnknownFields !== true);
   const sizes = sizesOf(spec);
-  return schemas.map((schema, index) => {
+  const made = schemas.map((schema, index): CustomVersion => {
     const { name = "", additionalPrinterColumns, subresources } = versions[index] ?? {};
     let mergeType: MapType | undefined;
+    let form: number | undefined;
+    let root = roots[index];
     return {
       name,
       schema,
-      form: formOf(`${name}\n${encode(schemaMessage, roots[index] ?? anything)}`),
+      form: () => {
+        // The schema goes when this is known.
+        form ??= formOf(`${name}\n${encode(schemaMessage, root ?? anything)}`);
+        root = undefined;
+        return form;
+      },
       columns: columnsOf(additionalPrinterColumns),
       scale: subresources?.scale === undefined ? undefined : scalePaths(subresources.scale),
       sizes,
@@ -60,6 +67,9 @@ export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Id
       eachRuled: (object, old, visit) => eachRuled(schema.root, object, old, visit),
     };
   });
+  // The functions above share what they refer to, and would keep it.
+  roots.length = 0;
+  return made;
 }
 
 function sizesOf({ group, versions = [] }: CustomResourceDefinitionSpec): ReadonlyMap<string, FieldSet> {

@@ -8,8 +8,10 @@ import type { Registry, Source } from "../../api/registry.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Objects } from "../../cache/view/objects.ts";
+import { decodeStored } from "../../codec/engine/stored.ts";
 import { Conversions } from "../../conversion/conversions.ts";
 import { type ConverterOf, resourcesOf } from "../../kinds/custom/definition.ts";
+import { readEstablished, readHeader } from "../../kinds/custom/header.ts";
 import { definitionsKind } from "../../kinds/custom/prefix.ts";
 import type { ServiceLookup } from "../../outbound/peers.ts";
 
@@ -23,7 +25,7 @@ export function followDefinitions(registry: Registry, objects: Objects, clock: C
 
 function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">, conversions: Conversions): Source {
   const converterOf: ConverterOf = (definition) => conversions.of(definition);
-  const definitions = objects.table<CustomResourceDefinition>(...definitionsKind);
+  const definitions = objects.partialTable<CustomResourceDefinition & ApiObject>(readHeader, ...definitionsKind);
   const changed = new Set<string>();
   definitions.onChange((_namespace, name) => changed.add(name));
   const served = new Map<string, readonly Resource[]>();
@@ -34,11 +36,13 @@ function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">, con
     const names = [...changed];
     changed.clear();
     return names.map((name) => {
-      // What is decoded of a definition is many times as large as what is made of it. Nothing may ask the registry here:
-      // its answer would come from a later look than this one.
-      const definition = definitions.peek("", name);
+      // Schemas are read when one is needed, which is most often never on this thread. Nothing may ask the registry
+      // here: its answer would come from a later look than this one.
+      const definition = definitions.peek("", name, readEstablished);
+      const before = served.get(name);
+      const whole = (): CustomResourceDefinition | undefined => definitions.peek("", name, decodeStored);
       const resources =
-        definition === undefined ? [] : resourcesOf(definition, identity, served.get(name), converterOf);
+        definition === undefined ? [] : resourcesOf(definition, identity, { before, converterOf, whole });
       if (resources.length > 0) served.set(name, resources);
       else served.delete(name);
       return [name, resources] as const;
