@@ -15,10 +15,13 @@ export type AggregatedVersion = "v2" | "v2beta1";
 /** Documents per scheme, by path, as they are asked for. A scheme does not change, so neither do they. */
 const built = new WeakMap<Scheme, Map<string, Document>>();
 
+/** Of group versions, by their resources: schemes share what did not change between them. */
+const lists = new WeakMap<readonly Resource[], Document>();
+
 /** The discovery document at a path (`/api`, `/apis`, `/api/v1`, `/apis/<group>`, `/apis/<group>/<version>`); undefined: none there. */
 export function discoveryDocument(scheme: Scheme, path: string, serverAddress: string): Document | undefined {
-  if (path === "/api") return documentOf(JSON.stringify(legacyVersions(scheme, serverAddress)));
-  return known(scheme, path, () => contentAt(scheme, path));
+  if (path === "/api") return documentOf(legacyVersions(scheme, serverAddress));
+  return remembered(scheme, path, () => documentAt(scheme, path));
 }
 
 /** Everything under `/api` or `/apis` in one document; undefined for other paths. */
@@ -26,7 +29,7 @@ export function aggregatedDiscovery(scheme: Scheme, path: string, version: Aggre
   if (path !== "/api" && path !== "/apis") return undefined;
   const isCore = path === "/api";
   const groups = (): Group[] => scheme.groups.filter(({ group }) => (group === "") === isCore);
-  return known(scheme, `${path}?${version}`, () => aggregated(scheme, groups(), version));
+  return remembered(scheme, `${path}?${version}`, () => aggregated(scheme, groups(), version));
 }
 
 /**
@@ -53,39 +56,38 @@ export function aggregatedContentType(scheme: Scheme, version: AggregatedVersion
 }
 
 /** The document of a path, which is made once; undefined: there is none, and every path is asked for. */
-function known(scheme: Scheme, path: string, make: () => string | undefined): Document | undefined {
+function remembered(scheme: Scheme, path: string, make: () => Document | undefined): Document | undefined {
   let documents = built.get(scheme);
   const found = documents?.get(path);
   if (found !== undefined) return found;
-  const content = make();
-  if (content === undefined) return undefined;
+  const document = make();
+  if (document === undefined) return undefined;
   if (documents === undefined) {
     documents = new Map();
     built.set(scheme, documents);
   }
-  const document = documentOf(content);
   documents.set(path, document);
   return document;
 }
 
-function documentOf(content: string): Document {
-  const body = `${content}\n`;
+function documentOf(content: object): Document {
+  const body = `${JSON.stringify(content)}\n`;
   return { body, etag: `"${createHash("sha256").update(body).digest("hex").slice(0, 32).toUpperCase()}"` };
 }
 
 /** What is at a path but `/api`; undefined: nothing. */
-function contentAt(scheme: Scheme, path: string): string | undefined {
+function documentAt(scheme: Scheme, path: string): Document | undefined {
   const [empty, root, ...rest] = path.split("/");
   if (empty !== "" || (root !== "api" && root !== "apis")) return undefined;
   const [group, version, ...more] = root === "api" ? ["", ...rest] : rest;
   if (more.length > 0 || (group === "" && root === "apis")) return undefined;
   if (group === undefined) {
     const groups = scheme.groups.filter((one) => one.group !== "").map(groupEntry);
-    return JSON.stringify({ kind: "APIGroupList", apiVersion: "v1", groups });
+    return documentOf({ kind: "APIGroupList", apiVersion: "v1", groups });
   }
   if (version !== undefined) return resourceList(scheme, group, version);
   const found = groupsOf(scheme).get(group);
-  return found && JSON.stringify({ kind: "APIGroup", apiVersion: "v1", ...groupEntry(found) });
+  return found && documentOf({ kind: "APIGroup", apiVersion: "v1", ...groupEntry(found) });
 }
 
 const groupsByName = new WeakMap<Scheme, ReadonlyMap<string, Group>>();
@@ -114,13 +116,17 @@ function groupEntry({ group, versions, preferredVersion }: Group): object {
 }
 
 /** Undefined: nothing is served of the group version here. */
-function resourceList(scheme: Scheme, group: string, version: string): string | undefined {
+function resourceList(scheme: Scheme, group: string, version: string): Document | undefined {
   const served = scheme.groupVersion(group, version);
   if (served === undefined) return undefined;
+  const known = lists.get(served);
+  if (known !== undefined) return known;
   const resources = served.flatMap(resourceEntries);
   // The core group's list carries no apiVersion: an old accident that clients know.
   const typed = group === "" ? { kind: "APIResourceList" } : { kind: "APIResourceList", apiVersion: "v1" };
-  return JSON.stringify({ ...typed, groupVersion: apiVersionOf(group, version), resources });
+  const made = documentOf({ ...typed, groupVersion: apiVersionOf(group, version), resources });
+  lists.set(served, made);
+  return made;
 }
 
 function resourceEntries(resource: Resource): object[] {
@@ -164,7 +170,7 @@ function names({ shortNames, categories }: Resource): object {
   };
 }
 
-function aggregated(scheme: Scheme, groups: readonly Group[], version: AggregatedVersion): string {
+function aggregated(scheme: Scheme, groups: readonly Group[], version: AggregatedVersion): Document {
   const items = groups.flatMap(({ group, versions }) => {
     const served = versions.flatMap((name) => {
       // What an extension server answers for is not served here, whatever is defined.
@@ -176,7 +182,7 @@ function aggregated(scheme: Scheme, groups: readonly Group[], version: Aggregate
     return served.length === 0 ? [] : [{ metadata, versions: served }];
   });
   const apiVersion = `${scheme.identity.spell("apidiscovery.k8s.io")}/${version}`;
-  return JSON.stringify({ kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items });
+  return documentOf({ kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items });
 }
 
 function aggregatedResource(resource: Resource): object {

@@ -14,44 +14,46 @@ import {
 import type { Identity } from "./identity.ts";
 import { apiVersionOf, type Group, type RemoteVersion, type Resource, type Scheme } from "./scheme.ts";
 
-/** What providers serve at one moment, laid out to be looked up. */
-class Provided {
+// Look-ups are properties, as those of the built-in scheme are: callers take them off the object that has them.
+
+/** The resources of providers in one group. */
+class ProvidedGroup {
   readonly resources: readonly Resource[];
+  /** By `version/plural`. */
   readonly byResource = new Map<string, Resource>();
+  /** By `version/kind`. */
   readonly byKind = new Map<string, Resource>();
-  /** A group version is the built-in kinds' or the providers'. */
   readonly byVersion = new Map<string, Resource[]>();
-  readonly groups = new Set<string>();
 
   constructor(resources: readonly Resource[]) {
     this.resources = resources;
     for (const resource of resources) {
-      const { group, apiVersion } = resource;
-      this.byResource.set(`${apiVersion}/${resource.resource}`, resource);
-      this.byKind.set(`${apiVersion}/${resource.kind}`, resource);
-      this.groups.add(group);
-      const of = this.byVersion.get(apiVersion);
-      if (of === undefined) this.byVersion.set(apiVersion, [resource]);
+      const { version } = resource;
+      this.byResource.set(`${version}/${resource.resource}`, resource);
+      this.byKind.set(`${version}/${resource.kind}`, resource);
+      const of = this.byVersion.get(version);
+      if (of === undefined) this.byVersion.set(version, [resource]);
       else of.push(resource);
     }
   }
 }
 
-// Look-ups are properties, as those of the built-in scheme are: callers take them off the object that has them.
-
-/** The built-in kinds and those of providers, at one moment, in the order of that moment. */
+/**
+ * The built-in kinds and those of providers, at one moment, in the order of that moment. What a group has is shared with
+ * the snapshots before.
+ */
 class Snapshot implements Scheme {
   readonly identity: Identity;
   readonly gates: ReadonlySet<string>;
   readonly release: number;
   readonly #builtIn: Scheme;
-  readonly #provided: Provided;
+  readonly #provided: ReadonlyMap<string, ProvidedGroup>;
   /** What orders the group versions, by name; later ones count. */
   readonly #registrations: readonly Registration[];
   #groups: readonly Group[] | undefined;
   #resources: readonly Resource[] | undefined;
 
-  constructor(builtIn: Scheme, provided: Provided, registrations: readonly Registration[]) {
+  constructor(builtIn: Scheme, provided: ReadonlyMap<string, ProvidedGroup>, registrations: readonly Registration[]) {
     this.identity = builtIn.identity;
     this.gates = builtIn.gates;
     this.release = builtIn.release;
@@ -66,30 +68,35 @@ class Snapshot implements Scheme {
   }
 
   get resources(): readonly Resource[] {
-    this.#resources ??= [...this.#builtIn.resources, ...this.#provided.resources];
+    const provided = [...this.#provided.values()].flatMap(({ resources }) => resources);
+    this.#resources ??= [...this.#builtIn.resources, ...provided];
     return this.#resources;
   }
 
   readonly find = (group: string, version: string, resource: string): Resource | undefined => {
     const builtIn = this.#builtIn.find(group, version, resource);
-    return builtIn ?? this.#provided.byResource.get(`${apiVersionOf(group, version)}/${resource}`);
+    return builtIn ?? this.#provided.get(group)?.byResource.get(`${version}/${resource}`);
   };
 
   readonly findKind = (group: string, version: string, kind: string): Resource | undefined => {
     const builtIn = this.#builtIn.findKind(group, version, kind);
-    return builtIn ?? this.#provided.byKind.get(`${apiVersionOf(group, version)}/${kind}`);
+    return builtIn ?? this.#provided.get(group)?.byKind.get(`${version}/${kind}`);
   };
 
   readonly groupVersion = (group: string, version: string): readonly Resource[] | undefined => {
-    return this.#builtIn.groupVersion(group, version) ?? this.#provided.byVersion.get(apiVersionOf(group, version));
+    return this.#builtIn.groupVersion(group, version) ?? this.#provided.get(group)?.byVersion.get(version);
   };
 
   readonly hasGroup = (group: string): boolean => {
-    return this.#builtIn.hasGroup(group) || this.#provided.groups.has(group);
+    return this.#builtIn.hasGroup(group) || this.#provided.has(group);
   };
 
   readonly isProvided = (group: string): boolean => {
-    return this.#provided.groups.has(group) && !this.#builtIn.hasGroup(group);
+    return this.#provided.has(group) && !this.#builtIn.hasGroup(group);
+  };
+
+  readonly providedIn = (group: string): readonly Resource[] => {
+    return this.#provided.get(group)?.resources ?? [];
   };
 
   readonly remote = (): undefined => undefined;
@@ -98,10 +105,11 @@ class Snapshot implements Scheme {
 
   #makeGroups(): readonly Group[] {
     const all = new Map<string, Registration>();
-    for (const [resource] of this.#provided.byVersion.values()) {
-      if (resource === undefined) continue;
-      const registration = definedRegistration(resource.group, resource.version);
-      all.set(registrationName(registration), registration);
+    for (const [group, { byVersion }] of this.#provided) {
+      for (const version of byVersion.keys()) {
+        const registration = definedRegistration(group, version);
+        all.set(registrationName(registration), registration);
+      }
     }
     for (const registration of this.#registrations) all.set(registrationName(registration), registration);
     return orderGroups(all.values());
@@ -118,6 +126,7 @@ class Aggregated implements Scheme {
   readonly groupVersion: Scheme["groupVersion"];
   readonly hasGroup: Scheme["hasGroup"];
   readonly isProvided: Scheme["isProvided"];
+  readonly providedIn: Scheme["providedIn"];
   readonly remotes: readonly RemoteVersion[];
   readonly #own: Scheme;
   readonly #byVersion: ReadonlyMap<string, RemoteVersion>;
@@ -125,7 +134,7 @@ class Aggregated implements Scheme {
   constructor(own: Scheme, remotes: Iterable<RemoteVersion>) {
     ({ identity: this.identity, gates: this.gates, release: this.release } = own);
     ({ find: this.find, findKind: this.findKind, groupVersion: this.groupVersion } = own);
-    ({ hasGroup: this.hasGroup, isProvided: this.isProvided } = own);
+    ({ hasGroup: this.hasGroup, isProvided: this.isProvided, providedIn: this.providedIn } = own);
     this.#own = own;
     this.remotes = [...remotes];
     this.#byVersion = new Map(this.remotes.map((one) => [apiVersionOf(one.group, one.version), one]));
@@ -170,20 +179,23 @@ export class Registry implements Scheme {
   /** The kinds that never change. */
   readonly builtIn: Scheme;
   readonly #providers = new Map<string, readonly Resource[]>();
+  /** Providers of each group. */
+  readonly #byGroup = new Map<string, Set<string>>();
   readonly #sources: Source[] = [];
   readonly #orders: Order[] = [];
   readonly #defaults: ReadonlyMap<string, Registration>;
   /** Of APIServices, by name. */
   readonly #registrations = new Map<string, Registration>();
-  #provided = new Provided([]);
+  /** What providers have, as of #own. */
+  #provided: ReadonlyMap<string, ProvidedGroup> = new Map();
   readonly #remoteSources: RemoteSource[] = [];
   /** By the name of the API service. */
   readonly #remotes = new Map<string, RemoteVersion>();
   /** Without those of extension servers. */
   #own: Scheme;
   #current: Scheme;
-  /** Providers changed since #own was laid out. */
-  #changed = false;
+  /** Groups in which something changed since #own was laid out. */
+  readonly #changed = new Set<string>();
   /** APIServices changed since then what discovery lists, or where. */
   #isReordered = false;
   /** Extension servers changed since #current was laid out. */
@@ -212,7 +224,7 @@ export class Registry implements Scheme {
     } finally {
       this.#looking = false;
     }
-    if (this.#changed || this.#isReordered || this.#remoteChanged) this.#layOut();
+    if (this.#changed.size > 0 || this.#isReordered || this.#remoteChanged) this.#layOut();
     return this.#current;
   }
 
@@ -292,6 +304,10 @@ export class Registry implements Scheme {
     return this.current().remotes;
   }
 
+  readonly providedIn = (group: string): readonly Resource[] => {
+    return this.current().providedIn(group);
+  };
+
   #setRemote(name: string, remote: RemoteVersion | undefined): void {
     if (remote !== undefined) this.#remotes.set(name, remote);
     else if (!this.#remotes.delete(name)) return;
@@ -302,9 +318,18 @@ export class Registry implements Scheme {
     if (resources === this.#providers.get(provider)) return;
     const isTaken = ({ group, version }: Resource): boolean => this.builtIn.groupVersion(group, version) !== undefined;
     const own = resources.some(isTaken) ? resources.filter((resource) => !isTaken(resource)) : resources;
+    for (const { group } of this.#providers.get(provider) ?? []) {
+      this.#byGroup.get(group)?.delete(provider);
+      this.#changed.add(group);
+    }
     if (own.length > 0) this.#providers.set(provider, own);
-    else if (!this.#providers.delete(provider)) return;
-    this.#changed = true;
+    else this.#providers.delete(provider);
+    for (const { group } of own) {
+      const of = this.#byGroup.get(group);
+      if (of === undefined) this.#byGroup.set(group, new Set([provider]));
+      else of.add(provider);
+      this.#changed.add(group);
+    }
   }
 
   #order(name: string, registration: Registration | undefined): void {
@@ -315,26 +340,44 @@ export class Registry implements Scheme {
     if (registration === undefined) this.#registrations.delete(name);
     else this.#registrations.set(name, registration);
     // Most say what goes without them: those cost no snapshot.
-    if (this.#isReordered || this.#changed) return;
+    if (this.#isReordered || this.#changed.size > 0) return;
     const { group, version } = (registration ?? before) as Registration;
-    const isDefined = this.#provided.byVersion.has(apiVersionOf(group, version));
+    const isDefined = this.#provided.get(group)?.byVersion.has(version) === true;
     const usual = builtIn ?? (isDefined ? definedRegistration(group, version) : undefined);
     this.#isReordered = !isPlacedAlike(before ?? usual, registration ?? usual);
   }
 
   #layOut(): void {
-    if (this.#changed) this.#provided = new Provided([...this.#providers.values()].flat());
-    if (this.#changed || this.#isReordered) this.#own = this.#layOutOwn();
-    this.#changed = false;
+    if (this.#changed.size > 0 || this.#isReordered) {
+      this.#layOutGroups();
+      this.#own = this.#layOutOwn();
+    }
     this.#isReordered = false;
     this.#remoteChanged = false;
     this.#current = this.#remotes.size === 0 ? this.#own : new Aggregated(this.#own, this.#remotes.values());
   }
 
+  /** Only groups with changes are laid out anew. */
+  #layOutGroups(): void {
+    const groups = new Map(this.#provided);
+    for (const group of this.#changed) {
+      const resources = [...(this.#byGroup.get(group) ?? [])].flatMap((provider) => {
+        return (this.#providers.get(provider) ?? []).filter((resource) => resource.group === group);
+      });
+      if (resources.length > 0) groups.set(group, new ProvidedGroup(resources));
+      else {
+        groups.delete(group);
+        this.#byGroup.delete(group);
+      }
+    }
+    this.#changed.clear();
+    this.#provided = groups;
+  }
+
   #layOutOwn(): Scheme {
     const registrations = new Map([...this.#defaults, ...this.#registrations]);
     const isBuiltIn =
-      this.#provided.resources.length === 0 &&
+      this.#provided.size === 0 &&
       registrations.size === this.#defaults.size &&
       [...this.#registrations].every(([name, one]) => isPlacedAlike(one, this.#defaults.get(name)));
     return isBuiltIn ? this.builtIn : new Snapshot(this.builtIn, this.#provided, [...registrations.values()]);

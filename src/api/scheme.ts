@@ -113,6 +113,8 @@ export interface Scheme {
   hasGroup(group: string): boolean;
   /** Whether a group is served and has no built-in kind. */
   isProvided(group: string): boolean;
+  /** What is not built in of a group. */
+  providedIn(group: string): readonly Resource[];
   /** The extension server of a group version, whatever else serves it; undefined: this server answers. */
   remote(group: string, version: string): RemoteVersion | undefined;
   /** All group versions of extension servers, in no order. */
@@ -164,6 +166,7 @@ export function createScheme(options: SchemeOptions): Scheme {
     groupVersion: (group, version) => byVersion.get(apiVersionOf(group, version)),
     hasGroup: (group) => names.has(group),
     isProvided: () => false,
+    providedIn: () => [],
     remote: () => undefined,
     remotes: [],
   };

@@ -12,7 +12,7 @@ import type { ObjectTable } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
-import { definitionsKind } from "../kinds/custom/prefix.ts";
+import { definitionsKind, groupOfDefinition, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import {
   type AmountMap,
   addAll,
@@ -27,7 +27,7 @@ import { isInScopes, scopesOf } from "../kinds/quota/scopes.ts";
 import { evaluatorOf } from "../kinds/table.ts";
 import type { Server } from "../request/call/context.ts";
 import { Actor } from "./actor.ts";
-import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
+import type { Changed, Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
 
 type Quota = ApiObject & ResourceQuota;
 
@@ -78,7 +78,10 @@ export class QuotaController implements Controller {
     this.#view = server.views.log(resource.prefix);
     this.follows = [[this.#view, (queue, at) => this.#noteQuota(queue, this.#view.keyOf(at))]];
     const definitions = server.objects.view(...definitionsKind);
-    if (definitions !== undefined) this.follows = [...this.follows, [definitions, (queue) => void this.#kinds(queue)]];
+    if (definitions !== undefined) {
+      const changed: Changed = (queue, at) => this.#kindOf(queue, definitions.keyOf(at));
+      this.follows = [...this.follows, [definitions, changed]];
+    }
   }
 
   all(queue: Queue): Promise<void> {
@@ -108,22 +111,40 @@ export class QuotaController implements Controller {
     const served = this.#server.scheme.current();
     if (served === this.#served) return this.#counted.values();
     this.#served = served;
-    const gone = new Map(this.#counted);
-    for (const kind of countedOf(this.#server, served)) {
-      const { prefix } = kind.view;
-      gone.delete(prefix);
-      const known = this.#counted.get(prefix);
-      if (known?.resource === kind.resource && known.view === kind.view) continue;
-      known?.unfollow();
-      kind.view.drain();
-      const unfollow = queue.follow(kind.view, (_queue, at, type) => this.#note(queue, kind, at, type));
-      this.#counted.set(prefix, { ...kind, unfollow });
+    const gone = new Set(this.#counted.keys());
+    for (const kind of countedOf(this.#server, served.resources)) {
+      gone.delete(kind.view.prefix);
+      this.#count(kind, queue);
     }
-    for (const [prefix, { unfollow }] of gone) {
-      unfollow();
-      this.#counted.delete(prefix);
-    }
+    for (const prefix of gone) this.#discount(prefix);
     return this.#counted.values();
+  }
+
+  /** The kind of a definition that came, changed or went: looking at all kinds is for when all are counted. */
+  #kindOf(queue: Queue, name: string): void {
+    const prefix = prefixOfDefinition(name);
+    const served = this.#server.scheme.providedIn(groupOfDefinition(name));
+    const [kind] = countedOf(
+      this.#server,
+      served.filter(({ stored }) => stored?.prefix === prefix),
+    );
+    if (kind !== undefined) this.#count(kind, queue);
+    else if (this.#counted.get(prefix)?.resource.provided === true) this.#discount(prefix);
+  }
+
+  #count(kind: Countable, queue: Queue): void {
+    const { prefix } = kind.view;
+    const known = this.#counted.get(prefix);
+    if (known?.resource === kind.resource && known.view === kind.view) return;
+    known?.unfollow();
+    kind.view.drain();
+    const unfollow = queue.follow(kind.view, (_queue, at, type) => this.#note(queue, kind, at, type));
+    this.#counted.set(prefix, { ...kind, unfollow });
+  }
+
+  #discount(prefix: string): void {
+    this.#counted.get(prefix)?.unfollow();
+    this.#counted.delete(prefix);
   }
 
   /** A quota came or changed. New limits are acknowledged at once; a charge puts off what is to be counted. */
@@ -204,7 +225,7 @@ function isAcknowledged({ spec, status }: Quota): boolean {
 }
 
 /** Every namespaced kind that is counted, at the version it is stored in. */
-function countedOf({ identity, views }: Server, served: Scheme): Countable[] {
+function countedOf({ identity, views }: Server, resources: readonly Resource[]): Countable[] {
   const found = new Map<string, Countable>();
   const ended = compileSelector({
     labels: [],
@@ -214,7 +235,7 @@ function countedOf({ identity, views }: Server, served: Scheme): Countable[] {
     ],
   });
   const always: Match = () => true;
-  for (const { namespaced, stored } of served.resources) {
+  for (const { namespaced, stored } of resources) {
     if (!namespaced || stored?.prefix === undefined || found.has(stored.prefix)) continue;
     const view = views.find(stored.prefix);
     // It has been given up meanwhile.

@@ -69,7 +69,9 @@ t.setTimeout(900_000);
 t.test(
   `${kinds} kinds are defined and removed in a running server, at once on every front, and leave nothing`,
   async (t) => {
-    const server = await startServer(["--identity=kubernetes", "--front-workers=2"], undefined, { nodeOptions: inspectable });
+    const server = await startServer(["--identity=kubernetes", "--front-workers=2"], undefined, {
+      nodeOptions: inspectable,
+    });
     t.teardown(() => server.stop());
     const heap = await LiveHeap.open(server.errors());
     t.teardown(() => heap.close());
