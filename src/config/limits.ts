@@ -153,6 +153,8 @@ export const limits = {
   schemaPatternCharsMax: 8 * KiB,
   /** Instructions of all patterns of one definition, up to 5 µs each; large definitions in use have 3,000. */
   schemaPatternCostMax: 10_000,
+  /** Characters of patterns whose faults a thread remembers, to say the same of the next definition. */
+  schemaPatternsKeptChars: 256 * KiB,
   /** Bytes of the compiled patterns of all schemas, per thread; beyond, they are compiled again. */
   schemaProgramBytesMax: 8 * MiB,
   /** Bytes that their automata may gather in matching, per thread; beyond, they are emptied. */

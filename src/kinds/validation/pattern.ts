@@ -1,6 +1,7 @@
 // Patterns that a client wrote, in RE2's syntax, as upstream reads them. They are compiled by an RE2 of our own, which
 // never backtracks; what compiling costs is counted before, because `((a{10}){10}){10}` is a thousand instructions.
 import { RE2JS, RE2JSException } from "re2js";
+import { Recent } from "../../base/recent.ts";
 import { limits } from "../../config/limits.ts";
 
 /** The patterns of one object: what compiling all of them may cost is bounded, and each is compiled once. */
@@ -24,13 +25,25 @@ export class Patterns {
     if (this.#cost > limits.schemaPatternCostMax) {
       return `it and the patterns before it make more than ${limits.schemaPatternCostMax} instructions`;
     }
-    try {
-      RE2JS.compile(pattern);
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof RE2JSException)) throw error;
-      return error.message;
-    }
+    let looked = recent.get(pattern);
+    if (looked === undefined) recent.set(pattern, (looked = { fault: faultOf(pattern) }));
+    return looked.fault;
+  }
+}
+
+/** What came of patterns lately: those of one definition are most often those of many. */
+const recent = new Recent<string, { readonly fault: string | undefined }>(
+  limits.schemaPatternsKeptChars,
+  (pattern) => pattern.length,
+);
+
+function faultOf(pattern: string): string | undefined {
+  try {
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error;
+    return error.message;
   }
 }
 

@@ -165,7 +165,7 @@ function changedText(
     return text === undefined ? undefined : `{${text}}`;
   }
   // An empty list that was sent is no missing one until it is stored.
-  if (isEmpty && value !== undefined && sizeOf(value) === 0) return "{}";
+  if (isEmpty && value !== undefined) return "{}";
   return sameValue(fieldValue(slot, before) ?? null, fieldValue(slot, value) ?? null) ? "" : "{}";
 }
 
