@@ -196,11 +196,17 @@ function freshResources(
   const remote = converterOf(header);
   for (const draft of new Set([stored, ...drafts])) {
     if (remote !== undefined) giveRemote(draft, remote);
-    compilers.set(draft, compiler);
-    giveType(draft.message, () => compiler.version(draft.version).mergeType());
-    carryBehaviour(draft, () => behaviourOfVersion(draft, compiler.version(draft.version)));
+    equip(draft, compiler);
   }
   return drafts;
+}
+
+/** Gives a resource what is compiled later. Its functions keep what functions beside them refer to: no definition. */
+function equip(resource: Resource, compiler: Compiler): void {
+  const { version, message } = resource;
+  compilers.set(resource, compiler);
+  giveType(message, () => compiler.version(version).mergeType());
+  carryBehaviour(resource, () => behaviourOfVersion(resource, compiler.version(version)));
 }
 
 /** The resource a definition's objects are stored as, also where that version is not served; undefined: none are. */

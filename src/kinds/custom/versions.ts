@@ -1,5 +1,9 @@
 // The versions of a definition, ready to be served: what each makes of its schema, its columns and its scale subresource.
-import type { CustomResourceDefinitionSpec, JSONSchemaProps } from "../../api/gen/apiextensions/v1.ts";
+import type {
+  CustomResourceDefinitionSpec,
+  CustomResourceDefinitionVersion,
+  JSONSchemaProps,
+} from "../../api/gen/apiextensions/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { ValueMap } from "../../api/value.ts";
@@ -43,33 +47,45 @@ export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Id
   const roots: JSONSchemaProps[] = versions.map(({ schema }) => schema?.openAPIV3Schema ?? anything);
   const schemas = compileSchemas(roots, identity, spec.preserveUnknownFields !== true);
   const sizes = sizesOf(spec);
-  const made = schemas.map((schema, index): CustomVersion => {
-    const { name = "", additionalPrinterColumns, subresources } = versions[index] ?? {};
-    let mergeType: MapType | undefined;
-    let form: number | undefined;
-    let root = roots[index];
-    return {
-      name,
-      schema,
-      form: () => {
-        // The schema goes when this is known.
-        form ??= formOf(`${name}\n${encode(schemaMessage, root ?? anything)}`);
-        root = undefined;
-        return form;
-      },
-      columns: columnsOf(additionalPrinterColumns),
-      scale: subresources?.scale === undefined ? undefined : scalePaths(subresources.scale),
-      sizes,
-      mergeType: () => {
-        mergeType ??= mergeTypeOf(schema.root);
-        return mergeType;
-      },
-      eachRuled: (object, old, visit) => eachRuled(schema.root, object, old, visit),
-    };
-  });
-  // The functions above share what they refer to, and would keep it.
-  roots.length = 0;
+  const made: CustomVersion[] = [];
+  for (const [index, schema] of schemas.entries()) {
+    made.push(customVersion(versions[index], roots[index] ?? anything, schema, sizes));
+  }
   return made;
+}
+
+/** Functions keep all that functions beside them refer to: here that is the compiled schema, and its source for a while. */
+function customVersion(
+  version: CustomResourceDefinitionVersion | undefined,
+  root: JSONSchemaProps,
+  schema: CompiledSchema,
+  sizes: ReadonlyMap<string, FieldSet>,
+): CustomVersion {
+  const { name = "", additionalPrinterColumns, subresources } = version ?? {};
+  let mergeType: MapType | undefined;
+  return {
+    name,
+    schema,
+    form: formLater(name, root),
+    columns: columnsOf(additionalPrinterColumns),
+    scale: subresources?.scale === undefined ? undefined : scalePaths(subresources.scale),
+    sizes,
+    mergeType: () => {
+      mergeType ??= mergeTypeOf(schema.root);
+      return mergeType;
+    },
+    eachRuled: (object, old, visit) => eachRuled(schema.root, object, old, visit),
+  };
+}
+
+function formLater(name: string, root: JSONSchemaProps): () => number {
+  let source: JSONSchemaProps | undefined = root;
+  let form: number | undefined;
+  return () => {
+    form ??= formOf(`${name}\n${encode(schemaMessage, source ?? anything)}`);
+    source = undefined;
+    return form;
+  };
 }
 
 function sizesOf({ group, versions = [] }: CustomResourceDefinitionSpec): ReadonlyMap<string, FieldSet> {

@@ -1,4 +1,6 @@
 // What is read of definitions without their schemas.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import t from "tap";
 import type { CustomResourceDefinition } from "../../../src/api/gen/apiextensions/v1.ts";
 import { identities } from "../../../src/api/identity.ts";
@@ -7,7 +9,7 @@ import { encode } from "../../../src/codec/engine/json.ts";
 import { decodeStored } from "../../../src/codec/engine/stored.ts";
 import { hasSchema, resourcesOf } from "../../../src/kinds/custom/definition.ts";
 import { readEstablished, readHeader } from "../../../src/kinds/custom/header.ts";
-import { strategyOf } from "../../../src/kinds/table.ts";
+import { behaviourOf, strategyOf } from "../../../src/kinds/table.ts";
 import { definition, drawSchema, established, version } from "../../support/published.ts";
 
 const identity = identities.kubernetes;
@@ -125,4 +127,33 @@ t.test("resourcesOf() reads schemas when the first is needed, once, and says whe
   t.equal(hasSchema(served(fewer)[1] as Resource), false, "the version is gone");
   t.equal(hasSchema(stored), true, "what is built in has no schema to lose");
   t.end();
+});
+
+t.test("nothing of a definition is kept but what was made of it", async (t) => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const bytes = storedBytes(established(definition("Widget", { schema: drawSchema(1, 4000) })));
+  const known: WeakRef<object>[] = [];
+  const noted = <T extends object>(object: T): T => {
+    known.push(new WeakRef(object));
+    return object;
+  };
+  const header = (): CustomResourceDefinition =>
+    noted(readHeader(stored, bytes) as unknown as CustomResourceDefinition);
+  const whole = (): CustomResourceDefinition => {
+    const definition = read(bytes);
+    noted(definition.spec.versions?.[0]?.schema?.openAPIV3Schema ?? {});
+    return noted(definition);
+  };
+  const [served] = resourcesOf(header(), identity, { whole });
+  t.equal(hasSchema(served as Resource), true);
+  t.equal(known.length, 3);
+  // What a WeakRef gave out stays to the end of the turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  t.strictSame(
+    known.map((ref) => ref.deref()),
+    [undefined, undefined, undefined],
+  );
+  t.equal(behaviourOf(served as Resource, identity).strategy.nameFormat, "dns1123-subdomain");
 });
