@@ -9,3 +9,8 @@ export interface ApiObject {
   apiVersion?: string | undefined;
   metadata: ObjectMeta;
 }
+
+/** Finalizer that keeps an object until its dependents let go of it. */
+export const orphanFinalizer = "orphan";
+/** Finalizer that keeps an object until its dependents are gone. */
+export const foregroundFinalizer = "foregroundDeletion";

@@ -149,6 +149,10 @@ export class FakeLog implements LogView {
     return previous <= this.#recycled ? 0 : previous;
   }
 
+  formerOf(at: Location): Location {
+    return this.previousOf(at);
+  }
+
   keyOf(at: Location): string {
     return this.#entry(at).key;
   }

@@ -109,6 +109,22 @@ export function selectionPair(key: string, value: string): SelectionPair {
   return { key: keyText, hash: hashOf(valueBytes, step(keyText.hash, equalsSign)), value: valueBytes };
 }
 
+/** Hash of a text as tables have it, going on from the hash of a text before it. */
+export function hashOfText(value: string, from: number = hashStart): number {
+  let hash = from;
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i);
+    if (unit > 0x7f) return hashOf(new TextEncoder().encode(value), from);
+    hash = step(hash, unit);
+  }
+  return hash;
+}
+
+/** First byte after a table that stands alone, at any alignment; what follows it up to the end of the bytes is no part of it. */
+export function tableEnd(table: Uint8Array): number {
+  return (wordAt(table, 24) + 3) & ~3;
+}
+
 /** Views of a table that stands alone, for tests and for tables that are in no log. The first byte must be 4-aligned. */
 export function selectionSource(table: Uint8Array): SelectionSource {
   assertShared(

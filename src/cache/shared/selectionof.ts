@@ -6,6 +6,7 @@ import type { Resource } from "../../api/scheme.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { behaviourOf } from "../../kinds/table.ts";
 import type { Record } from "../../storage/store.ts";
+import { type OwnedMeta, ownersBehind, withOwners } from "./owners.ts";
 import { encodeSelection, formOf, hasUnnamedField } from "./selection.ts";
 
 /** A field without a name, which no selector can ask for: the first write after it is stored even without a change. */
@@ -25,7 +26,7 @@ export function selectionOf(
   const { strategy, form } = behaviourOf(stored, identity);
   const fields = strategy.selectableFields?.(object) ?? [];
   const marked = isUnsettled ? [...fields, unsettledMark] : fields;
-  return encodeSelection(namespace, name, object.metadata.labels, marked, form);
+  return withOwners(encodeSelection(namespace, name, object.metadata.labels, marked, form), object.metadata);
 }
 
 /** Derives side-tables of stored records again where their kind derives them otherwise now. */
@@ -42,10 +43,29 @@ export class Selections {
   /** The record with the side-table its kind derives now: the same record where it is current. */
   fresh(record: Record): Record {
     const stored = this.#byPrefix.get(record.prefix);
-    if (stored === undefined || formOf(record.selection) === behaviourOf(stored, this.#identity).form) return record;
+    if (stored === undefined || formOf(record.selection) === behaviourOf(stored, this.#identity).form)
+      return ownedRecord(record);
     const object = decodeStored(stored, record.body);
     const { namespace = "", name = "" } = object.metadata;
     const isUnsettled = hasUnnamedField(record.selection);
     return { ...record, selection: selectionOf(stored, this.#identity, object, { namespace, name }, isUnsettled) };
   }
+}
+
+/** Texts that stand in objects that have something behind their table; in few others. */
+const ownersText = Buffer.from('"ownerReferences":[');
+const deletedText = Buffer.from('"deletionTimestamp":"');
+
+/**
+ * A record that was written before owners stood behind tables, with its owners; the same record where there are none. Of
+ * any kind: metadata is the same in all of them.
+ */
+function ownedRecord(record: Record): Record {
+  const { selection, body: bytes } = record;
+  if (ownersBehind(selection) !== undefined) return record;
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!body.includes(ownersText) && !body.includes(deletedText)) return record;
+  const { metadata } = JSON.parse(body.toString()) as { readonly metadata: OwnedMeta };
+  const table = withOwners(selection, metadata);
+  return table === selection ? record : { ...record, selection: table };
 }

@@ -187,6 +187,10 @@ export class Log implements LogView {
     return this.#byNumber.has(segmentOf(previous)) ? previous : 0;
   }
 
+  formerOf(at: Location): Location {
+    return this.#segmentOf(at).previous(indexOf(at));
+  }
+
   keyOf(at: Location): string {
     const segment = this.#segmentOf(at);
     const index = indexOf(at);

@@ -51,6 +51,8 @@ export interface LogView {
    * delete before it, before a move the record that was moved. An update above the floor always has one.
    */
   previousOf(at: Location): Location;
+  /** The same, also where that record left the window; it can be told from others, and not be read. */
+  formerOf(at: Location): Location;
   /** Key relative to the prefix. */
   keyOf(at: Location): string;
   /** The object's JSON, `{"kind":…}`, without the frame. */

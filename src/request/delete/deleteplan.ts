@@ -1,14 +1,9 @@
 // What a delete makes of an object, decided without I/O: its grace, its finalizers, and the marks it is stored with
 // (upstream: rest.BeforeDelete and the finalizers of Store.Delete).
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
-import type { ApiObject, ObjectMeta } from "../../api/object.ts";
+import { type ApiObject, foregroundFinalizer, type ObjectMeta, orphanFinalizer } from "../../api/object.ts";
 import type { Strategy, Termination } from "../../kinds/strategy.ts";
 import { timeText } from "../commit/objectstore.ts";
-
-/** Finalizer that keeps an object until its dependents let go of it. */
-export const orphanFinalizer = "orphan";
-/** Finalizer that keeps an object until its dependents are gone. */
-export const foregroundFinalizer = "foregroundDeletion";
 
 /** What becomes of the object: nothing new, removal, or a marked state that is stored (and then removed). */
 export type Plan =
