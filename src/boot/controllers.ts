@@ -8,12 +8,16 @@ import { AggregationController } from "../controllers/aggregation.ts";
 import { RegistrationController } from "../controllers/apiservices.ts";
 import { AvailabilityController } from "../controllers/availability.ts";
 import { Bootstrap } from "../controllers/bootstrap.ts";
+import { ClaimProtection } from "../controllers/claimprotection.ts";
 import { DefinitionController } from "../controllers/definitions.ts";
 import { EventExpirer } from "../controllers/events.ts";
+import { FinishedJobs } from "../controllers/finishedjobs.ts";
+import { GarbageCollector } from "../controllers/garbage/collector.ts";
 import { Lease, type LeaseTimes } from "../controllers/lease.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import { CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/namespacedefaults.ts";
 import { type OwnAddress, OwnService } from "../controllers/ownservice.ts";
+import { PodGarbage } from "../controllers/podgarbage.ts";
 import { QuotaController } from "../controllers/quota.ts";
 import {
   type Controller,
@@ -23,6 +27,7 @@ import {
   type Trouble,
 } from "../controllers/reconciler.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
+import { VolumeProtection } from "../controllers/volumeprotection.ts";
 import { apiServicesKind } from "../kinds/apiregistration/apiservice.ts";
 import { definitionsKind } from "../kinds/custom/prefix.ts";
 import { availabilityMeter } from "../observe/apiservices.ts";
@@ -93,6 +98,11 @@ const table: readonly Entry[] = [
   },
   { name: "serviceaccount-token", make: ({ server, authority }) => new AccountTokenController(server, authority) },
   { name: "own-service", make: ({ writers, address }) => new OwnService(writers, address) },
+  { name: "garbagecollector", make: ({ server }) => new GarbageCollector(server) },
+  { name: "ttl-after-finished", make: finishedJobs },
+  { name: "pvc-protection", make: ({ writers }) => new ClaimProtection(writers) },
+  { name: "pv-protection", make: ({ writers }) => new VolumeProtection(writers) },
+  { name: "podgc", make: ({ writers }) => new PodGarbage(writers) },
   { name: "tokencleaner", make: ({ writers }) => new TokenCleaner(writers) },
 ];
 
@@ -189,6 +199,11 @@ function availability({ server, registry, onStep }: Parts): AvailabilityControll
   if (server.objects.view(...apiServicesKind) === undefined) return undefined;
   const onListed = (): void => onStep?.("apiservice-status-available-controller");
   return new AvailabilityController(server, { meter: availabilityMeter(registry), onListed });
+}
+
+function finishedJobs({ server, writers }: Parts): FinishedJobs | undefined {
+  const jobs = server.scheme.find("batch", "v1", "jobs")?.stored;
+  return jobs?.prefix === undefined ? undefined : new FinishedJobs(writers, jobs, server.views.log(jobs.prefix));
 }
 
 /** The one line of a failure. */

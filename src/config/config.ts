@@ -125,6 +125,11 @@ export const controllerNames = [
   "serviceaccount-token",
   "root-ca-cert-publisher",
   "own-service",
+  "garbagecollector",
+  "ttl-after-finished",
+  "pvc-protection",
+  "pv-protection",
+  "podgc",
   "tokencleaner",
 ] as const;
 

@@ -184,7 +184,7 @@ export const flags = [
     type: "string",
     default: "*",
     brief: "controllers to run: *, name or -name",
-    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service. Others: tokencleaner.",
+    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc. Others: tokencleaner.",
   },
   {
     name: "allow-privileged",

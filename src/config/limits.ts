@@ -102,6 +102,20 @@ export const limits = {
   namespacePassMsMax: 2_000,
   /** Objects of a terminating namespace that are looked up and deleted at once; then others get a turn. */
   namespaceDeletesMax: 1_000,
+  /** Objects the garbage collector deletes, releases or lets go at once: they share commits, and leave room for clients. */
+  collectorWorkersMax: 16,
+  /** An owner that waits for its dependents is looked at this long after one of them changed, in milliseconds. */
+  collectorGatherMs: 20,
+  /** A claim that is in use is looked at this long after a pod of its namespace changed, in milliseconds. */
+  protectionGatherMs: 50,
+  /** Pods of a node that is gone are removed after this, in milliseconds (upstream: 40 s). */
+  nodeMissedMs: 40_000,
+  /** Pods that finished are counted this long after another one did, in milliseconds (upstream: every 20 s). */
+  podGarbageLookMs: 20_000,
+  /** Pods that finished and are kept (upstream: 12,500). */
+  finishedPodsMax: 12_500,
+  /** Deleted kinds the garbage collector remembers, at all their versions, about 200 bytes each; the oldest go first. */
+  endedKindsMax: 10_000,
   /** Objects of a kind that goes are deleted so many at a time. */
   definitionPageMax: 500,
   /** A kind that goes and still holds objects is emptied again this often, in milliseconds. */

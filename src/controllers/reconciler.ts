@@ -44,7 +44,7 @@ export interface Trouble extends Failure {
 /** Told what went wrong. The controller tries again. */
 export type Report = (trouble: Trouble) => void;
 
-/** Handles one change of a log that is followed: adds keys. `type`: of recordTypes, never a move. */
+/** Handles one change of a log that is followed: adds keys. `type`: of recordTypes; a move only where that was asked for. */
 export type Changed = (queue: Queue, at: Location, type: number) => void;
 
 /** What a controller does with its queue. All of it may be called at any time, and does nothing after the end. */
@@ -61,9 +61,9 @@ export interface Queue {
   has(key: string): boolean;
   /**
    * Follows a log from what its last drain() took in. A change that is missed has all() called. Returns how to stop; a
-   * log that is given up stops by itself.
+   * log that is given up stops by itself. `moves`: records that are moved within the log are handed on, too.
    */
-  follow(view: LogView, changed: Changed): () => void;
+  follow(view: LogView, changed: Changed, moves?: boolean): () => void;
   /** Hands on every change that is published by now; false when that takes more than a turn and goes on by itself. */
   catchUp(): boolean;
   /** Gives others a turn of the loop when this one has lasted long enough. */
@@ -137,6 +137,7 @@ const usualPace: QueuePace = {
 interface Following {
   readonly view: LogView;
   readonly changed: Changed;
+  readonly moves: boolean;
   /** Up to where changes were handed on. */
   position: number;
   stop: () => void;
@@ -242,8 +243,8 @@ export class Reconciler implements Queue {
     return this.#queue.has(key);
   }
 
-  follow(view: LogView, changed: Changed): () => void {
-    const following: Following = { view, changed, position: view.head, stop: () => undefined };
+  follow(view: LogView, changed: Changed, moves = false): () => void {
+    const following: Following = { view, changed, moves, position: view.head, stop: () => undefined };
     if (this.signal.aborted) return following.stop;
     following.stop = view.onNews(() => this.#handOn(following));
     this.#following.add(following);
@@ -288,7 +289,7 @@ export class Reconciler implements Queue {
 
   /** Hands on the changes of a log, as many as fit in this turn; false when there are more. `begun`: some in any case. */
   #handOn(following: Following, begun = false): boolean {
-    const { view, changed } = following;
+    const { view, changed, moves } = following;
     if (view.gone) {
       this.#unfollow(following);
       return true;
@@ -302,7 +303,7 @@ export class Reconciler implements Queue {
       const from = following.position;
       following.position = Math.min(view.head, from + limits.reconcileRecordsPerLook);
       try {
-        if (eachChange(view, from, take, following.position)) continue;
+        if (eachChange(view, from, take, following.position, moves)) continue;
       } catch (cause) {
         if (cause instanceof SharedStateFailure) throw cause;
         this.report("", `Controller ${this.name} cannot follow ${view.prefix}`, cause);

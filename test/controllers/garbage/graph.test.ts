@@ -1,0 +1,94 @@
+// The collector's graph against a plain list, and what it costs.
+import t from "tap";
+import { OwnerGraph } from "../../../src/controllers/garbage/graph.ts";
+import { cpuMs, fuzzRun, random } from "../../support/random.ts";
+
+interface Reference {
+  log: number;
+  at: number;
+  owner: number;
+  kind: number;
+}
+
+function textOf(places: readonly { log: number; at: number }[]): string {
+  return places
+    .map(({ log, at }) => `${log} ${at}`)
+    .sort()
+    .join();
+}
+
+t.test("random references are found as in a list, through moves, growth and shrinking", async (t) => {
+  const { seed, rounds } = fuzzRun(30_000);
+  const below = random(seed);
+  t.comment(`ORCH_FUZZ_SEED=${seed}`);
+  const graph = new OwnerGraph();
+  let list: Reference[] = [];
+  let at = 0;
+  const gone: number[] = [];
+  for (let step = 0; step < rounds; step++) {
+    const isGrowing = step % 10_000 < 5_000;
+    const chosen = list[below(Math.max(1, list.length))];
+    const what = below(10);
+    if (chosen === undefined || what < (isGrowing ? 7 : 2)) {
+      at += 1;
+      const log = below(3);
+      for (let count = 1 + below(2); count > 0; count--) {
+        const reference = { log, at: at * 70_000, owner: below(50) - 25, kind: below(4) };
+        graph.add(reference.log, reference.at, reference.owner, reference.kind);
+        list.push(reference);
+      }
+    } else if (what === 9) {
+      at += 1;
+      graph.move(chosen.log, chosen.at, at * 70_000);
+      const { log, at: from } = chosen;
+      for (const each of list) if (each.log === log && each.at === from) each.at = at * 70_000;
+    } else {
+      gone.length = 0;
+      graph.remove(chosen.log, chosen.at, (owner) => void gone.push(owner));
+      const removed = list.filter((each) => each.log === chosen.log && each.at === chosen.at);
+      list = list.filter((each) => !removed.includes(each));
+      if (
+        gone.sort().join() !==
+        removed
+          .map(({ owner }) => owner)
+          .sort()
+          .join()
+      )
+        t.fail("other owners were told");
+    }
+    if (step % 1_000 !== 0) continue;
+    t.equal(graph.size, list.length);
+    for (let owner = -25; owner < 25; owner++) {
+      const found: Reference[] = [];
+      graph.eachDependent(owner, (log, place) => found.push({ log, at: place, owner, kind: 0 }) > 0);
+      const wanted = list.filter((each) => each.owner === owner);
+      if (textOf(found) !== textOf(wanted)) t.fail(`dependents of ${owner} at step ${step}`);
+      if (graph.hasDependents(owner) !== wanted.length > 0) t.fail(`hasDependents(${owner}) at step ${step}`);
+    }
+    const found: { log: number; at: number }[] = [];
+    graph.eachOfKinds(new Set([1, 3]), (log, place) => found.push({ log, at: place }));
+    if (textOf(found) !== textOf(list.filter(({ kind }) => kind % 2 === 1))) t.fail(`kinds at step ${step}`);
+  }
+  graph.removeLog(1, () => undefined);
+  t.equal(graph.size, list.filter(({ log }) => log !== 1).length);
+  graph.clear();
+  t.equal(graph.size, 0);
+});
+
+t.test("a reference costs less than 100 bytes, and memory comes back", async (t) => {
+  const graph = new OwnerGraph();
+  const empty = graph.bytes;
+  const count = 100_000;
+  let most = 0;
+  for (let at = 1; at <= count; at++) {
+    graph.add(1, 65_536 + at, at % 1_000, 5);
+    if (at >= 10_000) most = Math.max(most, graph.bytes / at);
+  }
+  t.comment(`${(graph.bytes / count).toFixed(1)} bytes for a reference, at most ${most.toFixed(1)}`);
+  t.ok(most < 100, `${most} bytes`);
+  const start = cpuMs();
+  for (let at = 1; at <= count; at++) graph.remove(1, 65_536 + at, () => undefined);
+  t.ok(cpuMs() - start < 2_000, "the end of many dependents of one owner is linear");
+  t.equal(graph.size, 0);
+  t.equal(graph.bytes, empty);
+});
