@@ -435,8 +435,9 @@ export class GarbageCollector implements Controller {
   }
 
   /** Whether an owner has a dependent that has yet to go, or to lose its reference. */
-  #isKept({ object }: Item, hash: number, finalizer: string): boolean {
-    const { uid = "" } = object.metadata;
+  #isKept(item: Item, hash: number, finalizer: string): boolean {
+    const { uid = "" } = item.object.metadata;
+    const own = item.view.get(item.namespace, item.name);
     const uidHash = hashOfText(uid);
     const isForeground = finalizer === foregroundFinalizer;
     let isKept = false;
@@ -444,6 +445,8 @@ export class GarbageCollector implements Controller {
       const followed = this.#logs[log];
       if (followed?.view.isCurrent(at) !== true) return true;
       const { view, resource } = followed;
+      // One that owns itself would wait for itself (on upstream it does).
+      if (view === item.view && at === own && isForeground) return true;
       const owners = ownersBehind(view.selection(at));
       const count = owners?.count ?? 0;
       for (let index = 0; index < count && !isKept; index++) {

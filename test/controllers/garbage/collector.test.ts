@@ -74,6 +74,16 @@ yard("foreground goes along a chain, and in a circle the block is lifted", async
   t.ok(await yard.gone(`${maps}/k1`));
 });
 
+yard("an object that owns itself does not wait for itself", async (t, yard) => {
+  for (const policy of ["Foreground", "Orphan", "Background"]) {
+    const a = await yard.make(maps, "a");
+    await yard.server.call("PATCH", `${maps}/a`, { metadata: { ownerReferences: [blocking(a)] } }, merge);
+    await yard.settled();
+    await yard.remove(`${maps}/a`, policy);
+    t.ok(await yard.gone(`${maps}/a`), policy);
+  }
+});
+
 yard("foreground: a reference that is taken off or blocks no more lets the owner go", async (t, yard) => {
   const b = await yard.make(maps, "b");
   await yard.make(maps, "one", [blocking(b)], hold);

@@ -80,12 +80,13 @@ export class Yard {
 
   /** Resolves when the collector has looked at everything that was written by now. */
   async settled(): Promise<void> {
-    do {
+    const { store } = this.server;
+    for (let before = -1; ; before = store.revision) {
+      const isAll = this.reconciler.catchUp();
       await this.reconciler.idle();
+      if (isAll && store.revision === before && this.reconciler.laterCount === 0) return;
       await new Promise((resolve) => setTimeout(resolve, 1));
-      this.reconciler.catchUp();
-    } while (this.reconciler.laterCount > 0);
-    await this.reconciler.idle();
+    }
   }
 
   /** Takes the finalizers off an object. */
