@@ -269,6 +269,8 @@ export class GarbageCollector implements Controller {
 
   /** Whether an object has to be looked at because of its owners, as far as this thread knows them. */
   #isSuspect(owners: Owners, view: LogView, at: Location): boolean {
+    // Not in the middle of a log.
+    if (owners.count > limits.collectorOwnersPerLook) return true;
     const key = view.keyOf(at);
     const resource = this.#byPrefix.get(view.prefix)?.resource;
     const namespace = resource?.namespaced === true ? key.slice(0, key.indexOf("/")) : "";
@@ -326,7 +328,12 @@ export class GarbageCollector implements Controller {
     if (item === undefined) return undefined;
     const hash = this.#hashOf(item);
     const { deletionTimestamp, finalizers = [], ownerReferences = [] } = item.object.metadata;
-    const states = ownerReferences.map((owner) => this.#owners.stateOf(item, owner));
+    const states: OwnerState[] = [];
+    for (const owner of ownerReferences) {
+      states.push(this.#owners.stateOf(item, owner));
+      // What was found of an owner stays true enough: the object is changed only as it was looked at.
+      if (states.length % limits.collectorOwnersPerLook === 0) await queue.giveWay();
+    }
     const isIn = (...wanted: OwnerState[]): boolean => wanted.some((state) => states.includes(state));
     failpoint("collector-looked");
     if (deletionTimestamp !== undefined) {

@@ -222,6 +222,16 @@ yard("a dependent that gets a living owner meanwhile is not deleted", async (t, 
   t.ok(await until(async () => isAdopted && (await yard.owners(`${maps}/d`))?.join() === "b"));
 });
 
+yard("an object of many owners is looked at in pieces, and goes with the last of them", async (t, yard) => {
+  const owners = [];
+  for (let index = 0; index < 100; index++) owners.push(await yard.make(maps, `o${index}`));
+  await yard.make(maps, "d", owners);
+  await yard.remove(`${maps}/o7`);
+  t.ok(await until(async () => (await yard.owners(`${maps}/d`))?.length === 99));
+  for (let index = 0; index < 100; index++) await yard.remove(`${maps}/o${index}`);
+  t.ok(await yard.gone(`${maps}/d`));
+});
+
 yard("events belong to nobody", async (t, yard) => {
   const a = await yard.make(maps, "a");
   const events = "/api/v1/namespaces/default/events";

@@ -249,7 +249,9 @@ t.test(
         if (drawn.chance(10)) {
           world.crashIn = 1 + drawn.next(6);
           let crashed: Promise<void> | undefined;
-          world.onCrash = () => (crashed = world.yard.restart());
+          world.onCrash = () => {
+            crashed = world.yard.restart();
+          };
           await new Promise((resolve) => setImmediate(resolve));
           await crashed;
         }
