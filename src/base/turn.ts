@@ -5,6 +5,12 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Does work step by step, at most so many milliseconds of it in a turn. */
+export async function inSlices(steps: Iterable<unknown>, msMax: number): Promise<void> {
+  const turn = new Turn(msMax);
+  for (const _ of steps) if (turn.isOver) await nextTurn();
+}
+
 /** Limits the time of long work in one turn of the loop; one instance for all such work of a thread. */
 export class Turn {
   readonly #msMax: number;

@@ -165,6 +165,13 @@ export const limits = {
   quantityCharsMax: 2 * KiB,
   /** Characters of a duration in Go's spelling, which upstream does not limit. */
   durationCharsMax: 1 * KiB,
+  /**
+   * Schemas of a definition, those within others included, and the items of their lists: up to 1 µs each in one turn of a
+   * front. The largest in use have about 10,000.
+   */
+  definitionSchemasMax: 15_000,
+  /** Steps of checking all defaults of a definition by their schemas, up to 0.3 µs each; large ones in use take 5,000. */
+  schemaDefaultStepsMax: 50_000,
   /** Characters of a pattern in the schema of a custom resource: the longest in use is a tenth of it. */
   schemaPatternCharsMax: 8 * KiB,
   /** Instructions of all patterns of one definition, up to 5 µs each; large definitions in use have 3,000. */

@@ -34,6 +34,7 @@ export interface Rules<T extends ApiObject> {
   prepareForUpdate?(context: StrategyContext, object: T, old: T): void;
   /** Runs after everything but metadata and status is restored. */
   prepareForStatus?(context: StrategyContext, object: T, old: T): void;
+  ahead?(object: T): Iterable<undefined>;
   validate?(object: T, context: StrategyContext): FieldError[];
   validateUpdate?(object: T, old: T, context: StrategyContext): FieldError[];
   validateStatus?(object: T, old: T, context: StrategyContext): FieldError[];
@@ -99,10 +100,11 @@ function statusStrategy<T extends ApiObject>(resource: Resource, rules: Rules<T>
 
 /** The parts of a Strategy that are absent unless the kind has them. */
 function optional<T extends ApiObject>(rules: Rules<T>): Partial<Strategy<T>> {
-  const { canonicalize, subresources, warnings, selectableFields, fieldLabels, gracePeriod } = rules;
+  const { ahead, canonicalize, subresources, warnings, selectableFields, fieldLabels, gracePeriod } = rules;
   const { defaultOrphan, unnamedPolicyWarning } = rules;
   const { termination, boundsSize, holdsAddresses, removesToo, carriers, namesItself, settlesLate } = rules;
   return {
+    ...(ahead && { ahead }),
     ...(canonicalize && { canonicalize }),
     ...(subresources && { subresources }),
     ...(warnings && { warnings }),

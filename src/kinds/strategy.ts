@@ -62,6 +62,11 @@ export interface Strategy<T extends ApiObject> {
   canonicalize?(object: T): void;
   /** Resets and computed fields of a create (status emptied, generation 1, …). `object` is changed in place. */
   prepareForCreate(context: StrategyContext, object: T): void;
+  /**
+   * Work for validate() that is long and may be done ahead, piece by piece; runs after what prepares the object. Left out:
+   * there is none.
+   */
+  ahead?(object: T): Iterable<undefined>;
   /** All fields at fault on create (generic metadata rules are checked by the caller). */
   validate(context: StrategyContext, object: T): FieldError[];
   readonly update: UpdateStrategy<T>;

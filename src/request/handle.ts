@@ -9,9 +9,11 @@ import { createImpersonation, type Impersonate } from "../authz/impersonation.ts
 import { ownerOf } from "../authz/owner.ts";
 import { SharedStateFailure } from "../base/assert.ts";
 import { ownerAt } from "../base/network.ts";
+import { inSlices } from "../base/turn.ts";
 import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
-import { hasSchema } from "../kinds/custom/definition.ts";
+import { limits } from "../config/limits.ts";
+import { hasSchema, stepsBefore } from "../kinds/custom/definition.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
 import { connect } from "./actions/connect.ts";
 import { type Reply, sendNothing, sendStatus, sendText, warningHeaders } from "./answer/response.ts";
@@ -227,9 +229,11 @@ async function dispatch(
   if (isStatus(negotiated)) return sendStatus(reply, negotiated);
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);
-  const lasts = () => book.lasts();
-  // Its schemas are needed from here on, if they were not before.
+  // The first request for a kind has its schemas compiled, and others get their turn meanwhile.
+  const steps = stepsBefore(info.resource);
+  if (steps !== undefined) await inSlices(steps, limits.sliceMsMax);
   if (!hasSchema(info.resource)) return sendStatus(reply, unknownResource);
+  const lasts = () => book.lasts();
   const { exchange, trace } = reply;
   trace.done("negotiate");
   const { merges } = server;

@@ -1,11 +1,7 @@
 // The longest turn of a front, request by request, with objects near the limits.
 import t from "tap";
-import { identities } from "../../src/api/identity.ts";
-import { openPool } from "../../src/boot/pool.ts";
-import { Merges } from "../../src/request/write/offload.ts";
-import { threadCpuMs } from "../support/cost.ts";
-import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
-import { ask, longestTurn, type Sent, storeElsewhere } from "../support/turns.ts";
+import { type InProcess, until } from "../support/inprocess.ts";
+import { ask, longestTurn, openWithPool, type Sent, slowness } from "../support/turns.ts";
 
 t.setTimeout(600_000);
 
@@ -281,44 +277,11 @@ const known: Readonly<Record<string, number>> = {
 /** The same by kind, for all its steps: each of their many items is checked and owned by itself. */
 const knownKinds: Readonly<Record<string, number>> = { "a role": 30, "a network policy": 30 };
 
-/** What a fixed piece of work takes there, in milliseconds. */
-const calibratedMs = 6.5;
-
 const triesMax = 6;
-
-/** How many times slower this machine is at the moment. */
-function slowness(): number {
-  const value = items(400_000, (index) => ({ name: `n${index}`, value: "some text" }));
-  let least = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < 12; index += 1) {
-    const start = threadCpuMs();
-    JSON.parse(JSON.stringify(value));
-    least = Math.min(least, threadCpuMs() - start);
-  }
-  return Math.max(1, least / calibratedMs);
-}
-
-async function open(): Promise<{ server: InProcess; close: () => Promise<void> }> {
-  const first = await openInProcess();
-  const { gates, release } = first.scheme;
-  first.close();
-  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-  const pool = openPool({ identity: "kubernetes", runtimeConfig: new Map(), gates, release });
-  const merges = new Merges(pool, identities.kubernetes, clock);
-  const server = await openInProcess("kubernetes", { merges });
-  storeElsewhere(server);
-  return {
-    server,
-    close: async () => {
-      server.close();
-      await pool.close();
-    },
-  };
-}
 
 for (const [name, subject] of Object.entries({ ...subjects, ...further })) {
   t.test(`no turn of a front is longer than it may be: ${name}`, async (t) => {
-    const { server, close } = await open();
+    const { server, close } = await openWithPool();
     t.teardown(close);
     for (const index of [1, 2, 3]) {
       const made = await ask(server, "POST", subject.path, bytesOf(documentOf(subject, `o${index}`)), json);

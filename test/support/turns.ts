@@ -2,8 +2,11 @@
 // machine does not count, nor does what is done in the pool. The least of a few tries, because the collector and the
 // compiler run whenever they like.
 
+import { identities } from "../../src/api/identity.ts";
+import { openPool } from "../../src/boot/pool.ts";
+import { Merges } from "../../src/request/write/offload.ts";
 import { threadCpuMs } from "./cost.ts";
-import type { InProcess } from "./inprocess.ts";
+import { type InProcess, openInProcess } from "./inprocess.ts";
 
 /** Milliseconds of the longest turn while `work` goes on. */
 export async function longestTurn(work: () => Promise<unknown>): Promise<number> {
@@ -83,4 +86,38 @@ async function elsewhere<T>(work: () => Promise<T>): Promise<T> {
   const done = await work();
   apartMs += threadCpuMs() - start;
   return done;
+}
+
+/** What a fixed piece of work takes on the machine bounds were found on, in milliseconds. */
+const calibratedMs = 6.5;
+
+/** How many times slower this machine is at the moment. */
+export function slowness(): number {
+  const value = Array.from({ length: 11_111 }, (_, index) => ({ name: `n${index}`, value: "some text" }));
+  let least = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < 12; index += 1) {
+    const start = threadCpuMs();
+    JSON.parse(JSON.stringify(value));
+    least = Math.min(least, threadCpuMs() - start);
+  }
+  return Math.max(1, least / calibratedMs);
+}
+
+/** A server with what does big work for it, and commits that are not its own. */
+export async function openWithPool(): Promise<{ server: InProcess; close: () => Promise<void> }> {
+  const first = await openInProcess();
+  const { gates, release } = first.scheme;
+  first.close();
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+  const pool = openPool({ identity: "kubernetes", runtimeConfig: new Map(), gates, release });
+  const merges = new Merges(pool, identities.kubernetes, clock);
+  const server = await openInProcess("kubernetes", { merges });
+  storeElsewhere(server);
+  return {
+    server,
+    close: async () => {
+      server.close();
+      await pool.close();
+    },
+  };
 }

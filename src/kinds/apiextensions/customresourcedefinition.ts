@@ -4,6 +4,7 @@ import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
 import { cleanupFinalizer, type DefinitionCondition, withCondition } from "../custom/names.ts";
+import { workAhead } from "../custom/schemawork.ts";
 import { strategyFor } from "../generic.ts";
 import { specAndMetadata } from "../resetfields.ts";
 import type { Strategy } from "../strategy.ts";
@@ -38,6 +39,7 @@ function definitionStrategy(resource: Resource, identity: Identity): Strategy<Cu
     counts: ["spec"],
     nameFormat: "dns1123-subdomain",
     allowUnconditionalUpdate: false,
+    ahead: ({ spec }) => workAhead(spec),
     validate: validateDefinition,
     validateUpdate: validateDefinitionUpdate,
     prepareForCreate(_context, definition) {

@@ -4,12 +4,11 @@ import { type FieldError, forbiddenField, invalid } from "../../api/fielderror.t
 import type { JSONSchemaProps } from "../../api/gen/apiextensions/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Value } from "../../api/value.ts";
+import { limits } from "../../config/limits.ts";
 import { coerceEmbedded, metaFields, validateEmbedded } from "./metadata.ts";
 import { type Node, SchemaCompiler } from "./plan.ts";
 import { copyValue, shown } from "./texts.ts";
 import { jobs, TooManySteps, Walk } from "./walk.ts";
-
-const free = (): void => undefined;
 
 /** Drops from the defaults of a compiled schema what the schema does not know. */
 export function pruneDefaults(root: Node, identity: Identity): void {
@@ -34,24 +33,33 @@ function isContainer(value: Value | undefined): value is Value {
 interface Context {
   readonly compiler: SchemaCompiler;
   readonly identity: Identity;
-  readonly requirePruned: boolean;
+  readonly requirePruned: () => boolean;
+  /** What the walks of all defaults may still cost. */
+  readonly budget: { left: number };
   /** Within the metadata, apiVersion or kind of this object: how far from it. */
   readonly inside: { readonly embedded: Node; readonly steps: readonly (string | number)[] } | undefined;
 }
 
 /**
- * The faults of a structural schema's defaults. `path` is that of the schema; with `requirePruned`, defaults may have no
- * unknown fields.
+ * The faults of a structural schema's defaults. `path` is that of the schema; with `requirePruned`, which is asked when
+ * there are some, defaults may have no unknown fields.
  */
 export function checkDefaults(
   schema: JSONSchemaProps,
   path: string,
   identity: Identity,
-  requirePruned: boolean,
+  requirePruned: () => boolean,
+  compiler = new SchemaCompiler(),
 ): FieldError[] {
   if (!hasDefaults(schema)) return [];
   const out: FieldError[] = [];
-  const context = { compiler: new SchemaCompiler(), identity, requirePruned, inside: undefined };
+  const context = {
+    compiler,
+    identity,
+    requirePruned,
+    budget: { left: limits.schemaDefaultStepsMax },
+    inside: undefined,
+  };
   visit(out, schema, path, context, true);
   return out;
 }
@@ -59,7 +67,8 @@ export function checkDefaults(
 /** Whether a structural schema has a default with fields it does not know. */
 export function hasUnknownInDefaults(schema: JSONSchemaProps, identity: Identity): boolean {
   if (!hasDefaults(schema)) return false;
-  return checkDefaults(schema, "", identity, true).length > checkDefaults(schema, "", identity, false).length;
+  const faults = (isStrict: boolean): number => checkDefaults(schema, "", identity, () => isStrict).length;
+  return faults(true) > faults(false);
 }
 
 /** Whether some schema within one has a default. */
@@ -96,17 +105,20 @@ function visit(out: FieldError[], schema: JSONSchemaProps, path: string, context
 /** A default is what any value in its place has to be. */
 function checkDefault(out: FieldError[], node: Node, value: Value, path: string, context: Context): void {
   const { identity } = context;
-  if (context.requirePruned) {
-    const copy = copyValue(value, free);
-    const walk = new Walk(jobs.prune, identity, path);
-    attempt(out, path, () => walk.run(copy, node));
-    if (walk.droppedCount > 0) out.push(invalid(path, shown(value), "must not have unknown fields"));
-  }
-  const forms = new Walk(jobs.coerce, identity, path);
-  const shapes = new Walk(jobs.shapes, identity, path);
-  const values = new Walk(jobs.validate, identity, path);
-  const given = copyValue(value, free);
+  const { budget } = context;
+  const prunes = new Walk(jobs.prune, identity, path, budget);
+  const forms = new Walk(jobs.coerce, identity, path, budget);
+  const shapes = new Walk(jobs.shapes, identity, path, budget);
+  const values = new Walk(jobs.validate, identity, path, budget);
   attempt(out, path, () => {
+    prunes.run(
+      copyValue(value, () => prunes.spend(1)),
+      node,
+    );
+    if (prunes.droppedCount > 0 && context.requirePruned()) {
+      out.push(invalid(path, shown(value), "must not have unknown fields"));
+    }
+    const given = copyValue(value, () => forms.spend(1));
     forms.run(given, node);
     if (forms.misfit !== undefined) out.push(forms.misfit);
     else {
@@ -126,19 +138,32 @@ function checkWithin(
   context: Context,
   { steps }: NonNullable<Context["inside"]>,
 ): void {
-  const object = surrounding(copyValue(value, free), steps);
+  const walk = new Walk(jobs.validate, context.identity, path, context.budget);
+  attempt(out, path, () => {
+    for (const error of faultsWithin(walk, node, value, path, context, steps)) out.push(error);
+  });
+}
+
+function faultsWithin(
+  walk: Walk,
+  node: Node,
+  value: Value,
+  path: string,
+  context: Context,
+  steps: readonly (string | number)[],
+): readonly FieldError[] {
+  const copied = (): Value => copyValue(value, () => walk.spend(1));
+  const object = surrounding(copied(), steps);
   const nameOf = (name: string): string => name;
   const misfit = coerceEmbedded(object, false, nameOf);
   const faults = misfit === undefined ? validateEmbedded(object, context.identity, nameOf) : [misfit];
   if (faults.length > 0) {
     const texts = [...new Set(faults.map(({ field, text }) => `${field}: ${text}`))];
     const list = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
-    out.push(invalid(path, shown(value), `must result in valid metadata: ${list}`));
-    return;
+    return [invalid(path, shown(value), `must result in valid metadata: ${list}`)];
   }
-  const walk = new Walk(jobs.validate, context.identity, path);
-  attempt(out, path, () => walk.run(copyValue(value, free), node));
-  for (const error of walk.faults.list) out.push(error);
+  walk.run(copied(), node);
+  return walk.faults.list;
 }
 
 /** An object that has nothing but a value in its place, and what every object has. */

@@ -17,6 +17,7 @@ import { behaviourOf, carryBehaviour } from "../table.ts";
 import { behaviourOfVersion } from "./behaviour.ts";
 import { cleanupFinalizer } from "./names.ts";
 import { prefixOf } from "./prefix.ts";
+import { workOn } from "./schemawork.ts";
 import { type CustomVersion, compileVersions } from "./versions.ts";
 
 /** Conditions of a definition that decide what is served. */
@@ -94,14 +95,15 @@ function copiesOf(before: readonly Resource[], change: Partial<Resource>, identi
   return before.flatMap((resource) => copies.get(resource) ?? []);
 }
 
-/** Compiles the schemas of a definition when one of them is needed first. */
-class Compiler {
+/** Compiles the schemas of a definition when one of them is needed first, and keeps nothing of it else. */
+class VersionCompiler {
   readonly #identity: Identity;
   readonly #uid: string | undefined;
   /** Without schemas. */
   readonly #header: CustomResourceDefinitionSpec;
-  #whole: (() => CustomResourceDefinition | undefined) | undefined;
   #versions: ReadonlyMap<string, CustomVersion> = new Map();
+  /** Undefined: all is done. */
+  #steps: Generator<undefined> | undefined;
   #isComplete = true;
 
   constructor(
@@ -112,27 +114,34 @@ class Compiler {
   ) {
     this.#uid = metadata.uid;
     this.#header = header;
-    this.#whole = whole;
     this.#identity = identity;
+    this.#steps = this.#compile(whole);
+  }
+
+  /** What is left to be done, step by step; what is needed before is done at once. */
+  get steps(): Iterable<undefined> | undefined {
+    return this.#steps;
   }
 
   /** Every version was still there when schemas were needed. Where not, versions have none, and take anything. */
   get isComplete(): boolean {
-    this.#compile();
+    this.#finish();
     return this.#isComplete;
   }
 
   version(name: string): CustomVersion {
-    this.#compile();
+    this.#finish();
     const version = this.#versions.get(name);
     assert(version !== undefined, "Each version was compiled");
     return version;
   }
 
-  #compile(): void {
-    if (this.#whole === undefined) return;
-    const definition = this.#whole();
-    this.#whole = undefined;
+  #finish(): void {
+    for (const _ of this.#steps ?? []);
+  }
+
+  *#compile(whole: () => CustomResourceDefinition | undefined): Generator<undefined> {
+    const definition = whole();
     const known = definition?.metadata.uid === this.#uid ? (definition?.spec.versions ?? []) : [];
     const versions = (this.#header.versions ?? []).map((version) => {
       const found = known.find(({ name }) => name === version.name);
@@ -140,14 +149,22 @@ class Compiler {
       const schema = found?.schema;
       return schema === undefined ? version : { ...version, schema };
     });
-    const compiled = compileVersions({ ...this.#header, versions }, this.#identity);
+    const spec = { ...this.#header, versions };
+    const { compiler, steps } = workOn(spec);
+    yield* steps;
+    const compiled = compileVersions(spec, this.#identity, compiler);
+    yield;
     // Nothing of the definition is kept.
-    for (const version of compiled) version.form();
+    for (const version of compiled) {
+      version.form();
+      yield;
+    }
     this.#versions = new Map(compiled.map((version) => [version.name, version]));
+    this.#steps = undefined;
   }
 }
 
-const compilers = new WeakMap<Resource, Compiler>();
+const compilers = new WeakMap<Resource, VersionCompiler>();
 
 /**
  * Whether what a custom resource's definition says of its objects is known: it is not if the definition, or this version
@@ -155,6 +172,11 @@ const compilers = new WeakMap<Resource, Compiler>();
  */
 export function hasSchema(resource: Resource): boolean {
   return compilers.get(resource)?.isComplete ?? true;
+}
+
+/** What is to be done before requests for a custom resource, which would do it at once; undefined: nothing is. */
+export function stepsBefore(resource: Resource): Iterable<undefined> | undefined {
+  return compilers.get(resource)?.steps;
 }
 
 /** What a definition says but for its schemas, in texts of its own: parts of a larger one would keep all of it. */
@@ -180,7 +202,7 @@ function freshResources(
 ): readonly Resource[] {
   const { spec, names } = headerOf(definition);
   const versions = spec.versions ?? [];
-  const compiler = new Compiler(definition, spec, whole, identity);
+  const compiler = new VersionCompiler(definition, spec, whole, identity);
   const storage = versions.find((version) => version.storage);
   assert(storage !== undefined, "A definition has a version to store objects in");
   const header = { ...definition, spec, status: { ...definition.status, acceptedNames: names } };
@@ -202,7 +224,7 @@ function freshResources(
 }
 
 /** Gives a resource what is compiled later. Its functions keep what functions beside them refer to: no definition. */
-function equip(resource: Resource, compiler: Compiler): void {
+function equip(resource: Resource, compiler: VersionCompiler): void {
   const { version, message } = resource;
   compilers.set(resource, compiler);
   giveType(message, () => compiler.version(version).mergeType());

@@ -33,13 +33,16 @@ export interface Faulty {
   readonly shapes: readonly FieldError[];
 }
 
-/** Compiles the schemas of a definition's versions, in their order; what they share is compiled once. */
+/**
+ * Compiles the schemas of a definition's versions, in their order; what they share is compiled once. `compiler`: one that
+ * may have compiled some of them before, and compiles nothing after.
+ */
 export function compileSchemas(
   schemas: readonly JSONSchemaProps[],
   identity: Identity,
   prunes = true,
+  compiler = new SchemaCompiler(),
 ): CompiledSchema[] {
-  const compiler = new SchemaCompiler();
   return schemas.map((schema) => {
     const root = compiler.compile(schema);
     pruneDefaults(root, identity);

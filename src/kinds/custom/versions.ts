@@ -15,6 +15,7 @@ import type { Columns } from "../columns.ts";
 import { columnsOf } from "./columns.ts";
 import { eachRuled, type RuledValue } from "./expressions.ts";
 import { mergeTypeOf } from "./mergetype.ts";
+import type { SchemaCompiler } from "./plan.ts";
 import { type ScalePaths, scalePaths } from "./scalepaths.ts";
 import { type CompiledSchema, compileSchemas } from "./schema.ts";
 
@@ -41,11 +42,15 @@ const schemaMessage = messageOf("apiextensions/v1.JSONSchemaProps");
 /** What versions without a schema have: anything goes. */
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true } as const;
 
-/** Compiles all versions of a definition; what their schemas share is compiled once. */
-export function compileVersions(spec: CustomResourceDefinitionSpec, identity: Identity): CustomVersion[] {
+/** Compiles all versions of a definition; what their schemas share is compiled once. `compiler`: see compileSchemas(). */
+export function compileVersions(
+  spec: CustomResourceDefinitionSpec,
+  identity: Identity,
+  compiler?: SchemaCompiler,
+): CustomVersion[] {
   const versions = spec.versions ?? [];
   const roots: JSONSchemaProps[] = versions.map(({ schema }) => schema?.openAPIV3Schema ?? anything);
-  const schemas = compileSchemas(roots, identity, spec.preserveUnknownFields !== true);
+  const schemas = compileSchemas(roots, identity, spec.preserveUnknownFields !== true, compiler);
   const sizes = sizesOf(spec);
   const made: CustomVersion[] = [];
   for (const [index, schema] of schemas.entries()) {

@@ -59,17 +59,19 @@ export class Walk implements Check {
   readonly #identity: Identity;
   /** What is walked is an object of its own, whose metadata is not the schema's to prune. */
   #isWhole = false;
-  #stepsLeft: number = limits.schemaStepsMax;
+  readonly #budget: { left: number };
 
-  constructor(todo: number, identity: Identity, prefix = "") {
+  /** `budget`: steps that are left for this walk and others. */
+  constructor(todo: number, identity: Identity, prefix = "", budget = { left: limits.schemaStepsMax as number }) {
     this.#jobs = todo;
+    this.#budget = budget;
     this.#identity = identity;
     this.place = new Place(prefix);
   }
 
   spend(steps: number): void {
-    this.#stepsLeft -= steps;
-    if (this.#stepsLeft < 0) throw new TooManySteps("Too much work for one object");
+    this.#budget.left -= steps;
+    if (this.#budget.left < 0) throw new TooManySteps("Too much work for one object");
   }
 
   /** Walks a value by its node. `isEmbedded`: as an object of the API, whatever the schema says. */

@@ -7,6 +7,8 @@ import type { ApiObject, ObjectMeta, OwnerReference } from "../../api/object.ts"
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../../api/status.ts";
 import { randomSuffix } from "../../base/suffix.ts";
+import { inSlices } from "../../base/turn.ts";
+import { limits } from "../../config/limits.ts";
 import { validateMeta, validateMetaUpdate } from "../../kinds/meta.ts";
 import { metaRunsOf } from "../../kinds/metarules.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../../kinds/strategy.ts";
@@ -22,12 +24,12 @@ export function generateName(prefix: string): string {
 }
 
 /** Brings a new object into the state it is stored in and checks it; undefined when all is well. */
-export function prepareCreate(
+export async function prepareCreate(
   context: StrategyContext,
   request: WriteRequest,
   strategy: Strategy<ApiObject>,
   object: ApiObject,
-): Status | undefined {
+): Promise<Status | undefined> {
   const { resource, namespace } = request;
   const meta = object.metadata;
   if (!agreesOnNamespace(request, meta)) {
@@ -44,6 +46,7 @@ export function prepareCreate(
   if ((meta.name ?? "") === "" && strategy.namesItself) meta.name = randomUUID();
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
+  if (strategy.ahead !== undefined) await inSlices(strategy.ahead(object), limits.sliceMsMax);
   const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource, context.identity);
   const own = strategy.validate(context, object);
   const format = last ? "path-segment" : strategy.nameFormat;
@@ -71,14 +74,14 @@ function isAboutName({ field, reason }: FieldError): boolean {
 }
 
 /** Brings a changed object into the state it is stored in and checks it; undefined when all is well. */
-export function prepareUpdate(
+export async function prepareUpdate(
   context: StrategyContext,
   request: WriteRequest,
   strategy: Strategy<ApiObject>,
   object: ApiObject,
   old: ApiObject,
   revision: number,
-): Status | undefined {
+): Promise<Status | undefined> {
   const { resource, name } = request;
   const meta = object.metadata;
   const stale = checkVersion(request, strategy, meta, revision);
@@ -91,6 +94,9 @@ export function prepareUpdate(
   copyOrDelete(meta, old.metadata, "generation");
   const part = updateOf(strategy, request.subresource);
   part.prepare(context, object, old);
+  if (part === strategy.update && strategy.ahead !== undefined) {
+    await inSlices(strategy.ahead(object), limits.sliceMsMax);
+  }
   restoreSystemFields(meta, old.metadata, context.now);
   const rules = metaRulesOf(resource, context.identity);
   const runs = metaRunsOf(rules, request.subresource);

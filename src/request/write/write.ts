@@ -196,8 +196,8 @@ async function prepare(
   const context = strategyContext(writers, request);
   const invalid =
     current === undefined || old === undefined
-      ? prepareCreate(context, request, strategy, object)
-      : prepareUpdate(context, request, strategy, object, old, current.revision);
+      ? await prepareCreate(context, request, strategy, object)
+      : await prepareUpdate(context, request, strategy, object, old, current.revision);
   if (invalid !== undefined) return invalid;
   for (const warning of strategy.warnings?.(context, object, old) ?? []) warnings.push(warning);
   trace.done("validate");

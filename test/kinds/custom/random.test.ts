@@ -255,7 +255,7 @@ t.test("no definition and no object makes anything throw", (t) => {
     fc.property(anything, values, (schema, value) => {
       const typed = schemaOf(schema);
       structuralFaults(typed, "schema");
-      checkDefaults(typed, "schema", identity, true);
+      checkDefaults(typed, "schema", identity, () => true);
       const [plan] = compileSchemas([typed], identity);
       if (plan === undefined) return;
       const document = documentOf(JSON.stringify({ a: value, metadata: value, kind: "K" }));

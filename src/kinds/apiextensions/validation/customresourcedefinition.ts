@@ -2,15 +2,15 @@
 // rules of their own, in schema.ts.
 import { at, type FieldError, forbiddenField, invalid, notSupported, required } from "../../../api/fielderror.ts";
 import type * as crd from "../../../api/gen/apiextensions/v1.ts";
-import { messageOf } from "../../../api/messages.ts";
-import { encode } from "../../../codec/engine/json.ts";
+import { limits } from "../../../config/limits.ts";
 import { checkClient } from "../../admissionregistration/validation/webhooks.ts";
 import { hasDefaults, hasUnknownInDefaults } from "../../custom/defaults.ts";
+import { schemaCount, schemaWorkOf } from "../../custom/schemawork.ts";
 import { compileVersions } from "../../custom/versions.ts";
 import { isDns1035Label, isDns1123Subdomain } from "../../formats.ts";
 import type { StrategyContext } from "../../strategy.ts";
 import { checkChoice, type Errors, eachItem, empty, isFull } from "../../validation/check.ts";
-import { Patterns } from "../../validation/pattern.ts";
+import { equal } from "../../validation/equal.ts";
 import { approvalIn, approvalKey } from "./approval.ts";
 import { checkRootSchema, type SchemaRules } from "./schema.ts";
 
@@ -32,7 +32,8 @@ export function validateDefinition(object: Definition, context: StrategyContext)
   if (metadata.name !== `${spec.names.plural}.${spec.group}`) {
     out.push(invalid("metadata.name", metadata.name ?? "", 'must be spec.names.plural+"."+spec.group'));
   }
-  checkDefinition(out, object, context, true);
+  if (isTooLarge(out, object, limits.definitionSchemasMax)) return out;
+  checkDefinition(out, object, context, () => true);
   checkApproval(out, object, context);
   if (spec.preserveUnknownFields === true) {
     out.push(invalid("spec.preserveUnknownFields", true, keepsUnknown));
@@ -43,7 +44,10 @@ export function validateDefinition(object: Definition, context: StrategyContext)
 /** Rules of a changed definition: what its objects are stored by stays. */
 export function validateDefinitionUpdate(object: Definition, old: Definition, context: StrategyContext): FieldError[] {
   const out: Errors = [];
-  checkDefinition(out, object, context, !hasUnprunedDefaults(old, context));
+  // One that was stored by a server that took it may still be changed, and go.
+  if (isTooLarge(out, object, Math.max(limits.definitionSchemasMax, schemaCount(old.spec)))) return out;
+  let isPruned: boolean | undefined;
+  checkDefinition(out, object, context, () => (isPruned ??= !hasUnprunedDefaults(old, context)));
   const [spec, before] = [object.spec, old.spec];
   const keep = (path: string, value: string, was: string): void => {
     if (value !== was) out.push(invalid(path, value, unchangeable));
@@ -63,7 +67,21 @@ export function validateDefinitionUpdate(object: Definition, old: Definition, co
   return out;
 }
 
-function checkDefinition(out: Errors, object: Definition, context: StrategyContext, requirePruned: boolean): void {
+/** What costs too much to be looked at is refused for that alone. */
+function isTooLarge(out: Errors, { spec }: Definition, most: number): boolean {
+  const count = schemaCount(spec);
+  if (count <= most) return false;
+  const why = `must not have more than ${most} schemas, with those within them and the items of their lists; has ${count}`;
+  out.push(forbiddenField("spec.versions", why));
+  return true;
+}
+
+function checkDefinition(
+  out: Errors,
+  object: Definition,
+  context: StrategyContext,
+  requirePruned: () => boolean,
+): void {
   const { spec } = object;
   if (empty(spec.group)) out.push(required("spec.group"));
   else {
@@ -74,7 +92,8 @@ function checkDefinition(out: Errors, object: Definition, context: StrategyConte
     }
   }
   checkChoice(out, "spec.scope", spec.scope, scopes);
-  const rules = { patterns: new Patterns(), identity: context.identity, requirePruned };
+  const { patterns, compiler } = schemaWorkOf(spec);
+  const rules = { patterns, compiler, identity: context.identity, requirePruned };
   const common = commonParts(spec.versions ?? []);
   checkVersions(out, spec, common, rules);
   const { plural, singular, kind, listKind } = spec.names;
@@ -89,7 +108,7 @@ function checkDefinition(out: Errors, object: Definition, context: StrategyConte
   checkConversion(out, spec.conversion);
   checkStoredVersions(out, object);
   // A schema that cannot be compiled fails the request that defines it, and no request that uses it.
-  if (out.length === 0) compileVersions(spec, context.identity);
+  if (out.length === 0) compileVersions(spec, context.identity, compiler);
 }
 
 /** Whether a definition that was accepted earlier has defaults with unknown fields; then it may keep them. */
@@ -103,19 +122,17 @@ function hasUnprunedDefaults({ spec }: Definition, { identity }: StrategyContext
 type Version = crd.CustomResourceDefinitionVersion;
 type Parts = Pick<Version, (typeof partNames)[number]>;
 
+const versionType = "apiextensions/v1.CustomResourceDefinitionVersion";
 const partNames = ["schema", "subresources", "additionalPrinterColumns"] as const;
-const versionMessage = messageOf("apiextensions/v1.CustomResourceDefinitionVersion");
-
 /** The parts that are the same in all versions: upstream keeps each of them once, and tells its faults once, there. */
 function commonParts(versions: readonly Version[]): Parts {
   const [first, ...others] = versions;
   const common: { -readonly [K in keyof Parts]: Parts[K] } = {};
   if (first === undefined) return common;
-  const textOf = (version: Version, name: (typeof partNames)[number]): string =>
-    encode(versionMessage, { name: "", served: false, storage: false, [name]: version[name] });
   for (const name of partNames) {
-    const text = others.length === 0 ? "" : textOf(first, name);
-    if (others.every((other) => textOf(other, name) === text)) Object.assign(common, { [name]: first[name] });
+    const part = { [name]: first[name] };
+    const isCommon = others.every((other) => equal(versionType, part, { [name]: other[name] }));
+    if (isCommon) Object.assign(common, part);
   }
   return common;
 }

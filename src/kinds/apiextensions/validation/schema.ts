@@ -4,6 +4,7 @@ import type { JSONSchemaProps } from "../../../api/gen/apiextensions/v1.ts";
 import type { Identity } from "../../../api/identity.ts";
 import { checkDefaults } from "../../custom/defaults.ts";
 import { metaFields } from "../../custom/metadata.ts";
+import type { SchemaCompiler } from "../../custom/plan.ts";
 import { structuralFaults } from "../../custom/structural.ts";
 import { addAll, type Errors, empty, isFull } from "../../validation/check.ts";
 import type { Patterns } from "../../validation/pattern.ts";
@@ -14,8 +15,9 @@ type Schema = JSONSchemaProps;
 export interface SchemaRules {
   readonly patterns: Patterns;
   readonly identity: Identity;
-  /** Defaults may not have unknown fields. */
-  readonly requirePruned: boolean;
+  /** Whether defaults may not have unknown fields; asked when there are some. */
+  readonly requirePruned: () => boolean;
+  readonly compiler: SchemaCompiler;
 }
 
 /** What holds where a schema stands. */
@@ -54,7 +56,10 @@ export function checkRootSchema(
   // Of what is not supported there is no structure to speak of.
   if (!isConvertible(schema)) return;
   const faults = structuralFaults(schema, path);
-  addAll(out, faults.length > 0 ? faults : checkDefaults(schema, path, rules.identity, rules.requirePruned));
+  addAll(
+    out,
+    faults.length > 0 ? faults : checkDefaults(schema, path, rules.identity, rules.requirePruned, rules.compiler),
+  );
 }
 
 /** Where status is written on its own, its rules have to stand in its own schema. */
