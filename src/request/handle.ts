@@ -119,7 +119,7 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   if (typeof requester !== "object" || !requester.groups.includes(mastersGroup)) reply.trace = noTrace;
   if (typeof requester !== "object") {
     const refused = requester === undefined ? unauthorized : tooManyTokens;
-    book.dropped = refused === tooManyTokens;
+    if (refused === tooManyTokens) book.drop();
     const { audit } = server;
     return sendStatus(reply, audit === undefined ? refused : await auditStranger(audit, route, reply, book, refused));
   }
@@ -162,7 +162,7 @@ async function admit(
     reply.exchange.payer = holdings;
     const full = holdings.arrive();
     if (full !== undefined) {
-      book.dropped = true;
+      book.drop();
       return sendStatus(reply, full);
     }
     const refused = await authorize(server, route, user, book);
@@ -213,11 +213,8 @@ async function dispatch(
   const deadline = deadlineOf(server, info.query);
   if (typeof deadline !== "number") return sendStatus(reply, deadline);
   if (!info.isResource && remote !== undefined) {
-    const dropped = (): void => {
-      book.dropped = true;
-    };
-    const about = { server, remote, asked, info, reply, user, holdings, id: book.id, deadline, dropped };
-    return serveRemote({ ...about, goesOn: () => book.lasts() });
+    const about = { server, remote, asked, info, reply, user, holdings, id: book.id, deadline };
+    return serveRemote({ ...about, dropped: () => book.drop(), goesOn: () => book.lasts() });
   }
   if (!info.isResource) return servePage(server, types, info, reply);
   const pretty = wantsPretty(info.query, reply.exchange.header("user-agent"));
@@ -229,9 +226,8 @@ async function dispatch(
   if (isStatus(negotiated)) return sendStatus(reply, negotiated);
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);
-  // The first request for a kind has its schemas compiled, and others get their turn meanwhile.
-  const steps = stepsBefore(info.resource);
-  if (steps !== undefined) await inSlices(steps, limits.sliceMsMax);
+  const missing = stepsBefore(info.resource);
+  if (missing !== undefined) await inSlices(missing, limits.sliceMsMax);
   if (!hasSchema(info.resource)) return sendStatus(reply, unknownResource);
   const lasts = () => book.lasts();
   const { exchange, trace } = reply;
@@ -280,7 +276,7 @@ function asksTrace(query: string): boolean {
 
 /** Upstream's plain text, which it writes before it knows of media types. */
 function sendTooMany(reply: Reply, book: Book): void {
-  book.dropped = true;
+  book.drop();
   book.headers.push(["Retry-After", "1"]);
   sendText(reply, 429, "Too many requests, please try again later.\n");
 }

@@ -20,8 +20,6 @@ export class Book {
   /** What is written down of the request; undefined: nothing. */
   audit: Entry | undefined;
   trace: Trace = noTrace;
-  /** Refused because too many requests were under way. */
-  dropped = false;
   done = false;
   readonly headers: (readonly [string, string])[];
   readonly #server: Server;
@@ -36,6 +34,7 @@ export class Book {
   #code = 0;
   #bytes = 0;
   #gone = false;
+  #dropped = false;
   #closed = false;
 
   constructor(server: Server, exchange: Exchange, route: Route) {
@@ -53,6 +52,11 @@ export class Book {
     if (warning !== undefined) this.headers.push(["Warning", `299 - "${warning}"`]);
     this.kind = kindOf(exchange, route);
     server.observer.started(this.kind, this.#target);
+  }
+
+  /** It is refused because too many requests are under way. */
+  drop(): void {
+    this.#dropped = true;
   }
 
   /** Told by the answering stage just before bytes leave. */
@@ -141,7 +145,7 @@ export class Book {
       method: exchange.method,
       path: exchange.path,
       ...this.#target,
-      dropped: this.dropped,
+      dropped: this.#dropped,
       dryRun: resource?.query.has("dryRun") ?? false,
       annotations: resource && notesOf(resource, this.#server.scheme),
       code: this.#code,
