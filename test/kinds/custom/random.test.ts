@@ -10,10 +10,10 @@ import { compileSchemas, settle, settleAndValidate, settleStored, validate } fro
 import { structuralFaults } from "../../../src/kinds/custom/structural.ts";
 import { canonicalText, copyValue } from "../../../src/kinds/custom/texts.ts";
 import { checkType } from "../../../src/merge/typed.ts";
-import { compiled, documentOf, identity, type Json, lines, schemaOf } from "./build.ts";
+import { compiled, documentOf, identity, type Json, lines, schemaOf, withField } from "./build.ts";
 
 const names = fc.constantFrom("a", "b", "c", "__proto__", "x.y");
-const texts = fc.constantFrom("", "a", "ab", "abc", "\u65e5\u{1f600}");
+const texts = fc.constantFrom("", "a", "ab", "abc", "\u65e5\u{1f600}", "10.0.0.1", "2020-02-30", "2020-02-29");
 const numbers = fc.constantFrom(0, 1, 2, 3, -1, 1.5, 0.25, 1e21);
 
 const values = fc.letrec<{ value: unknown }>((tie) => ({
@@ -35,6 +35,9 @@ const narrowing = fc.record(
     pattern: fc.constantFrom("^a", "b$", "^[a-c]*$"),
     minimum: fc.nat(2),
     maximum: fc.nat(2),
+    exclusiveMinimum: fc.boolean(),
+    exclusiveMaximum: fc.boolean(),
+    multipleOf: fc.constantFrom(1, 2, 3, 0.5),
     minItems: fc.nat(2),
     maxItems: fc.nat(2),
     minProperties: fc.nat(2),
@@ -57,6 +60,7 @@ const schemas = fc.letrec<{ schema: Json; own: Json; part: Json }>((tie) => ({
   own: fc.oneof(
     { maxDepth: 3 },
     fc.constantFrom<Json>({ type: "string" }, { type: "integer" }, { type: "number" }, { type: "boolean" }),
+    fc.constantFrom("ipv4", "date", "int32", "unheard-of").map((format): Json => ({ type: "string", format })),
     fc.constant<Json>({ "x-kubernetes-int-or-string": true }),
     fc.constant<Json>({ "x-kubernetes-preserve-unknown-fields": true }),
     tie("schema").map((items): Json => ({ type: "array", items })),
@@ -114,6 +118,7 @@ function holds(schema: Json, value: Value): boolean {
   if (!list("allOf").every((part) => holds(part, value))) return false;
   if (schema["not"] !== undefined && holds(schema["not"] as Json, value)) return false;
   if (typeof value === "string") {
+    if (schema["type"] === "string" && formats.get(String(schema["format"]))?.(value) === false) return false;
     const pattern = schema["pattern"] as string | undefined;
     return within([...value].length, "Length") && (pattern === undefined || new RegExp(pattern, "u").test(value));
   }
@@ -133,7 +138,10 @@ function holds(schema: Json, value: Value): boolean {
   }
   if (typeof value === "boolean") return true;
   const number = value instanceof NumberText ? Number(value.text) : Number(value);
-  return number >= bound("minimum", Number.NEGATIVE_INFINITY) && number <= bound("maximum", Number.POSITIVE_INFINITY);
+  const [least, most] = [bound("minimum", Number.NEGATIVE_INFINITY), bound("maximum", Number.POSITIVE_INFINITY)];
+  if (schema["exclusiveMinimum"] === true ? number <= least : number < least) return false;
+  if (schema["exclusiveMaximum"] === true ? number >= most : number > most) return false;
+  return schema["multipleOf"] === undefined || Number.isInteger(number / Number(schema["multipleOf"]));
 }
 
 function isOfType(schema: Json, value: Value): boolean {
@@ -152,9 +160,17 @@ function isOfType(schema: Json, value: Value): boolean {
     case undefined:
       return true;
     default:
+      // Upstream takes lists for texts where there is a format it knows.
+      if (Array.isArray(value) && formats.has(String(schema["format"]))) return true;
       return typeof value === schema["type"];
   }
 }
+
+/** Some formats, said plainly. */
+const formats: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
+  ["ipv4", (text) => text === "10.0.0.1"],
+  ["date", (text) => text === "2020-02-29"],
+]);
 
 function valueOfJson(json: unknown): Value {
   return documentOf(JSON.stringify({ v: json })).get("v") as Value;
@@ -174,7 +190,8 @@ function pruned(schema: Json | undefined, value: Value, open: boolean): Value {
     const inner = properties.get(key) ?? (schema?.["additionalProperties"] as Json | undefined);
     if (inner === undefined) {
       if (open) kept.set(key, item);
-    } else if (item !== null || inner["nullable"] === true) kept.set(key, pruned(inner, item, isOpen(inner)));
+    } else if (item !== null || inner["nullable"] === true || inner["default"] !== undefined)
+      kept.set(key, pruned(inner, item, isOpen(inner)));
   }
   return kept;
 }
@@ -215,6 +232,97 @@ t.test("objects are pruned and validated as a slow validator says", (t) => {
     { numRuns: 600, seed: 7 },
   );
   t.ok(valid > all / 20 && valid < all, `${valid} of ${all} are valid`);
+  t.end();
+});
+
+t.test("defaults are filled in as a slow look fills them in", (t) => {
+  const scalar = fc.constantFrom<unknown>("x", 7, true);
+  const declared = fc.letrec<{ schema: Json }>((tie) => ({
+    schema: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      fc.tuple(fc.option(scalar, { nil: undefined }), fc.boolean()).map(([value, nullable]): Json => {
+        const own = { "x-kubernetes-preserve-unknown-fields": true, nullable };
+        return value === undefined ? own : { ...own, default: value };
+      }),
+      fc.tuple(fc.dictionary(names, tie("schema"), { maxKeys: 3 }), fc.boolean()).map(([properties, fills]): Json => {
+        const own = { type: "object", ...(Object.keys(properties).length > 0 ? { properties } : {}) };
+        return fills ? { ...own, default: {} } : own;
+      }),
+      tie("schema").map((items): Json => ({ type: "array", items })),
+      tie("schema").map((additionalProperties): Json => ({ type: "object", additionalProperties })),
+    ),
+  })).schema;
+  const filled = (schema: Json, value: Value): Value => {
+    const given = value === null && schema["nullable"] !== true ? schema["default"] : undefined;
+    const known = given === undefined ? value : valueOfJson(given);
+    if (Array.isArray(known)) {
+      const items = schema["items"] as Json | undefined;
+      return items === undefined ? known : known.map((item) => filled(items, item));
+    }
+    if (!(known instanceof Map)) return known;
+    const out = new Map(known);
+    const properties = new Map(Object.entries((schema["properties"] ?? {}) as Record<string, Json>));
+    for (const [name, property] of properties) {
+      if (property["default"] !== undefined && !out.has(name)) out.set(name, valueOfJson(property["default"]));
+    }
+    for (const [key, item] of out) {
+      const inner = properties.get(key) ?? (schema["additionalProperties"] as Json | undefined);
+      if (inner !== undefined) out.set(key, filled(inner, item));
+    }
+    return out;
+  };
+  fc.assert(
+    fc.property(declared, values, (schema, value) => {
+      const whole = { type: "object", properties: { spec: schema } };
+      const object = documentOf(JSON.stringify({ spec: value }));
+      const expected = filled(whole, pruned(whole, copyOf(object), false));
+      settle(compiled(whole), object);
+      same(
+        canonicalText(object, false),
+        canonicalText(expected, false),
+        `${JSON.stringify(schema)} ${JSON.stringify(value)}`,
+      );
+    }),
+    { numRuns: 400, seed: 13 },
+  );
+  t.pass("all of them");
+  t.end();
+});
+
+t.test("duplicates in sets and maps are found as a slow look finds them", (t) => {
+  const item = fc.constantFrom<unknown>("a", "b", 1, 2, true);
+  const pair = fc.record({ a: fc.constantFrom("x", "y"), b: fc.nat(2), c: item }, { requiredKeys: ["a"] });
+  const open = { "x-kubernetes-preserve-unknown-fields": true };
+  const set = withField({ type: "array", "x-kubernetes-list-type": "set", items: open });
+  const map = withField({
+    type: "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["a", "b"],
+    items: { type: "object", properties: { a: { type: "string" }, b: { type: "integer" }, c: open } },
+  });
+  const twice = (list: readonly unknown[]): string[] => {
+    const keys = list.map((each) => JSON.stringify(each));
+    return keys.flatMap((key, at) =>
+      keys.slice(0, at).filter((one) => one === key).length === 1 ? `spec.a[${at}]` : [],
+    );
+  };
+  const check = (schema: typeof set, list: readonly unknown[], keys: readonly unknown[]): void => {
+    const found = settleAndValidate(schema, documentOf(JSON.stringify({ spec: { a: list } })));
+    same([found.values, found.shapes.map(({ field }) => field)], [[], twice(keys)], JSON.stringify(list));
+  };
+  const lists = [fc.array(item, { maxLength: 8 }), fc.array(pair, { maxLength: 8 })] as const;
+  fc.assert(
+    fc.property(...lists, (items, pairs) => {
+      check(set, items, items);
+      check(
+        map,
+        pairs,
+        pairs.map(({ a, b }) => [a, b]),
+      );
+    }),
+    { numRuns: 300, seed: 17 },
+  );
+  t.pass("all of them");
   t.end();
 });
 

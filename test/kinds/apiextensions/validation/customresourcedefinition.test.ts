@@ -1,9 +1,11 @@
 import t from "tap";
 import type { CustomResourceDefinition } from "../../../../src/api/gen/apiextensions/v1.ts";
+import { limits } from "../../../../src/config/limits.ts";
 import {
   validateDefinition,
   validateDefinitionUpdate,
 } from "../../../../src/kinds/apiextensions/validation/customresourcedefinition.ts";
+import { workAhead } from "../../../../src/kinds/custom/schemawork.ts";
 import { contextOf, type Json, lines, make } from "../../build.ts";
 
 const context = contextOf("apiextensions.k8s.io");
@@ -384,5 +386,36 @@ t.test("validateDefinition() tells faults of what all versions share once, and o
     "spec.versions[0].subresources.scale.specReplicasPath",
     "spec.additionalPrinterColumns[0].type",
   ]);
+  t.end();
+});
+
+t.test("a definition of more schemas than there may be is refused, unless it was stored and does not grow", (t) => {
+  const large = (count: number): CustomResourceDefinition => {
+    const properties = Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`f${index}`, { type: "string" }]),
+    );
+    return definition({ versions: [version({}, object(properties))] });
+  };
+  const most = limits.definitionSchemasMax;
+  t.same(lines(validateDefinition(large(most - 1), context)), []);
+  t.match(lines(validateDefinition(large(most), context)).join(), `not have more than ${most} schemas`);
+  t.same(lines(validateDefinitionUpdate(large(most + 5), large(most + 5), context)), []);
+  t.same(lines(validateDefinitionUpdate(large(most + 4), large(most + 5), context)), []);
+  t.match(
+    lines(validateDefinitionUpdate(large(most + 6), large(most + 5), context)).join(),
+    /^spec\.versions: Forbidden/,
+  );
+  t.end();
+});
+
+t.test("what was compiled ahead of the rules changes nothing of what they say", (t) => {
+  const wrong = { type: "string", pattern: "(", default: 1 };
+  const schemas = [object({ a: wrong }), object({ a: { type: "object", default: { b: 1 } } }), { type: "object" }];
+  for (const schema of schemas) {
+    const make = (): CustomResourceDefinition => definition({ versions: [version({}, schema)] });
+    const ahead = make();
+    for (const _ of workAhead(ahead.spec));
+    t.same(lines(validateDefinition(ahead, context)), lines(validateDefinition(make(), context)));
+  }
   t.end();
 });
