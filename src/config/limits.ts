@@ -184,6 +184,23 @@ export const limits = {
   schemaAutomatonBytesMax: 16 * MiB,
   /** Steps of one walk of a custom object by its schema, up to 0.3 µs each: the largest ordinary objects take a third. */
   schemaStepsMax: 3_000_000,
+  /** Characters of a rule of a custom resource (`x-kubernetes-validations`): the longest in use have a few hundred. */
+  ruleCharsMax: 8 * KiB,
+  /** Expressions within one another in a rule, each some calls of the thread's stack. */
+  ruleDepthMax: 200,
+  /** Expressions of one rule. */
+  ruleNodesMax: 4_000,
+  /**
+   * Expressions of all rules of a definition: up to 0.5 µs each to compile, and 150 bytes on each front that evaluated
+   * them. Large definitions in use have 3,000.
+   */
+  definitionRuleNodesMax: 15_000,
+  /**
+   * Units that evaluating one rule may cost, and all rules of one object. A unit takes 5 to 20 ns, and up to 60 where
+   * code runs for the first time, so that an object takes 5 ms, and 15 at worst.
+   */
+  ruleUnitsMax: 200_000,
+  objectRuleUnitsMax: 250_000,
   /** Values looked at for one cell of a table of custom objects: all of a large object, once. */
   jsonPathStepsMax: 100_000,
   /** Combinations of verbs, groups, resources and names a role may grant that its writer's rules do not cover whole. */

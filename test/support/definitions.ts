@@ -1,5 +1,6 @@
 // Definitions of custom resources for tests, and waiting for what becomes of them.
 import type { IdentityName } from "../../src/api/identity.ts";
+import { defaultGates } from "../../src/config/gates.ts";
 import { DefinitionController } from "../../src/controllers/definitions.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { reconcilerOf } from "./controllers.ts";
@@ -60,12 +61,13 @@ export function runDefinitions(server: InProcess, reports: string[]): Reconciler
   return reconciler;
 }
 
-/** A server that serves what a definition defines. */
+/** A server that serves what a definition defines; `more` gates are on. */
 export async function openDefined(
   sent: object,
   identity: IdentityName = "kubernetes",
+  more: readonly string[] = [],
 ): Promise<InProcess & { readonly stop: () => Promise<void> }> {
-  const server = await openInProcess(identity);
+  const server = await openInProcess(identity, { gates: new Set([...defaultGates, ...more]) });
   const reports: string[] = [];
   const controller = runDefinitions(server, reports);
   const made = await server.call("POST", definitions, sent);

@@ -4,10 +4,11 @@ import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
 import { cleanupFinalizer, type DefinitionCondition, withCondition } from "../custom/names.ts";
+import { hasRules, rulesGate, withoutRules } from "../custom/rules/gate.ts";
 import { workAhead } from "../custom/schemawork.ts";
 import { strategyFor } from "../generic.ts";
 import { specAndMetadata } from "../resetfields.ts";
-import type { Strategy } from "../strategy.ts";
+import type { Strategy, StrategyContext } from "../strategy.ts";
 import { validateDefinition, validateDefinitionUpdate } from "./validation/customresourcedefinition.ts";
 
 /** Behaviour of definitions of custom resources. */
@@ -42,10 +43,12 @@ function definitionStrategy(resource: Resource, identity: Identity): Strategy<Cu
     ahead: ({ spec }) => workAhead(spec),
     validate: validateDefinition,
     validateUpdate: validateDefinitionUpdate,
-    prepareForCreate(_context, definition) {
+    prepareForCreate(context, definition) {
+      dropRules(context, definition, undefined);
       definition.status.storedVersions = storeds(definition);
     },
-    prepareForUpdate(_context, definition) {
+    prepareForUpdate(context, definition, old) {
+      dropRules(context, definition, old);
       const known = definition.status.storedVersions ?? [];
       const names = new Set(known);
       const added = storeds(definition).filter((name) => !names.has(name));
@@ -59,4 +62,17 @@ function definitionStrategy(resource: Resource, identity: Identity): Strategy<Cu
       },
     },
   });
+}
+
+/** Rules in CEL are behind a gate: while it is off they are dropped, unless the definition had some before. */
+function dropRules(
+  { gates }: StrategyContext,
+  definition: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+): void {
+  if (gates.has(rulesGate)) return;
+  const rootsOf = ({ spec }: CustomResourceDefinition) =>
+    (spec.versions ?? []).flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
+  if (old !== undefined && rootsOf(old).some(hasRules)) return;
+  for (const root of rootsOf(definition)) withoutRules(root);
 }

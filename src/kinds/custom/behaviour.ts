@@ -13,7 +13,8 @@ import type { Columns } from "../columns.ts";
 import { countUp, keepMeta } from "../generic.ts";
 import type { MetaRules } from "../metarules.ts";
 import type { Scaling } from "../scale.ts";
-import type { Strategy } from "../strategy.ts";
+import type { Strategy, StrategyContext } from "../strategy.ts";
+import { rulesGate } from "./rules/gate.ts";
 import { integerAt, setAt, textAtPath, Unreadable, validateScalePaths } from "./scalepaths.ts";
 import { settle, settleConverted, settleStored, validate } from "./schema.ts";
 import type { CustomVersion } from "./versions.ts";
@@ -48,10 +49,17 @@ function customStrategy(resource: Resource, version: CustomVersion): Strategy<Cu
   const { schema, scale } = version;
   const hasStatus = resource.subresources.some(({ name }) => name === "status");
   const counted = (content: ValueMap): ValueMap => (hasStatus ? without(content, "status") : content);
-  const check = (object: CustomObject, old?: CustomObject, statusOnly = false): FieldError[] => {
+  const check = (
+    { gates }: StrategyContext,
+    object: CustomObject,
+    old?: CustomObject,
+    statusOnly = false,
+  ): FieldError[] => {
     const document = documentOf(object);
-    const { values, shapes } = validate(schema, document, old && documentOf(old));
-    return [...values, ...(scale ? validateScalePaths(document, scale, statusOnly) : []), ...shapes];
+    const former = old && documentOf(old);
+    const { values, shapes } = validate(schema, document, former);
+    const found = [...values, ...(scale ? validateScalePaths(document, scale, statusOnly) : []), ...shapes];
+    return gates.has(rulesGate) ? [...found, ...version.ruleFaults(document, former)] : found;
   };
   return {
     nameFormat: "dns1123-subdomain",
@@ -64,13 +72,13 @@ function customStrategy(resource: Resource, version: CustomVersion): Strategy<Cu
       if (hasStatus) put(object.content, "status", statusOfNew(version));
       object.metadata.generation = 1;
     },
-    validate: (_context, object) => check(object),
+    validate: check,
     update: {
       prepare(_context, object, old) {
         if (hasStatus) put(object.content, "status", old.content.get("status"));
         if (!sameValue(counted(object.content), counted(old.content))) countUp(object, old);
       },
-      validate: (_context, object, old) => check(object, old),
+      validate: check,
     },
     ...(hasStatus && {
       status: {
@@ -80,7 +88,7 @@ function customStrategy(resource: Resource, version: CustomVersion): Strategy<Cu
           put(object.content, "status", status);
           keepMeta(object, old);
         },
-        validate: (_context, object, old) => check(object, old, true),
+        validate: (context, object, old) => check(context, object, old, true),
       },
     }),
   };

@@ -24,6 +24,14 @@ export class Pattern {
     return compiled(this).test(value);
   }
 
+  /** What matches in a text, from its begin on, without overlaps; at most so many. */
+  find(value: string, most: number): string[] {
+    const found: string[] = [];
+    const matcher = compiled(this).matcher(value);
+    while (found.length < most && matcher.find()) found.push(matcher.group() ?? "");
+    return found;
+  }
+
   /** Upper bound of what matching costs, in steps of `limits.schemaStepsMax`. */
   steps(value: string): number {
     return 1 + Math.ceil((value.length * (8 + this.cost)) / 256);

@@ -1,4 +1,5 @@
 // The versions of a definition, ready to be served: what each makes of its schema, its columns and its scale subresource.
+import type { FieldError } from "../../api/fielderror.ts";
 import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
@@ -13,9 +14,9 @@ import type { MapType } from "../../merge/schema.ts";
 import { formOf } from "../behaviour.ts";
 import type { Columns } from "../columns.ts";
 import { columnsOf } from "./columns.ts";
-import { eachRuled, type RuledValue } from "./expressions.ts";
 import { mergeTypeOf } from "./mergetype.ts";
 import type { SchemaCompiler } from "./plan.ts";
+import { ruleFaults } from "./rules/evaluate.ts";
 import { type ScalePaths, scalePaths } from "./scalepaths.ts";
 import { type CompiledSchema, compileSchemas } from "./schema.ts";
 
@@ -33,8 +34,8 @@ export interface CustomVersion {
   readonly sizes: ReadonlyMap<string, FieldSet>;
   /** The type of its objects for server-side apply; made when it is first asked for. */
   readonly mergeType: () => MapType;
-  /** Calls `visit` with each value that has rules in `x-kubernetes-validations`, and what it replaces. */
-  readonly eachRuled: (object: ValueMap, old: ValueMap | undefined, visit: (value: RuledValue) => void) => void;
+  /** What its rules in `x-kubernetes-validations` say of an object, and of what it replaces. */
+  readonly ruleFaults: (object: ValueMap, old: ValueMap | undefined) => FieldError[];
 }
 
 const schemaMessage = messageOf("apiextensions/v1.JSONSchemaProps");
@@ -79,7 +80,7 @@ function customVersion(
       mergeType ??= mergeTypeOf(schema.root);
       return mergeType;
     },
-    eachRuled: (object, old, visit) => eachRuled(schema.root, object, old, visit),
+    ruleFaults: (object, old) => (schema.root.hasExpressions ? ruleFaults(schema.root, object, old) : []),
   };
 }
 

@@ -5,11 +5,12 @@ import type * as crd from "../../../api/gen/apiextensions/v1.ts";
 import { limits } from "../../../config/limits.ts";
 import { checkClient } from "../../admissionregistration/validation/webhooks.ts";
 import { hasDefaults, hasUnknownInDefaults } from "../../custom/defaults.ts";
+import { RuleCheck } from "../../custom/rules/check.ts";
 import { schemaCount, schemaWorkOf } from "../../custom/schemawork.ts";
 import { compileVersions } from "../../custom/versions.ts";
 import { isDns1035Label, isDns1123Subdomain } from "../../formats.ts";
 import type { StrategyContext } from "../../strategy.ts";
-import { checkChoice, type Errors, eachItem, empty, isFull } from "../../validation/check.ts";
+import { addAll, checkChoice, type Errors, eachItem, empty, isFull } from "../../validation/check.ts";
 import { equal } from "../../validation/equal.ts";
 import { approvalIn, approvalKey } from "./approval.ts";
 import { checkRootSchema, type SchemaRules } from "./schema.ts";
@@ -108,7 +109,22 @@ function checkDefinition(
   checkConversion(out, spec.conversion);
   checkStoredVersions(out, object);
   // A schema that cannot be compiled fails the request that defines it, and no request that uses it.
-  if (out.length === 0) compileVersions(spec, context.identity, compiler);
+  if (out.length === 0) addAll(out, expressionFaults(spec, common, rules));
+}
+
+/** Compiles all versions; the faults of their rules in `x-kubernetes-validations`. */
+function expressionFaults(spec: crd.CustomResourceDefinitionSpec, common: Parts, rules: SchemaRules): FieldError[] {
+  const check = new RuleCheck(rules.patterns);
+  const compiled = compileVersions(spec, rules.identity, rules.compiler);
+  for (const [index, { schema }] of (spec.versions ?? []).entries()) {
+    const root = schema?.openAPIV3Schema;
+    const node = compiled[index]?.schema.root;
+    if (root === undefined || node === undefined) continue;
+    const path = common.schema === undefined ? `${at("spec.versions", index)}.schema` : "spec.validation";
+    check.checkRoot(root, node, `${path}.openAPIV3Schema`);
+    if (common.schema !== undefined) break;
+  }
+  return check.faults;
 }
 
 /** Whether a definition that was accepted earlier has defaults with unknown fields; then it may keep them. */

@@ -5,6 +5,7 @@ import type { Identity } from "../../../api/identity.ts";
 import { checkDefaults } from "../../custom/defaults.ts";
 import { metaFields } from "../../custom/metadata.ts";
 import type { SchemaCompiler } from "../../custom/plan.ts";
+import { checkRuleTexts } from "../../custom/rules/check.ts";
 import { structuralFaults } from "../../custom/structural.ts";
 import { addAll, type Errors, empty, isFull } from "../../validation/check.ts";
 import type { Patterns } from "../../validation/pattern.ts";
@@ -112,6 +113,7 @@ function checkSchema(out: Errors, path: string, schema: Schema, context: Context
   checkKeywords(out, path, schema, context.patterns);
   checkMarks(out, path, schema, context);
   checkListType(out, path, schema);
+  checkRuleTexts(out, path, schema["x-kubernetes-validations"]);
   const isObject = isRoot || schema["x-kubernetes-embedded-resource"] === true;
   eachWithin(path, schema, (inner, where, name) => {
     checkSchema(
