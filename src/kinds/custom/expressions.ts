@@ -18,32 +18,24 @@ export interface RuledValue {
   readonly path: () => string;
 }
 
+/** What is done with a value; true: no further value is visited. */
+export type Visit = (value: RuledValue) => boolean;
+
 /** Calls `visit` with each value of an object that has rules, outermost first. */
-export function eachRuled(
-  root: Node,
-  object: ValueMap,
-  old: ValueMap | undefined,
-  visit: (value: RuledValue) => void,
-): void {
+export function eachRuled(root: Node, object: ValueMap, old: ValueMap | undefined, visit: Visit): void {
   if (root.hasExpressions) descend(root, object, old, new Place(), visit);
 }
 
-function descend(
-  node: Node,
-  value: Value,
-  old: Value | undefined,
-  place: Place,
-  visit: (value: RuledValue) => void,
-): void {
+function descend(node: Node, value: Value, old: Value | undefined, place: Place, visit: Visit): boolean {
   const rules = node.rules?.expressions;
-  if (rules !== undefined) visit({ rules, value, old, node, path: () => place.field() });
+  if (rules !== undefined && visit({ rules, value, old, node, path: () => place.field() })) return true;
   if (Array.isArray(value)) {
     const { items } = node;
-    if (items?.hasExpressions !== true) return;
+    if (items?.hasExpressions !== true) return false;
     const former = formerItems(node.rules?.list, old);
     for (const [index, item] of value.entries()) {
       place.enterIndex(index);
-      descend(items, item, former(item), place, visit);
+      if (descend(items, item, former(item), place, visit)) return true;
       place.leave();
     }
   } else if (value instanceof Map) {
@@ -53,10 +45,11 @@ function descend(
       if (typeof below !== "object" || !below.hasExpressions) continue;
       if (property === undefined) place.enterKey(key);
       else place.enterProperty(key);
-      descend(below, item, old instanceof Map ? old.get(key) : undefined, place, visit);
+      if (descend(below, item, old instanceof Map ? old.get(key) : undefined, place, visit)) return true;
       place.leave();
     }
   }
+  return false;
 }
 
 /** Finds the item that another one replaces: the one with the same keys. */

@@ -165,6 +165,7 @@ t.test("eachRuled() finds values with rules, and what each replaces", (t) => {
   const found: string[] = [];
   eachRuled(schema.root, object, old, ({ path, rules, old: before }) => {
     found.push(`${path()} ${rules[0]?.rule} ${before === undefined ? "-" : canonicalText(before, false)}`);
+    return false;
   });
   t.strictSame(found, [
     `<nil> root ${canonicalText(old, false)}`,
@@ -177,6 +178,9 @@ t.test("eachRuled() finds values with rules, and what each replaces", (t) => {
     "spec.keys[x] key -",
     "spec.keys[y] key 7",
   ]);
+  let visits = 0;
+  eachRuled(schema.root, object, old, () => ++visits === 3);
+  t.equal(visits, 3, "the visitor ends it");
   eachRuled(compiled({ type: "object" }).root, object, old, () => t.fail("there are no rules"));
   t.end();
 });

@@ -6,9 +6,12 @@ import { floatOf, integerOf, isNumber } from "../numbers.ts";
 import { canonicalText } from "../texts.ts";
 import {
   type CelValue,
+  CidrValue,
   Duration,
   Fault,
+  FormatValue,
   type Frame,
+  IpValue,
   ListValue,
   MapValue,
   noOverload,
@@ -48,6 +51,12 @@ function equalObjects(frame: Frame, a: CelValue & object, b: CelValue & object):
   if (a instanceof Timestamp) return b instanceof Timestamp && a.nanos === b.nanos;
   if (a instanceof Duration) return b instanceof Duration && a.nanos === b.nanos;
   if (a instanceof TypeName) return b instanceof TypeName && a.name === b.name;
+  if (a instanceof IpValue) return b instanceof IpValue && isSameAddress(a.address, b.address);
+  if (a instanceof CidrValue) {
+    if (!(b instanceof CidrValue) || a.cidr.bits !== b.cidr.bits) return false;
+    return isSameAddress(a.cidr.address, b.cidr.address);
+  }
+  if (a instanceof FormatValue) return b instanceof FormatValue && a.name === b.name;
   if (a instanceof UrlValue) return b instanceof UrlValue && a.parts.text === b.parts.text;
   if (a instanceof QuantityValue) return b instanceof QuantityValue && compareQuantities(a.quantity, b.quantity) === 0;
   if (a instanceof Optional) {
@@ -57,6 +66,10 @@ function equalObjects(frame: Frame, a: CelValue & object, b: CelValue & object):
   }
   if (a instanceof Uint8Array) return b instanceof Uint8Array && compareOctets(frame, a, b) === 0;
   return false;
+}
+
+function isSameAddress(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0;
 }
 
 function equalLists(frame: Frame, a: ListValue, b: ListValue): boolean | Fault {

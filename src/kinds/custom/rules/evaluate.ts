@@ -16,7 +16,7 @@ export function ruleFaults(root: Node, object: ValueMap, old: ValueMap | undefin
   const evaluation = new Evaluation();
   eachRuled(root, object, old, (ruled) => {
     const isRoot = ruled.value === object;
-    evaluation.visit(ruled, isRoot ? typeOfRoot(root) : typeOfNode(ruled.node), isRoot);
+    return evaluation.visit(ruled, isRoot ? typeOfRoot(root) : typeOfNode(ruled.node), isRoot);
   });
   return evaluation.hasMisfits ? [...evaluation.faults, unchecked] : evaluation.faults;
 }
@@ -28,6 +28,9 @@ const unchecked = invalid(
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
 );
 
+/** What evaluating a rule costs beside its expression. */
+const unitsPerRule = 10;
+
 /** One object's rules. */
 class Evaluation {
   readonly faults: FieldError[] = [];
@@ -37,14 +40,15 @@ class Evaluation {
   /** No more rules are looked at: there is nothing left to pay with, or enough is wrong. */
   #isOver = false;
 
-  visit({ rules, value, old, node, path }: RuledValue, type: CelType | undefined, isRoot: boolean): void {
+  /** Evaluates the rules about a value; true: it was the last one. */
+  visit({ rules, value, old, node, path }: RuledValue, type: CelType | undefined, isRoot: boolean): boolean {
     // Upstream lets a null be whatever its schema allows.
-    if (this.#isOver || value === null || type === undefined) return;
+    if (value === null || type === undefined) return false;
     const add = (text: string): void => this.#add(path(), node, text);
     const self = viewOf(value, type);
     const oldSelf = old === undefined || old === null ? undefined : viewOf(old, type);
     for (const [index, program] of programsOf(type, rules, isRoot).entries()) {
-      if (this.#isOver) return;
+      if (this.#isOver) break;
       const rule = rules[index] as ValidationRule;
       if (program instanceof RuleFault) add(`rule compile error: ${program.text}`);
       else if (self instanceof Fault) this.hasMisfits = true;
@@ -53,12 +57,14 @@ class Evaluation {
         this.#evaluate(program, rule, slots, add);
       }
     }
+    return this.#isOver;
   }
 
   #evaluate(program: Program, rule: ValidationRule, slots: Frame["slots"], add: (text: string) => void): void {
     const most = Math.min(limits.ruleUnitsMax, this.#left);
     const frame = new Frame(slots, program.patterns, most);
     try {
+      frame.spend(unitsPerRule);
       const found = program.run(frame);
       this.#left -= most - frame.left;
       if (found instanceof Misfit) this.hasMisfits = true;

@@ -1,5 +1,7 @@
 // Everything that expressions can call.
+import { formatFunctions } from "./formats.ts";
 import { listFunctions } from "./lists.ts";
+import { networkFunctions } from "./networks.ts";
 import { operators } from "./operators.ts";
 import { optionalFunctions } from "./optionals.ts";
 import { Overloads } from "./overloads.ts";
@@ -18,5 +20,7 @@ export const library = new Overloads([
   ...patternFunctions,
   ...urlFunctions,
   ...quantityFunctions,
+  ...networkFunctions,
+  ...formatFunctions,
   ...optionalFunctions,
 ]);

@@ -9,6 +9,9 @@ export const typeNames: ReadonlyMap<Kind, string> = new Map<Kind, string>([
   ["optional", "optional_type"],
   ["quantity", "kubernetes.Quantity"],
   ["url", "kubernetes.URL"],
+  ["ip", "net.IP"],
+  ["cidr", "net.CIDR"],
+  ["format", "kubernetes.NamedFormat"],
 ]);
 
 /** Identifiers that are types. */

@@ -16,6 +16,9 @@ export type Kind =
   | "duration"
   | "quantity"
   | "url"
+  | "ip"
+  | "cidr"
+  | "format"
   | "type"
   | "list"
   | "map"
@@ -92,12 +95,15 @@ export const timestampType = new CelType("timestamp");
 export const durationType = new CelType("duration");
 export const quantityType = new CelType("quantity");
 export const urlType = new CelType("url");
+export const ipType = new CelType("ip");
+export const cidrType = new CelType("cidr");
+export const formatType = new CelType("format");
 export const typeType = new CelType("type");
 
 const simple: ReadonlyMap<string, CelType> = new Map(
   [
     ...[dynType, nullType, boolType, intType, uintType, doubleType, stringType, bytesType, timestampType],
-    ...[durationType, quantityType, urlType, typeType],
+    ...[durationType, quantityType, urlType, ipType, cidrType, formatType, typeType],
   ].map((type) => [type.kind, type]),
 );
 
@@ -173,6 +179,9 @@ const names: ReadonlyMap<Kind, string> = new Map<Kind, string>([
   ["optional", "optional_type"],
   ["quantity", "kubernetes.Quantity"],
   ["url", "kubernetes.URL"],
+  ["ip", "net.IP"],
+  ["cidr", "net.CIDR"],
+  ["format", "kubernetes.NamedFormat"],
 ]);
 
 /** Levels of a type that messages show. */

@@ -5,6 +5,7 @@ import type { Quantity } from "../../../api/quantity.ts";
 import { parseInstant, TimeError } from "../../../api/time.ts";
 import type { Value, ValueMap } from "../../../api/value.ts";
 import { limits } from "../../../config/limits.ts";
+import type { Address, Cidr } from "../../address.ts";
 import { floatOf, integerOf, isIntegral, isNumber } from "../numbers.ts";
 import type { Pattern } from "../patterns.ts";
 import type { ListRules } from "../plan.ts";
@@ -68,6 +69,33 @@ export class UrlValue {
   readonly parts: UrlParts;
   constructor(parts: UrlParts) {
     this.parts = parts;
+  }
+}
+
+/** An IP address. */
+export class IpValue {
+  readonly address: Address;
+  constructor(address: Address) {
+    this.address = address;
+  }
+}
+
+/** A network. */
+export class CidrValue {
+  readonly cidr: Cidr;
+  constructor(cidr: Cidr) {
+    this.cidr = cidr;
+  }
+}
+
+/** A format that texts are checked by. */
+export class FormatValue {
+  readonly name: string;
+  /** What is wrong with a text. */
+  readonly faultsOf: (text: string) => readonly string[];
+  constructor(name: string, faultsOf: FormatValue["faultsOf"]) {
+    this.name = name;
+    this.faultsOf = faultsOf;
   }
 }
 
@@ -189,6 +217,9 @@ export type CelValue =
   | Duration
   | QuantityValue
   | UrlValue
+  | IpValue
+  | CidrValue
+  | FormatValue
   | Optional
   | TypeName
   | ListValue
@@ -220,6 +251,9 @@ const kinds: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   [Duration, "duration"],
   [QuantityValue, "quantity"],
   [UrlValue, "url"],
+  [IpValue, "ip"],
+  [CidrValue, "cidr"],
+  [FormatValue, "format"],
   [Optional, "optional"],
   [TypeName, "type"],
   [ListValue, "list"],

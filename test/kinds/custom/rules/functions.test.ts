@@ -110,6 +110,38 @@ t.test("URLs", (t) => {
   ]);
 });
 
+t.test("addresses and networks", (t) => {
+  fails(t, [
+    ["ip('x').family() == 4", 'IP Address "x" parse error during conversion from string'],
+    ["cidr('1.2.3.4').prefixLength() == 1", 'network address parse error during conversion from string: "1.2.3.4"'],
+  ]);
+  holds(t, [
+    "isIP('1.2.3.4') && isIP('::1') && !isIP('1.2.3') && !isIP('01.2.3.4') && !isIP('::ffff:1.2.3.4') && !isIP('fe80::1%eth0')",
+    "ip('1.2.3.4').family() == 4 && ip('::1').family() == 6 && ip('::1').isLoopback() && ip('0.0.0.0').isUnspecified()",
+    "ip.isCanonical('2001:db8::1') && !ip.isCanonical('2001:DB8::1') && !ip.isCanonical('2001:db8:0:0:0:0:0:1')",
+    "string(ip('2001:db8:0:0:1:0:0:0')) == '2001:db8:0:0:1::' && string(ip('1:0:2:3:4:5:6:7')) == '1:0:2:3:4:5:6:7'",
+    "ip('224.0.0.1').isLinkLocalMulticast() && ip('fe80::1').isLinkLocalUnicast() && ip('8.8.8.8').isGlobalUnicast()",
+    "!ip('255.255.255.255').isGlobalUnicast() && !ip('ff02::1').isGlobalUnicast() && ip('1.2.3.4') == ip('1.2.3.4')",
+    "isCIDR('10.0.0.0/8') && !isCIDR('10.0.0.0/33') && !isCIDR('10.0.0.0') && !isCIDR('10.0.0.0/08')",
+    "cidr('10.0.0.0/8').containsIP('10.1.2.3') && !cidr('10.0.0.0/8').containsIP(ip('11.1.2.3'))",
+    "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') && !cidr('10.1.0.0/16').containsCIDR(cidr('10.0.0.0/8'))",
+    "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.1.2.3/8').ip() == ip('10.1.2.3')",
+    "cidr('10.1.2.3/8').prefixLength() == 8 && string(cidr('2001:db8::/32')) == '2001:db8::/32'",
+  ]);
+});
+
+t.test("formats", (t) => {
+  holds(t, [
+    "!format.dns1123Label().validate('a-b').hasValue() && format.dns1123Label().validate('A').value().size() == 1",
+    "!format.dns1123LabelPrefix().validate('a-').hasValue() && format.dns1123Label().validate('a-').hasValue()",
+    "!format.dns1123Subdomain().validate('a.b').hasValue() && !format.qualifiedName().validate('a.b/c').hasValue()",
+    "!format.labelValue().validate('').hasValue() && !format.dns1035Label().validate('a1').hasValue()",
+    "!format.uri().validate('https://a.b').hasValue() && format.uuid().validate('x').hasValue()",
+    "!format.date().validate('2024-01-01').hasValue() && !format.datetime().validate('2024-01-01T00:00:00Z').hasValue()",
+    "format.named('uri').hasValue() && !format.named('nope').hasValue() && format.byte().validate('?').hasValue()",
+  ]);
+});
+
 t.test("quantities", (t) => {
   fails(t, [
     [
