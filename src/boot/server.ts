@@ -33,7 +33,6 @@ import type { Handler } from "../request/exchange/transport.ts";
 import { createHandler } from "../request/handle.ts";
 import { followApiServices } from "../request/route/apiservices.ts";
 import { followDefinitions } from "../request/route/definitions.ts";
-import { followRemotes } from "../request/route/remotes.ts";
 import { registerWatchMetrics } from "../request/watch/watchmetrics.ts";
 import { Merges } from "../request/write/offload.ts";
 import { createWriteServices } from "../request/write/services.ts";
@@ -139,7 +138,6 @@ class OpenServer implements FrontServer {
     this.#objects = new Objects(this.#scheme, views);
     followDefinitions(this.#scheme, this.#objects);
     followApiServices(this.#scheme, this.#objects);
-    followRemotes(this.#scheme, this.#objects);
     this.#pool = openPool({ identity: data.config.identity, runtimeConfig, gates, release });
     this.#outlet = openOutlet(data, this.#registry);
     this.#steps = new Started({

@@ -32,7 +32,6 @@ import type { Exchange, Handler, Headers } from "../../src/request/exchange/tran
 import { createHandler } from "../../src/request/handle.ts";
 import { followApiServices } from "../../src/request/route/apiservices.ts";
 import { followDefinitions } from "../../src/request/route/definitions.ts";
-import { followRemotes } from "../../src/request/route/remotes.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
 import { createWriteServices } from "../../src/request/write/services.ts";
 import type { StoreClient } from "../../src/storage/client.ts";
@@ -152,7 +151,6 @@ export class InProcess {
     this.objects = new Objects(this.scheme, views);
     followDefinitions(this.scheme, this.objects, clock);
     followApiServices(this.scheme, this.objects);
-    followRemotes(this.scheme, this.objects);
     const rbac = new Rbac(this.scheme.identity, this.objects);
     const authn = testAuthentication(this.scheme, views, clock);
     const auditor = (): Auditor | undefined => this.audit;
