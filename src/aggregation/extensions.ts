@@ -20,6 +20,8 @@ export interface ExtensionOptions {
   readonly users?: RequestHeaderConfig | undefined;
   /** How many the front may have open; default: as many as there may ever be. */
   readonly connections?: number | undefined;
+  /** Takes one of them (Backends). */
+  readonly lend?: (() => (() => void) | undefined) | undefined;
 }
 
 /** Finds extension servers; one of each thread. */
@@ -34,9 +36,9 @@ export class Extensions {
   readonly #lookups: TargetLookups;
 
   /** Throws where the certificate cannot be read. */
-  constructor({ config, users, connections }: ExtensionOptions, objects: Objects) {
+  constructor({ config, users, connections, lend }: ExtensionOptions, objects: Objects) {
     const { certFile, keyFile, routing } = config;
-    this.backends = new Backends(connections);
+    this.backends = new Backends(connections, lend);
     const lower = (list: readonly string[] | undefined): string[] => (list ?? []).map((name) => name.toLowerCase());
     this.userHeaders = {
       names: new Set([...lower(users?.username), ...lower(users?.group)]),

@@ -201,7 +201,12 @@ class OpenServer implements FrontServer {
       }),
       objects,
       extensions: new Extensions(
-        { config: config.aggregation, users: config.authn.requestHeader, connections: this.#data.connectionsMax },
+        {
+          config: config.aggregation,
+          users: config.authn.requestHeader,
+          connections: this.#data.connectionsMax,
+          lend: () => this.openings.lend(),
+        },
         objects,
       ),
       admission: config.admission,

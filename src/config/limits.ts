@@ -506,7 +506,7 @@ export const limits = {
   passedCallsAtOneMax: 256,
   /** Watches and connections of other protocols a front passes on, each with two descriptors; 429 beyond a user's share. */
   passedStreamsMax: 4_096,
-  /** Either of them is at most this part of the connections a front may have. */
+  /** Either of them is at most this part of the connections a front may have, among which their own are counted. */
   passedPart: 0.125,
   /** What was written to a connection of another protocol is sent within this when the other side ended, in milliseconds. */
   tunnelEndMsMax: 10_000,

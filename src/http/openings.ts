@@ -59,6 +59,16 @@ export class Openings {
     return true;
   }
 
+  /**
+   * A connection to another server is opened for a request of one of these: it takes a descriptor as they do. Returns what
+   * to call when it is closed; undefined: there are as many as there may be.
+   */
+  lend(): (() => void) | undefined {
+    if (this.#open >= this.max) return undefined;
+    this.#open += 1;
+    return () => this.closed();
+  }
+
   /** A connection is closed, one that was refused too. */
   closed(): void {
     this.#open -= 1;

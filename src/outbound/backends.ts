@@ -21,6 +21,15 @@ export interface Lasting {
 /** How often things that last are ended when the server goes down, in milliseconds. */
 const endingMs = 50;
 
+const nothing = (): void => undefined;
+
+function both(one: () => void, other: () => void): () => void {
+  return () => {
+    one();
+    other();
+  };
+}
+
 /** The servers requests of one front are passed on to. */
 export class Backends {
   /** By what a connection is made of; the one used last is last. */
@@ -30,9 +39,14 @@ export class Backends {
   /** Those that last. */
   readonly streams: Shares;
   readonly #lasting = new Set<Lasting>();
+  readonly #lend: () => (() => void) | undefined;
 
-  /** `connections`: how many the front may have open; each request that is passed on needs one more. */
-  constructor(connections: number = limits.connectionsMax) {
+  /**
+   * `connections`: how many the front may have open; `lend`: takes one of them, for each request that is passed on, and
+   * returns how to give it back (undefined: there is none left).
+   */
+  constructor(connections: number = limits.connectionsMax, lend: () => (() => void) | undefined = () => nothing) {
+    this.#lend = lend;
     const part = Math.max(1, Math.floor(limits.passedPart * connections));
     this.calls = new Shares("requests to extension servers", Math.min(limits.passedCallsMax, part));
     this.streams = new Shares("streams from extension servers", Math.min(limits.passedStreamsMax, part));
@@ -65,15 +79,23 @@ export class Backends {
   enter({ calls }: Backend, owner: Owner): (() => void) | Shares {
     const leaveOne = calls.take(owner);
     if (leaveOne === undefined) return calls;
-    const leaveAll = this.calls.take(owner);
-    if (leaveAll === undefined) {
-      leaveOne();
-      return this.calls;
-    }
-    return () => {
-      leaveOne();
-      leaveAll();
-    };
+    const leaveAll = this.#take(this.calls, owner);
+    if (leaveAll === undefined) leaveOne();
+    return leaveAll === undefined ? this.calls : both(leaveOne, leaveAll);
+  }
+
+  /** The same for a request that lasts. */
+  enterLasting(owner: Owner): (() => void) | Shares {
+    return this.#take(this.streams, owner) ?? this.streams;
+  }
+
+  /** A share, and a connection. */
+  #take(shares: Shares, owner: Owner): (() => void) | undefined {
+    const leave = shares.take(owner);
+    if (leave === undefined) return undefined;
+    const close = this.#lend();
+    if (close === undefined) leave();
+    return close === undefined ? undefined : both(leave, close);
   }
 
   /** Takes note of something that lasts. Call what is returned when it is over. */

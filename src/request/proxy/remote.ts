@@ -78,7 +78,7 @@ const empty = new Uint8Array(0);
 function takePlace({ server, holdings, reply, dropped }: RemoteRequest, backend: Backend, isLasting: boolean): boolean {
   const { backends } = server.extensions;
   const { owner } = holdings;
-  const place = isLasting ? (backends.streams.take(owner) ?? backends.streams) : backends.enter(backend, owner);
+  const place = isLasting ? backends.enterLasting(owner) : backends.enter(backend, owner);
   if (!(place instanceof Shares)) {
     holdings.leaveTo(place);
     return true;
