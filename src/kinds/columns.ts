@@ -4,6 +4,8 @@ import type { LoadBalancerStatus, PodTemplateSpec } from "../api/gen/core/v1.ts"
 import type { LabelSelector } from "../api/gen/meta/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { parseTime } from "../api/time.ts";
+import type { ValueMap } from "../api/value.ts";
+import type { Parts } from "../codec/engine/parts.ts";
 import { compareBytes, sortedKeys } from "../codec/json/write.ts";
 
 /** What stands in a cell, as it is written to JSON. */
@@ -38,6 +40,14 @@ export interface Columns<T = ApiObject> {
   readonly conditions?: (object: T) => readonly RowCondition[];
   /** Every event of a watch carries the definitions, not the first alone. */
   readonly repeatsHeaders?: boolean;
+  /** The same over parts of the object's document, where they are all that cells read: the rest need not be read. */
+  readonly overParts?: OverParts;
+}
+
+/** Columns over a document that has these parts of an object, and maybe no others. */
+export interface OverParts {
+  readonly parts: Parts;
+  readonly columns: readonly Column<ValueMap>[];
 }
 
 interface Look {

@@ -94,14 +94,6 @@ export function readCanonical<T extends object>(message: Message, text: string):
   return readDocument<T>(new Cursor(text, false), message);
 }
 
-/** Where the value ends that begins at `at` in JSON of ours; -1 where there is none. */
-export function endOfValue(text: string, at: number): number {
-  const cursor = new Cursor(text, false);
-  cursor.at = at;
-  skipRaw(cursor);
-  return cursor.failed ? -1 : cursor.at;
-}
-
 /** An object without managedFields in any metadata, and where its own metadata ends in the text. */
 export interface LeanObject<T> {
   readonly object: T;
@@ -456,36 +448,34 @@ function keyFollows(text: string, at: number): boolean {
 
 /** Goes behind a value whatever it is. */
 function skipRaw(cursor: Cursor): void {
-  const { text } = cursor;
-  const lead = text.charCodeAt(cursor.at);
-  if (lead !== openMap && lead !== openList) return skipScalar(cursor, lead);
+  const end = endOfValue(cursor.text, cursor.at);
+  if (end < 0) fail(cursor);
+  else cursor.at = end;
+}
+
+/** Where the value ends that begins at `at` in JSON of ours; -1 where there is none. */
+export function endOfValue(text: string, at: number): number {
+  const lead = text.charCodeAt(at);
+  if (lead === quote) {
+    const end = stringEnd(text, at + 1);
+    return end < text.length ? end + 1 : -1;
+  }
+  if (lead !== openMap && lead !== openList) {
+    plainScalar.lastIndex = at;
+    const [scalar] = plainScalar.exec(text) ?? [];
+    return scalar === undefined ? -1 : at + scalar.length;
+  }
   let depth = 0;
-  let at = cursor.at;
-  for (; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === quote) at = stringEnd(text, at + 1);
+  for (let next = at; next < text.length; next += 1) {
+    const code = text.charCodeAt(next);
+    if (code === quote) next = stringEnd(text, next + 1);
     else if (code === openMap || code === openList) depth += 1;
     else if (code === closeMap || code === closeList) {
       depth -= 1;
-      if (depth <= 0) break;
+      if (depth === 0) return next + 1;
     }
   }
-  if (depth !== 0 || at >= text.length) fail(cursor);
-  cursor.at = at + 1;
+  return -1;
 }
 
-const plainScalar = /(?:true|false|-?(?:0|[1-9]\d*))(?=[,}\]])/y;
-
-function skipScalar(cursor: Cursor, lead: number): void {
-  const { text, at } = cursor;
-  if (lead === quote) {
-    const end = stringEnd(text, at + 1);
-    if (end >= text.length) fail(cursor);
-    cursor.at = end + 1;
-    return;
-  }
-  plainScalar.lastIndex = at;
-  const [scalar] = plainScalar.exec(text) ?? [];
-  if (scalar === undefined) fail(cursor);
-  else cursor.at = at + scalar.length;
-}
+const plainScalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?=[,}\]])/y;

@@ -111,7 +111,7 @@ function documentOf({ kind = "", apiVersion = "", metadata, content }: CustomObj
 }
 
 /** Columns of the generic document as columns of the object, which is made into one once for all its cells. */
-function columnsOver({ message }: Resource, { columns }: Columns<ValueMap>): Columns {
+function columnsOver({ message }: Resource, { columns, overParts }: Columns<ValueMap>): Columns {
   let last: ApiObject | undefined;
   let document: ValueMap = new Map();
   const documentFor = (object: ApiObject): ValueMap => {
@@ -121,6 +121,7 @@ function columnsOver({ message }: Resource, { columns }: Columns<ValueMap>): Col
   };
   return {
     columns: columns.map((column) => ({ ...column, cell: (object, now) => column.cell(documentFor(object), now) })),
+    ...(overParts && { overParts }),
   };
 }
 

@@ -2,8 +2,9 @@
 import type { CustomResourceColumnDefinition } from "../../api/gen/apiextensions/v1.ts";
 import { parseTime } from "../../api/time.ts";
 import { textAt, type Value, type ValueMap } from "../../api/value.ts";
+import { partsOf } from "../../codec/engine/parts.ts";
 import { type Cell, type Column, type Columns, type ColumnType, elapsed, nameColumn, unknown } from "../columns.ts";
-import { compilePath, firstAt, type JsonPath } from "./jsonpath.ts";
+import { compilePath, firstAt, type JsonPath, keysOf } from "./jsonpath.ts";
 import { floatOf, floatText, integerOf, isNumber } from "./numbers.ts";
 import { canonicalText } from "./texts.ts";
 
@@ -22,11 +23,16 @@ const standard: readonly CustomResourceColumnDefinition[] = [
  * takes such definitions and shows the columns before it.
  */
 export function columnsOf(definitions: readonly CustomResourceColumnDefinition[] | undefined): Columns<ValueMap> {
+  const read: (readonly string[])[] = [
+    ["metadata", "name"],
+    ["metadata", "resourceVersion"],
+  ];
   const columns: Column<ValueMap>[] = [{ ...nameColumn, cell: (object) => textAt(object.get("metadata"), "name") }];
   const listed = definitions === undefined || definitions.length === 0 ? standard : definitions;
   for (const { name, type, format = "", description = "", priority = 0, jsonPath } of listed) {
     const path = compilePath(jsonPath);
     if (path === undefined) break;
+    read.push(keysOf(path));
     columns.push({
       name,
       type: type as ColumnType,
@@ -37,7 +43,8 @@ export function columnsOf(definitions: readonly CustomResourceColumnDefinition[]
       cell: cellsOf(path, type),
     });
   }
-  return { columns };
+  const parts = partsOf(read);
+  return { columns, ...(parts && { overParts: { parts, columns } }) };
 }
 
 function cellsOf(path: JsonPath, type: string): Column<ValueMap>["cell"] {

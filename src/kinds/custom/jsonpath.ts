@@ -16,6 +16,16 @@ export function compilePath(text: string): JsonPath | undefined {
   return steps === undefined ? undefined : { steps };
 }
 
+/** The keys a path begins with: it looks at nothing beside what they lead to. */
+export function keysOf({ steps }: JsonPath): readonly string[] {
+  const keys: string[] = [];
+  for (const step of steps) {
+    if (step.kind !== "field") break;
+    keys.push(step.name);
+  }
+  return keys;
+}
+
 /** The first value a path finds; undefined: none, or the path does not fit the object. */
 export function firstAt(path: JsonPath, object: Value): Value | undefined {
   const search = new Search();

@@ -6,11 +6,14 @@ import { messageOf } from "../../api/messages.ts";
 import type { ObjectMeta } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { refuse, type Status } from "../../api/status.ts";
+import { textAt } from "../../api/value.ts";
 import { assert, unreachable } from "../../base/assert.ts";
 import { decode, encode, Fault, parseText, quote, textOf } from "../../codec/engine/json.ts";
+import { readParts } from "../../codec/engine/parts.ts";
 import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
 import type { Cell, Columns } from "../../kinds/columns.ts";
 import { convert } from "../../kinds/convert.ts";
+import { remoteOf } from "../../kinds/remote.ts";
 import { columnsOf, hasOwnColumns, strategyOf } from "../../kinds/table.ts";
 import type { Form } from "../route/negotiate.ts";
 import { represent, typeMetaBytes } from "./toversion.ts";
@@ -124,8 +127,17 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
     const metadata = isCut ? text.slice(metadataFrom, metadataEnd) : decoder.decode(cut(object));
     return `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":${metadata}}`;
   };
+  const overParts = source === shown && remoteOf(source) === undefined ? columns.overParts : undefined;
   const row = (bytes: Uint8Array): { readonly text: string; readonly version: string | undefined } => {
     const json = textOf(bytes);
+    const read = overParts && readParts(json, overParts.parts);
+    if (overParts !== undefined && read !== undefined) {
+      const { document, metadataEnd } = read;
+      const at = now();
+      const cells = overParts.columns.map(({ cell }) => cellText(cell(document, at)));
+      const version = textAt(document.get("metadata"), "resourceVersion");
+      return { text: `{"cells":[${cells.join(",")}],"object":${objectText(bytes, json, metadataEnd)}}`, version };
+    }
     // No cell shows who manages what.
     const lean = decodeLean(source, json);
     const object = convert(lean?.object ?? decodeStored(source, bytes), source, shown, identity);
