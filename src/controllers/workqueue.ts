@@ -9,6 +9,7 @@ import { Allowance } from "../base/allowance.ts";
 import { assert } from "../base/assert.ts";
 import { DueQueue } from "../base/duequeue.ts";
 import type { QueueCounts } from "../observe/workqueues.ts";
+import { ReadyKeys } from "./readykeys.ts";
 
 /** How a queue treats its keys. */
 export interface QueuePace {
@@ -22,6 +23,8 @@ export interface QueuePace {
   /** Keys that are due later are taken this often, so many at once: for many small pieces of work. 0: each at its time. */
   readonly gatherMs: number;
   readonly gatheredMax: number;
+  /** What lane a key is ready in: lanes take turns. Left out: all are in one. */
+  readonly laneOf?: (key: string) => string;
 }
 
 /** The keys of one controller. */
@@ -29,10 +32,8 @@ export class WorkQueue {
   readonly #pace: QueuePace;
   readonly #random: () => number;
   readonly #counts: QueueCounts;
-  /** Since when each key is ready; monotonic ms, as all times here. In order. */
-  readonly #ready = new Map<string, number>();
-  /** Goes on where it was: to begin at the front each time costs as much as all that were taken before. */
-  #order = this.#ready.keys();
+  /** Since when each key is ready; monotonic ms, as all times here. */
+  readonly #ready: ReadyKeys;
   /** Since when each key is in work. */
   readonly #working = new Map<string, number>();
   /** Keys in work that were asked for meanwhile, and when. */
@@ -53,6 +54,7 @@ export class WorkQueue {
     this.#pace = pace;
     this.#random = random;
     this.#counts = counts;
+    this.#ready = new ReadyKeys(pace.laneOf);
     this.#allowance = new Allowance(pace.retriesPerSecond, pace.retriesPerSecond);
   }
 
@@ -111,18 +113,11 @@ export class WorkQueue {
     return true;
   }
 
-  /** Takes the key that is ready the longest into work; undefined when none is. */
+  /** Takes the key that is ready the longest, of the lane whose turn it is, into work; undefined when none is. */
   take(nowMs: number): string | undefined {
-    if (this.#ready.size === 0) return undefined;
-    let next = this.#order.next();
-    if (next.done) {
-      this.#order = this.#ready.keys();
-      next = this.#order.next();
-    }
-    const key = next.value;
-    assert(key !== undefined, "What is ready is in order");
-    this.#counts.waited((nowMs - (this.#ready.get(key) ?? nowMs)) / 1000);
-    this.#ready.delete(key);
+    const [key, readyMs] = this.#ready.take() ?? [];
+    if (key === undefined || readyMs === undefined) return undefined;
+    this.#counts.waited((nowMs - readyMs) / 1000);
     this.#working.set(key, nowMs);
     return key;
   }

@@ -163,3 +163,39 @@ t.test("WorkQueue refuses keys beyond its bound, but none it knows, and gathers 
   queue.clear();
   t.equal(queue.size, 0);
 });
+
+t.test("WorkQueue lets lanes take turns: many keys of one hold up another's by a key at a time", async (t) => {
+  const laneOf = (key: string): string => key.slice(0, 1);
+  const { queue } = open({ laneOf });
+  for (let i = 0; i < 10_000; i++) queue.add(`a${i}`, 0);
+  for (const key of ["b0", "b1", "c0"]) queue.add(key, 0);
+  const taken: string[] = [];
+  for (let i = 0; i < 8; i++) taken.push(queue.take(0) ?? "");
+  t.same(taken, ["a0", "b0", "c0", "a1", "b1", "a2", "a3", "a4"]);
+  queue.add("b2", 0);
+  t.ok(queue.has("b2"));
+  t.equal(queue.readyCount, 10_000 - 5 + 1);
+  t.same([queue.take(0), queue.take(0)].sort(), ["a5", "b2"]);
+  queue.postpone("a6", 1_000);
+  t.equal(queue.take(0), "a7", "what is put off is in no lane");
+  let left = 0;
+  while (queue.take(0) !== undefined) left++;
+  t.equal(left, 10_000 - 8);
+  t.equal(queue.readyCount, 0);
+  queue.wake(1_000);
+  t.equal(queue.take(1_000), "a6");
+});
+
+t.test("WorkQueue takes no longer for a key however many lanes there are", async (t) => {
+  const spent = (lanes: number): number => {
+    const { queue } = open({ laneOf: (key) => key.slice(0, key.indexOf("/")) });
+    const keys = 100_000;
+    const beganMs = cpuMs();
+    for (let i = 0; i < keys; i++) queue.add(`${i % lanes}/${i}`, 0);
+    for (let key = queue.take(0); key !== undefined; key = queue.take(0)) queue.done(key, 0);
+    return cpuMs() - beganMs;
+  };
+  spent(10);
+  const [few, many] = [spent(10), spent(50_000)];
+  t.ok(many < 5 * few + 100, `${few.toFixed(0)} ms with ten, ${many.toFixed(0)} ms with 50,000`);
+});
