@@ -20,6 +20,7 @@ import { openDataDir } from "./boot/datadir.ts";
 import { connectionsOf, descriptorsMax, openDescriptors } from "./boot/descriptors.ts";
 import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
+import { trustingOwn } from "./boot/signing.ts";
 import { startedMemory } from "./boot/started.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
@@ -54,7 +55,7 @@ async function main(): Promise<void> {
   process.umask(0o077);
   openDataDir(asked.dataDir, engineOf(asked.storageBackend).file);
   const front = chooseFront(asked, log);
-  const config = { ...asked, frontWorkers: frontWorkersOf(asked, front, log) };
+  const config = trustingOwn({ ...asked, frontWorkers: frontWorkersOf(asked, front, log) });
   const port = await claimPort(config.bindAddress, config.securePort);
   if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
   const listeners = planListeners(config, front, port, log);

@@ -8,6 +8,9 @@ import { AggregationController } from "../controllers/aggregation.ts";
 import { RegistrationController } from "../controllers/apiservices.ts";
 import { AvailabilityController } from "../controllers/availability.ts";
 import { Bootstrap } from "../controllers/bootstrap.ts";
+import { RequestApprover } from "../controllers/certificates/csrapproving.ts";
+import { RequestCleaner } from "../controllers/certificates/csrcleaner.ts";
+import { RequestSigner, type Signing } from "../controllers/certificates/csrsigning.ts";
 import { ClaimProtection } from "../controllers/claimprotection.ts";
 import { DefinitionController } from "../controllers/definitions.ts";
 import { EventExpirer } from "../controllers/events.ts";
@@ -57,12 +60,15 @@ export interface ControllersOptions {
   readonly times?: LeaseTimes;
   /** What their queues are counted into; once per registry. */
   readonly registry: Registry;
+  /** Left out: nothing is signed. */
+  readonly signing?: Signing;
   /** Told of steps of the start that are done and leave nothing to look up. */
   readonly onStep?: (step: BootStep) => void;
 }
 
 /** What controllers are made of. */
-interface Parts extends Pick<ControllersOptions, "eventTtlMs" | "authority" | "address" | "registry" | "onStep"> {
+interface Parts
+  extends Pick<ControllersOptions, "eventTtlMs" | "authority" | "address" | "registry" | "onStep" | "signing"> {
   readonly server: Server;
   readonly writers: WriteServices;
 }
@@ -104,6 +110,9 @@ const table: readonly Entry[] = [
   { name: "pv-protection", make: ({ writers }) => new VolumeProtection(writers) },
   { name: "podgc", make: ({ writers }) => new PodGarbage(writers) },
   { name: "tokencleaner", make: ({ writers }) => new TokenCleaner(writers) },
+  { name: "csrapproving", make: ({ server }) => RequestApprover.of(server) },
+  { name: "csrsigning", make: ({ server, signing }) => signing && RequestSigner.of(server, signing) },
+  { name: "csrcleaner", make: ({ server }) => RequestCleaner.of(server) },
 ];
 
 /** The running controllers. */
@@ -152,6 +161,12 @@ export class Controllers {
   /** Tells other servers of authorities that changed. */
   publish(): void {
     this.#bootstrap.publish(this.#starting);
+  }
+
+  /** Reads the files of authorities that sign again; returns an error message for each that stays as it was. */
+  reload(): string[] {
+    const bundles = new Set(this.#options.signing?.authorities.values());
+    return [...bundles].flatMap((bundle) => bundle.reload() ?? []);
   }
 
   /** Resolves when others may take over. */

@@ -13,10 +13,11 @@ import { limits } from "../config/limits.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import type { Logger } from "../observe/log.ts";
 import { readIfThere, writePrivate } from "../pki/files.ts";
-import { keepServing, renewServing, servingNames, TrustFault } from "../pki/serving.ts";
+import { keepOwnAuthority, keepServing, renewServing, servingNames, TrustFault } from "../pki/serving.ts";
 import { servingAddresses } from "./advertise.ts";
 import { type AuthnFiles, checkAuthnFiles, keepAuthnMaterial, tlsOf } from "./authnfiles.ts";
 import { BootFault, mending } from "./fault.ts";
+import { checkSigningFiles, needsOwnAuthority } from "./signing.ts";
 
 /** Credentials of a start. */
 export interface Credentials {
@@ -31,6 +32,7 @@ export interface Credentials {
 export function checkFiles(config: Config): Promise<AuthnFiles> {
   if (config.tlsCertFile !== "") checkPair(config.tlsCertFile, config.tlsPrivateKeyFile);
   checkProxyCertificate(config);
+  checkSigningFiles(config);
   return checkAuthnFiles(config);
 }
 
@@ -65,12 +67,13 @@ export async function keepCredentials(
   );
   const administrator: TokenUser = { hash: hashToken(adminToken), name: "admin", uid: "admin", groups: [mastersGroup] };
   const authn = await keepAuthnMaterial(config, { ...files, tokens: [administrator, ...files.tokens] });
-  if (config.tlsCertFile !== "") {
-    const tls = tlsOf(config, { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile }, files.named);
-    return { tls, ca: readFileSync(config.tlsCertFile, "utf8"), authn, adminToken };
-  }
   const directory = join(config.dataDir, "pki");
   try {
+    if (config.tlsCertFile !== "") {
+      if (needsOwnAuthority(config)) await keepOwnAuthority(directory, clock);
+      const tls = tlsOf(config, { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile }, files.named);
+      return { tls, ca: readFileSync(config.tlsCertFile, "utf8"), authn, adminToken };
+    }
     const { caFile, ...serving } = await keepServing(
       directory,
       servingNames(servingAddresses(config), identity),

@@ -11,6 +11,7 @@ import { Beats } from "./beats.ts";
 import { watchHeap } from "./heap.ts";
 import type { FromFront, FrontData, ListenerPlan, ToFront } from "./messages.ts";
 import { type FrontServer, openServer } from "./server.ts";
+import { signingFilesOf } from "./signing.ts";
 
 /** How often a draining front looks whether it is done, in milliseconds. */
 const drainLookMs = 20;
@@ -75,12 +76,15 @@ class Front {
   }
 
   /** Looks at the files of certificates now and then, and has them read again when one of them changed. */
-  #watch({ config, tls }: FrontData): void {
+  #watch({ config, tls, controls }: FrontData): void {
     const pairs = [tls, ...(tls.named ?? [])].flatMap(({ certFile, keyFile }) => [certFile, keyFile]);
     const { clientCaFile, requestHeader } = config.authn;
     const { certFile, keyFile } = config.aggregation;
-    const named = [clientCaFile, requestHeader?.caFile ?? "", certFile, keyFile];
-    const paths = [...pairs, ...named].filter((path) => path !== "");
+    const signing = controls
+      ? [...signingFilesOf(config).values()].flatMap((files) => [files.certFile, files.keyFile])
+      : [];
+    const named = [clientCaFile, requestHeader?.caFile ?? "", certFile, keyFile, ...signing];
+    const paths = [...new Set([...pairs, ...named])].filter((path) => path !== "");
     const changed = changeOf(paths);
     const look = (): void => {
       if (!changed()) return;

@@ -44,6 +44,7 @@ import { Controllers } from "./controllers.ts";
 import { countConnections, countFront, forgetKinds } from "./count.ts";
 import type { FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
+import { openAuthorities } from "./signing.ts";
 import { Started } from "./started.ts";
 import { TimedStore } from "./timedstore.ts";
 import { versionDocument } from "./version.ts";
@@ -154,11 +155,12 @@ class OpenServer implements FrontServer {
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     forgetKinds(this.#registry, this.#scheme);
     if (data.controls) {
-      const { controllers: running, eventTtlMs } = data.config;
+      const { controllers: running, eventTtlMs, signing } = data.config;
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
       const common = { running, eventTtlMs, authority, address, holder, registry: this.#registry };
-      const options = { ...common, alone: true, onStep: (step: BootStep) => this.#steps.mark(step) };
+      const signs = { authorities: openAuthorities(config), lifeMsMax: signing.lifeMsMax, pool: this.#pool };
+      const options = { ...common, alone: true, onStep: (step: BootStep) => this.#steps.mark(step), signing: signs };
       this.#controllers = new Controllers(server, this.#log, options);
       this.started = this.#controllers.start();
     }
@@ -288,8 +290,8 @@ class OpenServer implements FrontServer {
   }
 
   reload(faults: readonly string[]): void {
-    const presented = this.#server.extensions.credentials.reload();
-    for (const fault of [...faults, ...this.#authn.reload(), ...(presented === undefined ? [] : [presented])])
+    const own = [this.#server.extensions.credentials.reload(), ...(this.#controllers?.reload() ?? [])];
+    for (const fault of [...faults, ...this.#authn.reload(), ...own.filter((text) => text !== undefined)])
       this.#log.warn({ fault }, "Certificates stay as they were");
     this.#controllers?.publish();
   }

@@ -55,7 +55,7 @@ export const authnFlags = [
     type: "string",
     default: "",
     brief: "authorities of client certificates, PEM",
-    help: "PEM file of certificate authorities. A client with a certificate signed by one is the user of its common name, in the groups of its organizations.",
+    help: "PEM file of certificate authorities. A client with a certificate signed by one is the user of its common name, in the groups of its organizations. Default: the server's own authority where it signs for clients (see --cluster-signing-cert-file), else none.",
   },
   {
     name: "enable-bootstrap-token-auth",

@@ -8,6 +8,7 @@ import { parseDuration } from "./duration.ts";
 import type { FlagValues } from "./flag.ts";
 import { parseBool, parseMap } from "./flags.ts";
 import { forbidsPrivileged, readGates } from "./gates.ts";
+import { readSigning, type SigningConfig } from "./signingflags.ts";
 
 /** The HTTP implementations. */
 export type FrontName = "uws" | "node";
@@ -105,6 +106,7 @@ export interface Config {
   readonly tokenAuthFile: string;
   readonly authn: AuthnConfig;
   readonly aggregation: AggregationConfig;
+  readonly signing: SigningConfig;
   /** Undefined: nothing is written down. */
   readonly audit: AuditConfig | undefined;
   readonly logLevel: string;
@@ -131,6 +133,9 @@ export const controllerNames = [
   "pv-protection",
   "podgc",
   "tokencleaner",
+  "csrapproving",
+  "csrsigning",
+  "csrcleaner",
 ] as const;
 
 /** Controllers that `*` does not mean (upstream: ControllersDisabledByDefault). */
@@ -152,12 +157,8 @@ export function readConfig(values: FlagValues): Config | string {
   if (typeof lifecycle === "string") return lifecycle;
   const authorization = readAuthorization(text);
   if (typeof authorization === "string") return authorization;
-  const authn = readAuthn(values);
-  if (typeof authn === "string") return authn;
-  const aggregation = readAggregation(values);
-  if (typeof aggregation === "string") return aggregation;
-  const tls = readTls(values);
-  if (typeof tls === "string") return tls;
+  const identities = readIdentities(values);
+  if (typeof identities === "string") return identities;
   const recorded = readAudit(values);
   if (typeof recorded === "string") return recorded;
   const config: Config = {
@@ -177,7 +178,6 @@ export function readConfig(values: FlagValues): Config | string {
     securePort: Number(text("secure-port")),
     tlsCertFile: text("tls-cert-file"),
     tlsPrivateKeyFile: text("tls-private-key-file"),
-    tls,
     front: text("front") as Config["front"],
     frontWorkers: Number(text("front-workers")),
     fanoutPort: Number(text("fanout-port")),
@@ -196,8 +196,7 @@ export function readConfig(values: FlagValues): Config | string {
     runtimeConfig: parseMap(text("runtime-config")) ?? new Map(),
     ...lifecycle,
     tokenAuthFile: text("token-auth-file"),
-    authn,
-    aggregation,
+    ...identities,
     audit: recorded,
     logLevel: levelOf(Number(text("v")), text("log-level")),
     quietLogLevel: text("log-level"),
@@ -206,6 +205,18 @@ export function readConfig(values: FlagValues): Config | string {
     return "--fanout-port needs --front=node";
   }
   return config;
+}
+
+/** By what clients, extension servers and the server itself are recognized, and what it signs. */
+function readIdentities(values: FlagValues): Pick<Config, "authn" | "aggregation" | "tls" | "signing"> | string {
+  const authn = readAuthn(values);
+  if (typeof authn === "string") return authn;
+  const aggregation = readAggregation(values);
+  if (typeof aggregation === "string") return aggregation;
+  const tls = readTls(values);
+  if (typeof tls === "string") return tls;
+  const signing = readSigning(values);
+  return typeof signing === "string" ? signing : { authn, aggregation, tls, signing };
 }
 
 function addressFault(text: (name: string) => string): string | undefined {

@@ -8,6 +8,7 @@ import { formatDuration, parseDuration } from "./duration.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 import { limits } from "./limits.ts";
 import { remoteAuthnFlags } from "./remoteauthnflags.ts";
+import { signingFlags } from "./signingflags.ts";
 
 /** At least two, on small machines too: one front's end, or one long turn, must not be an outage. */
 const fronts = Math.max(2, availableParallelism() - 1);
@@ -184,7 +185,7 @@ export const flags = [
     type: "string",
     default: "*",
     brief: "controllers to run: *, name or -name",
-    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc. Others: tokencleaner.",
+    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc, csrapproving, csrsigning, csrcleaner. Others: tokencleaner.",
   },
   {
     name: "allow-privileged",
@@ -273,6 +274,7 @@ export const flags = [
   },
   ...authnFlags,
   ...remoteAuthnFlags,
+  ...signingFlags,
   {
     name: "authorization-mode",
     group: "Authorization",

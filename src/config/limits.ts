@@ -232,6 +232,23 @@ export const limits = {
   /** Signatures checked for one client's chain: about 0.1 ms each, 1.5 ms for the largest RSA keys. Ten authorities of
    * one name take 21. */
   chainSignaturesMax: 32,
+  /** Names and attributes read of a signing request, about 2 us each (upstream has no limit): 422 beyond. */
+  requestNamesMax: 5_000,
+  /** Bytes of a signing request, in PEM, that is signed: 1,000 names take 30 KiB. Request and certificate are one object. */
+  signedRequestBytesMax: 256 * KiB,
+  /** Signing requests one controller works on at once: signing takes 0.1 ms, or 1 ms with an RSA key, and its commit 2 ms. */
+  signingRequestsAtOnce: 8,
+  /** One signing waits and works this long in the pool, in milliseconds; then it is tried again. */
+  signingMsMax: 10_000,
+  /**
+   * A node's request that nothing grants is looked at again after as long as it has been there, in these bounds, in
+   * milliseconds (upstream: 0.2 s, doubling to 1,000 s).
+   */
+  approvalLookMsMin: 200,
+  approvalLookMsMax: 300_000,
+  /** Signing requests are deleted so long after they were issued, denied or failed, and without any decision (document). */
+  decidedRequestMsMax: 3_600_000,
+  pendingRequestMsMax: 86_400_000,
   /** Certificates a client may send besides its own. */
   chainCertificatesMax: 10,
   /** Tokens a front remembers the users of; about 400 bytes each (upstream: 32 shards of 4,096 in a process). */

@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
+import { type AuthorityFiles, ownAuthorityIn } from "./authority.ts";
 import { finishPair, readIfThere, writePair } from "./files.ts";
 import { authorityHolds, type Credential, createAuthority, faultOfPair, issueServing, servingHolds } from "./x509.ts";
 
@@ -52,9 +53,18 @@ export function servingNames(addresses: readonly string[], identity: Identity): 
 export async function keepServing(directory: string, names: readonly string[], clock: Clock): Promise<ServingFiles> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const files = filesIn(directory);
-  const authority = await keepAuthority(files.caFile, join(directory, "ca.key"), clock);
+  const authority = await keepAuthority(ownAuthorityIn(directory), clock);
   await keepCertificate(authority, files, names, clock);
   return files;
+}
+
+/**
+ * Makes sure that `directory` holds an authority that stays valid, where the serving certificate is the operator's. Throws
+ * as keepServing().
+ */
+export async function keepOwnAuthority(directory: string, clock: Clock): Promise<void> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  await keepAuthority(ownAuthorityIn(directory), clock);
 }
 
 /**
@@ -63,14 +73,14 @@ export async function keepServing(directory: string, names: readonly string[], c
  */
 export async function renewServing(directory: string, names: readonly string[], clock: Clock): Promise<boolean> {
   const files = filesIn(directory);
-  const authority = readPair(files.caFile, join(directory, "ca.key"), forAuthority);
+  const authority = readPair(files.caFile, ownAuthorityIn(directory).keyFile, forAuthority);
   if (authority === undefined) throw new TrustFault(`${files.caFile} is missing: restore it and ${directory}/ca.key`);
   return keepCertificate(authority, files, names, clock);
 }
 
 function filesIn(directory: string): ServingFiles {
   return {
-    caFile: join(directory, "ca.crt"),
+    caFile: ownAuthorityIn(directory).certFile,
     certFile: join(directory, "serving.crt"),
     keyFile: join(directory, "serving.key"),
   };
@@ -90,7 +100,7 @@ async function keepCertificate(
   return true;
 }
 
-async function keepAuthority(certFile: string, keyFile: string, clock: Clock): Promise<Credential> {
+async function keepAuthority({ certFile, keyFile }: AuthorityFiles, clock: Clock): Promise<Credential> {
   const kept = readPair(certFile, keyFile, forAuthority);
   if (kept !== undefined && authorityHolds(kept, new Date(clock.now() + servingMs))) return kept;
   const authority = await createAuthority(`orch-ca@${Math.floor(clock.now() / 1000)}`, validity(clock, authorityMs));

@@ -1,9 +1,10 @@
 // Certificates of our own making: a self-signed authority and serving certificates under it, ECDSA P-256 (an RSA key
 // adds 0.7 ms to every handshake). Pure: pki/serving.ts stores the results.
 import "reflect-metadata";
-import { createPrivateKey, X509Certificate as NodeCertificate, randomBytes, webcrypto } from "node:crypto";
+import { createPrivateKey, X509Certificate as NodeCertificate, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
+import { serialNumber } from "./issue.ts";
 
 /** A certificate and its private key, PEM. */
 export interface Credential {
@@ -27,7 +28,7 @@ x509.cryptoProvider.set(webcrypto);
 export async function createAuthority(commonName: string, validity: Validity): Promise<Credential> {
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
+    serialNumber: serialNumber().toString("hex"),
     name: [{ CN: [commonName] }],
     ...validity,
     signingAlgorithm,
@@ -54,7 +55,7 @@ export async function issueServing(
   const signingKey = await importKey(authority.key);
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: serialNumber(),
+    serialNumber: serialNumber().toString("hex"),
     subject: [{ CN: [names[0] ?? "localhost"] }],
     issuer: issuer.subjectName,
     ...validity,
@@ -109,13 +110,6 @@ export function faultOfPair({ certificate, key }: Credential): "certificate" | "
 
 function keyMatches(credential: Credential): boolean {
   return new NodeCertificate(credential.certificate).checkPrivateKey(createPrivateKey(credential.key));
-}
-
-/** 127 random bits: positive, and never two alike (RFC 5280 4.1.2.2). */
-function serialNumber(): string {
-  const bytes = randomBytes(16);
-  bytes[0] = ((bytes[0] as number) & 0x3f) | 0x40;
-  return bytes.toString("hex");
 }
 
 function pem(certificate: x509.X509Certificate): string {

@@ -3,7 +3,7 @@ import t from "tap";
 import type { Attributes } from "../../src/authz/authorizer.ts";
 import { organizationsOf } from "../../src/pki/csr.ts";
 import { type Answer, type InProcess, openInProcess } from "../support/inprocess.ts";
-import { signingRequest } from "../support/signing.ts";
+import { organization, requestDer, requestPem, signingRequest } from "../support/signing.ts";
 
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const merge = { "content-type": "application/merge-patch+json" };
@@ -90,11 +90,6 @@ t.test("CertificateSubjectRestriction makes no client certificate of the adminis
 
 t.test("organizationsOf() reads every string type, and gives up on what is none", async (t) => {
   t.same(organizationsOf(Buffer.from(await signingRequest("O=a,CN=x,O=b"))), ["a", "b"]);
-  const element = (tag: number, ...parts: Uint8Array[]): Buffer => {
-    const body = Buffer.concat(parts);
-    return Buffer.concat([Buffer.from([tag, body.length]), body]);
-  };
-  const oid = element(0x06, Buffer.from([0x55, 0x04, 0x0a]));
   const wide = Buffer.from("system:masters", "utf16le").swap16();
   const whole = Buffer.concat([...Buffer.from("hi")].map((code) => Buffer.from([0, 0, 0, code])));
   for (const [tag, bytes, text] of [
@@ -103,10 +98,8 @@ t.test("organizationsOf() reads every string type, and gives up on what is none"
     [0x1e, wide, "system:masters"],
     [0x1c, whole, "hi"],
   ] as const) {
-    const subject = element(0x30, element(0x31, element(0x30, oid, element(tag, bytes))));
-    const der = element(0x30, element(0x30, element(0x02, Buffer.from([0])), subject));
-    const text64 = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`;
-    t.same(organizationsOf(Buffer.from(text64)), [text], `tag ${tag}`);
+    const der = requestDer({ subject: [[organization, bytes, tag]] });
+    t.same(organizationsOf(requestPem(der)), [text], `tag ${tag}`);
   }
   t.equal(organizationsOf(Buffer.from("junk")), undefined);
 });
