@@ -236,7 +236,7 @@ export const limits = {
   requestNamesMax: 5_000,
   /** Bytes of a signing request, in PEM, that is signed: 1,000 names take 30 KiB. Request and certificate are one object. */
   signedRequestBytesMax: 256 * KiB,
-  /** Signing requests one controller works on at once: signing takes 0.1 ms, or 1 ms with an RSA key, and its commit 2 ms. */
+  /** Signing requests one controller works on at once: signing takes 0.2 ms, or 1 ms with an RSA key, and its commit 2 ms. */
   signingRequestsAtOnce: 8,
   /** One signing waits and works this long in the pool, in milliseconds; then it is tried again. */
   signingMsMax: 10_000,

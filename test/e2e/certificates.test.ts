@@ -26,7 +26,7 @@ t.setTimeout(600_000);
 
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-const kubernetes = "--identity=kubernetes";
+const signing = ["--identity=kubernetes", "--controllers=*"];
 const merge = { "content-type": "application/merge-patch+json" };
 const key = keysOf("P-256").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
@@ -76,7 +76,7 @@ function ask(server: TestServer, cert: string, target: string): Promise<{ code: 
 
 for (const front of ["uws", "node"]) {
   t.test(`${front}: an approved request is a usable client certificate within a second`, async (t) => {
-    const server = await startServer([kubernetes, `--front=${front}`]);
+    const server = await startServer([...signing, `--front=${front}`]);
     t.teardown(() => server.stop("SIGKILL"));
     // The pool's first thread takes a while to start on a busy machine.
     await create(server, "first", { subject: [[commonName, "first"]] });
@@ -132,7 +132,7 @@ t.test("kubectl certificate approve leads to a certificate, and deny to none", a
     return;
   }
   const folder = folderOf(t);
-  const server = await startServer([kubernetes]);
+  const server = await startServer([...signing]);
   t.teardown(() => server.stop("SIGKILL"));
   const kubectl = new Kubectl("kubectl", server, folder, "csr");
   for (const name of ["yes", "no"]) await create(server, name, { subject: [[commonName, "dev"]] });
@@ -153,7 +153,7 @@ t.test("a crash between any two steps of signing or approving leaves one certifi
   };
   for (const point of ["before-approval", "after-approval", "before-certificate", "after-certificate"]) {
     process.env["ORCH_FAILPOINT"] = `${point}:1`;
-    let server = await startServer([kubernetes]);
+    let server = await startServer([...signing]);
     delete process.env["ORCH_FAILPOINT"];
     const { dir } = server;
     const ended = new Promise((resolve) => server.process.once("exit", resolve));
@@ -167,14 +167,14 @@ t.test("a crash between any two steps of signing or approving leaves one certifi
     await ended;
     close();
     await server.stop("SIGKILL", false);
-    server = await startServer([kubernetes], dir);
+    server = await startServer([...signing], dir);
     t.ok(await eventually(async () => (await certificateOf(server, "node")) !== "", 20_000), `${point}: it is signed`);
     const first = await certificateOf(server, "node");
     seen.add(Buffer.from(first).toString("base64"));
     t.equal(seen.size, 1, `${point}: nobody saw another one`);
     t.equal((await ask(server, first, "/version")).code, 200);
     await server.stop("SIGTERM", false);
-    server = await startServer([kubernetes], dir);
+    server = await startServer([...signing], dir);
     t.equal(await certificateOf(server, "node"), first, `${point}: it stays`);
     const { conditions } = (await server.call("GET", `${path}/node`)).json.status;
     t.match(conditions, [{ type: "Approved", reason: "AutoApproved" }]);
@@ -197,7 +197,7 @@ t.test("the operator's authority signs, also after it was exchanged, and trusts 
   const folder = folderOf(t);
   const { certFile, keyFile } = await writeAuthority(folder, "one");
   const flags = [`--cluster-signing-cert-file=${certFile}`, `--cluster-signing-key-file=${keyFile}`];
-  const server = await startServer([kubernetes, ...flags, "--cluster-signing-duration=240h"]);
+  const server = await startServer([...signing, ...flags, "--cluster-signing-duration=240h"]);
   t.teardown(() => server.stop("SIGKILL"));
   const signedBy = async (name: string): Promise<string> => {
     await create(server, name, { subject: [[commonName, name]] });

@@ -102,7 +102,7 @@ async function value(server: TestServer, series: string): Promise<number> {
 
 t.test("/metrics has upstream's names and labels, and counts what was done", async (t) => {
   // No config map but those of the test.
-  const controllers = "--controllers=*,-root-ca-cert-publisher";
+  const controllers = "--controllers=*,-root-ca-cert-publisher,-csrsigning";
   const flags = ["--identity=kubernetes", "--front=node", "--front-workers=2", "--max-mutating-requests-inflight=2"];
   const server = await startServer([...flags, controllers]);
   t.teardown(() => server.stop("SIGKILL"));
