@@ -13,6 +13,9 @@ import { RequestCleaner } from "../controllers/certificates/csrcleaner.ts";
 import { RequestSigner, type Signing } from "../controllers/certificates/csrsigning.ts";
 import { ClaimProtection } from "../controllers/claimprotection.ts";
 import { DefinitionController } from "../controllers/definitions.ts";
+import { EndpointController } from "../controllers/endpoints/endpoints.ts";
+import { SliceMirroringController } from "../controllers/endpoints/mirroring.ts";
+import { EndpointSliceController } from "../controllers/endpoints/slices.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { FinishedJobs } from "../controllers/finishedjobs.ts";
 import { GarbageCollector } from "../controllers/garbage/collector.ts";
@@ -49,6 +52,7 @@ export interface ControllersOptions {
   /** Names of those to run; what a server starts with is made in any case. */
   readonly running: readonly string[];
   readonly eventTtlMs: number;
+  readonly endpointsPerSliceMax: number;
   /** PEM that pods verify this server by. */
   readonly authority: string;
   /** Where the server is. */
@@ -68,7 +72,10 @@ export interface ControllersOptions {
 
 /** What controllers are made of. */
 interface Parts
-  extends Pick<ControllersOptions, "eventTtlMs" | "authority" | "address" | "registry" | "onStep" | "signing"> {
+  extends Pick<
+    ControllersOptions,
+    "eventTtlMs" | "endpointsPerSliceMax" | "authority" | "address" | "registry" | "onStep" | "signing"
+  > {
   readonly server: Server;
   readonly writers: WriteServices;
 }
@@ -109,6 +116,12 @@ const table: readonly Entry[] = [
   { name: "pvc-protection", make: ({ writers }) => new ClaimProtection(writers) },
   { name: "pv-protection", make: ({ writers }) => new VolumeProtection(writers) },
   { name: "podgc", make: ({ writers }) => new PodGarbage(writers) },
+  { name: "endpoint", make: ({ writers }) => EndpointController.open(writers) },
+  {
+    name: "endpointslice",
+    make: ({ writers, endpointsPerSliceMax }) => EndpointSliceController.open(writers, endpointsPerSliceMax),
+  },
+  { name: "endpointslicemirroring", make: ({ writers }) => SliceMirroringController.open(writers) },
   { name: "tokencleaner", make: ({ writers }) => new TokenCleaner(writers) },
   { name: "csrapproving", make: ({ server }) => RequestApprover.of(server) },
   { name: "csrsigning", make: ({ server, signing }) => signing && RequestSigner.of(server, signing) },

@@ -155,10 +155,11 @@ class OpenServer implements FrontServer {
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     forgetKinds(this.#registry, this.#scheme);
     if (data.controls) {
-      const { controllers: running, eventTtlMs, signing } = data.config;
+      const { controllers: running, eventTtlMs, endpointsPerSliceMax, signing } = data.config;
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
-      const common = { running, eventTtlMs, authority, address, holder, registry: this.#registry };
+      const kept = { eventTtlMs, endpointsPerSliceMax, authority, address };
+      const common = { running, ...kept, holder, registry: this.#registry };
       const signs = { authorities: openAuthorities(config), lifeMsMax: signing.lifeMsMax, pool: this.#pool };
       const options = { ...common, alone: true, onStep: (step: BootStep) => this.#steps.mark(step), signing: signs };
       this.#controllers = new Controllers(server, this.#log, options);

@@ -102,6 +102,8 @@ export interface Config {
   readonly authorization: AuthorizationConfig;
   /** Names of the controllers to run. */
   readonly controllers: readonly string[];
+  /** Of one endpoint slice. */
+  readonly endpointsPerSliceMax: number;
   /** Empty: none. */
   readonly tokenAuthFile: string;
   readonly authn: AuthnConfig;
@@ -132,6 +134,9 @@ export const controllerNames = [
   "pvc-protection",
   "pv-protection",
   "podgc",
+  "endpoint",
+  "endpointslice",
+  "endpointslicemirroring",
   "tokencleaner",
   "csrapproving",
   "csrsigning",
@@ -163,6 +168,7 @@ export function readConfig(values: FlagValues): Config | string {
   if (typeof recorded === "string") return recorded;
   const config: Config = {
     controllers,
+    endpointsPerSliceMax: Number(text("max-endpoints-per-slice")),
     authorization,
     admission: {
       enabled: readNames(text("enable-admission-plugins")),

@@ -185,7 +185,17 @@ export const flags = [
     type: "string",
     default: "*",
     brief: "controllers to run: *, name or -name",
-    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc, csrapproving, csrsigning, csrcleaner. Others: tokencleaner.",
+    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc, endpoint, endpointslice, endpointslicemirroring, csrapproving, csrsigning, csrcleaner. Others: tokencleaner.",
+  },
+  {
+    name: "max-endpoints-per-slice",
+    group: "API",
+    type: "int",
+    default: "100",
+    min: 1,
+    max: 1000,
+    brief: "endpoints of one endpoint slice",
+    help: "Endpoints the controller endpointslice puts into one slice at most.",
   },
   {
     name: "allow-privileged",

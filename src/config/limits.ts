@@ -82,6 +82,8 @@ export const limits = {
   eventBucketsMax: 1_000_000,
   /** Addresses of one Endpoints object; the list is cut there (document: well-known annotations). */
   endpointsMax: 1_000,
+  /** Addresses of a subset that are mirrored to a slice (upstream: mirroring-max-endpoints-per-subset). */
+  mirroredEndpointsMax: 1_000,
   /** Unconfirmed evictions a disruption budget records (upstream: 2000). */
   disruptedPodsMax: 2_000,
   /** Addresses or ports looked at for a free one before a range counts as full: the whole of any port range. */
@@ -449,6 +451,16 @@ export const limits = {
   leaseMs: 15_000,
   leaseRenewMsMax: 10_000,
   leaseRetryMs: 2_000,
+  /** Changes of pods are gathered this long before what their services lead to is written, in milliseconds. */
+  endpointsGatherMs: 100,
+  /** A service's endpoints, and its slices, are written for changes of pods at most this often, in milliseconds. */
+  endpointsPauseMs: 1_000,
+  /** A changed slice is looked at this much later: most changes are the controller's own (upstream: 1 s). */
+  slicesSettleMs: 1_000,
+  /** Services whose endpoints are written at once (upstream: 5). */
+  endpointsWritesMax: 5,
+  /** Pods of all services a controller holds the names of, about 20 bytes each; services beyond look through their namespace. */
+  endpointsPodsHeldMax: 1_000_000,
   /** How often the server's own service and its endpoints are reconciled, in milliseconds (upstream: 10 s). */
   ownServiceLookMs: 10_000,
   /** Writes of one namespace that wait for its quotas, per front; 429 beyond a user's share. */

@@ -140,6 +140,18 @@ t.test("readConfig() switches a plugin off with its gate", (t) => {
   t.end();
 });
 
+t.test("readConfig() runs the default controllers, and those that are named", (t) => {
+  const running = (list: string) => {
+    const values = parseFlags([`--controllers=${list}`]);
+    const config = isFlagFault(values) ? "" : readConfig(values);
+    return typeof config === "string" ? config : config.controllers;
+  };
+  t.ok(running("*").includes("endpointslice"));
+  t.strictSame(running("endpoint,tokencleaner,-endpoint"), ["tokencleaner"]);
+  t.match(running("*,nobody"), /^--controllers: there is no controller "nobody"; there are: namespace, /);
+  t.end();
+});
+
 t.test("readConfig() refuses flags that contradict each other", (t) => {
   for (const args of [
     ["--tls-cert-file=a"],
@@ -150,6 +162,7 @@ t.test("readConfig() refuses flags that contradict each other", (t) => {
     ["--feature-gates=DryRun=false"],
     ["--feature-gates=Nobody"],
     ["--emulated-release=1.22"],
+    ["--controllers=nobody"],
     ["--emulated-release=2"],
     ["--show-hidden-metrics-for-version=1.21"],
     ["--show-hidden-metrics-for-version=1.22", "--emulated-release=1.26"],

@@ -145,6 +145,7 @@ t.test("Controllers of two servers: one set works, the other when the first ends
       new Controllers({ ...server.server, clock, writers: { ...server.writers, clock } }, log, {
         running,
         eventTtlMs: 1e9,
+        endpointsPerSliceMax: 100,
         authority: "",
         address: { ip: undefined, port: 6443 },
         holder,

@@ -11,10 +11,11 @@ import { allocatorEnvironment } from "../../src/boot/allocator.ts";
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 
 /**
- * Config maps and services are what tests count: none is made by the server unless a test asks for that. A server that signs
- * for clients asks them for certificates, and says in a config map by whom it verifies them.
+ * Config maps, services and what they lead to are what tests count: the server makes none unless a test asks for that. A
+ * server that signs for clients asks them for certificates, and says in a config map by whom it verifies them.
  */
-const quiet = "--controllers=*,-root-ca-cert-publisher,-own-service,-csrsigning";
+const quiet =
+  "--controllers=*,-root-ca-cert-publisher,-own-service,-endpoint,-endpointslice,-endpointslicemirroring,-csrsigning";
 
 /** How long a start may take on a busy machine. */
 const readyMsMax = 120_000;
