@@ -11,6 +11,7 @@ import { checkRuntimeConfig } from "./api/scheme.ts";
 import { readAuthorizationFiles } from "./authz/files.ts";
 import { systemClock } from "./base/clock.ts";
 import { readAdmissionFile } from "./boot/admissionfile.ts";
+import { hostPort } from "./boot/advertise.ts";
 import { allocatorAdvice } from "./boot/allocator.ts";
 import { type AuditFiles, checkAuditFiles } from "./boot/auditfiles.ts";
 import { beatsMemory } from "./boot/beats.ts";
@@ -184,7 +185,7 @@ function claimPort(host: string, port: number): Promise<number> {
 /** `host:port` for clients; one that listens on every interface is reached on the loopback. */
 function addressOf(host: string, port: number, reachable = true): string {
   const name = reachable && host === "0.0.0.0" ? "127.0.0.1" : reachable && host === "::" ? "::1" : host;
-  return name.includes(":") ? `[${name}]:${port}` : `${name}:${port}`;
+  return hostPort(name, port);
 }
 
 function planListeners(config: Config, front: FrontName, port: number, log: Logger): ListenerPlan[] {

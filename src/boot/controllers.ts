@@ -8,6 +8,7 @@ import { AggregationController } from "../controllers/aggregation.ts";
 import { RegistrationController } from "../controllers/apiservices.ts";
 import { AvailabilityController } from "../controllers/availability.ts";
 import { Bootstrap } from "../controllers/bootstrap.ts";
+import { BootstrapSigner, clusterKubeconfig } from "../controllers/bootstrapsigner.ts";
 import { RequestApprover } from "../controllers/certificates/csrapproving.ts";
 import { RequestCleaner } from "../controllers/certificates/csrcleaner.ts";
 import { RequestSigner, type Signing } from "../controllers/certificates/csrsigning.ts";
@@ -57,6 +58,8 @@ export interface ControllersOptions {
   readonly authority: string;
   /** Where the server is. */
   readonly address: OwnAddress;
+  /** `host:port` that nodes which join are told. */
+  readonly clusterAddress: string;
   /** Names this process among all that ever served this store. */
   readonly holder: string;
   /** No other process writes to the store. Every engine there is makes sure of that. */
@@ -74,7 +77,14 @@ export interface ControllersOptions {
 interface Parts
   extends Pick<
     ControllersOptions,
-    "eventTtlMs" | "endpointsPerSliceMax" | "authority" | "address" | "registry" | "onStep" | "signing"
+    | "eventTtlMs"
+    | "endpointsPerSliceMax"
+    | "authority"
+    | "address"
+    | "clusterAddress"
+    | "registry"
+    | "onStep"
+    | "signing"
   > {
   readonly server: Server;
   readonly writers: WriteServices;
@@ -122,6 +132,11 @@ const table: readonly Entry[] = [
     make: ({ writers, endpointsPerSliceMax }) => EndpointSliceController.open(writers, endpointsPerSliceMax),
   },
   { name: "endpointslicemirroring", make: ({ writers }) => SliceMirroringController.open(writers) },
+  {
+    name: "bootstrapsigner",
+    make: ({ writers, clusterAddress, authority }) =>
+      new BootstrapSigner(writers, clusterKubeconfig(clusterAddress, authority)),
+  },
   { name: "tokencleaner", make: ({ writers }) => new TokenCleaner(writers) },
   { name: "csrapproving", make: ({ server }) => RequestApprover.of(server) },
   { name: "csrsigning", make: ({ server, signing }) => signing && RequestSigner.of(server, signing) },

@@ -38,7 +38,7 @@ import { Merges } from "../request/write/offload.ts";
 import { createWriteServices } from "../request/write/services.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { PortClient } from "../storage/port.ts";
-import { advertisedAddress } from "./advertise.ts";
+import { advertisedAddress, hostPort } from "./advertise.ts";
 import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
 import { countConnections, countFront, forgetKinds } from "./count.ts";
@@ -158,7 +158,8 @@ class OpenServer implements FrontServer {
       const { controllers: running, eventTtlMs, endpointsPerSliceMax, signing } = data.config;
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
-      const kept = { eventTtlMs, endpointsPerSliceMax, authority, address };
+      const clusterAddress = address.ip === undefined ? serverAddress : hostPort(address.ip, address.port);
+      const kept = { eventTtlMs, endpointsPerSliceMax, authority, address, clusterAddress };
       const common = { running, ...kept, holder, registry: this.#registry };
       const signs = { authorities: openAuthorities(config), lifeMsMax: signing.lifeMsMax, pool: this.#pool };
       const options = { ...common, alone: true, onStep: (step: BootStep) => this.#steps.mark(step), signing: signs };

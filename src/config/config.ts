@@ -137,6 +137,7 @@ export const controllerNames = [
   "endpoint",
   "endpointslice",
   "endpointslicemirroring",
+  "bootstrapsigner",
   "tokencleaner",
   "csrapproving",
   "csrsigning",
@@ -144,7 +145,7 @@ export const controllerNames = [
 ] as const;
 
 /** Controllers that `*` does not mean (upstream: ControllersDisabledByDefault). */
-const controllersOff: readonly string[] = ["tokencleaner"];
+const controllersOff: readonly string[] = ["bootstrapsigner", "tokencleaner"];
 
 /** Reads parsed flags. Returns the one line to print when they contradict each other. */
 export function readConfig(values: FlagValues): Config | string {

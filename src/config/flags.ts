@@ -185,7 +185,7 @@ export const flags = [
     type: "string",
     default: "*",
     brief: "controllers to run: *, name or -name",
-    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc, endpoint, endpointslice, endpointslicemirroring, csrapproving, csrsigning, csrcleaner. Others: tokencleaner.",
+    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc, endpoint, endpointslice, endpointslicemirroring, csrapproving, csrsigning, csrcleaner. Others: bootstrapsigner, tokencleaner.",
   },
   {
     name: "max-endpoints-per-slice",

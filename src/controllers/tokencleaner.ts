@@ -51,7 +51,7 @@ export class TokenCleaner implements Controller {
     const at = this.#view.get(this.#namespace, name);
     if (at === 0 || !this.#isToken(this.#view, at)) return undefined;
     const secret = decodeStored(this.#secrets, this.#view.object(at)) as ApiObject & Secret;
-    const leftMs = endOf(secret) - this.#writers.clock.now();
+    const leftMs = tokenEndMs(secret) - this.#writers.clock.now();
     if (leftMs === Number.POSITIVE_INFINITY) return undefined;
     // The wall clock may be put right meanwhile.
     if (leftMs > 0) return { againMs: Math.min(leftMs, limits.timerMsMax) };
@@ -68,8 +68,8 @@ export class TokenCleaner implements Controller {
   }
 }
 
-/** When a token ends, milliseconds since 1970; never when it says nothing. */
-function endOf({ data }: Secret): number {
+/** When a bootstrap token ends, milliseconds since 1970; never when it says nothing, long ago when it cannot be read. */
+export function tokenEndMs({ data }: Secret): number {
   const text = Buffer.from(data?.get("expiration") ?? "", "base64").toString();
   if (text === "") return Number.POSITIVE_INFINITY;
   const parsed = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;

@@ -147,6 +147,8 @@ t.test("readConfig() runs the default controllers, and those that are named", (t
     return typeof config === "string" ? config : config.controllers;
   };
   t.ok(running("*").includes("endpointslice"));
+  t.notOk(running("*").includes("bootstrapsigner"));
+  t.ok(running("*,bootstrapsigner").includes("bootstrapsigner"));
   t.strictSame(running("endpoint,tokencleaner,-endpoint"), ["tokencleaner"]);
   t.match(running("*,nobody"), /^--controllers: there is no controller "nobody"; there are: namespace, /);
   t.end();

@@ -146,6 +146,7 @@ t.test("Controllers of two servers: one set works, the other when the first ends
         running,
         eventTtlMs: 1e9,
         endpointsPerSliceMax: 100,
+        clusterAddress: "127.0.0.1:6443",
         authority: "",
         address: { ip: undefined, port: 6443 },
         holder,
