@@ -43,7 +43,7 @@ export async function makePod(server: InProcess, name: string, sketch: PodSketch
 
 /** Reports a pod's state. */
 export async function setPod(server: InProcess, name: string, sketch: PodSketch): Promise<void> {
-  const number = Number(/\d+$/.exec(name)?.[0] ?? 0);
+  const number = Number(/\d{1,9}$/.exec(name)?.[0] ?? 0);
   const { ips = [`10.1.${number >> 8}.${number & 255}`], isReady = true, phase = "Running", since } = sketch;
   const status = {
     phase,
