@@ -37,7 +37,7 @@ const areas = [
  * Areas whose scenarios name the controllers they need: they are replayed on a server of their own, which runs what all of
  * them name together.
  */
-const controlledAreas = ["28[0-4]*"];
+const controlledAreas = ["28[0-6]*", "29[67]*"];
 const only = process.argv.slice(2);
 
 /** `area step` of the steps that may differ, by identity ("" for both). */

@@ -1,18 +1,28 @@
 // A node joins with nothing but a bootstrap token: it finds the cluster without credentials, believes what it found
-// because the token signed it, and then is the token's user.
+// because the token signed it, asks as the token's user for a certificate, which the server approves and signs, and is
+// a node from then on.
 import { createHmac } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { request } from "node:https";
-import t from "tap";
+import { join } from "node:path";
+import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
+import t, { type Test } from "tap";
 import { until } from "../support/inprocess.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { keysOf, nodeSubject, requestDer, requestPem } from "../support/signing.ts";
+
+t.setTimeout(300_000);
 
 const flags = [
   "--identity=kubernetes",
   "--enable-bootstrap-token-auth",
+  "--enable-admission-plugins=NodeRestriction",
   "--controllers=*,bootstrapsigner,tokencleaner,-endpoint,-endpointslice,-endpointslicemirroring",
 ];
 const secrets = "/api/v1/namespaces/kube-system/secrets";
 const info = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
+const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 const roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-public";
 const [id, secret] = ["join01", "0123456789abcdef"];
 
@@ -68,7 +78,64 @@ async function prepare(server: TestServer): Promise<void> {
   await server.call("POST", `${roles}/rolebindings`, { metadata: { name }, roleRef, subjects });
 }
 
-t.test("a node finds the cluster with a bootstrap token alone, and is the token's user there", async (t) => {
+/** The node asks for a certificate, writes its kubeconfig, and registers itself. */
+async function checkCertificate(t: Test, server: TestServer, url: string, ca: string): Promise<void> {
+  const group = "system:bootstrappers:kubeadm:default-node-token";
+  const may = [
+    ["join", "system:node-bootstrapper"],
+    ["approve", "system:certificates.k8s.io:certificatesigningrequests:nodeclient"],
+  ];
+  for (const [name, role] of may) {
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role };
+    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: group }];
+    await server.call("POST", bindings, { metadata: { name }, roleRef, subjects });
+  }
+  const spec = {
+    request: requestPem(requestDer({ subject: nodeSubject })).toString("base64"),
+    signerName: "kubernetes.io/kube-apiserver-client-kubelet",
+    usages: ["digital signature", "key encipherment", "client auth"],
+  };
+  const asked = {
+    apiVersion: "certificates.k8s.io/v1",
+    kind: "CertificateSigningRequest",
+    metadata: { name: "n1" },
+    spec,
+  };
+  const token = `${id}.${secret}`;
+  t.equal((await ask(url + requests, ca, token, asked)).code, 201, "the token's user asks for a certificate");
+  let certificate = "";
+  const isSigned = async (): Promise<boolean> => {
+    certificate = (await ask(`${url}${requests}/n1`, ca, token)).json.status?.certificate ?? "";
+    return certificate !== "";
+  };
+  t.ok(await until(isSigned, 60_000), "approved and signed by the server");
+  const key = keysOf("P-256").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const file = join(server.dir, "node.kubeconfig");
+  writeFileSync(file, nodeKubeconfig(url, ca, certificate, key), { mode: 0o600 });
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  const client = config.makeApiClient(CoreV1Api);
+  const name = "n1";
+  const node = await client.createNode({ body: { metadata: { name } } });
+  t.equal(node.metadata?.name, name, "it registers itself");
+  await t.rejects(client.createNode({ body: { metadata: { name: "other" } } }), { code: 403 }, "and no other");
+}
+
+function nodeKubeconfig(server: string, ca: string, certificate: string, key: string): string {
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const cluster = { server, "certificate-authority-data": base64(ca) };
+  const user = { "client-certificate-data": certificate, "client-key-data": base64(key) };
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "c", cluster }],
+    users: [{ name: "n", user }],
+    contexts: [{ name: "n", context: { cluster: "c", user: "n" } }],
+    "current-context": "n",
+  });
+}
+
+t.test("a node joins the cluster with a bootstrap token alone", async (t) => {
   const server = await startServer(flags);
   t.teardown(() => server.stop());
   t.equal((await ask(server.base + info, undefined)).code, 403, "not granted unless the operator does");
@@ -94,6 +161,7 @@ t.test("a node finds the cluster with a bootstrap token alone, and is the token'
   const asked = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec };
   t.equal((await ask(reviews, ca, `${id}.${secret}`, asked)).code, 201, "the token's user, at a server it verified");
   t.equal((await ask(reviews, ca, `${id}.another-secret0`, asked)).code, 401);
+  await checkCertificate(t, server, url, ca);
   // The token goes, and with it what it signed; also where the server is killed at that moment.
   await server.call("DELETE", `${secrets}/bootstrap-token-${id}`);
   await server.stop("SIGKILL", false);
