@@ -3,6 +3,7 @@
 import t from "tap";
 import { definitions } from "../support/definitions.ts";
 import { Line } from "../support/line.ts";
+import { inspectable, LiveHeap } from "../support/liveheap.ts";
 import { drawSchema, version } from "../support/published.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -165,18 +166,6 @@ async function others(line: Line, at: number, isOver: () => boolean, note: Note)
   return done;
 }
 
-/** The sum of a metric's series. */
-function metric(text: string, name: string): number {
-  const lines = text.split("\n").filter((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{`));
-  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
-}
-
-/** Resident memory beyond what is kept on purpose: history, in the logs and on the disk. */
-function memoryOf(text: string): number {
-  const kept = metric(text, "orch_log_pool_bytes") + metric(text, "etcd_db_total_size_in_bytes");
-  return metric(text, "process_resident_memory_bytes") - kept;
-}
-
 function logsOf(text: string): number {
   return text.split("\n").filter((line) => line.startsWith("orch_log_bytes{")).length;
 }
@@ -184,12 +173,16 @@ function logsOf(text: string): number {
 t.test(
   `X37: ${rounds * batch} definitions come and go under load, told alike everywhere, and others do not notice`,
   async (t) => {
-    const server = await startServer(["--identity=kubernetes", "--front-workers=2"]);
+    const server = await startServer(["--identity=kubernetes", "--front-workers=2"], undefined, {
+      nodeOptions: inspectable,
+    });
+    const heap = await LiveHeap.open(server.errors());
     t.teardown(() => server.stop());
     const lines = Array.from({ length: connections }, () => new Line(server));
     const apart = [new Line(server), new Line(server)];
     const watch = new Definitions(server);
     t.teardown(() => {
+      heap.close();
       watch.close();
       for (const line of [...lines, ...apart]) line.close();
     });
@@ -213,7 +206,7 @@ t.test(
     const before = (await first.call("GET", "/metrics")).text;
     let halfway = 0;
     for (let round = 1; round < rounds; round += 1) {
-      if (round === Math.ceil(rounds / 2)) halfway = memoryOf((await first.call("GET", "/metrics")).text);
+      if (round === Math.ceil(rounds / 2)) halfway = await heap.bytes();
       await churn(lines, watch, round * batch, note);
     }
     isOver = true;
@@ -234,9 +227,8 @@ t.test(
       [],
       "no figure names a kind that is gone",
     );
-    const grown = (memoryOf(after) - halfway) / ((rounds / 2) * batch);
-    // Caches still fill up; a definition that is kept takes as much as one that is served.
-    t.ok(grown < 250 * 1024, `a definition left ${Math.round(grown / 1024)} KiB in the second half`);
+    const grown = ((await heap.bytes()) - halfway) / ((rounds / 2) * batch);
+    t.ok(grown < 16 * 1024, `a definition left ${Math.round(grown / 1024)} KiB in the second half`);
     t.notMatch(server.errors(), /"level":[56]0/);
   },
 );
