@@ -10,6 +10,8 @@ export interface Registration {
   /** The highest among its versions places a group. Infinite: it comes first, and no APIService says otherwise. */
   readonly groupPriority: number;
   readonly versionPriority: number;
+  /** The server made its APIService for what is served: without that it says nothing, and goes soon. */
+  readonly isAutomatic?: boolean;
 }
 
 /** What APIServices of definitions say (upstream): behind all built-in groups, versions by their names. */

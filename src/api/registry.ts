@@ -111,7 +111,12 @@ class Snapshot implements Scheme {
         all.set(registrationName(registration), registration);
       }
     }
-    for (const registration of this.#registrations) all.set(registrationName(registration), registration);
+    for (const registration of this.#registrations) {
+      const { group, version, isAutomatic } = registration;
+      // A definition that went is told of nowhere any more, also while its APIService is still there.
+      if (isAutomatic === true && this.groupVersion(group, version) === undefined) continue;
+      all.set(registrationName(registration), registration);
+    }
     return orderGroups(all.values());
   }
 }
@@ -336,7 +341,7 @@ export class Registry implements Scheme {
     const builtIn = this.#defaults.get(name);
     if (builtIn !== undefined && !isOrdered(builtIn)) return;
     const before = this.#registrations.get(name);
-    if (isPlacedAlike(before, registration)) return;
+    if (isPlacedAlike(before, registration) && before?.isAutomatic === registration?.isAutomatic) return;
     if (registration === undefined) this.#registrations.delete(name);
     else this.#registrations.set(name, registration);
     // Most say what goes without them: those cost no snapshot.
@@ -344,7 +349,9 @@ export class Registry implements Scheme {
     const { group, version } = (registration ?? before) as Registration;
     const isDefined = this.#provided.get(group)?.byVersion.has(version) === true;
     const usual = builtIn ?? (isDefined ? definedRegistration(group, version) : undefined);
-    this.#isReordered = !isPlacedAlike(before ?? usual, registration ?? usual);
+    const told = (one: Registration | undefined): Registration | undefined =>
+      one?.isAutomatic === true && usual === undefined ? undefined : (one ?? usual);
+    this.#isReordered = !isPlacedAlike(told(before), told(registration));
   }
 
   #layOut(): void {

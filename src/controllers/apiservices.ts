@@ -19,7 +19,7 @@ import type { Objects } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { toValue } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
-import { apiServicesKind } from "../kinds/apiregistration/apiservice.ts";
+import { apiServicesKind, managedLabel } from "../kinds/apiregistration/apiservice.ts";
 import { definitionsKind } from "../kinds/custom/prefix.ts";
 import { equal } from "../kinds/validation/equal.ts";
 import type { Server } from "../request/call/context.ts";
@@ -82,7 +82,7 @@ export class RegistrationController implements Controller {
     this.#actor = new Actor(server.writers, "kube-apiserver");
     this.#resource = resource;
     this.#view = view;
-    this.#label = managedLabel(scheme);
+    this.#label = scheme.identity.spell(managedLabel);
     this.#builtIn = new Map([...builtInRegistrations(scheme.builtIn)].filter(([, each]) => isOrdered(each)));
     const definitions = objects.view(...definitionsKind);
     this.follows = [
@@ -192,11 +192,6 @@ export class RegistrationController implements Controller {
 }
 
 const specMessage = "apiregistration/v1.APIServiceSpec";
-
-/** The label that says that a server keeps an APIService. */
-export function managedLabel({ identity }: Pick<Registry, "identity">): string {
-  return identity.spell("kube-aggregator.kubernetes.io/automanaged");
-}
 
 function specOf({ group, version, groupPriority, versionPriority }: Registration): APIServiceSpec {
   return { ...(group === "" ? {} : { group }), version, groupPriorityMinimum: groupPriority, versionPriority };

@@ -174,3 +174,25 @@ t.test("Registry is the built-in kinds alone where nothing else is said", async 
   say("v1.apps", undefined);
   t.equal(registry.current(), scheme);
 });
+
+t.test("Registry lists what an APIService of the server's own stands for as long as it is served", async (t) => {
+  const { registry, say } = registered();
+  const before = listed(registry);
+  const automatic = { ...definedRegistration("b.example.com", "v1"), isAutomatic: true };
+  say("v1.b.example.com", automatic);
+  const snapshot = registry.current();
+  t.same(listed(registry), before);
+  say("v1.b.example.com", { ...automatic, groupPriority: 20_000 });
+  t.equal(listed(registry)[1], "b.example.com v1", "with the priority it has");
+  registry.withdraw("b");
+  t.notOk(listed(registry).includes("b.example.com v1"), "its definition went before it");
+  t.equal(discoveryDocument(registry.current(), "/apis/b.example.com", ""), undefined);
+  const gone = registry.current();
+  say("v1.b.example.com", undefined);
+  t.equal(registry.current(), gone, "when it goes itself, nothing is laid out anew");
+  t.not(gone, snapshot);
+  say("v1.b.example.com", automatic);
+  t.notOk(listed(registry).includes("b.example.com v1"));
+  say("v1.b.example.com", definedRegistration("b.example.com", "v1"));
+  t.ok(listed(registry).includes("b.example.com v1"), "one that somebody made is listed by itself");
+});

@@ -13,6 +13,9 @@ import { type Errors, empty, faults } from "../validation/check.ts";
 /** Group (canonical), version and resource of APIServices. */
 export const apiServicesKind = ["apiregistration.k8s.io", "v1", "apiservices"] as const;
 
+/** The label that says that a server keeps an APIService; canonical spelling. */
+export const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
+
 /** Type of the condition that says whether a group version can be reached. */
 export const available = "Available";
 

@@ -8,7 +8,7 @@ import type { ApiObject } from "../../api/object.ts";
 import type { Registry } from "../../api/registry.ts";
 import type { RemoteVersion } from "../../api/scheme.ts";
 import type { Objects } from "../../cache/view/objects.ts";
-import { apiServicesKind } from "../../kinds/apiregistration/apiservice.ts";
+import { apiServicesKind, managedLabel } from "../../kinds/apiregistration/apiservice.ts";
 
 /** What changed since it was taken last, by the name of the APIService. */
 class News<T> {
@@ -33,6 +33,7 @@ export function followApiServices(registry: Registry, objects: Objects): void {
   const changed = new Set<string>();
   table.onChange((_namespace, name) => changed.add(name));
   const own = registry.identity.spell(apiServicesKind[0]);
+  const label = registry.identity.spell(managedLabel);
   const registrations = new News<Registration>();
   const remotes = new News<RemoteVersion>();
   const look = (): void => {
@@ -41,7 +42,7 @@ export function followApiServices(registry: Registry, objects: Objects): void {
       // Nothing is kept of what is decoded.
       const found = table.peek("", name);
       const remote = found && remoteVersionOf(found);
-      registrations.add(name, found && registrationOf(found));
+      registrations.add(name, found && registrationOf(found, label));
       remotes.add(name, remote === undefined || isKept(remote, own) ? undefined : remote);
     }
     changed.clear();
@@ -53,9 +54,10 @@ export function followApiServices(registry: Registry, objects: Objects): void {
   registry.followRemotes(() => remotes.take());
 }
 
-function registrationOf({ spec }: APIService): Registration {
+function registrationOf({ metadata, spec }: ApiObject & APIService, label: string): Registration {
   const { group = "", version = "", groupPriorityMinimum: groupPriority, versionPriority } = spec;
-  return { group, version, groupPriority, versionPriority };
+  const isAutomatic = spec.service === undefined && metadata.labels?.get(label) === "true";
+  return { group, version, groupPriority, versionPriority, ...(isAutomatic ? { isAutomatic } : {}) };
 }
 
 /**
