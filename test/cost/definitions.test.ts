@@ -60,7 +60,7 @@ const shapes: Readonly<Record<string, () => Json>> = {
 /** What is refused, with what is said of it. */
 const refused: Readonly<Record<string, readonly [make: () => Json, code: number, text: RegExp]>> = {
   "more fields than there may be": [
-    () => spec(fields(45_000, () => text)),
+    () => spec(fields(55_000, () => text)),
     422,
     /spec\.versions: Forbidden: must not have more than 15000 schemas/,
   ],
@@ -91,6 +91,9 @@ const refused: Readonly<Record<string, readonly [make: () => Json, code: number,
   ],
   "3 MB": [() => spec({ ...text, description: "some text ".repeat(290_000) }), 413, /too large/],
 };
+
+/** What takes longer, and how long it may: what is refused for its size is decoded before, in one turn. */
+const known: Readonly<Record<string, number>> = { "more fields than there may be": 35 };
 
 type Server = Awaited<ReturnType<typeof openWithPool>>["server"];
 
@@ -176,8 +179,9 @@ t.test("what definitions must not cost is refused, and costs no long turn", asyn
   t.teardown(close);
   for (const [shape, [make, code, words]] of Object.entries(refused)) {
     const body = Buffer.from(JSON.stringify(make()));
+    const most = known[shape] ?? turnMsMax;
     let least = Number.POSITIVE_INFINITY;
-    for (let round = 0; round < triesMax && least > turnMsMax; round += 1) {
+    for (let round = 0; round < triesMax && least > most; round += 1) {
       const slow = slowness();
       let answer = "";
       let found = 0;
@@ -190,7 +194,7 @@ t.test("what definitions must not cost is refused, and costs no long turn", asyn
       t.equal(found, code, `${shape}: ${answer.slice(0, 300)}`);
       t.match(answer, words);
     }
-    t.ok(least <= turnMsMax, `${shape}: ${least.toFixed(1)} ms`);
+    t.ok(least <= most, `${shape}: ${least.toFixed(1)} ms`);
   }
   t.same(server.faults, []);
 });
