@@ -60,7 +60,12 @@ async function start(call: RequestContext): Promise<Status | undefined> {
   });
 }
 
-/** Whether a custom resource is defined as it was when a request for it was resolved. */
+/**
+ * Whether a custom resource is defined as it was when a request for it was resolved. One that is gone was changed no more:
+ * its log ends watches, when they have got what was in it.
+ */
 function isDefined(scheme: Scheme, { group, version, resource, definedAs }: Resource): boolean {
-  return scheme.find(group, version, resource)?.definedAs === definedAs;
+  const found = scheme.find(group, version, resource);
+  if (found !== undefined) return found.definedAs === definedAs;
+  return !scheme.providedIn(group).some((other) => other.resource === resource);
 }
