@@ -61,6 +61,8 @@ export const limits = {
   mergeHereBytesMax: 160 * KiB,
   /** Threads of a front's pool, from the first task on. */
   poolThreadsMax: 2,
+  /** Bytes of definitions whose schemas a pool thread keeps compiled, for merges of custom objects. */
+  poolDefinitionsBytesMax: 8 * MiB,
   /** Tasks that wait for one, of all users, 429 beyond a user's share; a merge holds its body and its object, up to 4.5 MiB. */
   poolQueueMax: 32,
   /** A task that runs longer ends with its thread, in milliseconds: the largest objects take a second on a busy machine. */

@@ -233,8 +233,7 @@ async function dispatch(
   const { exchange, trace } = reply;
   trace.done("negotiate");
   const { merges } = server;
-  // Pool threads know the built-in kinds.
-  if (merges !== undefined && info.resource.provided !== true) {
+  if (merges !== undefined) {
     const owner = ownerOf(server.identity, user, asked);
     const msLeft = (): number => deadline - server.clock.monotonic();
     reply.printer = {

@@ -90,6 +90,12 @@ export class ObjectTable<T extends ApiObject> {
     return decode(this.#stored, this.#view.object(at)) as T | undefined;
   }
 
+  /** A copy of the bytes of one object; undefined when there is none. Takes in nothing. */
+  bytes(namespace: string, name: string): Uint8Array | undefined {
+    const at = this.#view?.get(namespace, name) ?? 0;
+    return at === 0 || this.#view === undefined ? undefined : Uint8Array.from(this.#view.object(at));
+  }
+
   /** The objects of one namespace, as of the last refresh(). */
   #readAll(namespace: string): T[] {
     const found: T[] = [];

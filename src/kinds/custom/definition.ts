@@ -59,6 +59,8 @@ export interface DefinitionParts {
    * definition that was given has them.
    */
   readonly whole?: () => CustomResourceDefinition | undefined;
+  /** The same as it is stored, in bytes that are the caller's. Left out: other threads cannot be told. */
+  readonly stored?: () => Uint8Array | undefined;
 }
 
 /**
@@ -105,14 +107,17 @@ class VersionCompiler {
   /** Undefined: all is done. */
   #steps: Generator<undefined> | undefined;
   #isComplete = true;
+  /** See DefinitionParts. */
+  readonly stored: DefinitionParts["stored"];
 
   constructor(
-    { metadata }: CustomResourceDefinition,
+    definition: CustomResourceDefinition,
     header: CustomResourceDefinitionSpec,
-    whole: () => CustomResourceDefinition | undefined,
+    { whole = () => definition, stored }: Pick<DefinitionParts, "whole" | "stored">,
     identity: Identity,
   ) {
-    this.#uid = metadata.uid;
+    this.stored = stored;
+    this.#uid = definition.metadata.uid;
     this.#header = header;
     this.#identity = identity;
     this.#steps = this.#compile(whole);
@@ -179,6 +184,18 @@ export function stepsBefore(resource: Resource): Iterable<undefined> | undefined
   return compilers.get(resource)?.steps;
 }
 
+/** Whether the objects of a resource can be worked on by threads that are handed its definition, or know it. */
+export function isPortable(resource: Resource): boolean {
+  if (resource.provided !== true) return true;
+  // A webhook is asked by fronts alone.
+  return remoteOf(resource) === undefined && compilers.get(resource)?.stored !== undefined;
+}
+
+/** The definition of a custom resource as it is stored now; undefined: it is gone. */
+export function storedDefinitionOf(resource: Resource): Uint8Array | undefined {
+  return compilers.get(resource)?.stored?.();
+}
+
 /** What a definition says but for its schemas, in texts of its own: parts of a larger one would keep all of it. */
 function headerOf({ spec, status }: CustomResourceDefinition): {
   readonly spec: CustomResourceDefinitionSpec;
@@ -198,11 +215,11 @@ function textOf({ metadata, status }: CustomResourceDefinition): string {
 function freshResources(
   definition: CustomResourceDefinition,
   identity: Identity,
-  { converterOf = () => undefined, whole = () => definition }: DefinitionParts,
+  parts: DefinitionParts,
 ): readonly Resource[] {
   const { spec, names } = headerOf(definition);
   const versions = spec.versions ?? [];
-  const compiler = new VersionCompiler(definition, spec, whole, identity);
+  const compiler = new VersionCompiler(definition, spec, parts, identity);
   const storage = versions.find((version) => version.storage);
   assert(storage !== undefined, "A definition has a version to store objects in");
   const header = { ...definition, spec, status: { ...definition.status, acceptedNames: names } };
@@ -215,7 +232,7 @@ function freshResources(
       if (version === storage) return stored;
       return Object.assign(draftOf(header, version, storage.name, prefix), { stored });
     });
-  const remote = converterOf(header);
+  const remote = parts.converterOf?.(header);
   for (const draft of new Set([stored, ...drafts])) {
     if (remote !== undefined) giveRemote(draft, remote);
     equip(draft, compiler);

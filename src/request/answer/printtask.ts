@@ -1,14 +1,15 @@
 // The task that prints: an answer as far as its format goes, from JSON of ours to the bytes a client asked for.
 import { messageOf } from "../../api/messages.ts";
+import { assert } from "../../base/assert.ts";
 import type { Task } from "../../pool/task.ts";
 import type { PrintFormat } from "../route/negotiate.ts";
-import { print } from "./print.ts";
+import { print, printText } from "./print.ts";
 
 /** What is printed. */
 export interface PrintInput {
   readonly format: PrintFormat;
-  /** What the JSON is of, by the name of its message. */
-  readonly message: string;
+  /** What the JSON is of, by the name of its message; undefined: of a custom resource. */
+  readonly message: string | undefined;
   readonly body: Uint8Array;
 }
 
@@ -20,5 +21,9 @@ export interface PrintOutput {
 /** Prints JSON of ours in another format. */
 export const printTask: Task<PrintInput, PrintOutput> = {
   name: "print",
-  work: ({ format, message, body }) => ({ printed: print(format, messageOf(message), body) }),
+  work: ({ format, message, body }) => {
+    if (message !== undefined) return { printed: print(format, messageOf(message), body) };
+    assert(format !== "protobuf", "Custom resources have no protobuf");
+    return { printed: Buffer.from(printText(format, body, true)) };
+  },
 };

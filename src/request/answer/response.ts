@@ -182,8 +182,7 @@ export function sendObject(
   reply.audit?.responded(json);
   const format = printFormatOf(accepted);
   const { printer } = reply;
-  // Threads of the pool know the messages of the built-in kinds.
-  if (format !== undefined && message.open !== true && printer?.takes(json.length)) {
+  if (format !== undefined && printer?.takes(json.length)) {
     reply.packing = sendPrinted(reply, printer, { code, json, message, format }, accepted, more);
     return;
   }

@@ -104,7 +104,7 @@ export interface MergePool {
   merge(
     request: WriteRequest,
     sent: Sent,
-    current: { readonly text: string } | undefined,
+    current: { readonly text: string; readonly isOutdated: boolean } | undefined,
     warnings: string[],
   ): Promise<ApiObject | Status>;
 }

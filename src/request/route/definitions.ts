@@ -41,8 +41,9 @@ function definedBy(objects: Objects, { identity }: Pick<Scheme, "identity">, con
       const definition = definitions.peek("", name, readEstablished);
       const before = served.get(name);
       const whole = (): CustomResourceDefinition | undefined => definitions.peek("", name, decodeStored);
+      const stored = (): Uint8Array | undefined => definitions.bytes("", name);
       const resources =
-        definition === undefined ? [] : resourcesOf(definition, identity, { before, converterOf, whole });
+        definition === undefined ? [] : resourcesOf(definition, identity, { before, converterOf, whole, stored });
       if (resources.length > 0) served.set(name, resources);
       else served.delete(name);
       return [name, resources] as const;

@@ -11,6 +11,7 @@ import type { Owner } from "../../base/shares.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import { shareLabels } from "../../kinds/batch/joblabels.ts";
+import { storedDefinitionOf } from "../../kinds/custom/definition.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import type { Pool, PoolFault } from "../../pool/pool.ts";
 import { printTask } from "../answer/printtask.ts";
@@ -18,6 +19,7 @@ import type { Sent } from "../body/body.ts";
 import { objectTooLarge } from "../commit/objectstore.ts";
 import type { MergePool, WriteRequest } from "../commit/writerequest.ts";
 import { exceeded } from "../exchange/exceeded.ts";
+import { unknownResource } from "../route/info.ts";
 import type { PrintFormat } from "../route/negotiate.ts";
 import { type MergeInput, mergeTask } from "./mergetask.ts";
 
@@ -50,11 +52,14 @@ export class Merges implements MergePool {
   async merge(
     request: WriteRequest,
     sent: Sent,
-    current: { readonly text: string } | undefined,
+    current: { readonly text: string; readonly isOutdated: boolean } | undefined,
     warnings: string[],
   ): Promise<ApiObject | Status> {
     const { fields, trace } = request;
-    const input = this.#inputOf(request, sent, current);
+    const { resource } = request;
+    const definition = resource.provided === true ? storedDefinitionOf(resource) : undefined;
+    if (resource.provided === true && definition === undefined) return unknownResource;
+    const input = this.#inputOf(request, sent, current, definition);
     const owner = ownerOf(this.#identity, request.user);
     const msMax = request.deadline - this.#clock.monotonic();
     const result = await this.#pool.run(mergeTask, input, { owner, msMax, transfer: buffersOf(input) });
@@ -81,7 +86,7 @@ export class Merges implements MergePool {
     owner: Owner,
     msMax: number,
   ): Promise<Uint8Array | Status> {
-    const input = { format, message: message.name, body: json };
+    const input = { format, message: message.open === true ? undefined : message.name, body: json };
     const result = await this.#pool.run(printTask, input, { owner, msMax });
     return "fault" in result ? this.#refusalOf(result, owner) : result.printed;
   }
@@ -95,10 +100,11 @@ export class Merges implements MergePool {
   #inputOf(
     request: WriteRequest,
     { kind, format, force, bytes }: Sent,
-    current: { readonly text: string } | undefined,
+    current: { readonly text: string; readonly isOutdated: boolean } | undefined,
+    definition: Uint8Array | undefined,
   ): MergeInput {
     const { subresource, namespace, name, manager, fields } = request;
-    const { group, version, resource } = request.resource;
+    const { group, version, resource, definedAs = "" } = request.resource;
     return {
       group,
       version,
@@ -115,13 +121,15 @@ export class Merges implements MergePool {
       // Bytes of their own: they are handed over, and the write may have to be tried again.
       body: Uint8Array.from(bytes),
       current: current && encoder.encode(current.text),
+      isOutdated: current?.isOutdated === true,
+      definedAs,
+      definition,
     };
   }
 }
 
-function buffersOf({ body, current }: MergeInput): ArrayBuffer[] {
-  const buffers = current === undefined ? [body.buffer] : [body.buffer, current.buffer];
-  return buffers as ArrayBuffer[];
+function buffersOf({ body, current, definition }: MergeInput): ArrayBuffer[] {
+  return [body, current, definition].flatMap((bytes) => (bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]));
 }
 
 const paused = refuse(

@@ -6,6 +6,7 @@ import { admit } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { alreadyExists, internalError, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import { nextTurn } from "../../base/turn.ts";
+import { isPortable } from "../../kinds/custom/definition.ts";
 import { remoteOf } from "../../kinds/remote.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
@@ -207,8 +208,7 @@ async function prepare(
 
 /** Whether a write of so many bytes, body and stored object together, is merged on another thread. */
 export function goesToPool({ merges }: WriteServices, { resource, sent }: WriteRequest, bytes: number): boolean {
-  // Pool threads know the built-in kinds.
-  return sent !== undefined && resource.provided !== true && merges?.takes(bytes) === true;
+  return sent !== undefined && merges?.takes(bytes) === true && isPortable(resource);
 }
 
 /** Merges on another thread what is big; undefined: it is merged here. */
