@@ -17,7 +17,7 @@ export class Corrections {
 
   /**
    * Milliseconds until `key` may be written; 0: now, and the write counts. `wanted` names the outcome: another one than
-   * before disagrees with nobody yet.
+   * before disagrees with no other writer yet.
    */
   take(key: string, wanted: string, nowMs: number): number {
     const last = this.#last.get(key);

@@ -1,4 +1,4 @@
-// Requests that are passed on to another server, and its answer as a stream: bodies are not gathered, and nobody's
+// Requests that are passed on to another server, and its answer as a stream: bodies are not gathered, and no
 // connection is used for a second request unless the first was answered to its end. A redirect is an answer like any other.
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
@@ -147,7 +147,7 @@ export class StreamClient {
       asked.on("response", resolve);
       asked.on("upgrade", (response, socket, head) => {
         socket.on("error", () => undefined);
-        // Nothing is read before somebody wants it.
+        // Nothing is read before it is wanted.
         socket.pause();
         resolve({ response, socket: socket as Socket, head });
       });

@@ -194,5 +194,5 @@ t.test("Registry lists what an APIService of the server's own stands for as long
   say("v1.b.example.com", automatic);
   t.notOk(listed(registry).includes("b.example.com v1"));
   say("v1.b.example.com", definedRegistration("b.example.com", "v1"));
-  t.ok(listed(registry).includes("b.example.com v1"), "one that somebody made is listed by itself");
+  t.ok(listed(registry).includes("b.example.com v1"), "one that a user made is listed by itself");
 });

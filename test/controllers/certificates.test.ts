@@ -236,7 +236,7 @@ t.test("two signers at once, and races with others: one certificate, and none af
   t.same(status, {}, "the new request was not approved");
 });
 
-t.test("many requests of one user hold up nobody else's, and all are signed", async (t) => {
+t.test("many requests of one user do not hold up those of others, and all are signed", async (t) => {
   const signed = await Signed.open(t);
   const many = Number(process.env["ORCH_CERTIFICATES"] ?? 400);
   const request = requestPem(requestDer({ subject: [[commonName, "x"]] })).toString("base64");

@@ -116,7 +116,7 @@ for (const front of ["uws", "node"]) {
       ({ code }) => code === 401,
       () => true,
     );
-    t.ok(isNobody, "a certificate to serve with lets nobody in");
+    t.ok(isNobody, "a certificate to serve with is no credential");
     const said = server.errors();
     t.notMatch(said, /PRIVATE KEY/, "no key is logged");
     const { text } = await server.call("GET", "/metrics");
@@ -171,7 +171,7 @@ t.test("a crash between any two steps of signing or approving leaves one certifi
     t.ok(await eventually(async () => (await certificateOf(server, "node")) !== "", 20_000), `${point}: it is signed`);
     const first = await certificateOf(server, "node");
     seen.add(Buffer.from(first).toString("base64"));
-    t.equal(seen.size, 1, `${point}: nobody saw another one`);
+    t.equal(seen.size, 1, `${point}: no other one was shown`);
     t.equal((await ask(server, first, "/version")).code, 200);
     await server.stop("SIGTERM", false);
     server = await startServer([...signing], dir);
@@ -212,7 +212,7 @@ t.test("the operator's authority signs, also after it was exchanged, and trusts 
   let count = 0;
   t.ok(await eventually(async () => (await signedBy(`b${count++}`)) === "CN=two", 30_000));
   const asDev = await ask(server, await certificateOf(server, "a"), "/version");
-  t.equal(asDev.code, 200, "without --client-ca-file nobody is asked for a certificate");
+  t.equal(asDev.code, 200, "without --client-ca-file no client is asked for a certificate");
 });
 
 t.test("files that cannot sign, and flags that contradict each other, end the start with their reason", async (t) => {

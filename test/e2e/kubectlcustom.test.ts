@@ -165,7 +165,7 @@ async function scales(t: Test, kubectl: Kubectl): Promise<void> {
     {
       words: "apply --server-side -f -",
       input: stream(edited(monitors.object("one", 0), ["spec.replicas", 1])),
-      // The size that kubectl scale wrote is nobody's, as upstream has it.
+      // The size that kubectl scale wrote has no manager, as upstream has it.
       out: /serverside-applied$/m,
     },
     {

@@ -30,7 +30,7 @@ export function kindHash(apiVersion: string, kind: string): number {
 export function withOwners(table: Uint8Array, meta: OwnedMeta): Uint8Array {
   const owners = meta.ownerReferences ?? [];
   const state = owners.length | flagsOf(meta);
-  // That an object is being deleted says nothing where it has no owner and waits for nobody.
+  // That an object is being deleted says nothing where it has no owner and waits for no other object.
   if (state === 0 || state === deletedFlag) return table;
   const start = tableEnd(table);
   const names = 4 + owners.length * ownerWords * 4;

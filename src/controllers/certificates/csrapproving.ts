@@ -150,7 +150,7 @@ export class RequestApprover implements Controller {
   }
 }
 
-/** Whether a request waits for somebody to approve or to deny it. */
+/** Whether a request is neither approved nor denied. */
 function isUndecided(request: StoredRequest): boolean {
   return !hasCondition(request, "Approved") && !hasCondition(request, "Denied") && !request.status.certificate;
 }

@@ -1,5 +1,5 @@
-// Deletes signing requests that nobody waits for any more: an hour after they were issued, denied or failed, a day after
-// they were made when nobody decided, and when the issued certificate ends (upstream: csrcleaner of its controllers).
+// Deletes signing requests that are over: an hour after they were issued, denied or failed, a day after
+// they were made when they were neither approved nor denied, and when the issued certificate ends (upstream: csrcleaner of its controllers).
 // Each is looked at when its time comes, where upstream looks at all of them once an hour.
 import { X509Certificate } from "node:crypto";
 import { isStatus } from "../../api/status.ts";

@@ -1,5 +1,5 @@
 // What the controllers of signing requests share: how requests are found and read, in which state one is, and whose turn
-// it is. A key is `user/request`, so that users take turns: ten thousand requests of one hold up nobody else's.
+// it is. A key is `user/request`, so that users take turns: ten thousand requests of one do not hold up those of others.
 import type { CertificateSigningRequest, CertificateSigningRequestSpec } from "../../api/gen/certificates/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";

@@ -59,7 +59,7 @@ export class EndpointController implements Controller {
     ];
   }
 
-  /** Endpoints whose service went while nobody looked are found by their own keys. */
+  /** Endpoints whose service went while no controller ran are found by their own keys. */
   async all(queue: Queue): Promise<void> {
     await this.#pods.rebuild(queue);
     await queue.scan(this.#pods.services, (_at, key) => queue.add(key));

@@ -56,7 +56,7 @@ export class SliceMirroringController implements Controller {
     this.follows = [note(endpoints), note(services), ...this.#slices.follows()];
   }
 
-  /** Slices whose Endpoints went while nobody looked are found by their labels. */
+  /** Slices whose Endpoints went while no controller ran are found by their labels. */
   async all(queue: Queue): Promise<void> {
     await this.#slices.rebuild(queue);
     this.#endpoints.view.drain();

@@ -81,7 +81,7 @@ export class EndpointSliceController implements Controller {
     ];
   }
 
-  /** Slices whose service went while nobody looked are found by their labels. */
+  /** Slices whose service went while no controller ran are found by their labels. */
   async all(queue: Queue): Promise<void> {
     await this.#slices.rebuild(queue);
     await this.#pods.rebuild(queue);

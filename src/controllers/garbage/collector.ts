@@ -3,9 +3,9 @@
 // look, from what stands behind the side-tables of records; what is done follows from the objects as they are then
 // (owners.ts), and holds only while they are so.
 //
-//   owner deleted ─────────────► its dependents are looked at ─► deleted, or the reference is taken off
+//   owner deleted ─────────────► its dependents are looked at ─► deleted, or let go
 //   owner waits (foreground) ──► its dependents are looked at ─► deleted; with the last that blocks it the owner goes
-//   owner waits (orphan) ──────► its dependents are looked at ─► lose the reference; after the last the owner goes
+//   owner waits (orphan) ──────► its dependents are looked at ─► lose that owner; after the last the owner goes
 //   reference written ─────────► its owner is looked at ───────► there, or the object is looked at
 //
 // Keys: `<prefix> <key>` is an object to look at; `dependents <prefix> <key>` those that name it as owner.

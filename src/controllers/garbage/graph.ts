@@ -1,6 +1,6 @@
 // Who owns what: for each reference from an object to an owner, where the object is and what its owner is called, as
 // numbers in typed arrays. Objects are told by the place of their record, owners by a hash of where they would be, so
-// that nothing is kept of texts and no owner has to be there. Different owners may have one hash: whoever finds
+// that nothing is kept of texts and no owner has to be there. Different owners may have one hash: a caller that finds
 // dependents here looks at the objects themselves.
 //
 //   reference   place (log, location) ─ owner ─ kind      one per reference; objects with several have several

@@ -37,7 +37,7 @@ export class OwnerKinds {
     this.#registry = registry;
     const { spell } = registry.identity;
     const groups = ["", spell("events.k8s.io")];
-    // They are many, belong to nobody and expire (upstream).
+    // They are many, have no owner and expire (upstream).
     const isEvents = ({ group, resource }: Resource): boolean => resource === "events" && groups.includes(group);
     const needed = ["delete", "list", "watch"];
     this.#isCollected = (resource) => !isEvents(resource) && needed.every((verb) => resource.verbs.includes(verb));

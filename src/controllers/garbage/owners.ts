@@ -74,7 +74,7 @@ export class OwnerLookup {
   }
 
   /**
-   * Of an object of a kind that is not served: gone with it, if it was before the reference was written that its
+   * Of an object of a kind that is not served: gone with it, if it was before its reference was written that its
    * definition was deleted. Objects may have been kept back by force.
    */
   #stateOfEnded(item: Item, hash: number, name: string, uid: string): OwnerState {

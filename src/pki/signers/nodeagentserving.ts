@@ -1,4 +1,4 @@
-// kubelet-serving: certificates that nodes serve with. Whether the names are the node's is for whoever approves.
+// kubelet-serving: certificates that nodes serve with. Whether the names are the node's is for the approver to decide.
 import { commonNameOf, isNodesOrganization, nodeFaults, nodePrefix, type Signer, usagesFault } from "./signer.ts";
 
 const usagesWanted = ["digital signature", "key encipherment", "server auth"];

@@ -2,7 +2,7 @@
 // credentials of the client pass, nor a user it names, nor what is said about one connection alone (RFC 9110 7.6.1).
 import type { Headers } from "../exchange/transport.ts";
 
-/** About one connection, whoever names them. */
+/** About one connection, named by `Connection:` or not. */
 const hopByHop: ReadonlySet<string> = new Set([
   "connection",
   "proxy-connection",

@@ -24,7 +24,7 @@ function table(name = "a"): Uint8Array<ArrayBuffer> {
   return encodeSelection("default", name, new Map([["app", "x"]]), [["spec.nodeName", "n"]], 7);
 }
 
-t.test("objects that have no owner and wait for nobody have nothing behind their table", async (t) => {
+t.test("objects that have no owner and wait for no other have nothing behind their table", async (t) => {
   const plain = table();
   for (const meta of [
     {},

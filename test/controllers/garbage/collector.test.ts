@@ -232,7 +232,7 @@ yard("an object of many owners is looked at in pieces, and goes with the last of
   t.ok(await yard.gone(`${maps}/d`));
 });
 
-yard("events belong to nobody", async (t, yard) => {
+yard("events have no owner", async (t, yard) => {
   const a = await yard.make(maps, "a");
   const events = "/api/v1/namespaces/default/events";
   const metadata = { name: "e", ownerReferences: [a] };

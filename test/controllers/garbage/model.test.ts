@@ -67,7 +67,7 @@ class World {
     return all;
   };
 
-  /** What nobody but the collector deletes has owners, and none of them lives. */
+  /** What only the collector deletes has owners, and none of them lives. */
   #check(type: number, { kind, metadata }: Stored): void {
     const { uid, name, deletionTimestamp } = metadata;
     if (!kinds.some((each) => each === kind) || this.chosen.has(uid)) return;

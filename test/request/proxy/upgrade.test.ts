@@ -220,7 +220,7 @@ onNode("a side that does not read holds up the other", async (t, world) => {
   const upward = flood(up.socket);
   t.ok(await stops(upward.sent));
   t.ok(upward.sent() < 40_000_000, `${upward.sent()} bytes from the client`);
-  // A client whose bytes nobody takes is not read, and its end not heard of: the extension server's counts.
+  // A client whose bytes are not taken is not read, and its end not noticed: the extension server's counts.
   up.socket.destroy();
   sockets[0]?.destroy();
   const down = new Line(world, headOf("/things/a/exec"));
