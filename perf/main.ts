@@ -1,5 +1,6 @@
 // `npm run perf -- <benchmark> [case…] [--server flag…]`: runs benchmarks against a server in a process of its own and
 // appends their results to perf/results.ndjson.
+import { custom } from "./load/custom.ts";
 import { fanout } from "./load/fanout.ts";
 import { list } from "./load/list.ts";
 import { login } from "./load/login.ts";
@@ -10,6 +11,7 @@ type Benchmark = (only: readonly string[], args: readonly string[]) => Promise<v
 
 /** A new benchmark is a file in load/ and a line here. */
 const benchmarks: ReadonlyMap<string, Benchmark> = new Map([
+  ["custom", custom],
   ["fanout", fanout],
   ["list", list],
   ["login", login],

@@ -1,5 +1,5 @@
 // What a process costs, seen from outside (Linux).
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** CPU a process used since it started, user and system, all threads; microseconds, in steps of the kernel's 10 ms. */
 export function cpuUs(pid: number): number {
@@ -9,8 +9,22 @@ export function cpuUs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
-/** Resident memory of a process, bytes. */
-export function residentBytes(pid: number): number {
-  const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"));
-  return Number(match?.[1] ?? 0) * 1024;
+/** As cpuUs(), to the microsecond, of the threads there are now: what threads used that have ended is not in it. */
+export function processCpuUs(pid: number): number {
+  let ns = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      ns += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "latin1").split(" ", 1)[0]);
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return ns / 1000;
+}
+
+/** Resident memory of a process, bytes. `own`: without files that are mapped. */
+export function residentBytes(pid: number, own = false): number {
+  const status = readFileSync(`/proc/${pid}/status`, "latin1");
+  const kib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0);
+  return 1024 * (own ? kib("RssAnon") + kib("RssShmem") : kib("VmRSS"));
 }
