@@ -108,7 +108,7 @@ export const limits = {
   namespaceDeletesMax: 1_000,
   /** Objects the garbage collector deletes, releases or lets go at once: they share commits, and leave room for clients. */
   collectorWorkersMax: 16,
-  /** Owners of one object that are looked up between two looks at the clock: up to 0.1 ms each. */
+  /** Owners of one object that are looked at in the turn it is noted in: up to 0.1 ms each. Objects with more are looked at later. */
   collectorOwnersPerLook: 32,
   /** An owner that waits for its dependents is looked at this long after one of them changed, in milliseconds. */
   collectorGatherMs: 20,

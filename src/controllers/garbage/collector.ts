@@ -28,7 +28,7 @@ import { Actor } from "../actor.ts";
 import type { Controller, Follows, Queue, Result } from "../reconciler.ts";
 import { graphLogsMax, mixed, OwnerGraph } from "./graph.ts";
 import { type OwnerKind, OwnerKinds } from "./kinds.ts";
-import { type Item, OwnerLookup, type OwnerState } from "./owners.ts";
+import { type Item, OwnerLookup, type OwnerState, type ReadOwners } from "./owners.ts";
 
 /** A log that is followed. */
 interface Followed {
@@ -238,9 +238,13 @@ export class GarbageCollector implements Controller {
     const source = view.selectionSource(at);
     const table = view.selectionAt(at);
     const namespace = namespaceHash(source, table);
+    // An object may name one owner many times, and is one dependent of it.
+    const added = new Set<string>();
     for (let index = 0; index < owners.count; index++) {
-      const kind = this.#kinds.of(owners.kindHash(index));
-      this.#graph.add(number, at, ownerHash(owners, index, kind, namespace), owners.kindHash(index));
+      const kindHash = owners.kindHash(index);
+      const owner = ownerHash(owners, index, this.#kinds.of(kindHash), namespace);
+      if (owners.count > 1 && added.size === added.add(`${owner} ${kindHash}`).size) continue;
+      this.#graph.add(number, at, owner, kindHash);
     }
     if (owners.isForeground || owners.isOrphaning) {
       const key = keyOf(view, at);
@@ -329,10 +333,12 @@ export class GarbageCollector implements Controller {
     const hash = this.#hashOf(item);
     const { deletionTimestamp, finalizers = [], ownerReferences = [] } = item.object.metadata;
     const states: OwnerState[] = [];
+    const read: ReadOwners = new Map();
     for (const owner of ownerReferences) {
-      states.push(this.#owners.stateOf(item, owner));
-      // What was found of an owner stays true enough: the object is changed only as it was looked at.
-      if (states.length % limits.collectorOwnersPerLook === 0) await queue.giveWay();
+      states.push(this.#owners.stateOf(item, owner, read));
+      // What was found of an owner stays true enough: the object is changed only as it was looked at. A large owner takes
+      // 10 ms to read.
+      await queue.giveWay();
     }
     const isIn = (...wanted: OwnerState[]): boolean => wanted.some((state) => states.includes(state));
     failpoint("collector-looked");

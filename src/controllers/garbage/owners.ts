@@ -17,7 +17,7 @@ import type { OwnerKinds } from "./kinds.ts";
 export type OwnerState = "solid" | "absent" | "waiting" | "orphaning" | "misplaced" | "unknown";
 
 /** What of an object decides how it is as an owner. */
-interface OwnerFacts {
+export interface OwnerFacts {
   readonly at: Location;
   readonly uid: string;
   readonly state: OwnerState;
@@ -34,6 +34,9 @@ export interface Item {
   readonly object: ApiObject;
   readonly revision: number;
 }
+
+/** Owners that were read for one object: it may name a few large ones thousands of times. */
+export type ReadOwners = Map<LogView, Map<Location, OwnerFacts>>;
 
 /** Looks owners up. */
 export class OwnerLookup {
@@ -62,15 +65,21 @@ export class OwnerLookup {
     return { resource, view, at, namespace, name, object, revision: view.revisionOf(at) };
   }
 
-  /** How the owner is that an object names. */
-  stateOf(item: Item, { apiVersion, kind, name, uid }: OwnerReference): OwnerState {
+  /** How the owner is that an object names. An owner is read once for all calls with the same `read`. */
+  stateOf(item: Item, { apiVersion, kind, name, uid }: OwnerReference, read: ReadOwners): OwnerState {
     const slash = apiVersion.indexOf("/");
     const group = slash === -1 ? "" : apiVersion.slice(0, slash);
     const resource = this.#scheme.findKind(group, apiVersion.slice(slash + 1), kind);
     if (resource === undefined) return this.#stateOfEnded(item, kindHash(apiVersion, kind), name, uid);
     if (resource.stored?.prefix === undefined) return "unknown";
     if (resource.namespaced && item.namespace === "") return "misplaced";
-    return this.#stateAt(resource.stored.prefix, resource.stored, resource.namespaced ? item.namespace : "", name, uid);
+    const view = this.#views.find(resource.stored.prefix);
+    if (view === undefined || view.gone) return "unknown";
+    view.drain();
+    const at = view.get(resource.namespaced ? item.namespace : "", name);
+    if (at === 0) return "absent";
+    const facts = this.#factsOf(resource.stored, view, at, read);
+    return facts.uid === uid ? facts.state : "absent";
   }
 
   /**
@@ -87,15 +96,15 @@ export class OwnerLookup {
     return isKept || uid === "" ? "unknown" : "absent";
   }
 
-  #stateAt(prefix: string, stored: Resource, namespace: string, name: string, uid: string): OwnerState {
-    const view = this.#views.find(prefix);
-    if (view === undefined || view.gone) return "unknown";
-    view.drain();
-    const at = view.get(namespace, name);
-    if (at === 0) return "absent";
-    let facts = this.#last.get(view);
-    if (facts?.at !== at) this.#last.set(view, (facts = factsOf(at, decodeStored(stored, view.object(at)))));
-    return facts.uid === uid ? facts.state : "absent";
+  #factsOf(stored: Resource, view: LogView, at: Location, read: ReadOwners): OwnerFacts {
+    const last = this.#last.get(view);
+    if (last?.at === at) return last;
+    let known = read.get(view);
+    if (known === undefined) read.set(view, (known = new Map()));
+    let facts = known.get(at);
+    if (facts === undefined) known.set(at, (facts = factsOf(at, decodeStored(stored, view.object(at)))));
+    this.#last.set(view, facts);
+    return facts;
   }
 }
 

@@ -1,7 +1,7 @@
 // The garbage collector over the whole write path: what becomes of dependents, and of owners that wait for them.
 import { definition, definitions, establishedIn, goneFrom, runDefinitions } from "../../support/definitions.ts";
 import { until } from "../../support/inprocess.ts";
-import { blocking, maps, merge, yard } from "./fixture.ts";
+import { blocking, maps, merge, type Reference, yard } from "./fixture.ts";
 
 const hold = { finalizers: ["example.com/hold"] };
 const nodes = "/api/v1/nodes";
@@ -317,4 +317,51 @@ yard("nothing is left half done by one that was stopped", async (t, yard) => {
   t.ok(
     left.every(({ metadata }) => metadata.ownerReferences === undefined && Number(metadata.name.slice(1)) % 3 === 1),
   );
+});
+
+/** References to objects that never were, by the names of others. */
+function repeated(names: readonly string[], count: number): Reference[] {
+  const owner = { apiVersion: "v1", kind: "ConfigMap" };
+  return Array.from({ length: count }, (_none, at) => ({
+    ...owner,
+    name: names[at % names.length] ?? "",
+    uid: `u${at}`,
+  }));
+}
+
+/** Keeps an object from being deleted, whatever its other owners are. */
+const unknownOwner: Reference = { apiVersion: "example.com/v1", kind: "Unknown", name: "x", uid: "x" };
+
+yard("an object that names one owner many times is one dependent of it", async (t, yard) => {
+  const o = await yard.make(maps, "o", [], hold);
+  await yard.make(maps, "many", [unknownOwner, blocking(o), ...repeated(["o"], 500)]);
+  await yard.settled();
+  t.equal(yard.collector.size, 2);
+  await yard.remove(`${maps}/o`, "Foreground");
+  await yard.settled();
+  t.strictSame((await yard.metadata(`${maps}/o`))?.["finalizers"], ["example.com/hold", "foregroundDeletion"]);
+  await yard.server.call("PATCH", `${maps}/many`, { metadata: { ownerReferences: null } }, merge);
+  await yard.settled();
+  t.equal(yard.collector.size, 0);
+  t.strictSame((await yard.metadata(`${maps}/o`))?.["finalizers"], hold.finalizers);
+});
+
+yard("each owner is read once for an object, however often it is named", async (t, yard) => {
+  await yard.make(maps, "a");
+  await yard.make(maps, "b");
+  await yard.settled();
+  const { scheme, views } = yard.server.server;
+  const view = views.find(scheme.find("", "v1", "configmaps")?.prefix ?? "");
+  if (view === undefined) throw new Error("Config maps are stored");
+  view.drain();
+  const owners = [view.get("default", "a"), view.get("default", "b")];
+  const read: number[] = [];
+  const object = view.object.bind(view);
+  view.object = (at) => {
+    read.push(...owners.filter((owner) => owner === at));
+    return object(at);
+  };
+  await yard.make(maps, "many", [unknownOwner, ...repeated(["a", "b"], 500)]);
+  await yard.settled();
+  t.strictSame(read, owners);
 });
