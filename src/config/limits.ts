@@ -86,6 +86,8 @@ export const limits = {
   endpointsMax: 1_000,
   /** Addresses of a subset that are mirrored to a slice (upstream: mirroring-max-endpoints-per-subset). */
   mirroredEndpointsMax: 1_000,
+  /** Slices one Endpoints object is mirrored to: each has all of its labels and annotations, which may be 256 KiB. */
+  mirroredSlicesMax: 100,
   /** Unconfirmed evictions a disruption budget records (upstream: 2000). */
   disruptedPodsMax: 2_000,
   /** Addresses or ports looked at for a free one before a range counts as full: the whole of any port range. */

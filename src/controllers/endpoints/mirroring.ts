@@ -15,7 +15,15 @@ import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts"
 import { OwnSlices, ownerOf, type Slice } from "./ownslices.ts";
 import { type ServedPort, slicePorts, slicePortsText } from "./ports.ts";
 import { nameOf, namespaceOf } from "./servicepods.ts";
-import { type EndpointGroup, endpointKey, isSameEndpoint, reuse, type SlicePlan } from "./sliceplan.ts";
+import {
+  byPorts,
+  type EndpointGroup,
+  endpointKey,
+  isSameEndpoint,
+  reuse,
+  type SlicePlan,
+  slicesKey,
+} from "./sliceplan.ts";
 import { type LabelNames, labelNames } from "./words.ts";
 
 type Kept = ApiObject & Endpoints;
@@ -72,7 +80,12 @@ export class SliceMirroringController implements Controller {
     const present = this.#slices.has(key) ? await this.#slices.read(key, queue) : [];
     if (queue.signal.aborted) return undefined;
     if (endpoints === undefined || !this.#isMirrored(endpoints)) return this.#slices.remove(key, present);
-    const plan = this.#plan(key, endpoints, present, groupsOf(endpoints));
+    const { groups, isWhole } = await groupsOf(endpoints, queue);
+    if (!isWhole) {
+      const cause = new Error(`It has more than ${limits.mirroredSlicesMax} sets of ports and kinds of addresses`);
+      queue.report(key, `Endpoints ${key} are not mirrored whole`, cause);
+    }
+    const plan = this.#plan(key, endpoints, present, groups);
     return this.#slices.write(queue, key, plan, ownerOf("Endpoints", endpoints));
   }
 
@@ -94,11 +107,9 @@ export class SliceMirroringController implements Controller {
     for (const name of [this.#words.triggerTime, this.#words.lastApplied]) annotations.delete(name);
     const plan: SlicePlan<Slice> = { create: [], update: [], remove: [] };
     const others = new Set(present);
+    const presentByPorts = byPorts(present);
     for (const { addressType, ports, endpoints } of groups) {
-      const text = slicePortsText(ports);
-      const [first, ...more] = [...others].filter(
-        (slice) => slice.addressType === addressType && slicePortsText(slice.ports) === text,
-      );
+      const [first, ...more] = presentByPorts.get(slicesKey(addressType, ports)) ?? [];
       const wanted = { addressType, ports, endpoints: [...endpoints.values()], labels, annotations };
       plan.remove.push(...more);
       for (const slice of more) others.delete(slice);
@@ -117,8 +128,12 @@ export class SliceMirroringController implements Controller {
   }
 }
 
-/** What slices are to say, by kind of addresses and ports. */
-function groupsOf({ subsets = [] }: Kept): EndpointGroup[] {
+/** What slices are to say, by kind of addresses and ports; not whole: there would be too many, and some are left out. */
+async function groupsOf(
+  { subsets = [] }: Kept,
+  queue: Queue,
+): Promise<{ readonly groups: readonly EndpointGroup[]; readonly isWhole: boolean }> {
+  let isWhole = true;
   const byText = new Map<string, EndpointGroup>();
   for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
     const own = slicePorts(ports.map(servedPort));
@@ -128,6 +143,10 @@ function groupsOf({ subsets = [] }: Kept): EndpointGroup[] {
       const key = `${addressType} ${text}`;
       let group = byText.get(key);
       if (group === undefined) {
+        if (byText.size === limits.mirroredSlicesMax) {
+          isWhole = false;
+          return;
+        }
         group = { addressType, ports: own, endpoints: new Map() };
         byText.set(key, group);
       }
@@ -137,8 +156,9 @@ function groupsOf({ subsets = [] }: Kept): EndpointGroup[] {
     let left = limits.mirroredEndpointsMax;
     for (const address of addresses) if (left-- > 0) put(address, true);
     for (const address of notReadyAddresses) if (left-- > 0) put(address, false);
+    await queue.giveWay();
   }
-  return [...byText.values()];
+  return { groups: [...byText.values()], isWhole };
 }
 
 function servedPort({

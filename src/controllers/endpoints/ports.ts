@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import type { EndpointPort, Service } from "../../api/gen/core/v1.ts";
 import type { EndpointPort as SlicePort } from "../../api/gen/discovery/v1.ts";
-import type { Backend } from "./backends.ts";
+import type { Backend, NamedPort } from "./backends.ts";
 
 /** A port that leads to a pod. */
 export interface ServedPort {
@@ -17,12 +17,22 @@ export interface ServedPort {
 /** A service's ports at one pod; those it names and the pod has not are left out. */
 export function portsAt({ spec }: Service, { ports }: Backend): ServedPort[] {
   const found: ServedPort[] = [];
+  // Made for the first port that is named, and not looked through for each: service and pod may have thousands.
+  let named: ReadonlyMap<string, number> | undefined;
   for (const { name = "", protocol = "TCP", appProtocol, targetPort } of spec.ports ?? []) {
     const number =
-      typeof targetPort === "number"
-        ? targetPort
-        : ports.find((port) => port.name === targetPort && port.protocol === protocol)?.number;
+      typeof targetPort === "number" ? targetPort : (named ??= byName(ports)).get(`${protocol} ${targetPort}`);
     if (number !== undefined) found.push({ name, protocol, number, appProtocol });
+  }
+  return found;
+}
+
+/** Numbers of ports by protocol and name; of several the first. */
+function byName(ports: readonly NamedPort[]): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const { name, protocol, number } of ports) {
+    const key = `${protocol} ${name}`;
+    if (!found.has(key)) found.set(key, number);
   }
   return found;
 }

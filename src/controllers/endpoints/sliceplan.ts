@@ -4,6 +4,7 @@
 import type { Endpoint, EndpointPort } from "../../api/gen/discovery/v1.ts";
 import type { ObjectMeta } from "../../api/object.ts";
 import { equalStrings } from "../../kinds/validation/equal.ts";
+import { slicePortsText } from "./ports.ts";
 
 /** A slice as it should be. */
 export interface WantedSlice {
@@ -36,6 +37,23 @@ export interface EndpointGroup {
   readonly ports: readonly EndpointPort[];
   /** By endpointKey(); a plan takes them out. */
   readonly endpoints: Map<string, Endpoint>;
+}
+
+/** Slices by kind of addresses and ports (`slicesKey()`), so that each is looked at once, however many groups there are. */
+export function byPorts<S extends PresentSlice>(slices: Iterable<S>): Map<string, S[]> {
+  const found = new Map<string, S[]>();
+  for (const slice of slices) {
+    const key = slicesKey(slice.addressType, slice.ports);
+    const alike = found.get(key);
+    if (alike === undefined) found.set(key, [slice]);
+    else alike.push(slice);
+  }
+  return found;
+}
+
+/** Equal for slices of the same kind of addresses and the same ports. */
+export function slicesKey(addressType: string, ports: readonly EndpointPort[] | undefined): string {
+  return `${addressType} ${slicePortsText(ports)}`;
 }
 
 /** What tells endpoints of a slice apart; all else of one may change in its place. */

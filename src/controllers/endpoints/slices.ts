@@ -15,9 +15,9 @@ import { Actor } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import type { Backend } from "./backends.ts";
 import { OwnSlices, ownerOf, type Slice } from "./ownslices.ts";
-import { portsAt, portText, slicePorts, slicePortsText } from "./ports.ts";
+import { portsAt, portText, slicePorts } from "./ports.ts";
 import { nameOf, namespaceOf, ServicePods } from "./servicepods.ts";
-import { type EndpointGroup, endpointKey, planGroup, reuse, type SlicePlan } from "./sliceplan.ts";
+import { byPorts, type EndpointGroup, endpointKey, planGroup, reuse, type SlicePlan, slicesKey } from "./sliceplan.ts";
 import { hasHostname, isHeadless } from "./subsets.ts";
 import { type LabelNames, labelNames } from "./words.ts";
 
@@ -186,9 +186,9 @@ export class EndpointSliceController implements Controller {
     const types = addressTypesOf(service);
     const whole: SlicePlan<Slice> = { create: [], update: [], remove: [] };
     // Those of an earlier service of the name are not written over: their owner is gone, and they go with it.
-    const foreign = present.filter((slice) => !isOwned(slice, service) || !types.includes(slice.addressType));
+    const foreign = new Set(present.filter((slice) => !isOwned(slice, service) || !types.includes(slice.addressType)));
     for (const addressType of types) {
-      const own = present.filter((slice) => slice.addressType === addressType && !foreign.includes(slice));
+      const own = present.filter((slice) => slice.addressType === addressType && !foreign.has(slice));
       const plan = this.#planType(addressType, own, groups, labels);
       whole.create.push(...plan.create);
       whole.update.push(...plan.update);
@@ -205,11 +205,11 @@ export class EndpointSliceController implements Controller {
     labels: ReadonlyMap<string, string>,
   ): SlicePlan<Slice> {
     const others = new Set(present);
+    const presentByPorts = byPorts(present);
     const whole: SlicePlan<Slice> = { create: [], update: [], remove: [] };
     for (const group of groups) {
       if (group.addressType !== addressType) continue;
-      const text = slicePortsText(group.ports);
-      const alike = [...others].filter(({ ports }) => slicePortsText(ports) === text);
+      const alike = presentByPorts.get(slicesKey(addressType, group.ports)) ?? [];
       for (const slice of alike) others.delete(slice);
       const plan = planGroup(group, alike, labels, this.#endpointsMax);
       whole.create.push(...plan.create);

@@ -14,7 +14,7 @@ interface PortGroup {
   readonly addresses: readonly Address[];
 }
 
-/** The subsets of a service, in an order that depends on nothing but what they say; `giveWay`: between pods. */
+/** The subsets of a service, in an order that depends on nothing but what they say; `giveWay`: between pods, and between ports. */
 export async function subsetsOf(
   service: Service,
   namespace: string,
@@ -46,6 +46,8 @@ export async function subsetsOf(
     const own = port === undefined ? [] : [port];
     if (known === undefined) groups.set(text, { ports: own, addresses });
     else known.ports.push(...own);
+    // A service may have thousands of ports, and each has all the pods.
+    await giveWay();
   }
   return [...groups.values()].map(subsetOf).sort(byPorts);
 }
