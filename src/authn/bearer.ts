@@ -78,7 +78,7 @@ function protocolsOf(headers: Headers): string[] {
   return lists.flatMap(([, value]) => value.split(",").map((protocol) => protocol.trim()));
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function readToken(encoded: string): string | ReturnType<typeof refused> {
   if (!/^[A-Za-z0-9_-]*$/.test(encoded) || encoded.length % 4 === 1) {

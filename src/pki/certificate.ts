@@ -90,7 +90,8 @@ function readSubject(der: Buffer, subject: Element): { commonName: string; organ
   return { commonName: last, organizations };
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+// A byte order mark at the beginning is a character of the name, as it was for whoever checked it before it was signed.
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function textOf(der: Buffer, { tag, start, end }: Element): string | undefined {
   const bytes = der.subarray(start, end);

@@ -269,6 +269,29 @@ t.test("a certificate is read by this server's own reader", { skip }, (t) => {
   t.end();
 });
 
+t.test("names are read from a certificate as they were from its request", { skip }, (t) => {
+  const authority = open(authorityOf("P-256"));
+  const rows: readonly [what: string, text: string | Buffer, tag: number, read: string][] = [
+    ["a byte order mark", "\ufeffsystem:masters", 0x0c, "\ufeffsystem:masters"],
+    ["two of them", "\ufeff\ufeffadmin", 0x0c, "\ufeff\ufeffadmin"],
+    ["one in another type", Buffer.from("\ufeffa", "utf16le").swap16(), 0x1e, "\ufeffa"],
+    ["blanks", " a ", 0x0c, " a "],
+    ["beyond ASCII", "\u00fc\u{1f600}", 0x0c, "\u00fc\u{1f600}"],
+    ["Latin", Buffer.from("\u00fc\u00a0", "latin1"), 0x14, "\u00fc\u00a0"],
+    ["what needs quotes", "a,O=b+CN=c", 0x0c, "a,O=b+CN=c"],
+  ];
+  for (const [what, text, tag, read] of rows) {
+    const subject = [
+      [commonName, text, tag],
+      [organization, text, tag],
+    ] as const;
+    const request = readSigningRequest(requestPem(requestDer({ subject })));
+    t.strictSame(typeof request !== "string" && request.subject.get(organization), [read], what);
+    t.match(readCertificate(issue(authority, { subject })), { commonName: read, organizations: [read] }, what);
+  }
+  t.end();
+});
+
 t.test("AuthorityBundle keeps the authority it has while its files hold none", { skip }, (t) => {
   const files = authorityOf("P-256", 20);
   const bundle = new AuthorityBundle(files);
