@@ -1,13 +1,17 @@
 // What a thread knows of extension servers: where each is now, and as whom it is asked.
 import type { Endpoints, Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { AggregationConfig } from "../config/aggregationflags.ts";
 import type { RequestHeaderConfig } from "../config/authnflags.ts";
+import { limits } from "../config/limits.ts";
 import { Backends } from "../outbound/backends.ts";
 import { type Answer, type Call, CallFailure, type Connection } from "../outbound/client.ts";
 import { reasonOf } from "../outbound/reason.ts";
 import { ProxyCredentials } from "./credentials.ts";
+import { type DocumentKind, RemoteDocuments } from "./remotedocuments.ts";
+import { type RemoteResources, readResourceList } from "./resourcelist.ts";
 import { ServedNames } from "./servednames.ts";
 import { isNoTarget, type NoTarget, type RemoteVersion, type TargetLookups, targetOf } from "./target.ts";
 
@@ -18,6 +22,7 @@ export const discoveryMsMax = 5_000;
 export interface ExtensionOptions {
   readonly config: AggregationConfig;
   readonly users?: RequestHeaderConfig | undefined;
+  readonly clock: Pick<Clock, "monotonic">;
   /** How many the front may have open; default: as many as there may ever be. */
   readonly connections?: number | undefined;
   /** Takes one of them (Backends). */
@@ -32,11 +37,13 @@ export class Extensions {
   readonly names = new ServedNames();
   /** Headers by which another server in front of this one names users, and prefixes of them, in lower case. */
   readonly userHeaders: { readonly names: ReadonlySet<string>; readonly prefixes: readonly string[] };
+  /** The resources they have. */
+  readonly lists: RemoteDocuments<RemoteResources>;
   readonly #routing: AggregationConfig["routing"];
   readonly #lookups: TargetLookups;
 
   /** Throws where the certificate cannot be read. */
-  constructor({ config, users, connections, lend }: ExtensionOptions, objects: Objects) {
+  constructor({ config, users, clock, connections, lend }: ExtensionOptions, objects: Objects) {
     const { certFile, keyFile, routing } = config;
     this.backends = new Backends(connections, lend);
     const lower = (list: readonly string[] | undefined): string[] => (list ?? []).map((name) => name.toLowerCase());
@@ -46,6 +53,7 @@ export class Extensions {
     };
     this.credentials = new ProxyCredentials(certFile, keyFile);
     this.#routing = routing;
+    this.lists = new RemoteDocuments(resourceLists, this, clock);
     this.#lookups = {
       service: (namespace, name) => objects.read<ApiObject & Service>("", "v1", "services", namespace, name),
       endpoints: (namespace, name) => objects.read<ApiObject & Endpoints>("", "v1", "endpoints", namespace, name),
@@ -64,6 +72,15 @@ export class Extensions {
     return isNoTarget(found) ? found : { ...found, authorities: undefined, insecure: true };
   }
 }
+
+const resourceLists: DocumentKind<RemoteResources> = {
+  call: (remote) => {
+    const { method, path, headers } = discoveryCall(remote);
+    return { method, path, headers: { ...headers, Accept: "application/json", "Accept-Encoding": "identity" } };
+  },
+  bytesMax: limits.remoteListBytesMax,
+  read: readResourceList,
+};
 
 /** Asks an extension server what it serves, as upstream's availability controller does: any 2xx says it is there. */
 export function discoveryCall(remote: RemoteVersion): Call {

@@ -1,7 +1,14 @@
 // The discovery documents, built from the scheme once and served as bytes: the classic ones per group and version, and
 // the aggregated one newer clients ask for by Accept. Key order and omissions follow upstream.
 import { createHash } from "node:crypto";
-import { apiVersionOf, type Group, type Resource, type Scheme, type Subresource } from "./scheme.ts";
+import {
+  apiVersionOf,
+  type Group,
+  type RemoteVersion,
+  type Resource,
+  type Scheme,
+  type Subresource,
+} from "./scheme.ts";
 
 /** One document with its strong ETag (quotes included). */
 export interface Document {
@@ -12,8 +19,28 @@ export interface Document {
 /** Which form of aggregated discovery: the version of `apidiscovery.k8s.io` a client accepts. */
 export type AggregatedVersion = "v2" | "v2beta1";
 
+/** What is known of the resources of a group version that an extension server answers for. */
+export interface RemoteLists {
+  /** Another number whenever find() says something else. */
+  readonly generation: number;
+  /** The resources as the aggregated document lists them; not current: they may have changed. */
+  find(remote: RemoteVersion): { readonly document: readonly object[] | undefined; readonly isCurrent: boolean };
+}
+
+const noLists: RemoteLists = { generation: 0, find: () => ({ document: undefined, isCurrent: false }) };
+
 /** Documents per scheme, by path, as they are asked for. A scheme does not change, so neither do they. */
 const built = new WeakMap<Scheme, Map<string, Document>>();
+
+/** An aggregated document with what extension servers have. */
+interface RemoteDiscovery {
+  /** Of what is known of them. */
+  readonly generation: number;
+  readonly document: Document;
+}
+
+/** The newest of each scheme. */
+const withRemotes = new WeakMap<Scheme, Map<AggregatedVersion, RemoteDiscovery>>();
 
 /** Of group versions, by their resources: schemes share what did not change between them. */
 const lists = new WeakMap<readonly Resource[], Document>();
@@ -25,11 +52,25 @@ export function discoveryDocument(scheme: Scheme, path: string, serverAddress: s
 }
 
 /** Everything under `/api` or `/apis` in one document; undefined for other paths. */
-export function aggregatedDiscovery(scheme: Scheme, path: string, version: AggregatedVersion): Document | undefined {
+export function aggregatedDiscovery(
+  scheme: Scheme,
+  path: string,
+  version: AggregatedVersion,
+  lists: RemoteLists = noLists,
+): Document | undefined {
   if (path !== "/api" && path !== "/apis") return undefined;
   const isCore = path === "/api";
   const groups = (): Group[] => scheme.groups.filter(({ group }) => (group === "") === isCore);
-  return remembered(scheme, `${path}?${version}`, () => aggregated(scheme, groups(), version));
+  if (isCore || scheme.remotes.length === 0) {
+    return remembered(scheme, `${path}?${version}`, () => aggregated(scheme, groups(), version, noLists));
+  }
+  const known = withRemotes.get(scheme)?.get(version);
+  if (known?.generation === lists.generation) return known.document;
+  const document = aggregated(scheme, groups(), version, lists);
+  const documents = withRemotes.get(scheme) ?? new Map<AggregatedVersion, RemoteDiscovery>();
+  documents.set(version, { generation: lists.generation, document });
+  withRemotes.set(scheme, documents);
+  return document;
 }
 
 /**
@@ -170,11 +211,17 @@ function names({ shortNames, categories }: Resource): object {
   };
 }
 
-function aggregated(scheme: Scheme, groups: readonly Group[], version: AggregatedVersion): Document {
+function aggregated(
+  scheme: Scheme,
+  groups: readonly Group[],
+  version: AggregatedVersion,
+  lists: RemoteLists,
+): Document {
   const items = groups.flatMap(({ group, versions }) => {
     const served = versions.flatMap((name) => {
       // What an extension server answers for is not served here, whatever is defined.
-      if (scheme.remote(group, name) !== undefined) return [];
+      const remote = scheme.remote(group, name);
+      if (remote !== undefined) return [remoteVersion(name, lists.find(remote))];
       const resources = scheme.groupVersion(group, name)?.map(aggregatedResource);
       return resources === undefined ? [] : [{ version: name, resources, freshness: "Current" }];
     });
@@ -183,6 +230,11 @@ function aggregated(scheme: Scheme, groups: readonly Group[], version: Aggregate
   });
   const apiVersion = `${scheme.identity.spell("apidiscovery.k8s.io")}/${version}`;
   return documentOf({ kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items });
+}
+
+/** Without resources where nothing is known yet (upstream): clients tell it from a version that has none. */
+function remoteVersion(version: string, { document: resources, isCurrent }: ReturnType<RemoteLists["find"]>): object {
+  return { version, ...(resources && { resources }), freshness: isCurrent && resources ? "Current" : "Stale" };
 }
 
 function aggregatedResource(resource: Resource): object {

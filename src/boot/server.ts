@@ -208,6 +208,7 @@ class OpenServer implements FrontServer {
         {
           config: config.aggregation,
           users: config.authn.requestHeader,
+          clock: systemClock,
           connections: this.#data.connectionsMax,
           lend: () => this.openings.lend(),
         },

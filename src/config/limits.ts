@@ -545,6 +545,18 @@ export const limits = {
   tunnelEndMsMax: 10_000,
   /** Proxies a request may have come through, by its X-Forwarded-For: more of them lead in a circle. */
   proxyHopsMax: 10,
+  /**
+   * Documents of extension servers a front keeps, in bytes as they were sent, and the largest: read in one turn.
+   */
+  remoteDocumentBytesMax: 16 * MiB,
+  remoteListBytesMax: 512 * KiB,
+  /** How long one may take, how many are fetched at once, and how long a request waits for all of them, in milliseconds. */
+  remoteDocumentMsMax: 10_000,
+  remoteDocumentFetchesMax: 8,
+  remoteDocumentWaitMs: 500,
+  /** Asked for again this often, and after a failure, the first time, in milliseconds. */
+  remoteDocumentLookMs: 30_000,
+  remoteDocumentRetryMs: 1_000,
   /** Names of resources of extension servers that metrics tell apart; further ones are counted without a name. */
   servedNamesMax: 1_000,
   /** Changes waiting for the store thread, per front; 429 beyond a user's share. */

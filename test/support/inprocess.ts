@@ -191,7 +191,7 @@ export class InProcess {
       roles: rbac,
       rules: rbac,
       objects: this.objects,
-      extensions: new Extensions({ config: { ...defaultAggregation, ...aggregation } }, this.objects),
+      extensions: new Extensions({ clock, config: { ...defaultAggregation, ...aggregation } }, this.objects),
       admission,
       ...(registry === undefined ? {} : { meter: admissionMeter(registry, clock) }),
       merges,

@@ -59,7 +59,7 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
   if (reads && sendIssuer(server, path, reply)) return;
   // Whatever the client accepts (upstream).
   if (path === "/" || path === "/index.html") return sendJson(reply, 200, encoder.encode(pathList(server)), jsonPretty);
-  if (reads && sendAggregated(server, path, accept, reply)) return;
+  if (reads && (await sendAggregated(server, path, accept, reply))) return;
   const document = discovery(server, path);
   if (document !== undefined) {
     // Upstream's group documents answer any method; the others only reads.
@@ -80,10 +80,20 @@ function trimmed(path: string): string {
 }
 
 /** The aggregated form of `/api` or `/apis`, where the client prefers it. */
-function sendAggregated(server: Server, path: string, accept: string | undefined, reply: Reply): boolean {
+async function sendAggregated(
+  server: Server,
+  path: string,
+  accept: string | undefined,
+  reply: Reply,
+): Promise<boolean> {
   const version = aggregatedVersionOf(server.scheme, accept);
-  const document = version && aggregatedDiscovery(server.scheme.current(), trimmed(path), version);
-  if (version === undefined || document === undefined) return false;
+  const root = trimmed(path);
+  if (version === undefined || (root !== "/api" && root !== "/apis")) return false;
+  const { lists } = server.extensions;
+  if (root === "/apis") await lists.refresh(server.scheme.current().remotes);
+  if (reply.exchange.aborted) return true;
+  const document = aggregatedDiscovery(server.scheme.current(), root, version, lists);
+  if (document === undefined) return false;
   const contentType = aggregatedContentType(server.scheme, version);
   const tags: [string, string][] = [
     ["ETag", document.etag],
