@@ -123,19 +123,22 @@ running("what was mirrored is put right when it is changed by hand", async (t, {
   t.equal(server.store.changes.length, before, "what is right is not written");
 });
 
-running("one Endpoints object is mirrored to so many slices, and no more", async (t, { server, reports, reconcilers }) => {
-  await makeService(server, "many", manual);
-  const set = (port: number): object => ({ addresses: [address("1.0.0.1")], ports: [{ port }] });
-  const subsets = Array.from({ length: limits.mirroredSlicesMax + 20 }, (_none, at) => set(at + 1));
-  await server.call("POST", `${core}/endpoints`, { metadata: { name: "many" }, subsets });
-  const isFull = ({ items }: Json): boolean => items.length >= limits.mirroredSlicesMax;
-  t.equal((await eventually(server, slicesOf("many"), isFull)).items.length, limits.mirroredSlicesMax);
-  await settled(server, reconcilers);
-  t.equal((await server.call("GET", slicesOf("many"))).json.items.length, limits.mirroredSlicesMax);
-  t.match(reports[0], "Endpoints default/many are not mirrored whole");
-  reports.length = 0;
-  const last = [set(7), ...subsets.slice(0, 6)];
-  await server.call("PATCH", `${core}/endpoints/many`, { subsets: last }, merge);
-  const isLess = ({ items }: Json): boolean => items.length === last.length;
-  t.equal((await eventually(server, slicesOf("many"), isLess)).items.length, last.length);
-});
+running(
+  "one Endpoints object is mirrored to so many slices, and no more",
+  async (t, { server, reports, reconcilers }) => {
+    await makeService(server, "many", manual);
+    const set = (port: number): object => ({ addresses: [address("1.0.0.1")], ports: [{ port }] });
+    const subsets = Array.from({ length: limits.mirroredSlicesMax + 20 }, (_none, at) => set(at + 1));
+    await server.call("POST", `${core}/endpoints`, { metadata: { name: "many" }, subsets });
+    const isFull = ({ items }: Json): boolean => items.length >= limits.mirroredSlicesMax;
+    t.equal((await eventually(server, slicesOf("many"), isFull)).items.length, limits.mirroredSlicesMax);
+    await settled(server, reconcilers);
+    t.equal((await server.call("GET", slicesOf("many"))).json.items.length, limits.mirroredSlicesMax);
+    t.match(reports[0], "Endpoints default/many are not mirrored whole");
+    reports.length = 0;
+    const last = [set(7), ...subsets.slice(0, 6)];
+    await server.call("PATCH", `${core}/endpoints/many`, { subsets: last }, merge);
+    const isLess = ({ items }: Json): boolean => items.length === last.length;
+    t.equal((await eventually(server, slicesOf("many"), isLess)).items.length, last.length);
+  },
+);
