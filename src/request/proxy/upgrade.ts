@@ -14,6 +14,9 @@ import type { Time } from "./relay.ts";
  */
 const requestProtocols = /^(?:h2c?|http|tls)(?:$|\/)/i;
 
+/** A name, and perhaps a version (RFC 9110 7.8): quotes around a name must not hide it. */
+const protocolForm = /^[\w!#$%&'*+.^`|~-]+(?:\/[\w!#$%&'*+.^`|~-]+)?$/;
+
 /** The protocols a client names, in lower case. */
 function namesOf(protocol: string): string[] {
   return protocol.split(",").map((name) => name.trim().toLowerCase());
@@ -21,7 +24,7 @@ function namesOf(protocol: string): string[] {
 
 /** Why an upgrade is not passed on; undefined: it is. */
 export function upgradeFault(protocol: string): string | undefined {
-  const refused = namesOf(protocol).find((name) => requestProtocols.test(name));
+  const refused = namesOf(protocol).find((name) => !protocolForm.test(name) || requestProtocols.test(name));
   return refused === undefined ? undefined : `an upgrade to ${JSON.stringify(refused)} is not passed on`;
 }
 

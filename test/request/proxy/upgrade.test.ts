@@ -153,7 +153,7 @@ onNode(
   async (t, world) => {
     const { extension } = world;
     echoes(extension);
-    for (const protocol of ["h2c", "HTTP/2.0", "TLS/1.3", "websocket, h2c", "H2C"]) {
+    for (const protocol of ["h2c", "HTTP/2.0", "TLS/1.3", "websocket, h2c", "H2C", '"h2c"', "SPDY/3.1 h2c"]) {
       const line = new Line(world, headOf("/things/a/exec", protocol));
       t.ok(await until(() => line.closed));
       t.equal(line.code, 400, protocol);
