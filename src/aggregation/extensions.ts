@@ -2,10 +2,12 @@
 import type { Endpoints, Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Clock } from "../base/clock.ts";
+import { resultInSlices } from "../base/turn.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { AggregationConfig } from "../config/aggregationflags.ts";
 import type { RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
+import { type RemoteOpenApi, readRemoteOpenApi, readRemoteOpenApiV3 } from "../openapi/openapiremote.ts";
 import { Backends } from "../outbound/backends.ts";
 import { type Answer, type Call, CallFailure, type Connection } from "../outbound/client.ts";
 import { reasonOf } from "../outbound/reason.ts";
@@ -39,6 +41,11 @@ export class Extensions {
   readonly userHeaders: { readonly names: ReadonlySet<string>; readonly prefixes: readonly string[] };
   /** The resources they have. */
   readonly lists: RemoteDocuments<RemoteResources>;
+  /** What they say of it in OpenAPI; version 3 as it is sent. */
+  readonly openApi: {
+    readonly v2: RemoteDocuments<RemoteOpenApi>;
+    readonly v3: RemoteDocuments<Uint8Array>;
+  };
   readonly #routing: AggregationConfig["routing"];
   readonly #lookups: TargetLookups;
 
@@ -54,6 +61,10 @@ export class Extensions {
     this.credentials = new ProxyCredentials(certFile, keyFile);
     this.#routing = routing;
     this.lists = new RemoteDocuments(resourceLists, this, clock);
+    this.openApi = {
+      v2: new RemoteDocuments(openApiV2, this, clock),
+      v3: new RemoteDocuments(openApiV3, this, clock),
+    };
     this.#lookups = {
       service: (namespace, name) => objects.read<ApiObject & Service>("", "v1", "services", namespace, name),
       endpoints: (namespace, name) => objects.read<ApiObject & Endpoints>("", "v1", "endpoints", namespace, name),
@@ -80,6 +91,35 @@ const resourceLists: DocumentKind<RemoteResources> = {
   },
   bytesMax: limits.remoteListBytesMax,
   read: readResourceList,
+};
+
+/** As upstream's aggregator asks. */
+function openApiCall({ url }: Connection, path: string): ReturnType<DocumentKind<unknown>["call"]> {
+  const headers = {
+    Accept: "application/json",
+    "Accept-Encoding": "identity",
+    "X-Remote-User": "system:aggregator",
+    "X-Forwarded-Host": url.slice("https://".length),
+    "X-Forwarded-Proto": "https",
+    "X-Forwarded-Uri": path,
+  };
+  return { method: "GET", path, headers };
+}
+
+const openApiV2: DocumentKind<RemoteOpenApi> = {
+  call: (_remote, target) => openApiCall(target, "/openapi/v2"),
+  bytesMax: limits.remoteOpenApiBytesMax,
+  read: async (body, remote) => {
+    const text = Buffer.from(body).toString();
+    const reading = readRemoteOpenApi(text, remote.group, discoveryPath(remote), limits.remoteOpenApiBytesMax);
+    return resultInSlices(reading, limits.sliceMsMax);
+  },
+};
+
+const openApiV3: DocumentKind<Uint8Array> = {
+  call: (remote, target) => openApiCall(target, `/openapi/v3${discoveryPath(remote)}`),
+  bytesMax: limits.remoteOpenApiBytesMax,
+  read: (body, remote) => readRemoteOpenApiV3(Buffer.from(body).toString(), discoveryPath(remote)),
 };
 
 /** Asks an extension server what it serves, as upstream's availability controller does: any 2xx says it is there. */

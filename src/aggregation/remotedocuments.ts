@@ -6,13 +6,13 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
-import { type Call, CallFailure, checkUrl, OutboundClient } from "../outbound/client.ts";
+import { type Call, CallFailure, type Connection, checkUrl, OutboundClient } from "../outbound/client.ts";
 import type { Extensions } from "./extensions.ts";
 import { isNoTarget, type RemoteVersion } from "./target.ts";
 
 /** A kind of document. */
 export interface DocumentKind<T> {
-  readonly call: (remote: RemoteVersion) => Omit<Call, "timeoutMs" | "answerBytesMax">;
+  readonly call: (remote: RemoteVersion, target: Connection) => Omit<Call, "timeoutMs" | "answerBytesMax">;
   readonly bytesMax: number;
   /** Reads what was answered with 200; a text says why it cannot be used, what is thrown, too. */
   readonly read: (body: Uint8Array, remote: RemoteVersion) => T | string | Promise<T | string>;
@@ -161,7 +161,7 @@ export class RemoteDocuments<T> {
     try {
       client = new OutboundClient(target);
       const terms = { timeoutMs: limits.remoteDocumentMsMax, answerBytesMax: bytesMax };
-      const answer = await client.call({ ...call(remote), ...terms });
+      const answer = await client.call({ ...call(remote, target), ...terms });
       if (answer instanceof CallFailure) return answer.message;
       // Upstream tolerates that, too.
       if (answer.code === 404) return this.#take(copy, undefined, 0, "");

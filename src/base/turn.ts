@@ -11,6 +11,16 @@ export async function inSlices(steps: Iterable<unknown>, msMax: number): Promise
   for (const _ of steps) if (turn.isOver) await nextTurn();
 }
 
+/** The same for steps that come to a result. */
+export async function resultInSlices<T>(steps: Generator<unknown, T>, msMax: number): Promise<T> {
+  const turn = new Turn(msMax);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (turn.isOver) await nextTurn();
+  }
+}
+
 /** Limits the time of long work in one turn of the loop; one instance for all such work of a thread. */
 export class Turn {
   readonly #msMax: number;

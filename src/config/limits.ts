@@ -550,6 +550,7 @@ export const limits = {
    */
   remoteDocumentBytesMax: 16 * MiB,
   remoteListBytesMax: 512 * KiB,
+  remoteOpenApiBytesMax: 1 * MiB,
   /** How long one may take, how many are fetched at once, and how long a request waits for all of them, in milliseconds. */
   remoteDocumentMsMax: 10_000,
   remoteDocumentFetchesMax: 8,

@@ -23,7 +23,9 @@ export async function serveOpenApi(server: Server, info: NonResourceInfo, reply:
   const path = info.path.replace(/\/$/, "");
   if (path !== "/openapi/v2" && path !== "/openapi/v3" && !path.startsWith("/openapi/v3/")) return false;
   const { gitVersion = "" } = JSON.parse(server.version) as { gitVersion?: string };
-  const documents = documentsOf(server.scheme, gitVersion, definedIn(server.objects));
+  const { openApi } = server.extensions;
+  await openApi[path === "/openapi/v2" ? "v2" : "v3"].refresh(server.scheme.current().remotes);
+  const documents = documentsOf(server.scheme, gitVersion, definedIn(server.objects), openApi);
   const reads = info.verb === "get" || info.verb === "head";
   if (path === "/openapi/v2") await serveV2(documents, reply);
   else if (!reads) sendStatus(reply, methodNotAllowed);

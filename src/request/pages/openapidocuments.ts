@@ -2,14 +2,18 @@
 // resource once per change of its definition, when a document is asked for first. Version 3 has one document per group
 // version.
 
+import type { RemoteDocuments } from "../../aggregation/remotedocuments.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { Registry } from "../../api/registry.ts";
 import type { Message } from "../../api/schema.ts";
-import type { Resource, Scheme } from "../../api/scheme.ts";
+import type { RemoteVersion, Resource, Scheme } from "../../api/scheme.ts";
+import { resultInSlices } from "../../base/turn.ts";
+import { limits } from "../../config/limits.ts";
 import { customDefinitions } from "../../openapi/openapicustom.ts";
 import { customPaths, customPathsJson } from "../../openapi/openapicustompaths.ts";
 import type { CustomSchema } from "../../openapi/openapidefined.ts";
 import { definitionJson } from "../../openapi/openapijson.ts";
+import { definitionName } from "../../openapi/openapinames.ts";
 import {
   documentNames,
   groupVersionDocument,
@@ -17,9 +21,11 @@ import {
   kindTable,
   type PathEntry,
   rootMessages,
+  rootOf,
   rootPaths,
 } from "../../openapi/openapipaths.ts";
 import { encodeDefinition, encodeDefinitionSlowly, encodeFrame, encodePath } from "../../openapi/openapiproto.ts";
+import { comparableText, mergeRemotes, type RemoteOpenApi } from "../../openapi/openapiremote.ts";
 import {
   addScalar,
   commonMessages,
@@ -72,6 +78,8 @@ class BuiltIn {
   readonly #parts = new Once<Parts>();
   readonly #documents = new Once<Document>();
   readonly #common = new Once<Part>();
+  #definitions: ReadonlyMap<string, () => Schema> | undefined;
+  readonly #texts = new Map<string, string>();
 
   constructor(scheme: Scheme) {
     this.scheme = scheme;
@@ -87,12 +95,7 @@ class BuiltIn {
     return this.#parts.get(form, async () => {
       made.builtIn += 1;
       const context = this.context(2);
-      const roots = new Set<Message>();
-      for (const { group, version } of documentNames(this.scheme).values()) {
-        for (const message of rootMessages(this.scheme, group, version)) roots.add(message);
-      }
-      const definitions = definitionsOf(context, roots);
-      addScalar(context, definitions, "Patch");
+      const definitions = this.#allDefinitions();
       if (form === "v2 protobuf") {
         return {
           paths: await makePart(() => protobufPaths(allPaths(context, this.scheme)), true),
@@ -104,6 +107,30 @@ class BuiltIn {
         definitions: await makePart(() => jsonMembers(schemas(definitions)), true),
       };
     });
+  }
+
+  /** What a definition of version 2 says, to compare with that of others; undefined: there is none. */
+  definitionText(name: string): string | undefined {
+    const known = this.#texts.get(name);
+    if (known !== undefined) return known;
+    this.#definitions ??= this.#allDefinitions();
+    const schema = this.#definitions.get(name);
+    if (schema === undefined) return undefined;
+    const text = comparableText(schema());
+    this.#texts.set(name, text);
+    return text;
+  }
+
+  /** Of version 2. */
+  #allDefinitions(): ReadonlyMap<string, () => Schema> {
+    const context = this.context(2);
+    const roots = new Set<Message>();
+    for (const { group, version } of documentNames(this.scheme).values()) {
+      for (const message of rootMessages(this.scheme, group, version)) roots.add(message);
+    }
+    const definitions = definitionsOf(context, roots);
+    addScalar(context, definitions, "Patch");
+    return definitions;
   }
 
   /** The version 3 document of a group version. */
@@ -143,8 +170,16 @@ const customDocuments = new WeakMap<
   Resource,
   { readonly resources: readonly Resource[]; readonly documents: Once<Document> }
 >();
+/** Version 3 documents of extension servers, by what they sent. */
+const remoteV3 = new WeakMap<Uint8Array, Promise<Document>>();
 const builtIns = new WeakMap<Scheme, BuiltIn>();
 const snapshots = new WeakMap<Scheme, Documents>();
+
+/** What is known of the OpenAPI of extension servers. */
+export interface RemoteDescriptions {
+  readonly v2: Pick<RemoteDocuments<RemoteOpenApi>, "generation" | "find">;
+  readonly v3: Pick<RemoteDocuments<Uint8Array>, "generation" | "find">;
+}
 
 /** How often parts were made on this thread, for tests: what did not change is not made again. */
 export const made = { builtIn: 0, custom: 0 };
@@ -161,10 +196,20 @@ export class Documents {
   /** Names of version 3 documents. */
   readonly #names: ReadonlyMap<string, { readonly group: string; readonly version: string }>;
   readonly #room = new Room();
+  readonly #remote: RemoteDescriptions | undefined;
+  /** The newest with what extension servers say, by name. */
+  readonly #newest = new Map<string, { readonly generation: number; readonly document: Promise<Document> }>();
   #custom: readonly Resource[] | undefined;
   #versions: Map<string, Resource[]> | undefined;
 
-  constructor(scheme: Scheme, builtIn: BuiltIn, release: string, defined: DefinedSchema) {
+  constructor(
+    scheme: Scheme,
+    builtIn: BuiltIn,
+    release: string,
+    defined: DefinedSchema,
+    remote: RemoteDescriptions | undefined,
+  ) {
+    this.#remote = scheme.remotes.length === 0 ? undefined : remote;
     this.#defined = defined;
     this.#scheme = scheme;
     this.#builtIn = builtIn;
@@ -178,17 +223,19 @@ export class Documents {
    * gate, and newer clients, which come by the index, need them.
    */
   isUnlisted(name: string): boolean {
+    if (this.#remoteOf(name) !== undefined) return !this.#scheme.gates.has("OpenAPIV3");
     const { group = "", version = "" } = this.#names.get(name) ?? {};
     return !this.#scheme.gates.has("OpenAPIV3") && this.#builtIn.scheme.groupVersion(group, version) === undefined;
   }
 
   /** Version 2. */
   v2(form: "v2" | "v2 protobuf"): Promise<Document> {
-    return this.#documents.get(form, async () => {
+    return this.#with(form, this.#remote?.v2.generation, async () => {
       const builtIn = await this.#builtIn.parts(form);
       const all = [builtIn, ...(await partsOf(this.#scheme, form, this.#resources(), this.#defined))];
-      const paths = all.map((parts) => parts.paths);
-      const definitions = all.map((parts) => parts.definitions);
+      const remote = await this.#remoteParts(form);
+      const paths = [...all.map((parts) => parts.paths), ...remote.flatMap((parts) => parts.paths)];
+      const definitions = [...all.map((parts) => parts.definitions), ...remote.flatMap((parts) => parts.definitions)];
       this.#room.keep([...paths, ...definitions]);
       if (form === "v2") {
         return documentOf(framed(`{"swagger":"2.0",${this.#info}`, paths, '},"definitions":{', definitions, "}}"));
@@ -198,11 +245,63 @@ export class Documents {
     });
   }
 
+  /** A document, made anew when what extension servers say has changed; undefined: there are none. */
+  #with(name: string, generation: number | undefined, make: () => Promise<Document>): Promise<Document> {
+    if (generation === undefined) return this.#documents.get(name, make);
+    const known = this.#newest.get(name);
+    if (known?.generation === generation) return known.document;
+    const document = make();
+    this.#newest.set(name, { generation, document });
+    document.catch(() => {
+      if (this.#newest.get(name)?.document === document) this.#newest.delete(name);
+    });
+    return document;
+  }
+
+  /** Of extension servers, for version 2, in an order that all fronts agree on. */
+  async #remoteParts(form: "v2" | "v2 protobuf"): Promise<Parts[]> {
+    const remote = this.#remote;
+    if (remote === undefined) return [];
+    const documents = [...this.#scheme.remotes]
+      // Built-in kinds stay described as they are here: their paths are there already.
+      .filter(({ group, version }) => this.#builtIn.scheme.groupVersion(group, version) === undefined)
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .flatMap((one) => remote.v2.find(one).document ?? []);
+    if (documents.length === 0) return [];
+    const custom = this.#customNames();
+    const ours = (name: string): string | null | undefined =>
+      custom.has(name) ? null : this.#builtIn.definitionText(name);
+    const { paths, definitions } = await resultInSlices(mergeRemotes(documents, ours), limits.sliceMsMax);
+    if (form === "v2 protobuf") {
+      return [
+        {
+          paths: await makePart(() => protobufPaths(paths)),
+          definitions: await makePart(() => protobufDefinitions(definitions)),
+        },
+      ];
+    }
+    const members = (entries: readonly (readonly [string, object])[]) => () =>
+      entries.length === 0 ? [] : continued(jsonMembers(entries));
+    return [{ paths: await makePart(members(paths)), definitions: await makePart(members(definitions)) }];
+  }
+
+  /** Names of the definitions of custom resources. */
+  #customNames(): ReadonlySet<string> {
+    const names = new Set<string>();
+    for (const { group, version, kind, listKind } of this.#resources()) {
+      for (const each of [kind, listKind]) {
+        names.add(definitionName(this.#scheme.identity, `${group}/${version}.${each}`));
+      }
+    }
+    return names;
+  }
+
   /** The index of version 3. */
   index(): Promise<Document> {
-    return this.#documents.get("v3", async () => {
+    return this.#with("v3", this.#remote?.v3.generation, async () => {
       const paths: Record<string, { serverRelativeURL: string }> = {};
-      for (const name of [...this.#names.keys()].sort()) {
+      const remote = this.#scheme.remotes.map(({ group, version }) => rootOf(group, version).slice(1));
+      for (const name of [...new Set([...this.#names.keys(), ...remote])].sort()) {
         const document = await this.v3(name);
         if (document === undefined) continue;
         paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${document.etag.slice(1, -1)}` };
@@ -213,6 +312,15 @@ export class Documents {
 
   /** The version 3 document of a group version; undefined: there is none. */
   async v3(name: string): Promise<Document | undefined> {
+    const elsewhere = this.#remoteOf(name);
+    if (elsewhere !== undefined) {
+      const bytes = this.#remote?.v3.find(elsewhere).document;
+      if (bytes === undefined) return undefined;
+      let document = remoteV3.get(bytes);
+      document ??= makePart(() => [bytes]).then((part) => documentOf([part]));
+      remoteV3.set(bytes, document);
+      return document;
+    }
     const found = this.#names.get(name);
     if (found === undefined) return undefined;
     const { group, version } = found;
@@ -225,6 +333,12 @@ export class Documents {
       this.#room.keep(document.parts);
       return document;
     });
+  }
+
+  /** The extension server that answers for the group version of a version 3 document. */
+  #remoteOf(name: string): RemoteVersion | undefined {
+    const [root, group = "", version = "", ...more] = name.split("/");
+    return root === "apis" && more.length === 0 ? this.#scheme.remote(group, version) : undefined;
   }
 
   /** That of a snapshot before, where the group version has the same resources. */
@@ -252,7 +366,7 @@ export class Documents {
   /** Custom resources, in an order that all fronts agree on. */
   #resources(): readonly Resource[] {
     this.#custom ??= this.#scheme.resources
-      .filter((resource) => resource.provided === true)
+      .filter(({ provided, group, version }) => provided === true && this.#scheme.remote(group, version) === undefined)
       .map((resource) => ({ resource, key: `${resource.apiVersion}/${resource.resource}` }))
       .sort((a, b) => (a.key < b.key ? -1 : 1))
       .map(({ resource }) => resource);
@@ -277,7 +391,12 @@ function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
 }
 
 /** The documents of what is served now. */
-export function documentsOf(registry: Registry, release: string, defined: DefinedSchema): Documents {
+export function documentsOf(
+  registry: Registry,
+  release: string,
+  defined: DefinedSchema,
+  remote?: RemoteDescriptions,
+): Documents {
   const scheme = registry.current();
   let documents = snapshots.get(scheme);
   if (documents === undefined) {
@@ -286,7 +405,7 @@ export function documentsOf(registry: Registry, release: string, defined: Define
       builtIn = new BuiltIn(registry.builtIn);
       builtIns.set(registry.builtIn, builtIn);
     }
-    documents = new Documents(scheme, builtIn, release, defined);
+    documents = new Documents(scheme, builtIn, release, defined, remote);
     snapshots.set(scheme, documents);
   }
   return documents;
@@ -380,6 +499,12 @@ function* jsonMembers(entries: Iterable<readonly [string, object]>): Generator<s
     yield `${before}${JSON.stringify(name)}:${JSON.stringify(value)}`;
     before = ",";
   }
+}
+
+/** Behind others. */
+function* continued(pieces: Iterable<string>): Generator<string> {
+  yield ",";
+  yield* pieces;
 }
 
 function* protobufPaths(entries: Iterable<PathEntry>): Pieces {
