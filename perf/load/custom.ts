@@ -120,8 +120,7 @@ async function meter(server: Subject): Promise<() => { cpuMs: number; kib: numbe
 async function defining(server: Subject, count: number): Promise<void> {
   const what = `${count} definitions of 40 KB, ${server.name}`;
   await documents(server, `no definitions, ${server.name}`);
-  await define(server, count, warmCount);
-  await withdraw(server, count, warmCount);
+  await define(server, count + turnRuns, warmCount);
   const used = await meter(server);
   const stored = await logBytes(server);
   const sentBytes = await define(server, 0, count);
@@ -151,17 +150,6 @@ async function define(server: Subject, from: number, count: number): Promise<num
   });
   await untilServed(server, from, count);
   return sentBytes;
-}
-
-async function withdraw(server: Subject, from: number, count: number): Promise<void> {
-  await spread(server, count, async (client, offset) => {
-    const path = `${definitions}/${definitionName(from + offset)}`;
-    await send(client, 200, "DELETE", path, "{}");
-    for (let tries = 0; (await client.send("GET", path)) !== 404; tries += 1) {
-      assert(tries < 1200, `${path} is not removed`);
-      await wait(100);
-    }
-  });
 }
 
 /** Shared memory that holds what is stored; of a peer unknown. */
