@@ -233,7 +233,8 @@ async function dispatch(
   const { exchange, trace } = reply;
   trace.done("negotiate");
   const { merges } = server;
-  if (merges !== undefined) {
+  // Pool threads know the messages of the built-in kinds, and need none for custom resources.
+  if (merges !== undefined && (info.resource.provided !== true || info.resource.message.open === true)) {
     const owner = ownerOf(server.identity, user, asked);
     const msLeft = (): number => deadline - server.clock.monotonic();
     reply.printer = {

@@ -157,7 +157,7 @@ t.test("compareVersions() puts what is stable and new first", async (t) => {
 });
 
 t.test(
-  "objects of provided kinds are merged and printed on their front, however big: pool threads know the built-in kinds",
+  "objects of provided kinds without a definition are merged and printed on their front, however big: pool threads do not know them",
   async (t) => {
     const { gates, release } = createScheme({ identity: identities.kubernetes });
     const setup = { identity: "kubernetes", runtimeConfig: new Map(), gates, release } as const;
