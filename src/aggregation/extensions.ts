@@ -2,7 +2,7 @@
 import type { Endpoints, Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Clock } from "../base/clock.ts";
-import { resultInSlices } from "../base/turn.ts";
+import { inSlices } from "../base/turn.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { AggregationConfig } from "../config/aggregationflags.ts";
 import type { RequestHeaderConfig } from "../config/authnflags.ts";
@@ -112,7 +112,7 @@ const openApiV2: DocumentKind<RemoteOpenApi> = {
   read: async (body, remote) => {
     const text = Buffer.from(body).toString();
     const reading = readRemoteOpenApi(text, remote.group, discoveryPath(remote), limits.remoteOpenApiBytesMax);
-    return resultInSlices(reading, limits.sliceMsMax);
+    return inSlices(reading, limits.sliceMsMax);
   },
 };
 

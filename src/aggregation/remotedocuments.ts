@@ -135,19 +135,22 @@ export class RemoteDocuments<T> {
       copy.dueMs = this.#clock.monotonic() + pauseMs;
       if (fault !== undefined) this.#tell(copy, false);
     } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
+      const next = this.#waiting.shift();
+      // The place goes to one that waits: what comes in between would make it one more.
+      if (next === undefined) this.#running -= 1;
+      else next();
     }
   }
 
   /** Waits for one of the places. */
   async #turn(): Promise<void> {
-    if (this.#running >= limits.remoteDocumentFetchesMax) {
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
+    if (this.#running < limits.remoteDocumentFetchesMax) {
+      this.#running += 1;
+      return;
     }
-    this.#running += 1;
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+    });
   }
 
   /** Takes in the document an extension server has now; returns why it cannot. */

@@ -4,6 +4,7 @@
 import type { APIService, APIServiceSpec } from "../api/gen/apiregistration/v1.ts";
 import type { Endpoints, Service, ServicePort } from "../api/gen/core/v1.ts";
 import type { RemoteVersion } from "../api/scheme.ts";
+import { hostPort } from "../base/network.ts";
 import type { Connection } from "../outbound/client.ts";
 
 export type { RemoteVersion } from "../api/scheme.ts";
@@ -62,7 +63,13 @@ export function targetOf(
   if (service === undefined) return no("no-service", `service ${namespace}/${name} not found`);
   const address = routing === "service" ? clusterAddress(service, port) : readyAddress(remote, service, lookups, pick);
   if ("reason" in address) return address;
-  return { url: urlOf(address), address, serverName: `${name}.${namespace}.svc`, authorities, insecure };
+  return {
+    url: `https://${hostPort(address.host, address.port)}`,
+    address,
+    serverName: `${name}.${namespace}.svc`,
+    authorities,
+    insecure,
+  };
 }
 
 /** Tells a connection from a reason why there is none. */
@@ -73,10 +80,6 @@ export function isNoTarget(target: Connection | NoTarget): target is NoTarget {
 interface Address {
   readonly host: string;
   readonly port: number;
-}
-
-function urlOf({ host, port }: Address): string {
-  return `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function clusterAddress({ spec }: Service, port: number): Address | NoTarget {

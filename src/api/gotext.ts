@@ -9,7 +9,8 @@ export class GoText {
   }
 }
 
-const escapes = new Map([
+/** Characters that have an escape of their own between double quotes. */
+export const goEscapes: ReadonlyMap<string, string> = new Map([
   ["\u0007", "\\a"],
   ["\b", "\\b"],
   ["\f", "\\f"],
@@ -29,7 +30,7 @@ export function quote(value: string): string {
 }
 
 function escapeMark(mark: string): string {
-  const known = escapes.get(mark);
+  const known = goEscapes.get(mark);
   if (known !== undefined) return known;
   const code = mark.codePointAt(0) ?? 0;
   if (code < 0x80) return `\\x${code.toString(16).padStart(2, "0")}`;

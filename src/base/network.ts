@@ -1,4 +1,5 @@
-// Addresses of clients as owners: work for a client before its user is known is charged to its address.
+// Addresses of machines: as text, and as owners, because work for a client before its user is known is charged to its
+// address.
 import type { Owner, ShareLevel } from "./shares.ts";
 
 /** The owner of work for an address. */
@@ -18,4 +19,9 @@ export function networkOf(remote: string): string {
   // A mapped IPv4 address where it is written in groups, as the uws build does.
   const isMapped = groups.slice(0, 5).every((group) => group === "0") && groups[5] === "ffff";
   return isMapped ? groups.slice(6).join(":") : groups.slice(0, 4).join(":");
+}
+
+/** An address and a port as one text. */
+export function hostPort(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

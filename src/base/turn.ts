@@ -5,14 +5,8 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Does work step by step, at most so many milliseconds of it in a turn. */
-export async function inSlices(steps: Iterable<unknown>, msMax: number): Promise<void> {
-  const turn = new Turn(msMax);
-  for (const _ of steps) if (turn.isOver) await nextTurn();
-}
-
-/** The same for steps that come to a result. */
-export async function resultInSlices<T>(steps: Generator<unknown, T>, msMax: number): Promise<T> {
+/** Does work step by step, at most so many milliseconds of it in a turn; resolves with what the steps come to. */
+export async function inSlices<T>(steps: Iterator<unknown, T>, msMax: number): Promise<T> {
   const turn = new Turn(msMax);
   for (;;) {
     const step = steps.next();

@@ -39,8 +39,3 @@ export function isReachable(text: string): boolean {
   if (address === undefined) return false;
   return ![isUnspecified, isLoopback, isLinkLocalUnicast, isLinkLocalMulticast].some((is) => is(address));
 }
-
-/** An address and a port as one text. */
-export function hostPort(host: string, port: number): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-}

@@ -34,7 +34,7 @@ export interface Rules<T extends ApiObject> {
   prepareForUpdate?(context: StrategyContext, object: T, old: T): void;
   /** Runs after everything but metadata and status is restored. */
   prepareForStatus?(context: StrategyContext, object: T, old: T): void;
-  ahead?(object: T): Iterable<undefined>;
+  ahead?(object: T): Iterator<undefined>;
   validate?(object: T, context: StrategyContext): FieldError[];
   validateUpdate?(object: T, old: T, context: StrategyContext): FieldError[];
   validateStatus?(object: T, old: T, context: StrategyContext): FieldError[];

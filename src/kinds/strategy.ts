@@ -66,7 +66,7 @@ export interface Strategy<T extends ApiObject> {
    * Work for validate() that is long and may be done ahead, piece by piece; runs after what prepares the object. Left out:
    * there is none.
    */
-  ahead?(object: T): Iterable<undefined>;
+  ahead?(object: T): Iterator<undefined>;
   /** All fields at fault on create (generic metadata rules are checked by the caller). */
   validate(context: StrategyContext, object: T): FieldError[];
   readonly update: UpdateStrategy<T>;

@@ -152,15 +152,14 @@ export class OutboundClient {
       return Promise.resolve(late);
     }
     return new Promise((resolve) => {
-      const { hostname, port, pathname, search, protocol } = this.#url;
-      const { address, authorization } = this.#connection;
+      const { pathname, search, protocol } = this.#url;
+      const { authorization } = this.#connection;
       const base = pathname.endsWith("/") && call.path !== undefined ? pathname.slice(0, -1) : pathname;
       const body = typeof call.body === "string" ? Buffer.from(call.body) : call.body;
       const options = {
         agent: this.#agent,
         method: call.method,
-        host: address?.host ?? hostname.replace(/^\[(.*)\]$/, "$1"),
-        port: address?.port ?? (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)),
+        ...addressOf(this.#connection),
         path: `${base}${call.path ?? ""}${queryOf(search, call.query)}`,
         headers: {
           Host: this.#url.host,
@@ -210,7 +209,7 @@ const late = new CallFailure("late", "there is no time left");
 const short = new CallFailure("busy", "the server has no connection left for it");
 
 function failureOf(error: NodeJS.ErrnoException): CallFailure {
-  return isOurs(error) ? short : new CallFailure("unreachable", reasonOf(error), error);
+  return isOurs(error) ? short : new CallFailure("unreachable", messageOf(error), error);
 }
 
 /** No descriptor, or no local port: the peer was not asked, and its failure policy has nothing to say. */
@@ -230,6 +229,14 @@ export function checkUrl(url: string): string | undefined {
   if (parsed.protocol !== "https:" && parsed.protocol !== "http:") return `must begin with https://: ${url}`;
   if (parsed.username !== "" || parsed.password !== "") return "must not hold a user or a password";
   return parsed.hash === "" ? undefined : `must not hold a fragment: ${url}`;
+}
+
+/** Where a connection leads to. */
+export function addressOf({ url, address }: Connection): { readonly host: string; readonly port: number } {
+  if (address !== undefined) return address;
+  const { hostname, port, protocol } = new URL(url);
+  const usual = protocol === "https:" ? 443 : 80;
+  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port) };
 }
 
 /** What TLS is told of a connection. */
@@ -270,7 +277,7 @@ function read(response: IncomingMessage, bytesMax: number, done: (outcome: Answe
     if (size > bytesMax) done(new CallFailure("too-large", `the answer is larger than ${bytesMax} bytes`));
     else chunks.push(chunk);
   });
-  response.on("error", (error) => done(new CallFailure("unreachable", reasonOf(error))));
+  response.on("error", (error) => done(new CallFailure("unreachable", messageOf(error))));
   response.on("end", () => done(answerOf(response, Buffer.concat(chunks))));
 }
 
@@ -279,6 +286,6 @@ function answerOf({ statusCode: code = 0, headers }: IncomingMessage, body: Buff
 }
 
 /** Node's message: it names hosts, ports and certificates, never sent bytes. */
-function reasonOf(error: Error): string {
+function messageOf(error: Error): string {
   return error.message.split("\n", 1)[0] ?? "unknown";
 }

@@ -1,5 +1,6 @@
 // Why a connection failed, in upstream's words where it has some: they are shown in conditions and answers, and people
 // look for them. Never bytes the peer sent.
+import { hostPort } from "../base/network.ts";
 
 /** Where was connected to. */
 interface Peer {
@@ -33,7 +34,7 @@ const otherFaults: ReadonlyMap<string, string> = new Map([
 export function reasonOf(error: NodeJS.ErrnoException, { host, port }: Peer): string {
   const { code = "" } = error;
   const dial = dialFaults.get(code);
-  if (dial !== undefined) return `dial tcp ${host.includes(":") ? `[${host}]` : host}:${port}: ${dial}`;
+  if (dial !== undefined) return `dial tcp ${hostPort(host, port)}: ${dial}`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `dial tcp: lookup ${host}: no such host`;
   return otherFaults.get(code) ?? error.message.split("\n", 1)[0] ?? "unknown";
 }

@@ -5,7 +5,7 @@ import { Agent, request } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { limits } from "../config/limits.ts";
-import { CallFailure, type Connection, isOurs, tlsOf } from "./client.ts";
+import { addressOf, CallFailure, type Connection, isOurs, tlsOf } from "./client.ts";
 import { reasonOf } from "./reason.ts";
 
 /** Header fields in order, several of one name included; values hold no control bytes. */
@@ -51,8 +51,8 @@ const bodied: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 /** Passes requests on to one server. */
 export class StreamClient {
-  readonly #host: string;
-  readonly #port: number;
+  /** Where it connects to. */
+  readonly peer: { readonly host: string; readonly port: number };
   /** Connections that are kept are for what can be repeated: one that the peer is about to close fails a request. */
   readonly #kept: Agent;
   readonly #fresh: Agent;
@@ -60,22 +60,15 @@ export class StreamClient {
 
   /** Throws where the authorities or the certificate cannot be used. */
   constructor(connection: Connection) {
-    const { hostname, port, protocol } = new URL(connection.url);
-    this.#host = connection.address?.host ?? hostname.replace(/^\[(.*)\]$/, "$1");
-    this.#port = connection.address?.port ?? (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port));
+    this.peer = addressOf(connection);
     const { ca, cert, key, ...others } = tlsOf(connection);
     // No name: Node would take the one in the Host header of each request, and verify the certificate by it.
     const checks = { servername: "", ...others };
     // Read once: the system's authorities alone take 10 ms.
-    this.#secured = protocol === "https:" ? createSecureContext(present({ ca, cert, key })) : undefined;
+    this.#secured = connection.url.startsWith("https:") ? createSecureContext(present({ ca, cert, key })) : undefined;
     const secured = this.#secured === undefined ? checks : { ...checks, secureContext: this.#secured };
     this.#kept = new Agent({ keepAlive: true, maxFreeSockets: limits.outboundIdleSocketsMax, ...secured });
     this.#fresh = new Agent({ ...secured });
-  }
-
-  /** Where it connects to. */
-  get peer(): { readonly host: string; readonly port: number } {
-    return { host: this.#host, port: this.#port };
   }
 
   /** Sends a request. */
@@ -91,7 +84,7 @@ export class StreamClient {
           answered = true;
           resolve(response);
         });
-        // Nobody asked for another protocol.
+        // No other protocol was asked for.
         sent.on("upgrade", (_response, socket) => {
           socket.destroy();
           resolve(new CallFailure("unreachable", "it answered with another protocol"));
@@ -122,8 +115,7 @@ export class StreamClient {
     const asked = (isPlain ? plainRequest : request)({
       method,
       path,
-      host: this.#host,
-      port: this.#port,
+      ...this.peer,
       setHost: false,
       maxHeaderSize: limits.headBytesMax,
       ...(isPlain ? {} : { agent }),

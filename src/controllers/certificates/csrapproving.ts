@@ -1,5 +1,5 @@
 // Approves requests of nodes for certificates as clients, where the user who asks may have them made: for the node they
-// are, or for any (upstream: csrapproving of its controllers). Nobody may at first: installers bind the two roles.
+// are, or for any (upstream: csrapproving of its controllers). No user may at first: installers bind the two roles.
 
 import { isStatus } from "../../api/status.ts";
 import { parseTime } from "../../api/time.ts";

@@ -5,6 +5,7 @@ import { type FieldError, required } from "../../api/fielderror.ts";
 import type { EndpointAddress, EndpointPort, Endpoints } from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
+import { hostPort } from "../../base/network.ts";
 import { limits } from "../../config/limits.ts";
 import { isIp } from "../address.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
@@ -64,10 +65,6 @@ function endpointsColumns(): Columns<Endpoints> {
       ageColumn,
     ],
   };
-}
-
-function hostPort(ip: string, port: number): string {
-  return ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`;
 }
 
 /** Rules of new endpoints. */

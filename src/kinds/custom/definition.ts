@@ -124,7 +124,7 @@ class VersionCompiler {
   }
 
   /** What is left to be done, step by step; what is needed before is done at once. */
-  get steps(): Iterable<undefined> | undefined {
+  get steps(): Iterator<undefined> | undefined {
     return this.#steps;
   }
 
@@ -180,7 +180,7 @@ export function hasSchema(resource: Resource): boolean {
 }
 
 /** What is to be done before requests for a custom resource, which would do it at once; undefined: nothing is. */
-export function stepsBefore(resource: Resource): Iterable<undefined> | undefined {
+export function stepsBefore(resource: Resource): Iterator<undefined> | undefined {
   return compilers.get(resource)?.steps;
 }
 

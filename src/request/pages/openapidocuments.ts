@@ -7,7 +7,7 @@ import { messageOf } from "../../api/messages.ts";
 import type { Registry } from "../../api/registry.ts";
 import type { Message } from "../../api/schema.ts";
 import type { RemoteVersion, Resource, Scheme } from "../../api/scheme.ts";
-import { resultInSlices } from "../../base/turn.ts";
+import { inSlices } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
 import { customDefinitions } from "../../openapi/openapicustom.ts";
 import { customPaths, customPathsJson } from "../../openapi/openapicustompaths.ts";
@@ -271,7 +271,7 @@ export class Documents {
     const custom = this.#customNames();
     const ours = (name: string): string | null | undefined =>
       custom.has(name) ? null : this.#builtIn.definitionText(name);
-    const { paths, definitions } = await resultInSlices(mergeRemotes(documents, ours), limits.sliceMsMax);
+    const { paths, definitions } = await inSlices(mergeRemotes(documents, ours), limits.sliceMsMax);
     if (form === "v2 protobuf") {
       return [
         {

@@ -19,13 +19,17 @@ export function encodeQuery(query: Query): string {
   return pairs.flatMap(([key, values]) => values.map((value) => `${text(key)}=${text(value)}`)).join("&");
 }
 
+/** A byte as `%XX` (RFC 3986 2.1). */
+export function escapeByte(byte: number): string {
+  return `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
 function percentEncode(text: string, plain: RegExp, blank: string): string {
   let escaped = "";
   for (const character of text) {
     if (plain.test(character)) escaped += character;
     else if (character === " ") escaped += blank;
-    else
-      for (const byte of encoder.encode(character)) escaped += `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+    else for (const byte of encoder.encode(character)) escaped += escapeByte(byte);
   }
   return escaped;
 }

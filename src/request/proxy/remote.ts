@@ -1,6 +1,7 @@
 // Requests for what an extension server answers: upstream's aggregator. The request was authenticated and authorized as
 // every other; the extension server gets it with the user's name in headers, which it believes by our certificate.
 import type { IncomingMessage } from "node:http";
+import { discoveryMsMax } from "../../aggregation/extensions.ts";
 import { isNoTarget } from "../../aggregation/target.ts";
 import type { RemoteVersion } from "../../api/scheme.ts";
 import { badRequest, isStatus, refuse, type Status, timedOut } from "../../api/status.ts";
@@ -19,13 +20,10 @@ import type { Holdings } from "../call/holdings.ts";
 import { exceeded } from "../exchange/exceeded.ts";
 import { asksUpgrade, type Exchange, type Headers } from "../exchange/transport.ts";
 import { lasts, type NonResourceInfo } from "../route/info.ts";
-import { encodePath, encodeQuery, pathFault } from "./address.ts";
+import { encodePath, encodeQuery, escapeByte, pathFault } from "./address.ts";
 import { answerHeaders, firstOf, passedHeaders } from "./headers.ts";
 import { headOf, relay, type Time } from "./relay.ts";
 import { splice, switchHeaders, switchOf, upgradeFault } from "./upgrade.ts";
-
-/** How long an extension server has to say what it serves (upstream: five seconds), in milliseconds. */
-const discoveryMsMax = 5_000;
 
 /** One request for an extension server. */
 export interface RemoteRequest {
@@ -315,9 +313,7 @@ function escapeKey(key: string): string {
   let escaped = "";
   for (const byte of Buffer.from(key.toLowerCase())) {
     const character = String.fromCharCode(byte);
-    escaped += /^[!#$&'*+\-.^_`|~0-9a-z]$/.test(character)
-      ? character
-      : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+    escaped += /^[!#$&'*+\-.^_`|~0-9a-z]$/.test(character) ? character : escapeByte(byte);
   }
   return escaped;
 }

@@ -1,4 +1,5 @@
 // Functions of texts beyond the standard ones: the strings library of CEL.
+import { goEscapes } from "../../../api/gotext.ts";
 import { countOf, isWide, payToFind, pointsBefore, unitOf } from "./codepoints.ts";
 import { type Overload, overload } from "./overloads.ts";
 import { Fault, type Frame, ListValue, type Result } from "./values.ts";
@@ -115,21 +116,9 @@ function reverse(frame: Frame, text: string): string {
   return [...text].reverse().join("");
 }
 
-const quotes: ReadonlyMap<string, string> = new Map([
-  ["\u0007", "\\a"],
-  ["\b", "\\b"],
-  ["\f", "\\f"],
-  ["\n", "\\n"],
-  ["\r", "\\r"],
-  ["\t", "\\t"],
-  ["\v", "\\v"],
-  ["\\", "\\\\"],
-  ['"', '\\"'],
-]);
-
 function quoted(frame: Frame, text: string): string {
   frame.spend(text.length / 2);
-  return `"${text.replace(/[\u0007-\u000d\\"]/g, (mark) => quotes.get(mark) ?? mark)}"`;
+  return `"${text.replace(/[\u0007-\u000d\\"]/g, (mark) => goEscapes.get(mark) ?? mark)}"`;
 }
 
 /** The strings library. */

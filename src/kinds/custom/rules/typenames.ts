@@ -1,17 +1,12 @@
 // Names of types as values: what `type(self)` is, and what identifiers like `string` mean.
-import type { Kind } from "./types.ts";
+import { type Kind, kindNames } from "./types.ts";
 
 /** By kind, where the name is another word. */
 export const typeNames: ReadonlyMap<Kind, string> = new Map<Kind, string>([
+  ...kindNames,
   ["null", "null_type"],
   ["timestamp", "google.protobuf.Timestamp"],
   ["duration", "google.protobuf.Duration"],
-  ["optional", "optional_type"],
-  ["quantity", "kubernetes.Quantity"],
-  ["url", "kubernetes.URL"],
-  ["ip", "net.IP"],
-  ["cidr", "net.CIDR"],
-  ["format", "kubernetes.NamedFormat"],
 ]);
 
 /** Identifiers that are types. */

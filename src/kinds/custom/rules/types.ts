@@ -175,7 +175,8 @@ export function substitute(type: CelType, bindings: Bindings): CelType {
   );
 }
 
-const names: ReadonlyMap<Kind, string> = new Map<Kind, string>([
+/** Kinds whose name in messages is another word. */
+export const kindNames: ReadonlyMap<Kind, string> = new Map<Kind, string>([
   ["optional", "optional_type"],
   ["quantity", "kubernetes.Quantity"],
   ["url", "kubernetes.URL"],
@@ -189,7 +190,7 @@ const shownLevels = 6;
 
 /** A type as messages name it. */
 export function typeText(type: CelType, level = 0): string {
-  const name = type.kind === "param" ? type.name : (names.get(type.kind) ?? type.kind);
+  const name = type.kind === "param" ? type.name : (kindNames.get(type.kind) ?? type.kind);
   if (type.args.length === 0) return name;
   if (level === shownLevels) return `${name}(…)`;
   return `${name}(${type.args.map((part) => typeText(part, level + 1)).join(", ")})`;
