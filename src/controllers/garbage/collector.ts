@@ -198,7 +198,8 @@ export class GarbageCollector implements Controller {
 
   #noteDefinition(queue: Queue, resource: Resource, view: LogView, at: Location, type: number): void {
     if (type === recordTypes.delete) this.#lookAgain(this.#end(resource, view, at), queue);
-    this.#follow(queue);
+    // All kinds are looked at, once for the definitions that come together.
+    queue.addAfter(kindsKey, limits.collectorGatherMs);
   }
 
   #end(resource: Resource, view: LogView, at: Location): ReadonlySet<number> {
