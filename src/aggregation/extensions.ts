@@ -12,7 +12,7 @@ import { Backends } from "../outbound/backends.ts";
 import { type Answer, type Call, CallFailure, type Connection } from "../outbound/client.ts";
 import { reasonOf } from "../outbound/reason.ts";
 import { ProxyCredentials } from "./credentials.ts";
-import { type DocumentKind, RemoteDocuments } from "./remotedocuments.ts";
+import { type DocumentKind, type Refused, RemoteDocuments } from "./remotedocuments.ts";
 import { type RemoteResources, readResourceList } from "./resourcelist.ts";
 import { ServedNames } from "./servednames.ts";
 import { isNoTarget, type NoTarget, type RemoteVersion, type TargetLookups, targetOf } from "./target.ts";
@@ -29,6 +29,7 @@ export interface ExtensionOptions {
   readonly connections?: number | undefined;
   /** Takes one of them (Backends). */
   readonly lend?: (() => (() => void) | undefined) | undefined;
+  readonly refused?: Refused | undefined;
 }
 
 /** Finds extension servers; one of each thread. */
@@ -50,7 +51,7 @@ export class Extensions {
   readonly #lookups: TargetLookups;
 
   /** Throws where the certificate cannot be read. */
-  constructor({ config, users, clock, connections, lend }: ExtensionOptions, objects: Objects) {
+  constructor({ config, users, clock, connections, lend, refused }: ExtensionOptions, objects: Objects) {
     const { certFile, keyFile, routing } = config;
     this.backends = new Backends(connections, lend);
     const lower = (list: readonly string[] | undefined): string[] => (list ?? []).map((name) => name.toLowerCase());
@@ -60,10 +61,10 @@ export class Extensions {
     };
     this.credentials = new ProxyCredentials(certFile, keyFile);
     this.#routing = routing;
-    this.lists = new RemoteDocuments(resourceLists, this, clock);
+    this.lists = new RemoteDocuments(resourceLists, this, clock, refused);
     this.openApi = {
-      v2: new RemoteDocuments(openApiV2, this, clock),
-      v3: new RemoteDocuments(openApiV3, this, clock),
+      v2: new RemoteDocuments(openApiV2, this, clock, refused),
+      v3: new RemoteDocuments(openApiV3, this, clock, refused),
     };
     this.#lookups = {
       service: (namespace, name) => objects.read<ApiObject & Service>("", "v1", "services", namespace, name),
@@ -85,6 +86,7 @@ export class Extensions {
 }
 
 const resourceLists: DocumentKind<RemoteResources> = {
+  title: "discovery",
   call: (remote) => {
     const { method, path, headers } = discoveryCall(remote);
     return { method, path, headers: { ...headers, Accept: "application/json", "Accept-Encoding": "identity" } };
@@ -107,6 +109,7 @@ function openApiCall({ url }: Connection, path: string): ReturnType<DocumentKind
 }
 
 const openApiV2: DocumentKind<RemoteOpenApi> = {
+  title: "OpenAPI v2",
   call: (_remote, target) => openApiCall(target, "/openapi/v2"),
   bytesMax: limits.remoteOpenApiBytesMax,
   read: async (body, remote) => {
@@ -117,9 +120,11 @@ const openApiV2: DocumentKind<RemoteOpenApi> = {
 };
 
 const openApiV3: DocumentKind<Uint8Array> = {
+  title: "OpenAPI v3",
   call: (remote, target) => openApiCall(target, `/openapi/v3${discoveryPath(remote)}`),
   bytesMax: limits.remoteOpenApiBytesMax,
-  read: (body, remote) => readRemoteOpenApiV3(Buffer.from(body).toString(), discoveryPath(remote)),
+  read: (body, remote) =>
+    inSlices(readRemoteOpenApiV3(Buffer.from(body).toString(), discoveryPath(remote)), limits.sliceMsMax),
 };
 
 /** Asks an extension server what it serves, as upstream's availability controller does: any 2xx says it is there. */

@@ -12,6 +12,8 @@ import { isNoTarget, type RemoteVersion } from "./target.ts";
 
 /** A kind of document. */
 export interface DocumentKind<T> {
+  /** For operators. */
+  readonly title: string;
   readonly call: (remote: RemoteVersion, target: Connection) => Omit<Call, "timeoutMs" | "answerBytesMax">;
   readonly bytesMax: number;
   /** Reads what was answered with 200; a text says why it cannot be used, what is thrown, too. */
@@ -26,6 +28,16 @@ export interface Known<T> {
   readonly isCurrent: boolean;
 }
 
+/**
+ * Told of a document that could not be had, or not be used: once until there is one, or another fault. `fault` holds no
+ * bytes of the extension server's.
+ */
+export type Refused = (refused: {
+  readonly apiService: string;
+  readonly document: string;
+  readonly fault: string;
+}) => void;
+
 /** A copy, and when it is asked for again. */
 interface Copy<T> {
   /** What it is good for. */
@@ -39,6 +51,8 @@ interface Copy<T> {
   isAvailable: boolean;
   dueMs: number;
   failures: number;
+  /** Why it was refused the last time; undefined: it was not. */
+  fault: string | undefined;
   pending: Promise<void> | undefined;
 }
 
@@ -51,16 +65,23 @@ export class RemoteDocuments<T> {
   readonly #kind: DocumentKind<T>;
   readonly #extensions: Pick<Extensions, "target">;
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #refused: Refused;
   /** By the names of APIServices. */
   readonly #copies = new Map<string, Copy<T>>();
   #bytes = 0;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(kind: DocumentKind<T>, extensions: Pick<Extensions, "target">, clock: Pick<Clock, "monotonic">) {
+  constructor(
+    kind: DocumentKind<T>,
+    extensions: Pick<Extensions, "target">,
+    clock: Pick<Clock, "monotonic">,
+    refused: Refused = () => undefined,
+  ) {
     this.#kind = kind;
     this.#extensions = extensions;
     this.#clock = clock;
+    this.#refused = refused;
   }
 
   /** What is known now. */
@@ -118,6 +139,7 @@ export class RemoteDocuments<T> {
       isAvailable: false,
       dueMs: 0,
       failures: 0,
+      fault: undefined,
       pending: undefined,
     };
     this.#copies.set(remote.name, copy);
@@ -134,6 +156,10 @@ export class RemoteDocuments<T> {
         fault === undefined ? limits.remoteDocumentLookMs : Math.min(limits.remoteDocumentLookMs, retryMs);
       copy.dueMs = this.#clock.monotonic() + pauseMs;
       if (fault !== undefined) this.#tell(copy, false);
+      if (fault !== undefined && fault !== copy.fault && !copy.isForgotten) {
+        this.#refused({ apiService: remote.name, document: this.#kind.title, fault });
+      }
+      copy.fault = fault;
     } finally {
       const next = this.#waiting.shift();
       // The place goes to one that waits: what comes in between would make it one more.
@@ -177,7 +203,9 @@ export class RemoteDocuments<T> {
       const document = await read(answer.body, remote);
       return typeof document === "string" ? document : this.#take(copy, document, length, digest);
     } catch (error) {
-      // A bundle of authorities that cannot be used, or a body that is no JSON.
+      // JavaScript's message shows a piece of what is no JSON.
+      if (error instanceof SyntaxError) return "it is no JSON";
+      // A bundle of authorities that cannot be used, or a document that is not what it should be.
       return (error as Error).message;
     } finally {
       client?.close();

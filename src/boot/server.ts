@@ -212,6 +212,7 @@ class OpenServer implements FrontServer {
           clock: systemClock,
           connections: this.#data.connectionsMax,
           lend: () => this.openings.lend(),
+          refused: (about) => this.#log.warn(about, "A document of an extension server is not used"),
         },
         objects,
       ),

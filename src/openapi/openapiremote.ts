@@ -300,17 +300,35 @@ function withNames<T>(value: T, names: ReadonlyMap<string, string>): T {
 
 /**
  * Version 3 of an extension server, whose documents are of one group version each: its paths, and everything they refer
- * to. Throws where it is none.
+ * to. Each step is short. Throws where it is none.
  */
-export function readRemoteOpenApiV3(text: string, root: string): Uint8Array {
+export function* readRemoteOpenApiV3(text: string, root: string): Generator<undefined, Uint8Array> {
   const document: unknown = JSON.parse(text);
   if (!isObject(document) || !/^3\./.test(textOf(document["openapi"]))) {
     throw new Error("it is no OpenAPI document of version 3");
   }
-  const { openapi, info, components } = document;
+  yield;
   checkDepth(document, 0);
+  yield;
+  const { openapi, info = {} } = document;
   const paths = [...membersOf(document["paths"])].filter(([path]) => path === root || path.startsWith(`${root}/`));
-  return Buffer.from(JSON.stringify({ openapi, info, paths: Object.fromEntries(paths), components }));
+  const pathsText = yield* writeMembers(paths);
+  const head = `${JSON.stringify({ openapi, info }).slice(0, -1)},"paths":${pathsText}`;
+  const components: string[] = [];
+  for (const [kind, parts] of membersOf(document["components"])) {
+    components.push(`${JSON.stringify(kind)}:${yield* writeMembers(membersOf(parts))}`);
+  }
+  return Buffer.from(components.length === 0 ? `${head}}` : `${head},"components":{${components.join()}}}`);
+}
+
+/** An object as text, one member a step. */
+function* writeMembers(members: Iterable<readonly [name: string, value: unknown]>): Generator<undefined, string> {
+  const texts: string[] = [];
+  for (const [name, value] of members) {
+    texts.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
+    yield;
+  }
+  return `{${texts.join()}}`;
 }
 
 /** Throws where values are nested deeper than readers can take. */

@@ -143,6 +143,8 @@ for (const [name, answer] of hostile) {
     t.same((await discovered(server)).listed, { version: "v1", freshness: "Stale" });
     t.equal(extension.seen.length, 1, "not asked again at once");
     t.ok(await until(() => extension.open.size === 0), "no connection is left");
+    t.match(server.refusedDocuments, [{ apiService: `v1.${group}`, document: "discovery" }], "told once");
+    t.notMatch(server.refusedDocuments[0]?.fault, /[<[{]/, "without a piece of what was answered");
     t.same(server.faults, []);
   });
 }

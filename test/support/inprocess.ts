@@ -2,6 +2,7 @@
 // Requests are made without sockets; commits are seen at once and can be made to fail or to lose a race.
 import { MessageChannel } from "node:worker_threads";
 import { Extensions } from "../../src/aggregation/extensions.ts";
+import type { Refused } from "../../src/aggregation/remotedocuments.ts";
 import { type IdentityName, identities } from "../../src/api/identity.ts";
 import { Registry as ResourceRegistry } from "../../src/api/registry.ts";
 import { createScheme, type SchemeOptions } from "../../src/api/scheme.ts";
@@ -102,6 +103,8 @@ export class InProcess {
   /** The monotonic clock runs by itself; this is added. */
   aheadMs = 0;
   readonly faults: unknown[] = [];
+  /** Documents of extension servers that were not used. */
+  readonly refusedDocuments: Parameters<Refused>[0][] = [];
   /** Who asks; an administrator unless a test says otherwise. */
   user = administrator;
   /** Credentials are wrong. */
@@ -191,7 +194,14 @@ export class InProcess {
       roles: rbac,
       rules: rbac,
       objects: this.objects,
-      extensions: new Extensions({ clock, config: { ...defaultAggregation, ...aggregation } }, this.objects),
+      extensions: new Extensions(
+        {
+          clock,
+          config: { ...defaultAggregation, ...aggregation },
+          refused: (about) => void this.refusedDocuments.push(about),
+        },
+        this.objects,
+      ),
       admission,
       ...(registry === undefined ? {} : { meter: admissionMeter(registry, clock) }),
       merges,
