@@ -2,7 +2,7 @@
 // and the order of checks are upstream's, and so are its codes: what does not fit the kind's type is a 500 there.
 import type { ApiObject, ManagedFieldsEntry } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { badRequest, conflict, isStatus, notFound, refuse, Status } from "../../api/status.ts";
+import { badRequest, conflict, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import type { Value, ValueMap } from "../../api/value.ts";
 import { Fault, writeValue } from "../../codec/engine/json.ts";
 import { nullEmptyBytes } from "../../codec/engine/nullbytes.ts";
@@ -80,7 +80,7 @@ export function applyTo(
   const writer = { manager, version: shape.apiVersion, subresource, now: timeOf(writers) };
   const told = (): string => describe(shape, value);
   const applied = applyConfig(kind, managedLimits, writer, { value, blank, entries, told }, config, force, last);
-  if (applied instanceof TypeFault) return refuseMisfit(shape, applied.message);
+  if (applied instanceof TypeFault) return badRequest(applied.message);
   if (applied instanceof ConflictFault) return refuseConflict(applied);
   const twice = fields?.takeYaml(duplicates);
   return twice === undefined ? applied : badRequest(twice);
@@ -95,15 +95,8 @@ function checkFit(shape: Resource, config: ValueMap): Status | undefined {
   }
   const misfit = checkType(typeOfMessage(shape.message), config);
   if (misfit === undefined) return undefined;
-  return refuseMisfit(shape, `failed to create typed patch object (${describe(shape, config)}): ${misfit.message}`);
-}
-
-/**
- * What does not fit its type is upstream's fault there: 500. Schemas of custom resources are written by users, and what
- * does not fit them is their clients' to put right.
- */
-function refuseMisfit({ message }: Resource, why: string): Status {
-  return message.open === true ? badRequest(why) : new Status(500, "", why);
+  // Upstream answers 500 for built-in kinds; what does not fit is the client's to put right.
+  return badRequest(`failed to create typed patch object (${describe(shape, config)}): ${misfit.message}`);
 }
 
 /** An object as messages about its type name it. */

@@ -61,7 +61,7 @@ t.test("applyObject() refuses what is no configuration of the object", async (t)
       "unknown field",
       `${maps}/a?fieldManager=m`,
       { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, bogus: 1 },
-      "500 failed to create typed patch object (/a; /v1, Kind=ConfigMap): .bogus: field not declared in schema",
+      "400 failed to create typed patch object (/a; /v1, Kind=ConfigMap): .bogus: field not declared in schema",
     ],
     [
       "no name",
