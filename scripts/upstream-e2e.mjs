@@ -2,7 +2,10 @@
 // scheduler at work: the ones that need no node, no running pod and no custom resource.
 //
 //   node scripts/upstream-e2e.mjs --controller-manager=PATH --scheduler=PATH --e2e-test=PATH [--focus=TEXT]... [--verbose]
+//     [--controllers-of=upstream|orch]
 //
+// All specs run twice: what both the server and the controller manager have controllers for is done by the controller
+// manager, then by the server; `--controllers-of` runs one of the two.
 // The paths may also be given as ORCH_UPSTREAM_CONTROLLER_MANAGER, ORCH_UPSTREAM_SCHEDULER and ORCH_UPSTREAM_E2E_TEST.
 // Without them nothing runs, and a line says so. `--focus` narrows the list down to specs whose name holds one
 // of the texts.
@@ -214,8 +217,18 @@ const specs = [
   ],
 ];
 
+/** Controllers that both have, by upstream's names. */
+const shared = [
+  ...["namespace", "resourcequota", "clusterrole-aggregation"],
+  ...["serviceaccount", "root-ca-cert-publisher", "serviceaccount-token"],
+  ...["garbagecollector", "ttl-after-finished", "pvc-protection", "pv-protection", "podgc"],
+  ...["endpoint", "endpointslice", "endpointslicemirroring"],
+  ...["csrapproving", "csrsigning", "csrcleaner"],
+];
+
 const { values: flags } = parseArgs({
   options: {
+    "controllers-of": { type: "string" },
     "controller-manager": { type: "string" },
     scheduler: { type: "string" },
     "e2e-test": { type: "string" },
@@ -241,10 +254,17 @@ for (const path of Object.values(paths)) {
 install();
 build();
 
+const sides = flags["controllers-of"] === undefined ? ["upstream", "orch"] : [flags["controllers-of"]];
+if (sides.some((side) => side !== "upstream" && side !== "orch")) {
+  console.error(`upstream-e2e: --controllers-of is upstream or orch, not ${sides}`);
+  process.exit(2);
+}
+
 const wanted = specs.flatMap(([group, names]) => names.map((name) => `${group} ${name}`));
 const chosen = wanted.filter((name) => flags.focus.some((text) => name.includes(text)));
-const dir = mkdtempSync(join(tmpdir(), "orch-upstream-e2e-"));
-const data = join(dir, "data");
+/** Logs and data of a run. */
+let dir = "";
+let data = "";
 /** What was started, last first. */
 const children = [];
 
@@ -268,8 +288,6 @@ async function stop(child, signal = child.spawnfile === process.execPath ? "SIGT
 /** Starts the server; resolves with it when it is ready. */
 async function serve(...more) {
   const args = [join(root, "dist/src/main.js"), "--identity=kubernetes", `--data-dir=${data}`, "--secure-port=0"];
-  // The controller manager beside the server writes what services lead to.
-  args.push("--controllers=*,-endpoint,-endpointslice,-endpointslicemirroring");
   // A documentation address (RFC 5737): what the service leads to must not be the loopback.
   const child = start("server", process.execPath, [...args, "--advertise-address=192.0.2.1", ...more]);
   const base = await new Promise((resolve, reject) => {
@@ -335,39 +353,52 @@ function runSpecs(base) {
   return new Promise((resolve) => e2e.once("exit", (code) => resolve({ code, passed, failed })));
 }
 
-let result;
-try {
-  // The authority is made at the first start; with it, certificates of its making are users.
-  await stop((await serve()).child);
-  const authority = join(data, "pki", "ca.crt");
-  // What both could do, upstream's does here.
-  const ours = "--controllers=*,-garbagecollector,-ttl-after-finished,-pvc-protection,-pv-protection,-podgc";
-  const { base } = await serve(`--client-ca-file=${authority}`, ours);
-  await call(base, "POST", "/api/v1/nodes", node);
-  // A new node is tainted until a controller says that it is ready.
-  const code = await call(base, "PATCH", "/api/v1/nodes/ready-node", { spec: { taints: null } });
-  if (code !== 200) throw new Error(`the node was answered ${code}`);
-  const common = [`--kubeconfig=${join(data, "kubeconfig")}`, "--leader-elect=false", "--secure-port=0"];
-  start("controller-manager", paths.controllerManager, [
-    ...common,
-    // No agent says that the node is well.
-    "--controllers=*,-nodelifecycle",
-    `--root-ca-file=${authority}`,
-    `--cluster-signing-cert-file=${authority}`,
-    `--cluster-signing-key-file=${join(data, "pki", "ca.key")}`,
-    `--service-account-private-key-file=${join(data, "pki", "service-account.key")}`,
-  ]);
-  start("scheduler", paths.scheduler, common);
-  result = await runSpecs(base);
-} finally {
-  for (const child of children) await stop(child);
+/** `--controllers` of one that leaves what both have to the other, or of one that does it. */
+function controllersOf(does, ...never) {
+  return `--controllers=${["*", ...never.concat(does ? [] : shared).map((name) => `-${name}`)].join()}`;
 }
-const { passed, failed } = result;
-const done = passed.length + failed.length;
-for (const name of failed) console.log(`failed: ${name}`);
-if (done !== chosen.length) console.log(`${chosen.length} specs were asked for, ${done} ran`);
-console.log(`${passed.length} passed, ${failed.length} failed`);
-const isGood = failed.length === 0 && done === chosen.length;
-if (isGood) rmSync(dir, { recursive: true, force: true });
-else console.log(`logs: ${dir}`);
+
+/** Runs all specs with the shared controllers on one side; resolves with whether all passed. */
+async function run(side) {
+  console.log(`controllers of ${side}:`);
+  dir = mkdtempSync(join(tmpdir(), `orch-upstream-e2e-${side}-`));
+  data = join(dir, "data");
+  let result;
+  try {
+    // The authority is made at the first start; with it, certificates of its making are users.
+    await stop((await serve("--controllers=")).child);
+    const authority = join(data, "pki", "ca.crt");
+    const { base } = await serve(`--client-ca-file=${authority}`, controllersOf(side === "orch"));
+    await call(base, "POST", "/api/v1/nodes", node);
+    // A new node is tainted until a controller says that it is ready.
+    const code = await call(base, "PATCH", "/api/v1/nodes/ready-node", { spec: { taints: null } });
+    if (code !== 200) throw new Error(`the node was answered ${code}`);
+    const common = [`--kubeconfig=${join(data, "kubeconfig")}`, "--leader-elect=false", "--secure-port=0"];
+    start("controller-manager", paths.controllerManager, [
+      ...common,
+      // No agent says that the node is well.
+      controllersOf(side === "upstream", "nodelifecycle"),
+      `--root-ca-file=${authority}`,
+      `--cluster-signing-cert-file=${authority}`,
+      `--cluster-signing-key-file=${join(data, "pki", "ca.key")}`,
+      `--service-account-private-key-file=${join(data, "pki", "service-account.key")}`,
+    ]);
+    start("scheduler", paths.scheduler, common);
+    result = await runSpecs(base);
+  } finally {
+    for (const child of children.splice(0)) await stop(child);
+  }
+  const { passed, failed } = result;
+  const done = passed.length + failed.length;
+  for (const name of failed) console.log(`failed: ${name}`);
+  if (done !== chosen.length) console.log(`${chosen.length} specs were asked for, ${done} ran`);
+  console.log(`${passed.length} passed, ${failed.length} failed`);
+  const isGood = failed.length === 0 && done === chosen.length;
+  if (isGood) rmSync(dir, { recursive: true, force: true });
+  else console.log(`logs: ${dir}`);
+  return isGood;
+}
+
+let isGood = true;
+for (const side of sides) isGood = (await run(side)) && isGood;
 process.exit(isGood ? 0 : 1);
