@@ -1,5 +1,5 @@
 // Runs specs of upstream's own end-to-end suite (v1.23) against a fresh server, with upstream's controller manager and
-// scheduler at work: the ones that need no node, no running pod and no custom resource.
+// scheduler at work: the ones that need no node and no running pod. Some of them use kubectl.
 //
 //   node scripts/upstream-e2e.mjs --controller-manager=PATH --scheduler=PATH --e2e-test=PATH [--focus=TEXT]... [--verbose]
 //     [--controllers-of=upstream|orch]
@@ -18,12 +18,50 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { build, install, root } from "./install.mjs";
 
-/**
- * Specs by group: the text of the group, then the specs in it. What is behind the name (`[Conformance]`) is left out.
- * "health handlers should contain necessary checks" waits for custom resources and aggregation, whose checks it wants.
- */
+/** Specs by group: the text of the group, then the specs in it. What is behind the name (`[Conformance]`) is left out. */
 const specs = [
-  ["[sig-api-machinery] Discovery", ["should validate PreferredVersion for each APIGroup"]],
+  [
+    "[sig-api-machinery] CustomResourceDefinition Watch [Privileged:ClusterAdmin]",
+    ["CustomResourceDefinition Watch watch on custom resource definition objects"],
+  ],
+  [
+    "[sig-api-machinery] CustomResourceDefinition resources [Privileged:ClusterAdmin]",
+    [
+      "Simple CustomResourceDefinition creating/deleting custom resource definition objects works ",
+      "Simple CustomResourceDefinition getting/updating/patching custom resource definition status sub-resource works ",
+      "Simple CustomResourceDefinition listing custom resource definition objects works ",
+      "custom resource defaulting for requests and from storage works ",
+      "should include custom resource definition resources in discovery documents",
+    ],
+  ],
+  [
+    "[sig-api-machinery] CustomResourcePublishOpenAPI [Privileged:ClusterAdmin]",
+    [
+      "removes definition from spec when one version gets changed to not be served",
+      "updates the published spec when one version gets renamed",
+      "works for CRD preserving unknown fields at the schema root",
+      "works for CRD preserving unknown fields in an embedded object",
+      "works for CRD with validation schema",
+      "works for CRD without validation schema",
+      "works for multiple CRDs of different groups",
+      "works for multiple CRDs of same group and version but different kinds",
+      "works for multiple CRDs of same group but different versions",
+    ],
+  ],
+  [
+    "[sig-api-machinery] CustomResourceValidationRules " +
+      "[Privileged:ClusterAdmin][Alpha][Feature:CustomResourceValidationExpressions]",
+    [
+      "MUST NOT fail validation for create of a custom resource that satisfies the x-kubernetes-validator rules",
+      "MUST fail create of a custom resource definition that contains a x-kubernetes-validator rule that refers to a " +
+        "property that do not exist",
+      "MUST fail validation for create of a custom resource that does not satisfy the x-kubernetes-validator rules",
+    ],
+  ],
+  [
+    "[sig-api-machinery] Discovery",
+    ["Custom resource should have storage version hash", "should validate PreferredVersion for each APIGroup"],
+  ],
   [
     "[sig-api-machinery] Garbage collector",
     [
@@ -36,6 +74,8 @@ const specs = [
       "should orphan RS created by deployment when deleteOptions.PropagationPolicy is Orphan",
       "should orphan pods created by rc if delete options say so",
       "should orphan pods created by rc if deleteOptions.OrphanDependents is nil",
+      "should support cascading deletion of custom resources",
+      "should support orphan deletion of custom resources",
     ],
   ],
   ["[sig-api-machinery] Generated clientset", ["should create v1 cronJobs, delete cronJobs, watch cronJobs"]],
@@ -52,6 +92,7 @@ const specs = [
     [
       "should be able to update and delete ResourceQuota.",
       "should create a ResourceQuota and capture the life of a configMap.",
+      "should create a ResourceQuota and capture the life of a custom resource.",
       "should create a ResourceQuota and capture the life of a persistent volume claim",
       "should create a ResourceQuota and capture the life of a persistent volume claim with a storage class",
       "should create a ResourceQuota and capture the life of a pod.",
@@ -82,6 +123,7 @@ const specs = [
       "should ignore conflict errors if force apply is used",
       "should not remove a field if an owner unsets the field but other managers still have ownership of the field",
       "should remove a field if it is owned but removed in the apply request",
+      "should work for CRDs",
       "should work for subresources",
     ],
   ],
@@ -114,7 +156,16 @@ const specs = [
       '"application/vnd.kubernetes.protobuf,application/json"',
     ],
   ],
+  ["[sig-api-machinery] health handlers", ["should contain necessary checks"]],
   ["[sig-api-machinery] server version", ["should find the server version"]],
+  [
+    "[sig-cli] Kubectl client Kubectl client-side validation",
+    [
+      "should create/apply a CR with unknown fields for CRD with no validation schema",
+      "should create/apply a valid CR for CRD with validation schema",
+      "should create/apply a valid CR with arbitrary-extra properties for CRD with partially-specified validation schema",
+    ],
+  ],
   [
     "[sig-auth] Certificates API [Privileged:ClusterAdmin]",
     ["should support CSR API operations", "should support building a client with a CSR"],
@@ -368,7 +419,8 @@ async function run(side) {
     // The authority is made at the first start; with it, certificates of its making are users.
     await stop((await serve("--controllers=")).child);
     const authority = join(data, "pki", "ca.crt");
-    const { base } = await serve(`--client-ca-file=${authority}`, controllersOf(side === "orch"));
+    const gates = "--feature-gates=CustomResourceValidationExpressions=true";
+    const { base } = await serve(`--client-ca-file=${authority}`, gates, controllersOf(side === "orch"));
     await call(base, "POST", "/api/v1/nodes", node);
     // A new node is tainted until a controller says that it is ready.
     const code = await call(base, "PATCH", "/api/v1/nodes/ready-node", { spec: { taints: null } });
