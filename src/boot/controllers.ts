@@ -33,6 +33,7 @@ import {
   type ReconcilerParts,
   type Trouble,
 } from "../controllers/reconciler.ts";
+import { EventWriter, type Recorders } from "../controllers/recording/eventwriter.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
 import { VolumeProtection } from "../controllers/volumeprotection.ts";
 import { apiServicesKind } from "../kinds/apiregistration/apiservice.ts";
@@ -41,6 +42,7 @@ import { availabilityMeter } from "../observe/apiservices.ts";
 import type { BootStep } from "../observe/health.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Registry } from "../observe/metrics.ts";
+import { eventMeter } from "../observe/recordedevents.ts";
 import { workqueueMeter } from "../observe/workqueues.ts";
 import type { Server } from "../request/call/context.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
@@ -88,6 +90,7 @@ interface Parts
   > {
   readonly server: Server;
   readonly writers: WriteServices;
+  readonly recorders: Recorders;
 }
 
 interface Entry {
@@ -121,15 +124,16 @@ const table: readonly Entry[] = [
   },
   { name: "serviceaccount-token", make: ({ server, authority }) => new AccountTokenController(server, authority) },
   { name: "own-service", make: ({ writers, address }) => new OwnService(writers, address) },
-  { name: "garbagecollector", make: ({ server }) => new GarbageCollector(server) },
+  { name: "garbagecollector", make: ({ server, recorders }) => new GarbageCollector(server, recorders) },
   { name: "ttl-after-finished", make: finishedJobs },
   { name: "pvc-protection", make: ({ writers }) => new ClaimProtection(writers) },
   { name: "pv-protection", make: ({ writers }) => new VolumeProtection(writers) },
   { name: "podgc", make: ({ writers }) => new PodGarbage(writers) },
-  { name: "endpoint", make: ({ writers }) => EndpointController.open(writers) },
+  { name: "endpoint", make: ({ writers, recorders }) => EndpointController.open(writers, recorders) },
   {
     name: "endpointslice",
-    make: ({ writers, endpointsPerSliceMax }) => EndpointSliceController.open(writers, endpointsPerSliceMax),
+    make: ({ writers, recorders, endpointsPerSliceMax }) =>
+      EndpointSliceController.open(writers, recorders, endpointsPerSliceMax),
   },
   { name: "endpointslicemirroring", make: ({ writers }) => SliceMirroringController.open(writers) },
   {
@@ -152,6 +156,7 @@ export class Controllers {
   readonly #server: Server;
   readonly #options: ControllersOptions;
   readonly #reconcilers: ReconcilerParts;
+  readonly #events: EventWriter;
   readonly #lease: Lease;
   readonly #bootstrap: Bootstrap;
   readonly #starting: Reconciler;
@@ -167,8 +172,15 @@ export class Controllers {
       turn: controllersTurn(),
     };
     this.#reconcilers = parts;
+    this.#events = new EventWriter(server.writers, parts, eventMeter(options.registry));
     this.#everywhere = this.#make(({ everywhere }) => everywhere === true);
-    const lease = { ...options, name: leaseName, onHeld: () => this.#run(), onLost: () => this.#end() };
+    const lease = {
+      ...options,
+      name: leaseName,
+      onHeld: () => this.#run(),
+      onLost: () => this.#end(),
+      record: this.#events.recorder("kube-apiserver"),
+    };
     const writers = server.writers;
     this.#lease = new Lease(writers, lease, parts);
     this.#bootstrap = new Bootstrap(writers, {
@@ -198,9 +210,10 @@ export class Controllers {
   }
 
   /** Resolves when others may take over. */
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     for (const reconciler of [...this.#everywhere, this.#starting]) void reconciler.stop();
-    return this.#lease.stop();
+    await this.#lease.stop();
+    await this.#events.stop();
   }
 
   #run(): void {
@@ -212,10 +225,12 @@ export class Controllers {
   #end(): void {
     for (const reconciler of this.#elected) void reconciler.stop();
     this.#elected = [];
+    this.#events.forget();
   }
 
   #make(wanted: (entry: Entry) => boolean): Reconciler[] {
-    const parts = { ...this.#options, server: this.#server, writers: this.#server.writers };
+    const { writers } = this.#server;
+    const parts = { ...this.#options, server: this.#server, writers, recorders: this.#events };
     return table.filter(wanted).flatMap(({ name, make }) => {
       const controller = make(parts);
       return controller === undefined ? [] : new Reconciler(name, controller, this.#reconcilers);
@@ -223,9 +238,9 @@ export class Controllers {
   }
 }
 
-function addressRepair({ server, writers }: Parts): AddressRepair | undefined {
+function addressRepair({ server, writers, recorders }: Parts): AddressRepair | undefined {
   const services = server.scheme.find("", "v1", "services");
-  return services && new AddressRepair(writers, services);
+  return services && new AddressRepair(writers, services, recorders);
 }
 
 function definitions({ server, writers }: Parts): DefinitionController | undefined {

@@ -102,6 +102,29 @@ export const limits = {
   eventRemovalsAtOnceMax: 16,
   /** Events whose expiry is scheduled, about 200 bytes each; beyond, events are read again when there is room. */
   eventsKeptMax: 500_000,
+  /** Events a recorder remembers, and objects and namespaces they are of, about 200 bytes each (upstream: 4,096). */
+  eventsRememberedMax: 4_096,
+  /** Events of one object and reason that differ in their message, in this time, are told as one from this one on (upstream: 10). */
+  eventsSimilarMax: 10,
+  eventsSimilarMs: 600_000,
+  /** Writes of events one controller has for one object at once, and per second in the long run (upstream: the same). */
+  eventsPerObjectMax: 25,
+  eventsPerObjectPerSecond: 1 / 300,
+  /** Writes of controllers' events in one namespace, and of all (upstream: what its client is allowed, 20 a second). */
+  eventsPerNamespaceMax: 100,
+  eventsPerNamespacePerSecond: 0.2,
+  eventsAtOnceMax: 500,
+  eventsPerSecond: 20,
+  /** Controllers' events that wait to be written, up to 3 KiB each; further ones are dropped (upstream: 1,000). */
+  eventsPendingMax: 1_000,
+  /** Of these, being written at once. */
+  eventWritesMax: 4,
+  /** Tries to write an event that the server cannot take at the moment (upstream: 12). */
+  eventTriesMax: 12,
+  /** Bytes of an event's message (document: those of `events.k8s.io`); the rest is cut off. */
+  eventMessageBytesMax: 1_024,
+  /** Time for events that wait when the server ends, in milliseconds. */
+  eventsEndMs: 1_000,
   /** Changes in a terminating namespace are gathered this long before it is looked at again. */
   namespacePassMsMin: 50,
   /** A namespace that cannot go yet is looked at again by then, news or not. */
@@ -112,6 +135,11 @@ export const limits = {
   collectorWorkersMax: 16,
   /** Owners of one object that are looked at in the turn it is noted in: up to 0.1 ms each. Objects with more are looked at later. */
   collectorOwnersPerLook: 32,
+  /** Objects whose owner may be in another namespace and which wait to be looked at; of more, no event tells. */
+  collectorStrayMax: 1_000,
+  /** Searches of all namespaces for such an owner, at once and per second: a microsecond for each namespace. */
+  collectorSearchesMax: 25,
+  collectorSearchesPerSecond: 2,
   /** An owner that waits for its dependents is looked at this long after one of them changed, in milliseconds. */
   collectorGatherMs: 20,
   /** A claim that is in use is looked at this long after a pod of its namespace changed, in milliseconds. */

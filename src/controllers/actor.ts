@@ -100,3 +100,8 @@ export class Actor {
     return deleteItems(this.#writers, this.request({ ...target, name: "" }), view, items, options);
   }
 }
+
+/** Whether something cannot be created because its namespace is being deleted: it is not needed any more. */
+export function isOfEndingNamespace({ details }: Status): boolean {
+  return details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
+}

@@ -19,6 +19,7 @@ import {
 } from "../request/commit/serviceallocations.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { type Recorder, type Recorders, referenceTo } from "./recording/eventwriter.ts";
 
 const kinds = Object.keys(claimPrefixes) as ClaimKind[];
 
@@ -32,10 +33,15 @@ export class AddressRepair implements Controller {
   readonly #services: Resource;
   readonly #view: LogView;
   readonly #views: readonly LogView[];
+  readonly #recorders: Readonly<Record<ClaimKind, Recorder>>;
 
-  constructor(writers: WriteServices, services: Resource) {
+  constructor(writers: WriteServices, services: Resource, recorders: Recorders) {
     this.#writers = writers;
     this.#services = services;
+    this.#recorders = {
+      address: recorders.recorder("ipallocator-repair-controller"),
+      port: recorders.recorder("portallocator-repair-controller"),
+    };
     assert(services.prefix !== undefined, "Services are stored");
     this.#view = writers.views.log(services.prefix);
     this.#views = [this.#view, ...kinds.map((kind) => writers.views.log(claimPrefixes[kind]))];
@@ -68,8 +74,12 @@ export class AddressRepair implements Controller {
         const found = readClaim(view, what);
         if (found?.uid === owner.uid) continue;
         const got = found === undefined ? await claim(this.#writers, kind, what, owner, false) : taken;
+        if (got === undefined)
+          this.#tell(kind, service, "NotAllocated", `${titleOf(kind, what)} is not allocated; repairing`);
         if (got === undefined || this.#service(key) === undefined) continue;
         well = false;
+        const message = `${titleOf(kind, what)} was assigned to multiple services; please recreate service`;
+        if (got === taken) this.#tell(kind, service, "AlreadyAllocated", message);
         queue.report(key, `A service has the ${kind} ${what}, which another one was given`, got);
       }
     }
@@ -98,12 +108,23 @@ export class AddressRepair implements Controller {
     return waiting;
   }
 
+  #tell(kind: ClaimKind, service: ApiObject & Service, reason: string, message: string): void {
+    const prefix = kind === "address" ? "ClusterIP" : "Port";
+    this.#recorders[kind](referenceTo(this.#services, service), "Warning", prefix + reason, message);
+  }
+
   #service(key: string): (ApiObject & Service) | undefined {
     const [namespace = "", name = ""] = key.split("/");
     const at = this.#view.get(namespace, name);
     if (at === 0) return undefined;
     return decodeStored(this.#services, this.#view.object(at)) as ApiObject & Service;
   }
+}
+
+/** An address or port as upstream's events call it. */
+function titleOf(kind: ClaimKind, what: string): string {
+  if (kind === "port") return `Port ${what}`;
+  return `Cluster IP [${what.includes(":") ? "IPv6" : "IPv4"}]:${what}`;
 }
 
 async function keysOf(view: LogView, queue: Queue): Promise<string[]> {

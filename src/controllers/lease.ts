@@ -10,6 +10,7 @@ import { limits } from "../config/limits.ts";
 import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
 import { type Controller, type Pace, type Queue, Reconciler, type ReconcilerParts, type Result } from "./reconciler.ts";
+import { type Recorder, referenceTo } from "./recording/eventwriter.ts";
 
 /** Milliseconds. */
 export interface LeaseTimes {
@@ -33,6 +34,8 @@ export interface LeaseOptions {
   readonly alone: boolean;
   readonly onHeld: () => void;
   readonly onLost: () => void;
+  /** Tells of who holds it. */
+  readonly record: Recorder;
   readonly times?: LeaseTimes;
 }
 
@@ -66,6 +69,8 @@ export class Lease implements Controller {
   #seenAt = 0;
   #deadline: NodeJS.Timeout | undefined;
   #released: Promise<void> | undefined;
+  /** As it was when it became ours. */
+  #written: Written | undefined;
 
   constructor(writers: WriteServices, options: LeaseOptions, parts: ReconcilerParts) {
     const { identity } = writers.scheme;
@@ -98,7 +103,7 @@ export class Lease implements Controller {
     const again = { againMs: this.#times.retryMs };
     if (!isStatus(done)) {
       this.#wasOurs = true;
-      this.#hold(began);
+      this.#hold(began, done);
       return again;
     }
     if (done === taken) {
@@ -180,7 +185,7 @@ export class Lease implements Controller {
   }
 
   /** Held since `began`, when the write that says so had not begun. */
-  #hold(began: number): void {
+  #hold(began: number, written?: Written): void {
     clearTimeout(this.#deadline);
     const { alone, name, onHeld } = this.#options;
     if (!alone) {
@@ -192,7 +197,9 @@ export class Lease implements Controller {
     }
     if (this.#held) return;
     this.#held = true;
+    this.#written = written;
     onHeld();
+    this.#tell("became leader");
   }
 
   #lose(): void {
@@ -200,6 +207,15 @@ export class Lease implements Controller {
     if (!this.#held) return;
     this.#held = false;
     this.#options.onLost();
+    this.#tell("stopped leading");
+  }
+
+  #tell(what: string): void {
+    if (this.#target === undefined) return;
+    const { resource, namespace, name } = this.#target;
+    const metadata = this.#written === undefined ? {} : JSON.parse(Buffer.from(this.#written.body).toString()).metadata;
+    const about = referenceTo(resource, { metadata: { ...metadata, namespace, name } });
+    this.#options.record(about, "Normal", "LeaderElection", `${this.#options.holder} ${what}`);
   }
 
   get #seconds(): number {

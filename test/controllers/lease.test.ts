@@ -7,7 +7,7 @@ import { Lease, type LeaseOptions } from "../../src/controllers/lease.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { Registry } from "../../src/observe/metrics.ts";
 import type { Outcome } from "../../src/storage/store.ts";
-import { reconcilerParts } from "../support/controllers.ts";
+import { reconcilerParts, Told } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 
 const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/l";
@@ -22,6 +22,8 @@ interface Setup {
   readonly said: string[];
   /** Who holds it now, by what they were told. */
   readonly holders: Set<string>;
+  /** What they tell in events. */
+  readonly told: Told;
   open(holder: string, more?: Partial<LeaseOptions>): Lease;
   spec(): Promise<{
     holderIdentity: string;
@@ -33,6 +35,7 @@ interface Setup {
 
 async function setup(t: Pick<Test, "teardown" | "equal">): Promise<Setup> {
   const server = await openInProcess();
+  const told = new Told();
   const [said, holders, leases]: [string[], Set<string>, Lease[]] = [[], new Set(), []];
   t.teardown(async () => {
     for (const lease of leases) await lease.stop();
@@ -42,6 +45,7 @@ async function setup(t: Pick<Test, "teardown" | "equal">): Promise<Setup> {
     server,
     said,
     holders,
+    told,
     open(holder, more = {}) {
       const lease = new Lease(
         { ...server.writers, clock },
@@ -55,6 +59,7 @@ async function setup(t: Pick<Test, "teardown" | "equal">): Promise<Setup> {
             holders.add(holder);
           },
           onLost: () => void holders.delete(holder),
+          record: told.recorder("c"),
           ...more,
         },
         reconcilerParts(clock, ({ message }) => void said.push(message)),
@@ -68,7 +73,7 @@ async function setup(t: Pick<Test, "teardown" | "equal">): Promise<Setup> {
 }
 
 t.test("Lease is held by one, renewed, and given back to the next", async (t) => {
-  const { server, said, holders, open, spec } = await setup(t);
+  const { server, said, holders, told, open, spec } = await setup(t);
   const a = open("a");
   t.ok(await until(() => holders.has("a")));
   const first = await spec();
@@ -82,6 +87,17 @@ t.test("Lease is held by one, renewed, and given back to the next", async (t) =>
   t.ok(await until(() => holders.has("b"), times.durationMs - 500), "and who ends lets go of it at once");
   t.match(await spec(), { holderIdentity: "b", leaseTransitions: 1 });
   t.same(said, []);
+  t.same(
+    told.events.map(({ message }) => message),
+    ["a became leader", "a stopped leading", "b became leader"],
+  );
+  const { uid } = (await server.call("GET", path)).json.metadata;
+  for (const { about, ...event } of told.events) {
+    t.match(event, { component: "c", type: "Normal", reason: "LeaderElection" });
+    const { resourceVersion, ...of } = about;
+    t.same(of, { kind: "Lease", apiVersion: "coordination.k8s.io/v1", namespace: "kube-system", name: "l", uid });
+    t.match(resourceVersion, /^\d+$/);
+  }
 });
 
 t.test("Lease of a holder that fell silent is taken when its time is over, not before", async (t) => {
@@ -180,4 +196,14 @@ t.test("Controllers of two servers: one set works, the other when the first ends
   t.ok(await until(async () => ((await holder()) ?? "") !== ""));
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "o" } });
   t.ok(await hasAccount("o"), "the one that is left works");
+  const events = (await server.call("GET", "/api/v1/namespaces/kube-system/events")).json.items;
+  const elections = events.map((event: { involvedObject: { name: string }; message: string }) => [
+    event.involvedObject.name,
+    event.message.replace(/^[ab] /, ""),
+  ]);
+  t.ok(elections.length >= 3, JSON.stringify(elections));
+  for (const [name, message] of elections) {
+    t.equal(name, leaseName);
+    t.match(message, /^(became leader|stopped leading)$/);
+  }
 });

@@ -7,6 +7,8 @@ import {
   type ReconcilerParts,
   type Report,
 } from "../../src/controllers/reconciler.ts";
+import type { Occurrence } from "../../src/controllers/recording/correlation.ts";
+import type { Recorder, Recorders } from "../../src/controllers/recording/eventwriter.ts";
 import { Registry } from "../../src/observe/metrics.ts";
 import { workqueueMeter } from "../../src/observe/workqueues.ts";
 
@@ -30,6 +32,15 @@ export function reconcilerParts(clock: Clock, report: Report = () => undefined):
       return () => clearInterval(timer);
     },
   };
+}
+
+/** Keeps what controllers tell, and writes nothing. */
+export class Told implements Recorders {
+  readonly events: Occurrence[] = [];
+
+  recorder(component: string): Recorder {
+    return (about, type, reason, message) => void this.events.push({ component, about, type, reason, message });
+  }
 }
 
 /** A reconciler that has not started; `report` is told what it complains about. */

@@ -4,7 +4,7 @@ import { EndpointController } from "../../src/controllers/endpoints/endpoints.ts
 import { SliceMirroringController } from "../../src/controllers/endpoints/mirroring.ts";
 import { EndpointSliceController } from "../../src/controllers/endpoints/slices.ts";
 import type { Controller, Reconciler } from "../../src/controllers/reconciler.ts";
-import { reconcilerOf } from "./controllers.ts";
+import { reconcilerOf, Told } from "./controllers.ts";
 import { type InProcess, until } from "./inprocess.ts";
 import { scenario } from "./scenario.ts";
 
@@ -65,18 +65,20 @@ export async function makeService(server: InProcess, name: string, spec: object,
 /** Which controllers a test runs; left out: all three. */
 export interface Running {
   readonly endpointsPerSliceMax?: number;
+  /** What the controllers tell in events. */
+  readonly told?: Told;
 }
 
 /** The controllers of a server, started; what they complained about goes to `reports`. */
 export function runEndpoints(
   server: InProcess,
   reports: string[],
-  { endpointsPerSliceMax = 100 }: Running = {},
+  { endpointsPerSliceMax = 100, told = new Told() }: Running = {},
 ): Reconciler[] {
   const { writers } = server;
   const controllers = [
-    EndpointController.open(writers),
-    EndpointSliceController.open(writers, endpointsPerSliceMax),
+    EndpointController.open(writers, told),
+    EndpointSliceController.open(writers, told, endpointsPerSliceMax),
     SliceMirroringController.open(writers),
   ];
   return controllers.map((controller) => {
@@ -92,6 +94,8 @@ export function runEndpoints(
 export interface Setup {
   readonly server: InProcess;
   readonly reports: string[];
+  /** What the controllers tell in events. */
+  readonly told: Told;
   readonly reconcilers: readonly Reconciler[];
 }
 
@@ -113,11 +117,12 @@ export async function settled(server: InProcess, reconcilers: readonly Reconcile
 export function running(title: string, check: (t: Test, setup: Setup) => Promise<void>, options: Running = {}): void {
   scenario(title, async (t, server) => {
     const reports: string[] = [];
+    const told = new Told();
     const labels = { "topology.kubernetes.io/zone": "z1" };
     await server.call("POST", "/api/v1/nodes", { metadata: { name: "n1", labels } });
-    const reconcilers = runEndpoints(server, reports, options);
+    const reconcilers = runEndpoints(server, reports, { told, ...options });
     try {
-      await check(t, { server, reports, reconcilers });
+      await check(t, { server, reports, told, reconcilers });
     } finally {
       for (const reconciler of reconcilers) await reconciler.stop();
     }

@@ -13,12 +13,13 @@ import { limits } from "../../config/limits.ts";
 import { cutEndpoints } from "../../kinds/core/endpoints.ts";
 import { equalStrings } from "../../kinds/validation/equal.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
-import { Actor } from "../actor.ts";
+import { Actor, isOfEndingNamespace } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
+import { type Recorder, type Recorders, referenceTo } from "../recording/eventwriter.ts";
 import type { Backend } from "./backends.ts";
 import { nameOf, namespaceOf, ServicePods } from "./servicepods.ts";
 import { isHeadless, subsetsOf, subsetsText } from "./subsets.ts";
-import { isOfEndingNamespace, type LabelNames, labelNames } from "./words.ts";
+import { type LabelNames, labelNames } from "./words.ts";
 
 type Kept = ApiObject & Endpoints;
 
@@ -28,6 +29,7 @@ export class EndpointController implements Controller {
   readonly pace: Pace = { workers: limits.endpointsWritesMax };
   readonly #writers: WriteServices;
   readonly #actor: Actor;
+  readonly #record: Recorder;
   readonly #resource: Resource;
   readonly #view: LogView;
   readonly #pods: ServicePods;
@@ -35,18 +37,19 @@ export class EndpointController implements Controller {
   readonly #cut: (endpoints: Endpoints) => void;
 
   /** Undefined: what it looks after is not served. */
-  static open(writers: WriteServices): EndpointController | undefined {
+  static open(writers: WriteServices, recorders: Recorders): EndpointController | undefined {
     const [endpoints, services, pods] = ["endpoints", "services", "pods"].map((name) =>
       writers.scheme.find("", "v1", name),
     );
     if (endpoints === undefined || services === undefined || pods === undefined) return undefined;
-    return new EndpointController(writers, endpoints, new ServicePods(writers, services, pods));
+    return new EndpointController(writers, recorders, endpoints, new ServicePods(writers, services, pods));
   }
 
-  private constructor(writers: WriteServices, endpoints: Resource, pods: ServicePods) {
+  private constructor(writers: WriteServices, recorders: Recorders, endpoints: Resource, pods: ServicePods) {
     this.#writers = writers;
     const user = "system:serviceaccount:kube-system:endpoint-controller";
     this.#actor = new Actor(writers, "kube-controller-manager", user);
+    this.#record = recorders.recorder("endpoint-controller", user);
     assert(endpoints.prefix !== undefined, "Endpoints are stored");
     this.#resource = endpoints;
     this.#view = writers.views.log(endpoints.prefix);
@@ -83,7 +86,7 @@ export class EndpointController implements Controller {
     const current = at === 0 ? undefined : this.#read(at);
     if (current !== undefined && this.#isAs(current, wanted)) return undefined;
     selecting.wroteMs = this.#writers.clock.monotonic();
-    return this.#write(key, wanted, trigger, current === undefined);
+    return this.#write(key, wanted, trigger, current);
   }
 
   async #wanted(
@@ -112,7 +115,7 @@ export class EndpointController implements Controller {
     );
   }
 
-  async #write(key: string, wanted: Kept, trigger: string | undefined, isNew: boolean): Promise<Result> {
+  async #write(key: string, wanted: Kept, trigger: string | undefined, current: Kept | undefined): Promise<Result> {
     const [namespace, name] = [namespaceOf(key), nameOf(key)];
     const target = { resource: this.#resource, namespace, name };
     const fill = (endpoints: Kept): undefined => {
@@ -121,14 +124,21 @@ export class EndpointController implements Controller {
       metadata.labels = wanted.metadata.labels;
       metadata.annotations = this.#annotations(metadata.annotations, wanted, trigger);
     };
-    if (!isNew) {
+    if (current !== undefined) {
       const done = await this.#actor.update<Kept>(target, fill);
-      return isStatus(done) ? { cause: done, message: `Endpoints ${key} cannot be updated` } : undefined;
+      if (!isStatus(done)) return undefined;
+      const message = `Failed to update endpoint ${key}: ${done.message}`;
+      this.#record(referenceTo(this.#resource, current), "Warning", "FailedToUpdateEndpoint", message);
+      return { cause: done, message: `Endpoints ${key} cannot be updated` };
     }
     const endpoints: Kept = { metadata: { name } };
     fill(endpoints);
     const done = await this.#actor.create(target, toValue(this.#resource.message, endpoints));
     if (!isStatus(done) || isOfEndingNamespace(done)) return undefined;
+    // In the namespace of the service; upstream's is in the default one, and tells those who read that of all others.
+    const absent: Kept = { metadata: { namespace, name } };
+    const message = `Failed to create endpoint for service ${key}: ${done.message}`;
+    this.#record(referenceTo(this.#resource, absent), "Warning", "FailedToCreateEndpoint", message);
     return { cause: done, message: `Endpoints ${key} cannot be created` };
   }
 

@@ -12,11 +12,11 @@ import { toValue } from "../../codec/engine/json.ts";
 import { limits } from "../../config/limits.ts";
 import { readCurrent, requestedObject } from "../../request/commit/objectstore.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
-import type { Actor } from "../actor.ts";
+import { type Actor, isOfEndingNamespace } from "../actor.ts";
 import type { Follows, Queue, Result } from "../reconciler.ts";
 import { nameOf, namespaceOf } from "./servicepods.ts";
 import { type PresentSlice, type SlicePlan, type WantedSlice, withTrigger } from "./sliceplan.ts";
-import { isOfEndingNamespace, type LabelNames } from "./words.ts";
+import type { LabelNames } from "./words.ts";
 
 /** A slice, at the current version. */
 export type Slice = ApiObject & EndpointSlice;
@@ -112,7 +112,7 @@ export class OwnSlices {
       const done = await this.#create(key, wanted, owner, trigger);
       if (!isStatus(done)) continue;
       if (isOfEndingNamespace(done)) return undefined;
-      return { cause: done, message: `An endpoint slice of service ${key} cannot be created` };
+      return { cause: done, message: `Failed to create EndpointSlice for Service ${key}` };
     }
     for (const { name, wanted } of plan.update) {
       await queue.giveWay();
@@ -120,7 +120,7 @@ export class OwnSlices {
         this.#fill(slice, wanted, owner, trigger);
         return undefined;
       });
-      if (isStatus(done)) return { cause: done, message: `Endpoint slice ${name} of service ${key} cannot be updated` };
+      if (isStatus(done)) return { cause: done, message: `Failed to update ${name} EndpointSlice for Service ${key}` };
     }
     return this.remove(key, plan.remove);
   }
@@ -132,7 +132,7 @@ export class OwnSlices {
       const target = { resource: this.#resource, namespace: namespaceOf(key), name };
       const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
       if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") continue;
-      return { cause: done, message: `Endpoint slice ${name} of service ${key} cannot be removed` };
+      return { cause: done, message: `Failed to delete ${name} EndpointSlice for Service ${key}` };
     }
     return undefined;
   }

@@ -4,6 +4,7 @@ import type { Service } from "../../api/gen/core/v1.ts";
 import type { Endpoint } from "../../api/gen/discovery/v1.ts";
 import type { ApiObject, OwnerReference } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
+import { isStatus } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
 import { recordTypes } from "../../cache/shared/record.ts";
 import { findLabel, type SelectionText, selectionText, valueText } from "../../cache/shared/selection.ts";
@@ -13,6 +14,7 @@ import { equalStrings } from "../../kinds/validation/equal.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
 import { Actor } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
+import { type Recorder, type Recorders, referenceTo } from "../recording/eventwriter.ts";
 import type { Backend } from "./backends.ts";
 import { OwnSlices, ownerOf, type Slice } from "./ownslices.ts";
 import { portsAt, portText, slicePorts } from "./ports.ts";
@@ -27,6 +29,8 @@ export class EndpointSliceController implements Controller {
   readonly pace: Pace = { workers: limits.endpointsWritesMax };
   readonly #writers: WriteServices;
   readonly #pods: ServicePods;
+  readonly #services: Resource;
+  readonly #record: Recorder;
   readonly #slices: OwnSlices;
   readonly #nodes: LogView;
   readonly #zone: SelectionText;
@@ -37,28 +41,31 @@ export class EndpointSliceController implements Controller {
   readonly #incomplete = new Set<string>();
 
   /** Undefined: what it looks after is not served. `endpointsMax`: of one slice. */
-  static open(writers: WriteServices, endpointsMax: number): EndpointSliceController | undefined {
+  static open(writers: WriteServices, recorders: Recorders, endpointsMax: number): EndpointSliceController | undefined {
     const { scheme } = writers;
     const slices = scheme.find(scheme.identity.spell("discovery.k8s.io"), "v1", "endpointslices");
     const [services, pods, nodes] = ["services", "pods", "nodes"].map((name) => scheme.find("", "v1", name));
     if (slices === undefined || services === undefined || pods === undefined || nodes === undefined) return undefined;
     return new EndpointSliceController(
       writers,
+      recorders,
       new ServicePods(writers, services, pods),
-      { slices, nodes },
+      { services, slices, nodes },
       endpointsMax,
     );
   }
 
   private constructor(
     writers: WriteServices,
+    recorders: Recorders,
     pods: ServicePods,
-    { slices, nodes }: Readonly<Record<"slices" | "nodes", Resource>>,
+    { services, slices, nodes }: Readonly<Record<"services" | "slices" | "nodes", Resource>>,
     endpointsMax: number,
   ) {
     const { identity, gates } = writers.scheme;
     this.#writers = writers;
     this.#pods = pods;
+    this.#services = services;
     assert(nodes.prefix !== undefined, "Nodes are stored");
     this.#nodes = writers.views.log(nodes.prefix);
     this.#words = labelNames(identity);
@@ -67,6 +74,7 @@ export class EndpointSliceController implements Controller {
     this.#tellsTermination = gates.has("EndpointSliceTerminatingCondition");
     const user = "system:serviceaccount:kube-system:endpointslice-controller";
     const actor = new Actor(writers, "kube-controller-manager", user);
+    this.#record = recorders.recorder("endpoint-slice-controller", user);
     this.#slices = new OwnSlices(
       writers,
       slices,
@@ -104,7 +112,17 @@ export class EndpointSliceController implements Controller {
     const plan = this.#plan(key, service, present, groups);
     if (plan.create.length + plan.update.length + plan.remove.length === 0) return undefined;
     selecting.wroteMs = this.#writers.clock.monotonic();
-    return this.#slices.write(queue, key, plan, ownerOf("Service", service), trigger);
+    const done = await this.#slices.write(queue, key, plan, ownerOf("Service", service), trigger);
+    if (done !== undefined && "cause" in done && isStatus(done.cause)) {
+      const what = done.message?.replace(/^F/, "f");
+      this.#tell(key, service, `${what}: ${done.cause.message}`);
+    }
+    return done;
+  }
+
+  #tell(key: string, service: ApiObject & Service, cause: string): void {
+    const message = `Error updating Endpoint Slices for Service ${key}: ${cause}`;
+    this.#record(referenceTo(this.#services, service), "Warning", "FailedToUpdateEndpointSlices", message);
   }
 
   #noteNode(queue: Queue, type: number): void {
@@ -134,6 +152,7 @@ export class EndpointSliceController implements Controller {
         if (!this.#incomplete.has(key)) {
           const cause = new Error(`There is no node ${JSON.stringify(nodeName)}`);
           queue.report(key, `Pod ${name} is missing in the endpoint slices of service ${key}`, cause);
+          this.#tell(key, service, `node ${JSON.stringify(nodeName)} not found`);
         }
         this.#incomplete.add(key);
         continue;

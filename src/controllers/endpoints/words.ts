@@ -1,6 +1,5 @@
 // Labels and annotations that controllers of endpoints write and read, as the identity spells them.
 import type { Identity } from "../../api/identity.ts";
-import type { Status } from "../../api/status.ts";
 
 /** Their names. */
 export interface LabelNames {
@@ -40,9 +39,4 @@ export function labelNames({ spell }: Identity): LabelNames {
     lastApplied: spell("kubectl.kubernetes.io/last-applied-configuration"),
     zone: spell("topology.kubernetes.io/zone"),
   };
-}
-
-/** Whether something cannot be created because its namespace is being deleted: it is not needed any more. */
-export function isOfEndingNamespace({ details }: Status): boolean {
-  return details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
 }

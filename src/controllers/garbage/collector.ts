@@ -26,9 +26,11 @@ import type { Server } from "../../request/call/context.ts";
 import type { Written } from "../../request/commit/writerequest.ts";
 import { Actor } from "../actor.ts";
 import type { Controller, Follows, Queue, Result } from "../reconciler.ts";
+import type { Recorders } from "../recording/eventwriter.ts";
 import { graphLogsMax, mixed, OwnerGraph } from "./graph.ts";
 import { type OwnerKind, OwnerKinds } from "./kinds.ts";
-import { type Item, OwnerLookup, type OwnerState, type ReadOwners } from "./owners.ts";
+import { type Item, OwnerLookup, type OwnerState, type ReadOwners, uidHashOf } from "./owners.ts";
+import { StrayOwners } from "./strays.ts";
 
 /** A log that is followed. */
 interface Followed {
@@ -61,6 +63,7 @@ export class GarbageCollector implements Controller {
   readonly #actor: Actor;
   readonly #kinds: OwnerKinds;
   readonly #owners: OwnerLookup;
+  readonly #strays: StrayOwners;
   readonly #server: Server;
   readonly #definitions: LogView | undefined;
   readonly #graph = new OwnerGraph();
@@ -76,12 +79,13 @@ export class GarbageCollector implements Controller {
   /** The uid of the owner of each log that was looked at last, as its hash. */
   readonly #lastUid = new WeakMap<LogView, { readonly at: Location; readonly uidHash: number | undefined }>();
 
-  constructor(server: Server) {
+  constructor(server: Server, recorders: Recorders) {
     const account = "system:serviceaccount:kube-system:generic-garbage-collector";
     this.#server = server;
     this.#actor = new Actor(server.writers, "kube-controller-manager", account);
     this.#kinds = new OwnerKinds(server.scheme);
     this.#owners = new OwnerLookup(server.scheme, server.views, this.#kinds);
+    this.#strays = new StrayOwners(server, recorders.recorder("garbage-collector-controller", account));
     this.#definitions = server.objects.view(...definitionsKind);
     const { scheme } = server;
     const [group, version, resource] = definitionsKind;
@@ -103,6 +107,7 @@ export class GarbageCollector implements Controller {
     this.#graph.clear();
     this.#waiting.clear();
     this.#moved = [];
+    this.#strays.clear();
     this.#readEnded();
     this.#follow(queue);
     for (const followed of this.#byPrefix.values()) this.#unread.add(followed);
@@ -251,7 +256,11 @@ export class GarbageCollector implements Controller {
       const key = keyOf(view, at);
       queue.add(key);
       queue.add(dependentsMark + key);
-    } else if (this.#isSuspect(owners, view, at)) queue.add(keyOf(view, at));
+    } else if (this.#isSuspect(owners, view, at)) {
+      const key = keyOf(view, at);
+      this.#strays.note(key);
+      queue.add(key);
+    }
   }
 
   #noteDelete({ view, hash }: Followed, at: Location, queue: Queue): void {
@@ -285,7 +294,7 @@ export class GarbageCollector implements Controller {
         if (this.#kinds.ended(owners.kindHash(index)) !== undefined) return true;
         continue;
       }
-      if (kind.namespaced && namespace === "") continue;
+      if (kind.namespaced && namespace === "") return true;
       const ownerView = this.#server.views.find(kind.prefix);
       if (ownerView === undefined || ownerView.gone) continue;
       const ownerAt = ownerView.get(kind.namespaced ? namespace : "", owners.name(index));
@@ -342,6 +351,7 @@ export class GarbageCollector implements Controller {
       await queue.giveWay();
     }
     const isIn = (...wanted: OwnerState[]): boolean => wanted.some((state) => states.includes(state));
+    await this.#strays.tell(key, item, states, queue);
     failpoint("collector-looked");
     if (deletionTimestamp !== undefined) {
       const released = isIn("orphaning") ? await this.#release(item, states, ["orphaning"]) : undefined;
@@ -513,15 +523,4 @@ function resultOf({ view, namespace, name, revision }: Item, done: Written | Sta
   const at = view.get(namespace, name);
   const isSame = at !== 0 && view.revisionOf(at) === revision;
   return isSame ? { cause: done, message } : { againMs: limits.collectorGatherMs };
-}
-
-const uidText = Buffer.from('"uid":"');
-const quote = 0x22;
-
-/** Hash of an object's uid: the first field of this name is in its metadata, and no other stands in front of it. */
-function uidHashOf(bytes: Uint8Array): number | undefined {
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const start = body.indexOf(uidText) + uidText.length;
-  const end = body.indexOf(quote, start);
-  return start < uidText.length || end === -1 ? undefined : hashOfText(body.toString("latin1", start, end));
 }

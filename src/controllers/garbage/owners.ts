@@ -6,6 +6,7 @@ import { foregroundFinalizer, orphanFinalizer } from "../../api/object.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
 import { kindHash } from "../../cache/shared/owners.ts";
 import type { Location } from "../../cache/shared/record.ts";
+import { hashOfText } from "../../cache/shared/selection.ts";
 import type { LogView, Views } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import type { OwnerKinds } from "./kinds.ts";
@@ -113,4 +114,15 @@ function factsOf(at: Location, { metadata }: ApiObject): OwnerFacts {
   if (deletionTimestamp === undefined) return { at, uid, state: "solid" };
   if (finalizers.includes(orphanFinalizer)) return { at, uid, state: "orphaning" };
   return { at, uid, state: finalizers.includes(foregroundFinalizer) ? "waiting" : "solid" };
+}
+
+const uidText = Buffer.from('"uid":"');
+const quote = 0x22;
+
+/** Hash of an object's uid: the first field of this name is in its metadata, and no other stands in front of it. */
+export function uidHashOf(bytes: Uint8Array): number | undefined {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const start = body.indexOf(uidText) + uidText.length;
+  const end = body.indexOf(quote, start);
+  return start < uidText.length || end === -1 ? undefined : hashOfText(body.toString("latin1", start, end));
 }

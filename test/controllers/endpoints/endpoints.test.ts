@@ -291,7 +291,7 @@ running(
   },
 );
 
-running("a pod whose node is not there is left out of slices until it is", async (t, { server, reports }) => {
+running("a pod whose node is not there is left out of slices until it is", async (t, { server, reports, told }) => {
   await makeService(server, "one", { ports: [{ port: 80 }] });
   await makePod(server, "p1");
   await makePod(server, "p2", { nodeName: "n2" });
@@ -299,6 +299,15 @@ running("a pod whose node is not there is left out of slices until it is", async
   t.equal(shortSlices(one.items), "1rs:80");
   t.ok(await until(() => reports.length > 0));
   t.match(reports, [/^Pod p2 is missing in the endpoint slices of service default\/one: There is no node "n2"$/]);
+  t.match(told.events, [
+    {
+      component: "endpoint-slice-controller",
+      about: { kind: "Service", apiVersion: "v1", namespace: "default", name: "one" },
+      type: "Warning",
+      reason: "FailedToUpdateEndpointSlices",
+      message: 'Error updating Endpoint Slices for Service default/one: node "n2" not found',
+    },
+  ]);
   await server.call("POST", "/api/v1/nodes", { metadata: { name: "n2" } });
   const both = await eventually(server, slicesOf("one"), (json) => shortSlices(json.items) === "1rs,2rs:80");
   t.equal(shortSlices(both.items), "1rs,2rs:80");
@@ -375,6 +384,42 @@ running(
     await checkRestart(t, server);
   },
 );
+
+running("writes that fail are told of, as upstream does", async (t, { server, told }) => {
+  const refuse: typeof server.store.before = ({ prefix }) =>
+    /endpoints/.test(prefix) ? { refused: "unavailable", message: "not now" } : undefined;
+  server.store.before = refuse;
+  await makeService(server, "one", { ports: [{ port: 80 }] });
+  await makePod(server, "p1");
+  const isTold = (reason: string, message: RegExp, kind: string): Promise<boolean> =>
+    until(() => {
+      server.aheadMs += 1_000;
+      return told.events.some(
+        (event) =>
+          event.reason === reason &&
+          message.test(event.message) &&
+          event.about.kind === kind &&
+          event.about.namespace === "default" &&
+          event.about.name === "one",
+      );
+    });
+  const create = /^Failed to create endpoint for service default\/one: ./;
+  t.ok(await isTold("FailedToCreateEndpoint", create, "Endpoints"));
+  const slice = "Error updating Endpoint Slices for Service default/one: failed to";
+  const createSlice = new RegExp(`^${slice} create EndpointSlice for Service default/one: .`);
+  t.ok(await isTold("FailedToUpdateEndpointSlices", createSlice, "Service"));
+  server.store.before = undefined;
+  const found = await eventually(server, slicesOf("one"), (json) => shortSlices(json.items) === "1rs:80");
+  await eventually(server, `${core}/endpoints/one`, (json) => json.kind === "Endpoints");
+  server.store.before = refuse;
+  await makePod(server, "p2");
+  t.ok(await isTold("FailedToUpdateEndpoint", /^Failed to update endpoint default\/one: ./, "Endpoints"));
+  const updateSlice = new RegExp(
+    `^${slice} update ${found.items[0].metadata.name} EndpointSlice for Service default/one: .`,
+  );
+  t.ok(await isTold("FailedToUpdateEndpointSlices", updateSlice, "Service"));
+  server.store.before = undefined;
+});
 
 /** A service, its slices and its pods change while no controller runs. */
 async function checkRestart(t: Test, server: InProcess): Promise<void> {

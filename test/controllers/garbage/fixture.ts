@@ -2,7 +2,8 @@
 import type { Test } from "tap";
 import { GarbageCollector } from "../../../src/controllers/garbage/collector.ts";
 import type { Reconciler } from "../../../src/controllers/reconciler.ts";
-import { reconcilerOf } from "../../support/controllers.ts";
+import type { Recorders } from "../../../src/controllers/recording/eventwriter.ts";
+import { reconcilerOf, Told } from "../../support/controllers.ts";
 import { type InProcess, until } from "../../support/inprocess.ts";
 import { scenario } from "../../support/scenario.ts";
 
@@ -24,16 +25,20 @@ export interface Reference {
 export class Yard {
   readonly server: InProcess;
   readonly reports: string[] = [];
+  /** What the collector tells in events. */
+  readonly told = new Told();
+  readonly #recorders: Recorders;
   collector: GarbageCollector;
   reconciler: Reconciler;
 
-  constructor(server: InProcess) {
+  constructor(server: InProcess, recorders?: Recorders) {
     this.server = server;
+    this.#recorders = recorders ?? this.told;
     [this.collector, this.reconciler] = this.#start();
   }
 
   #start(): [GarbageCollector, Reconciler] {
-    const collector = new GarbageCollector(this.server.server);
+    const collector = new GarbageCollector(this.server.server, this.#recorders);
     const note = (message: string, cause: unknown): void => void this.reports.push(`${message}: ${String(cause)}`);
     const reconciler = reconcilerOf(collector, this.server.server.clock, note);
     reconciler.start();

@@ -1,7 +1,7 @@
 // Cluster addresses and node ports of services through the whole request path.
 import { AddressRepair } from "../../../src/controllers/addresses.ts";
 import { claim, claimPrefixes, findClaim } from "../../../src/request/commit/serviceallocations.ts";
-import { reconcilerOf } from "../../support/controllers.ts";
+import { reconcilerOf, Told } from "../../support/controllers.ts";
 import { type Answer, type InProcess, until } from "../../support/inprocess.ts";
 import { scenario } from "../../support/scenario.ts";
 
@@ -183,9 +183,10 @@ scenario("AddressRepair.look() releases what nobody has and claims what somebody
   server.store.apply({ ...change, type: 3, expected: view.revisionOf(at) });
   t.equal(findClaim(server.writers, "address", spec.clusterIP), undefined);
   const reports: string[] = [];
+  const told = new Told();
   const resource = server.scheme.find("", "v1", "services");
   if (resource === undefined) throw new Error("Services are not served");
-  const claims = new AddressRepair(server.writers, resource);
+  const claims = new AddressRepair(server.writers, resource, told);
   const repair = reconcilerOf(claims, server.server.clock, (message) => void reports.push(message));
   claims.all(repair);
   await repair.idle();
@@ -196,6 +197,16 @@ scenario("AddressRepair.look() releases what nobody has and claims what somebody
   await repair.idle();
   t.equal(findClaim(server.writers, "address", "10.0.0.200"), undefined);
   t.strictSame(reports, []);
+  t.match(told.events, [
+    {
+      component: "ipallocator-repair-controller",
+      about: { kind: "Service", apiVersion: "v1", namespace: "default", name: "s", uid: metadata.uid },
+      type: "Warning",
+      reason: "ClusterIPNotAllocated",
+      message: `Cluster IP [IPv4]:${spec.clusterIP} is not allocated; repairing`,
+    },
+  ]);
+  t.equal(told.events.length, 1);
   t.equal(claimed(server).length, 2);
   repair.start();
   t.ok(await until(() => claimed(server).length === 2));
