@@ -137,7 +137,7 @@ export const limits = {
   collectorOwnersPerLook: 32,
   /** Objects whose owner may be in another namespace and which wait to be looked at; of more, no event tells. */
   collectorStrayMax: 1_000,
-  /** Searches of all namespaces for such an owner, at once and per second: a microsecond for each namespace. */
+  /** Searches of all namespaces for such an owner, at once and per second: 1 to 2 us for each namespace. */
   collectorSearchesMax: 25,
   collectorSearchesPerSecond: 2,
   /** An owner that waits for its dependents is looked at this long after one of them changed, in milliseconds. */

@@ -31,6 +31,7 @@ export class StrayOwners {
     this.#namespaces = server.views.log(prefix);
   }
 
+  /** Every object is read anew, and noted again. */
   clear(): void {
     this.#noted.clear();
   }

@@ -27,7 +27,7 @@ export type Recorder = (about: ObjectReference, type: Occurrence["type"], reason
 
 /** Where controllers get their recorder from. */
 export interface Recorders {
-  /** `component`: the controller, as its events name it. `userName`: that of its Actor. */
+  /** `component`: the controller, as its events name it. `userName`: that of its Actor; left out for the server itself. */
   recorder(component: string, userName?: string): Recorder;
 }
 
@@ -66,7 +66,8 @@ export class EventWriter implements Controller, Recorders {
   }
 
   recorder(component: string, userName?: string): Recorder {
-    const actor = new Actor(this.#writers, "kube-controller-manager", userName);
+    const manager = userName === undefined ? "kube-apiserver" : "kube-controller-manager";
+    const actor = new Actor(this.#writers, manager, userName);
     this.#meter.open(component);
     return (about, type, reason, message) => this.#take(actor, { component, about, type, reason, message });
   }
