@@ -75,6 +75,8 @@ export class SliceMirroringController implements Controller {
   /** Has slices say what Endpoints say, or removes them. */
   async work(key: string, queue: Queue): Promise<Result> {
     if (!this.#slices.isComplete) return undefined;
+    // Slices that were made a moment ago have to be known, or they are made again.
+    if (!queue.catchUp()) return { againMs: 0 };
     // Most services select pods, and their Endpoints need not be read.
     const endpoints = this.#isUnselecting(key) ? read<Kept>(this.#endpoints, key) : undefined;
     const present = this.#slices.has(key) ? await this.#slices.read(key, queue) : [];

@@ -100,6 +100,8 @@ export class EndpointSliceController implements Controller {
   /** Writes what a service leads to. */
   async work(key: string, queue: Queue): Promise<Result> {
     if (!this.#pods.isComplete || !this.#slices.isComplete) return undefined;
+    // Slices that were made a moment ago have to be known, or they are made again.
+    if (!queue.catchUp()) return { againMs: 0 };
     const found = await this.#pods.find(key, queue);
     if (found === undefined) return this.#removeAll(key, queue);
     const { service, selecting } = found;
