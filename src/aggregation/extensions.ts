@@ -87,10 +87,7 @@ export class Extensions {
 
 const resourceLists: DocumentKind<RemoteResources> = {
   title: "discovery",
-  call: (remote) => {
-    const { method, path, headers } = discoveryCall(remote);
-    return { method, path, headers: { ...headers, Accept: "application/json", "Accept-Encoding": "identity" } };
-  },
+  call: resourceListCall,
   bytesMax: limits.remoteListBytesMax,
   read: readResourceList,
 };
@@ -127,6 +124,12 @@ const openApiV3: DocumentKind<Uint8Array> = {
     inSlices(readRemoteOpenApiV3(Buffer.from(body).toString(), discoveryPath(remote)), limits.sliceMsMax),
 };
 
+/** Asks an extension server for the list of its resources. */
+export function resourceListCall(remote: RemoteVersion): Call {
+  const { headers, ...call } = discoveryCall(remote);
+  return { ...call, headers: { ...headers, Accept: "application/json", "Accept-Encoding": "identity" } };
+}
+
 /** Asks an extension server what it serves, as upstream's availability controller does: any 2xx says it is there. */
 export function discoveryCall(remote: RemoteVersion): Call {
   return {
@@ -161,6 +164,7 @@ function whyNot({ failure, cause, message }: CallFailure, address: Connection["a
   return cause === undefined || address === undefined ? message : reasonOf(cause, address);
 }
 
-function discoveryPath({ group, version }: RemoteVersion): string {
+/** Where a group version is. */
+export function discoveryPath({ group, version }: Pick<RemoteVersion, "group" | "version">): string {
   return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
 }

@@ -2,8 +2,20 @@
 // is read field by field: nothing of another group version passes, and nothing of another shape.
 import type { RemoteVersion } from "./target.ts";
 
-/** The resources of a group version, as aggregated discovery lists them. */
-export type RemoteResources = readonly object[];
+/** A resource of an extension server, as aggregated discovery lists it. */
+export interface RemoteResource {
+  readonly resource: string;
+  readonly scope: "Namespaced" | "Cluster";
+  readonly verbs: readonly string[];
+  readonly responseKind: object;
+  readonly singularResource: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly subresources?: readonly object[];
+}
+
+/** The resources of a group version. */
+export type RemoteResources = readonly RemoteResource[];
 
 /** A value of JSON that is an object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -25,14 +37,14 @@ export function readResourceList(body: Uint8Array, { group, version }: RemoteVer
     const name = textOf(each["name"]);
     const [plural = "", subresource, ...more] = name.split("/");
     if (plural === "" || more.length > 0 || subresource === "") continue;
-    const scope = each["namespaced"] === true ? "Namespaced" : "Cluster";
+    const scope: RemoteResource["scope"] = each["namespaced"] === true ? "Namespaced" : "Cluster";
     const responseKind = {
       group: textOf(each["group"]) || group,
       version: textOf(each["version"]) || version,
       kind: textOf(each["kind"]),
     };
     const verbs = textsOf(each["verbs"]);
-    const draft = found.get(plural) ?? { head: {}, subresources: [] };
+    const draft: Draft = found.get(plural) ?? { head: undefined, subresources: [] };
     found.set(plural, draft);
     if (subresource === undefined) {
       draft.head = {
@@ -48,22 +60,22 @@ export function readResourceList(body: Uint8Array, { group, version }: RemoteVer
     }
     draft.subresources.push({ subresource, responseKind, verbs });
     // Clients of some releases expect a kind, also of a resource that is there for its subresources alone.
-    if (!("resource" in draft.head)) {
-      draft.head = {
-        resource: plural,
-        responseKind: { group: "", version: "", kind: "" },
-        scope,
-        singularResource: "",
-        verbs: [],
-      };
-    }
+    draft.head ??= {
+      resource: plural,
+      responseKind: { group: "", version: "", kind: "" },
+      scope,
+      singularResource: "",
+      verbs: [],
+    };
   }
-  return [...found.values()].map(({ head, subresources }) => ({ ...head, ...present("subresources", subresources) }));
+  return [...found.values()].flatMap(({ head, subresources }) =>
+    head === undefined ? [] : { ...head, ...present("subresources", subresources) },
+  );
 }
 
 /** A resource that is being put together. */
 interface Draft {
-  head: object;
+  head: RemoteResource | undefined;
   readonly subresources: object[];
 }
 

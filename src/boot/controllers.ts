@@ -114,7 +114,7 @@ const table: readonly Entry[] = [
   { name: "apiservice-registration", everywhere: true, make: registrations },
   { name: "apiservice-availability", everywhere: true, make: availability },
   { name: "eventttl", make: ({ writers, eventTtlMs }) => new EventExpirer(writers, eventTtlMs) },
-  { name: "namespace", make: ({ writers }) => new NamespaceController(writers) },
+  { name: "namespace", make: ({ server }) => new NamespaceController(server) },
   { name: "resourcequota", make: ({ server }) => new QuotaController(server) },
   { name: "clusterrole-aggregation", make: ({ server }) => new AggregationController(server) },
   { name: "serviceaccount", make: ({ writers }) => new CompanionController(writers, defaultAccount(writers)) },

@@ -128,7 +128,9 @@ export const limits = {
   /** Changes in a terminating namespace are gathered this long before it is looked at again. */
   namespacePassMsMin: 50,
   /** A namespace that cannot go yet is looked at again by then, news or not. */
-  namespacePassMsMax: 2_000,
+  namespacePassMsMax: 15_000,
+  /** Terminating namespaces that are worked on at once (upstream: 10): an extension server that hangs holds up its own. */
+  namespacePassesMax: 8,
   /** Objects of a terminating namespace that are looked up and deleted at once; then others get a turn. */
   namespaceDeletesMax: 1_000,
   /** Objects the garbage collector deletes, releases or lets go at once: they share commits, and leave room for clients. */
@@ -586,6 +588,13 @@ export const limits = {
   /** Asked for again this often, and after a failure, the first time, in milliseconds. */
   remoteDocumentLookMs: 30_000,
   remoteDocumentRetryMs: 1_000,
+  /**
+   * What an extension server holds of a namespace that ends: objects asked for at once, bytes of their list, which is read
+   * in one turn, and objects of one resource that are looked at.
+   */
+  remoteContentPage: 100,
+  remoteContentBytesMax: 1 * MiB,
+  remoteContentItemsMax: 100_000,
   /** Names of resources of extension servers that metrics tell apart; further ones are counted without a name. */
   servedNamesMax: 1_000,
   /** Changes waiting for the store thread, per front; 429 beyond a user's share. */

@@ -1,10 +1,10 @@
-// Empties namespaces that are being deleted and then lets them go: pods first, then everything else, as often as it
-// takes for finalizers and grace periods to end. What is left is told in the namespace's conditions, in the words of
-// upstream's namespace controller. It sleeps unless a namespace is terminating.
-import { compareBytes } from "../api/gotext.ts";
+// Empties namespaces that are being deleted and then lets them go, as often as it takes for finalizers and grace periods
+// to end: pods first, network policies only after the last pod, and what extension servers hold as well. What is left is
+// told in the namespace's conditions (namespaceconditions.ts). It sleeps unless a namespace is terminating.
+import type { NamespaceCondition, Pod } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus, type Status } from "../api/status.ts";
+import { isStatus, refuse, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/fanout/select.ts";
@@ -12,30 +12,35 @@ import { type Location, recordTypes } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
+import { apiServicesKind } from "../kinds/apiregistration/apiservice.ts";
+import type { Server } from "../request/call/context.ts";
 import { readCurrent, storedObject, timeText } from "../request/commit/objectstore.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
-import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
-
-interface Condition {
-  readonly type: string;
-  readonly status: "True" | "False";
-  readonly reason: string;
-  readonly message: string;
-}
+import { conditionsOf, emptyRemains, faultOf, finalizerEstimateSeconds, type Remains } from "./namespaceconditions.ts";
+import { RemoteContents, unexpectedText } from "./namespaceremote.ts";
+import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
 
 interface Namespace extends ApiObject {
   spec?: { finalizers?: string[] };
-  status?: { conditions?: (Condition & { lastTransitionTime?: string })[] };
+  status?: { conditions?: NamespaceCondition[] };
 }
 
-/** What a namespace still holds. */
-interface Remains {
-  /** Objects by `resource.group`. */
-  readonly counts: Map<string, number>;
-  /** Objects by finalizer that keeps them. */
-  readonly finalizers: Map<string, number>;
-  refusal: Status | undefined;
+/** How one resource of a namespace looks after its objects were deleted. */
+interface Left {
+  readonly count: number;
+  /** By a finalizer. */
+  readonly isKept: boolean;
+  /** The longest grace period of pods. */
+  readonly graceSeconds: number;
+}
+
+/** Of a pass over what this server has. */
+interface LocalPass {
+  /** Since the namespace was deleted; left out: it is not there. */
+  readonly endedMs?: number;
+  /** Whether it is to end early. */
+  readonly isOver?: () => boolean;
 }
 
 /** Whether the namespace of a record is being deleted. */
@@ -44,29 +49,45 @@ export const isTerminating = compileSelector({
   fields: [{ field: "status.phase", operator: "=", value: "Terminating" }],
 });
 
-/** Works on the names of namespaces. Follows the log of namespaces, and those that hold something of one that ends. */
+/**
+ * Works on the names of namespaces. Follows the log of namespaces, those that hold something of one that ends, and that
+ * of APIServices, which tell of extension servers that may answer by now.
+ */
 export class NamespaceController implements Controller {
   readonly follows: Follows;
+  readonly pace: Pace = { workers: limits.namespacePassesMax };
   readonly #writers: WriteServices;
+  readonly #remote: RemoteContents;
   readonly #actor: Actor;
   readonly #namespaces: Resource;
   readonly #view: LogView;
   readonly #finalizer: string;
-  readonly #claimFinalizer: string;
+  readonly #policies: string;
   /** Logs that hold something of namespaces that end: of which ones, and how to stop following. */
   readonly #waiting = new Map<LogView, { readonly names: Set<string>; readonly stop: () => void }>();
+  /** Namespaces that cannot go before an extension server says what it serves. */
+  readonly #undiscovered = new Set<string>();
 
-  constructor(writers: WriteServices) {
+  constructor(server: Pick<Server, "writers" | "scheme" | "extensions" | "clock" | "objects">) {
+    const { writers, scheme } = server;
     this.#writers = writers;
+    this.#remote = new RemoteContents(server);
     this.#actor = new Actor(writers, "kube-controller-manager");
-    const namespaces = writers.scheme.find("", "v1", "namespaces")?.stored;
+    const namespaces = scheme.find("", "v1", "namespaces")?.stored;
     assert(namespaces?.prefix !== undefined, "Namespaces are stored");
     this.#namespaces = namespaces;
     this.#view = writers.views.log(namespaces.prefix);
-    const { spell } = writers.scheme.identity;
+    const { spell } = scheme.identity;
     this.#finalizer = spell("kubernetes");
-    this.#claimFinalizer = spell("kubernetes.io/pvc-protection");
-    this.follows = [[this.#view, (queue, at, type) => this.#note(queue, at, type)]];
+    this.#policies = spell("networking.k8s.io");
+    const services = server.objects.view(...apiServicesKind);
+    const discovered = (queue: Queue): void => {
+      for (const name of this.#undiscovered) queue.addAfter(name, limits.namespacePassMsMin);
+    };
+    this.follows = [
+      [this.#view, (queue, at, type) => this.#note(queue, at, type)],
+      ...(services === undefined ? [] : [[services, discovered] as const]),
+    ];
   }
 
   all(queue: Queue): Promise<void> {
@@ -82,16 +103,22 @@ export class NamespaceController implements Controller {
     this.#view.drain();
     // What passed admission before the namespace went may have arrived after it.
     if (this.#view.get("", name) === 0) return this.#sweep(name, queue);
-    if (this.#current(name) === undefined) return undefined;
-    const remains = await this.#deleteContents(name, queue);
+    const found = this.#current(name);
+    if (found === undefined) return undefined;
+    const remains = emptyRemains();
+    const endedMs = this.#writers.clock.now() - Date.parse(found.metadata.deletionTimestamp ?? "");
+    await this.#deleteContents(name, remains, queue, { endedMs });
+    await this.#remote.deleteAll(name, remains, queue.signal);
     const namespace = this.#current(name);
     // What was cut short knows nothing of what is left.
     if (namespace === undefined || queue.signal.aborted) return undefined;
+    if (remains.undiscovered.size > 0) this.#undiscovered.add(name);
     const untold = await this.#tell(namespace, remains);
-    if (remains.refusal !== undefined)
-      return { cause: remains.refusal, message: `Deleting the contents of namespace ${name} failed` };
+    const fault = faultOf(remains);
+    if (fault !== undefined)
+      return { cause: refuse("Conflict", fault), message: `Deleting the contents of namespace ${name} failed` };
     if (untold !== undefined) return { cause: untold, message: `Updating namespace ${name} failed` };
-    if (remains.counts.size > 0) return { againMs: limits.namespacePassMsMax };
+    if (remains.counts.size > 0) return { againMs: againMsOf(remains) };
     const finalizers = namespace.spec?.finalizers ?? [];
     const left = finalizers.filter((f) => f !== this.#finalizer);
     if (left.length === finalizers.length) return undefined;
@@ -130,6 +157,7 @@ export class NamespaceController implements Controller {
   }
 
   #forget(name: string): void {
+    this.#undiscovered.delete(name);
     for (const view of [...this.#waiting.keys()]) this.#forgetIn(name, view);
   }
 
@@ -140,26 +168,39 @@ export class NamespaceController implements Controller {
     this.#waiting.delete(view);
   }
 
-  /** Deletes everything in a namespace; `isOver` ends it early. */
-  async #deleteContents(name: string, queue: Queue, isOver: () => boolean = () => false): Promise<Remains> {
-    const remains: Remains = { counts: new Map(), finalizers: new Map(), refusal: undefined };
-    for (const resource of contentsOf(this.#writers.scheme.resources)) {
-      if (queue.signal.aborted || isOver()) break;
-      await this.#deleteAll(name, resource, remains, queue);
-      // Nothing pods may depend on goes before them.
-      if (resource.group === "" && resource.resource === "pods" && remains.counts.size > 0) break;
+  /** Deletes everything this server has of a namespace. */
+  async #deleteContents(name: string, remains: Remains, queue: Queue, pass: LocalPass): Promise<void> {
+    let hasPods = false;
+    for (const resource of this.#contents()) {
+      if (queue.signal.aborted || pass.isOver?.() === true) return;
+      const view = this.#writers.views.find(resource.prefix ?? "");
+      // A custom resource that goes took its objects along.
+      if (view === undefined) continue;
+      // Pods that still run are not let loose.
+      const isHeld = hasPods && this.#isPolicies(resource);
+      const [found, refused] = isHeld ? [1, undefined] : await this.#deleteAll(name, resource, view, queue);
+      if (refused !== undefined) remains.refusals.push(refused.message);
+      if (found === 0) continue;
+      const left = await this.#count(name, resource, view, remains, queue);
+      if (left.count === 0 || refused !== undefined) continue;
+      hasPods ||= isPods(resource);
+      const graceMs = 1000 * left.graceSeconds;
+      if (graceMs > (pass.endedMs ?? 0)) remains.estimateSeconds = Math.max(remains.estimateSeconds, left.graceSeconds);
+      else if (left.isKept) remains.estimateSeconds = Math.max(remains.estimateSeconds, finalizerEstimateSeconds);
+      else if (!isHeld) remains.refusals.push(unexpectedText(name, resource));
     }
-    return remains;
   }
 
-  async #deleteAll(name: string, resource: Resource, remains: Remains, queue: Queue): Promise<void> {
-    const view = this.#writers.views.find(resource.prefix ?? "");
-    // A custom resource that goes took its objects along.
-    if (view === undefined) return;
+  async #deleteAll(
+    name: string,
+    resource: Resource,
+    view: LogView,
+    queue: Queue,
+  ): Promise<[found: number, refused: Status | undefined]> {
     const options = { propagationPolicy: "Background" };
     let [found, refused]: [number, Status | undefined] = [0, undefined];
     for (let after: string | undefined = ""; after !== undefined && refused === undefined; ) {
-      if (queue.signal.aborted) return;
+      if (queue.signal.aborted) break;
       const [items, last] = locate(view, name, after);
       if (items.length === 0) break;
       found += items.length;
@@ -167,73 +208,64 @@ export class NamespaceController implements Controller {
       after = last;
       await queue.giveWay();
     }
-    if (found === 0) return;
-    remains.refusal ??= refused;
-    if (resource.group === "" && resource.resource === "persistentvolumeclaims")
-      await this.#unprotect(name, resource, queue);
-    await this.#count(name, resource, view, remains, queue);
+    return [found, refused];
   }
 
   /** Counts what is left in a log, and what keeps it. */
-  async #count(name: string, resource: Resource, view: LogView, remains: Remains, queue: Queue): Promise<void> {
+  async #count(name: string, resource: Resource, view: LogView, remains: Remains, queue: Queue): Promise<Left> {
     const { counts, finalizers } = remains;
-    let left = 0;
+    const left = { count: 0, isKept: false, graceSeconds: 0 };
     view.drain();
     // What goes while it is counted is news.
     this.#wait(name, view, queue);
     const count = (at: Location): void => {
-      left += 1;
-      for (const finalizer of decodeStored(resource, view.object(at)).metadata.finalizers ?? [])
+      left.count += 1;
+      const object = decodeStored(resource, view.object(at));
+      for (const finalizer of object.metadata.finalizers ?? []) {
+        left.isKept = true;
         finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+      }
+      if (isPods(resource)) left.graceSeconds = Math.max(left.graceSeconds, graceOf(object as ApiObject & Pod));
     };
     await queue.scan(view, count, { namespace: name });
-    if (left > 0) counts.set(`${resource.resource}.${resource.group}`, left);
+    if (left.count > 0) counts.set(`${resource.resource}.${resource.group}`, left.count);
     else this.#forgetIn(name, view);
+    return left;
   }
 
-  /** Claims are not in use where no pod is left and none can come: nothing protects them any more. */
-  async #unprotect(name: string, claims: Resource, queue: Queue): Promise<void> {
-    const view = this.#writers.views.log(claims.prefix ?? "");
-    const going = new Map<string, string[]>();
-    const note = (at: Location): void => {
-      const { metadata } = decodeStored(claims, view.object(at));
-      const finalizers = metadata.finalizers ?? [];
-      const left = finalizers.filter((finalizer) => finalizer !== this.#claimFinalizer);
-      if (left.length < finalizers.length && metadata.deletionTimestamp !== undefined)
-        going.set(metadata.name ?? "", left);
-    };
-    view.drain();
-    await queue.scan(view, note, { namespace: name });
-    for (const [claim, left] of going) {
-      const target = { resource: claims, namespace: name, name: claim };
-      const done = await this.#actor.patch(target, new Map([["metadata", new Map([["finalizers", left]])]]));
-      if (isStatus(done) && done.reason !== "NotFound")
-        queue.report(name, `Unprotecting claim ${claim} of namespace ${name} failed`, done);
+  /** One resource per log, as they are now: pods first, network policies last. */
+  #contents(): readonly Resource[] {
+    const byPrefix = new Map<string, Resource>();
+    for (const { namespaced, stored } of this.#writers.scheme.resources) {
+      if (namespaced && stored?.prefix !== undefined && !byPrefix.has(stored.prefix))
+        byPrefix.set(stored.prefix, stored);
     }
+    const place = (resource: Resource): number => (isPods(resource) ? 0 : this.#isPolicies(resource) ? 2 : 1);
+    return [...byPrefix.values()].toSorted((a, b) => place(a) - place(b));
+  }
+
+  #isPolicies({ group, resource }: Resource): boolean {
+    return group === this.#policies && resource === "networkpolicies";
   }
 
   /** Removes objects of a namespace that is not there; one of its name that is made meanwhile keeps its own. */
   async #sweep(name: string, queue: Queue): Promise<Result> {
     const isBack = (): boolean => this.#view.drain() > 0 && this.#view.get("", name) !== 0;
-    const { refusal } = await this.#deleteContents(name, queue, isBack);
-    return refusal && { cause: refusal, message: `Deleting what is left of namespace ${name} failed` };
+    const remains = emptyRemains();
+    await this.#deleteContents(name, remains, queue, { isOver: isBack });
+    const fault = faultOf(remains);
+    if (fault === undefined) return undefined;
+    return { cause: refuse("Conflict", fault), message: `Deleting what is left of namespace ${name} failed` };
   }
 
   /** Brings the conditions up to date; the refusal when that failed. */
   async #tell(namespace: Namespace, remains: Remains): Promise<Status | undefined> {
     const before = namespace.status?.conditions ?? [];
-    const now = timeText(this.#writers.clock.now());
-    const after = [...before];
-    for (const condition of conditionsOf(remains)) {
-      const index = after.findIndex((c) => c.type === condition.type);
-      const old = after[index];
-      const same =
-        old?.status === condition.status && old.reason === condition.reason && old.message === condition.message;
-      if (same) continue;
-      const changed = { ...condition, lastTransitionTime: now };
-      if (index < 0) after.push(changed);
-      else after[index] = changed;
-    }
+    // An empty one goes without a word, unless something else keeps it.
+    const isKept = (namespace.metadata.finalizers ?? []).length > 0 || (namespace.spec?.finalizers ?? []).length > 1;
+    const isEmpty = remains.counts.size === 0 && faultOf(remains) === undefined;
+    if (isEmpty && !isKept && before.length === 0) return undefined;
+    const after = conditionsOf(remains, before, timeText(this.#writers.clock.now()));
     if (after.length === before.length && after.every((c, i) => c === before[i])) return undefined;
     const list = after.map((condition) => new Map<string, Value>(Object.entries(condition) as [string, string][]));
     const patch: Value = new Map([["status", new Map([["conditions", list]])]]);
@@ -243,15 +275,19 @@ export class NamespaceController implements Controller {
   }
 }
 
-/** One resource per log, pods first. */
-function contentsOf(resources: readonly Resource[]): readonly Resource[] {
-  const byPrefix = new Map<string, Resource>();
-  for (const { namespaced, stored } of resources) {
-    if (namespaced && stored?.prefix !== undefined && !byPrefix.has(stored.prefix)) byPrefix.set(stored.prefix, stored);
-  }
-  const isPods = (resource: Resource): boolean => resource.group === "" && resource.resource === "pods";
-  const all = [...byPrefix.values()];
-  return [...all.filter(isPods), ...all.filter((resource) => !isPods(resource))];
+/** Half of what it may take, and a second (upstream); what goes before is news. */
+function againMsOf({ estimateSeconds }: Remains): number {
+  return Math.min(limits.namespacePassMsMax, 1000 * (Math.floor(estimateSeconds / 2) + 1));
+}
+
+function isPods({ group, resource }: Resource): boolean {
+  return group === "" && resource === "pods";
+}
+
+/** Seconds a pod may take to end; none when it has ended. */
+function graceOf({ spec, status }: ApiObject & Pod): number {
+  if (status.phase === "Succeeded" || status.phase === "Failed") return 0;
+  return Number(spec.terminationGracePeriodSeconds ?? 0);
 }
 
 /** Objects of a namespace after a key, as many as are deleted at once; the last one's key when there may be more. */
@@ -265,52 +301,4 @@ function locate(view: LogView, namespace: string, after: string): [items: Locati
     return last === undefined;
   });
   return [items, last];
-}
-
-function conditionsOf(remains: Remains): Condition[] {
-  const { counts, finalizers, refusal } = remains;
-  const list = (map: Map<string, number>, text: (key: string, count: number) => string): string =>
-    [...map]
-      .sort(([a], [b]) => compareBytes(a, b))
-      .map(([key, count]) => text(key, count))
-      .join(", ");
-  const resources = list(counts, (key, count) => `${key} has ${count} resource instances`);
-  const keepers = list(finalizers, (key, count) => `${key} in ${count} resource instances`);
-  return [
-    no("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
-    no(
-      "NamespaceDeletionGroupVersionParsingFailure",
-      "ParsedGroupVersions",
-      "All legacy kube types successfully parsed",
-    ),
-    refusal === undefined
-      ? no(
-          "NamespaceDeletionContentFailure",
-          "ContentDeleted",
-          "All content successfully deleted, may be waiting on finalization",
-        )
-      : yes(
-          "NamespaceDeletionContentFailure",
-          "ContentDeletionFailed",
-          `Failed to delete all resource types, 1 remaining: ${refusal.message}`,
-        ),
-    counts.size === 0
-      ? no("NamespaceContentRemaining", "ContentRemoved", "All content successfully removed")
-      : yes("NamespaceContentRemaining", "SomeResourcesRemain", `Some resources are remaining: ${resources}`),
-    finalizers.size === 0
-      ? no("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished")
-      : yes(
-          "NamespaceFinalizersRemaining",
-          "SomeFinalizersRemain",
-          `Some content in the namespace has finalizers remaining: ${keepers}`,
-        ),
-  ];
-}
-
-function no(type: string, reason: string, message: string): Condition {
-  return { type, status: "False", reason, message };
-}
-
-function yes(type: string, reason: string, message: string): Condition {
-  return { type, status: "True", reason, message };
 }

@@ -369,7 +369,7 @@ running("a namespace goes while the log of a kind is gone already", async (t, se
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   t.equal(await server.views.giveUp("/registry/example.com/widgets"), true);
   t.equal((await server.call("GET", widgets)).code, 404);
-  const namespaces = reconcilerOf(new NamespaceController(server.writers), server.server.clock, (message) =>
+  const namespaces = reconcilerOf(new NamespaceController(server.server), server.server.clock, (message) =>
     reports.push(message),
   );
   namespaces.start();

@@ -12,7 +12,7 @@ const merge = { "content-type": "application/merge-patch+json" };
 function running(name: string, check: (t: Test, server: InProcess, reports: string[]) => Promise<void>): void {
   scenario(name, async (t, server) => {
     const reports: string[] = [];
-    const namespaces = new NamespaceController(server.writers);
+    const namespaces = new NamespaceController(server.server);
     const controller = reconcilerOf(namespaces, server.server.clock, (message) => void reports.push(message));
     controller.start();
     try {
@@ -64,21 +64,6 @@ running("NamespaceController removes a namespace and everything in it, pods firs
   t.equal(again.code, 201, "the name is free");
 });
 
-running("NamespaceController unprotects claims once no pod is left to use them", async (t, server) => {
-  const base = "/api/v1/namespaces/n";
-  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
-  const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
-  const made = await server.call("POST", `${base}/persistentvolumeclaims`, { metadata: { name: "c" }, spec: claim });
-  t.strictSame(made.json.metadata.finalizers, ["kubernetes.io/pvc-protection"]);
-  const spec = { nodeName: "node", containers: [{ name: "c", image: "i" }] };
-  await server.call("POST", `${base}/pods`, { metadata: { name: "p" }, spec });
-  await server.call("DELETE", base);
-  t.ok(await until(async () => (await server.call("GET", base)).json.status.conditions?.length === 5));
-  t.equal((await server.call("GET", `${base}/persistentvolumeclaims/c`)).code, 200);
-  await server.call("DELETE", `${base}/pods/p?gracePeriodSeconds=0`);
-  t.ok(await gone(server, base));
-});
-
 running("NamespaceController waits for finalizers and says so in conditions", async (t, server, reports) => {
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   const base = "/api/v1/namespaces/n";
@@ -121,20 +106,45 @@ running("NamespaceController waits for finalizers and says so in conditions", as
   t.strictSame(reports, []);
 });
 
-running("NamespaceController keeps the rest while a pod has grace", async (t, server) => {
+running("NamespaceController removes the rest while a pod has grace", async (t, server, reports) => {
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   const base = "/api/v1/namespaces/n";
-  const spec = { nodeName: "node", containers: [{ name: "c", image: "i" }] };
+  const spec = { nodeName: "node", containers: [{ name: "c", image: "i" }], terminationGracePeriodSeconds: 60 };
   await server.call("POST", `${base}/pods`, { metadata: { name: "p" }, spec });
   await server.call("POST", `${base}/configmaps`, { metadata: { name: "m" } });
   await server.call("DELETE", base);
-  const marked = async (): Promise<boolean> =>
-    (await server.call("GET", `${base}/pods/p`)).json.metadata.deletionTimestamp !== undefined;
-  t.ok(await until(marked));
-  t.ok(await until(async () => (await server.call("GET", base)).json.status.conditions?.length === 5));
-  t.equal((await server.call("GET", `${base}/configmaps/m`)).code, 200);
+  t.ok(await until(async () => (await server.call("GET", `${base}/configmaps/m`)).code === 404));
+  type Condition = { type: string; status: string; message: string; lastTransitionTime: string };
+  const conditionOf = async (type: string): Promise<Condition | undefined> =>
+    ((await server.call("GET", base)).json.status.conditions ?? []).find((one: Condition) => one.type === type);
+  t.ok(await until(async () => (await conditionOf("NamespaceContentRemaining"))?.status === "True"));
+  const remaining = await conditionOf("NamespaceContentRemaining");
+  t.equal(remaining?.message, "Some resources are remaining: pods. has 1 resource instances");
+  t.equal((await conditionOf("NamespaceDeletionContentFailure"))?.status, "False");
+  t.equal((await server.call("GET", `${base}/pods/p`)).json.metadata.deletionGracePeriodSeconds, 60);
+  t.strictSame(reports, []);
+  // Its node is gone: the grace period passes, and nothing happens.
+  server.nowMs += 61_000;
+  server.aheadMs += 61_000;
+  t.ok(await until(async () => (await conditionOf("NamespaceDeletionContentFailure"))?.status === "True"));
+  const failed =
+    "Failed to delete all resource types, 1 remaining: " +
+    "unexpected items still remain in namespace: n for gvr: /v1, Resource=pods";
+  t.equal((await conditionOf("NamespaceDeletionContentFailure"))?.message, failed);
+  t.same(await conditionOf("NamespaceContentRemaining"), remaining, "a status that stays keeps its time");
   await server.call("DELETE", `${base}/pods/p?gracePeriodSeconds=0`);
   t.ok(await gone(server, base));
+});
+
+running("NamespaceController lets an empty namespace go without conditions", async (t, server) => {
+  const base = "/api/v1/namespaces/n";
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  const before = server.store.changes.length;
+  await server.call("DELETE", base);
+  t.ok(await gone(server, base));
+  // Marked, finalized, deleted.
+  const own = server.store.changes.slice(before).filter(({ prefix }) => prefix === "/registry/namespaces");
+  t.notMatch(own.map(({ body }) => Buffer.from(body).toString()).join(), /conditions/);
 });
 
 running("NamespaceController keeps a namespace that has finalizers of its own", async (t, server) => {
@@ -153,7 +163,7 @@ scenario("NamespaceController that is stopped in the middle lets no namespace go
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
   for (const kind of ["configmaps", "secrets"])
     await server.call("POST", `${base}/${kind}`, { metadata: { name: "m" } });
-  const controller = reconcilerOf(new NamespaceController(server.writers), server.server.clock);
+  const controller = reconcilerOf(new NamespaceController(server.server), server.server.clock);
   server.store.before = ({ type }) => {
     if (type === 3) void controller.stop();
     return undefined;
@@ -166,7 +176,7 @@ scenario("NamespaceController that is stopped in the middle lets no namespace go
   t.equal(code, 200);
   t.strictSame(json.spec.finalizers, ["kubernetes"]);
   server.store.before = undefined;
-  const next = reconcilerOf(new NamespaceController(server.writers), server.server.clock);
+  const next = reconcilerOf(new NamespaceController(server.server), server.server.clock);
   next.start();
   t.ok(await gone(server, base));
   await next.stop();
