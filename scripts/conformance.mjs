@@ -37,7 +37,7 @@ const areas = [
  * Areas whose scenarios name the controllers they need: they are replayed on a server of their own, which runs what all of
  * them name together.
  */
-const controlledAreas = ["28[0-6]*", "290*", "29[67]*"];
+const controlledAreas = ["28[0-6]*", "290*", "292*", "294*", "29[67]*"];
 const only = process.argv.slice(2);
 
 /** `area step` of the steps that may differ, by identity ("" for both). */
@@ -122,6 +122,8 @@ function adapted(identity) {
     // A path with an escaped dot, which no rewrite reaches either.
     if (identity === "orch") text = text.replaceAll("kubernetes\\\\.io", "orch\\\\.io");
     if (identity === "orch") text = text.replace(/("(?:spec\.)?finalizers": \[\s*)"kubernetes"/g, '$1"orch"');
+    // So the issuer of tokens in secrets.
+    if (identity === "orch") text = text.replaceAll('"kubernetes/serviceaccount"', '"orch/serviceaccount"');
     // Names of OpenAPI definitions have the domain turned around.
     if (identity === "orch") text = text.replaceAll("io.k8s.", "io.orch.");
     const scenario = JSON.parse(markNumbers(text));

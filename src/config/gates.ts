@@ -20,6 +20,9 @@ export interface Gates {
   readonly notes: readonly string[];
 }
 
+/** Switches off token secrets for each new account. Upstream has it since 1.24, on: decision 105. */
+export const noTokenSecrets = "LegacyServiceAccountTokenNoAutoGeneration";
+
 const stages: readonly { readonly stage: GateStage; readonly on: boolean; readonly names: string }[] = [
   {
     stage: "Alpha",
@@ -60,7 +63,7 @@ const stages: readonly { readonly stage: GateStage; readonly on: boolean; readon
     on: false,
     names: `
     CSIMigrationAzureFile CSIMigrationvSphere ExperimentalHostUserNamespaceDefaulting JobTrackingWithFinalizers
-    ProbeTerminationGracePeriod TopologyAwareHints`,
+    LegacyServiceAccountTokenNoAutoGeneration ProbeTerminationGracePeriod TopologyAwareHints`,
   },
   {
     stage: "GA",

@@ -85,6 +85,25 @@ export class Actor {
     return writeObject(this.#writers, this.request(target), { kind: "patch", type: "merge", patch });
   }
 
+  /** Applies a configuration with force: fields this controller does not name any more go, those of others stay. */
+  apply(target: Target, config: ReadonlyMap<string, Value>): Promise<Written | Status> {
+    const { apiVersion, kind } = target.resource;
+    const metadata = new Map([["name", target.name]]);
+    const typed: Value = new Map<string, Value>([
+      ["apiVersion", apiVersion],
+      ["kind", kind],
+      ["metadata", metadata],
+      ...config,
+    ]);
+    return writeObject(this.#writers, this.request(target), {
+      kind: "config",
+      shape: target.resource,
+      config: typed,
+      force: true,
+      duplicates: [],
+    });
+  }
+
   /** Deletes an object: a success Status, or the object where its kind answers that or it is still there. */
   delete(target: Target, options: DeleteOptions = {}): Promise<Written | Status> {
     return deleteObject(this.#writers, this.request(target), options);

@@ -1,20 +1,24 @@
 // Fills in the rules of aggregated cluster roles: those of every role its selectors choose, in the order of the
 // selectors and of names, each once (upstream: the cluster role aggregation controller). Follows the log of cluster
-// roles; a role that is gathered into one that is gathered itself takes two passes.
+// roles; a role that is gathered into one that is gathered itself takes two passes. Rules are applied: those another
+// manager wrote into a role that gathers nothing stay.
 import type { ClusterRole, PolicyRule } from "../api/gen/rbac/v1.ts";
 import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus } from "../api/status.ts";
+import { isStatus, type Status } from "../api/status.ts";
 import type { ObjectTable } from "../cache/view/objects.ts";
+import { toValue } from "../codec/engine/json.ts";
 import { selects } from "../kinds/validation/selector.ts";
 import type { Server } from "../request/call/context.ts";
-import { Actor } from "./actor.ts";
+import type { Written } from "../request/commit/writerequest.ts";
+import { Actor, type Target } from "./actor.ts";
 import type { Controller, Failure, Follows, Queue, Result } from "./reconciler.ts";
 
 type Role = ApiObject & ClusterRole;
 
 const group = "rbac.authorization.k8s.io";
+const manager = "clusterrole-aggregation-controller";
 
 /** What it works on: all roles together, because any of them may be gathered into any other. */
 const rolesKey = "clusterroles";
@@ -31,7 +35,7 @@ export class AggregationController implements Controller {
 
   constructor(server: Server) {
     const account = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
-    this.#actor = new Actor(server.writers, "clusterrole-aggregation-controller", account);
+    this.#actor = new Actor(server.writers, manager, account);
     this.#resource = server.scheme.find(server.identity.spell(group), "v1", "clusterroles");
     this.#roles = server.objects.table(group, "v1", "clusterroles");
     const view = server.objects.view(group, "v1", "clusterroles");
@@ -55,22 +59,33 @@ export class AggregationController implements Controller {
       if (queue.signal.aborted) return undefined;
       const rules = gathered(role, labelled);
       if (rules === undefined || sameRules(rules, role.rules ?? [])) continue;
-      result = (await this.#fill(role.metadata.name ?? "", rules)) ?? result;
+      result = (await this.#fill(role, rules)) ?? result;
     }
     if (result === undefined) this.#settled = version;
     return result;
   }
 
   /** Writes the rules of one role. */
-  async #fill(name: string, rules: PolicyRule[]): Promise<Failure | undefined> {
+  async #fill({ metadata }: Role, rules: PolicyRule[]): Promise<Failure | undefined> {
     if (this.#resource === undefined) return undefined;
-    const done = await this.#actor.update<Role>({ resource: this.#resource, name }, (role) => {
-      // Somebody took the rule away meanwhile: the next pass sees that.
-      if (role.aggregationRule !== undefined) role.rules = rules;
-      return undefined;
-    });
+    const target = { resource: this.#resource, name: metadata.name ?? "" };
+    // What former releases of this server wrote was no apply: an apply without rules would leave it.
+    const isFormer = metadata.managedFields?.some((one) => one.manager === manager && one.operation === "Update");
+    const done = await (isFormer === true
+      ? this.#actor.update<Role>(target, (role) => {
+          // The rule was taken away meanwhile: the next pass sees that.
+          if (role.aggregationRule !== undefined) role.rules = rules;
+          return undefined;
+        })
+      : this.#apply(target, rules));
     if (!isStatus(done) || done.success || done.reason === "NotFound") return undefined;
-    return { cause: done, message: `The rules of the cluster role ${JSON.stringify(name)} cannot be filled in` };
+    return { cause: done, message: `The rules of the cluster role ${JSON.stringify(target.name)} cannot be filled in` };
+  }
+
+  #apply(target: Target, rules: readonly PolicyRule[]): Promise<Written | Status> {
+    const role = toValue(target.resource.message, { metadata: {}, rules });
+    const list = role instanceof Map && rules.length > 0 ? role.get("rules") : undefined;
+    return this.#actor.apply(target, new Map(list === undefined ? [] : [["rules", list]]));
   }
 }
 

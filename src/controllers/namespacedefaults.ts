@@ -1,6 +1,7 @@
 // Objects every active namespace has from its beginning to its end: the service account `default`, and the config map
 // with the certificate authority of this server. Follows the logs of namespaces and of the companions; whoever deletes
 // or changes one finds it again as it was.
+import type { ConfigMap } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
@@ -20,10 +21,10 @@ export interface Companion {
   readonly name: string;
   /** Who writes it, in canonical spelling. */
   readonly userName: string;
-  /** Fields beside metadata, as they are to be. */
+  /** What it is made with. */
   readonly content: ReadonlyMap<string, Value>;
-  /** Whether a present one is as it should be; left out: its presence is enough. */
-  readonly isRight?: (object: ApiObject) => boolean;
+  /** Corrects a present one, and says whether there was anything to correct; left out: its presence is enough. */
+  readonly correct?: (object: ApiObject) => boolean;
 }
 
 /** The service account pods run as that name none. */
@@ -40,8 +41,9 @@ export function rootCaConfigMap(writers: WriteServices, authority: string): Comp
   assert(resource !== undefined, "Config maps are served");
   const { spell } = writers.scheme.identity;
   const annotation = spell("kubernetes.io/description");
+  // Upstream's words, which clients compare.
   const description =
-    "Contains a CA bundle that can be used to verify the API server when using internal endpoints such as the internal service IP or its default service name.";
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
   const metadata = new Map([["annotations", new Map([[annotation, description]])]]);
   const data = new Map([["ca.crt", authority]]);
   return {
@@ -52,7 +54,15 @@ export function rootCaConfigMap(writers: WriteServices, authority: string): Comp
       ["metadata", metadata],
       ["data", data],
     ]),
-    isRight: (object) => (object as ApiObject & { data?: Map<string, string> }).data?.get("ca.crt") === authority,
+    correct: (object) => {
+      const configMap = object as ApiObject & ConfigMap;
+      const { annotations } = configMap.metadata;
+      const isWhole = configMap.data?.size === 1 && configMap.data.get("ca.crt") === authority;
+      if (isWhole && annotations?.get(annotation) === description) return false;
+      configMap.data = new Map(data);
+      configMap.metadata.annotations = new Map([...(annotations ?? []), [annotation, description]]);
+      return true;
+    },
   };
 }
 
@@ -96,7 +106,7 @@ export class CompanionController implements Controller {
   /** Makes a namespace's companion, or puts it right. */
   async work(namespace: string): Promise<Result> {
     if (!this.#isActive(namespace)) return undefined;
-    const { resource, name, content, isRight } = this.#companion;
+    const { resource, name, content, correct } = this.#companion;
     this.#view.drain();
     const present = this.#view.get(namespace, name);
     let done: unknown;
@@ -104,8 +114,8 @@ export class CompanionController implements Controller {
       const metadata = content.get("metadata");
       const named = new Map<string, Value>([...(metadata instanceof Map ? metadata : []), ["name", name]]);
       done = await this.#actor.create({ resource, namespace }, new Map([...content, ["metadata", named]]));
-    } else if (isRight !== undefined && !isRight(decodeStored(resource, this.#view.object(present)))) {
-      done = await this.#actor.patch({ resource, namespace, name }, new Map(content));
+    } else if (correct?.(decodeStored(resource, this.#view.object(present))) === true) {
+      done = await this.#actor.update({ resource, namespace, name }, (object) => void correct(object));
     }
     if (!isStatus(done) || done.reason === "AlreadyExists" || done.reason === "NotFound") return undefined;
     // A namespace that began to go meanwhile is done with; anything else may be better in a while.

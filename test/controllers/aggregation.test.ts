@@ -59,10 +59,26 @@ t.test("an aggregated role gets the rules of those it selects, in order, each on
   await rules("other", [rule("*", "secrets")]);
 });
 
-t.test("rules written into an aggregated role by hand do not stay", async (t) => {
+t.test("rules written into an aggregated role by hand stay only while it gathers none", async (t) => {
   const { server, rules } = await open(t);
-  await server.call("POST", api, { metadata: { name: "r" }, rules: [rule("*", "secrets")], ...gathers("constructor") });
+  const own = [rule("*", "secrets")];
+  await server.call("POST", api, { metadata: { name: "r" }, rules: own, ...gathers("constructor") });
+  await rules("r", own);
+  const labels = { constructor: "true" };
+  await server.call("POST", api, { metadata: { name: "part", labels }, rules: [rule("get", "pods")] });
+  await rules("r", [rule("get", "pods")]);
+  await server.call("PATCH", `${api}/r`, { rules: own }, { "content-type": "application/merge-patch+json" });
+  await rules("r", [rule("get", "pods")]);
+  await server.call("DELETE", `${api}/part`);
   await rules("r", null);
   await server.call("PUT", `${api}/r`, { metadata: { name: "r" }, rules: [rule("get", "pods")] });
   await rules("r", [rule("get", "pods")]);
+});
+
+t.test("rules that a former release gathered go with the last part", async (t) => {
+  const { server, rules } = await open(t);
+  const former = `${api}?fieldManager=clusterrole-aggregation-controller`;
+  const made = await server.call("POST", former, { metadata: { name: "r" }, rules: [rule("*", "*")], ...gathers("x") });
+  t.equal(made.json.metadata.managedFields[0].operation, "Update");
+  await rules("r", null);
 });

@@ -64,7 +64,14 @@ t.test("CompanionController makes again what is deleted, and puts right what is 
     { "content-type": "application/merge-patch+json" },
   );
   t.ok(await until(async () => (await server.call("GET", path)).json.data["ca.crt"] === authority));
-  t.equal((await server.call("GET", path)).json.data.more, "x", "the rest is somebody else's");
+  t.same((await server.call("GET", path)).json.data, { "ca.crt": authority }, "and nothing else is in it");
+  const annotation = "kubernetes.io/description";
+  const described = async () => (await server.call("GET", path)).json.metadata.annotations[annotation];
+  const description = await described();
+  const metadata = { labels: { mine: "yes" }, annotations: { [annotation]: "changed", other: "x" } };
+  await server.call("PATCH", path, { metadata }, { "content-type": "application/merge-patch+json" });
+  t.ok(await until(async () => (await described()) === description));
+  t.match((await server.call("GET", path)).json.metadata, { labels: { mine: "yes" }, annotations: { other: "x" } });
   t.same(reports, []);
   stop();
 });

@@ -7,15 +7,18 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { allocatorEnvironment } from "../../src/boot/allocator.ts";
+import { noTokenSecrets } from "../../src/config/gates.ts";
 
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 
 /**
- * Config maps, services and what they lead to are what tests count: the server makes none unless a test asks for that. A
- * server that signs for clients asks them for certificates, and says in a config map by whom it verifies them.
+ * Config maps, secrets, services and what they lead to are what tests count: the server makes none unless a test asks for
+ * that. A server that signs for clients asks them for certificates, and says in a config map by whom it verifies them.
  */
-const quiet =
-  "--controllers=*,-root-ca-cert-publisher,-own-service,-endpoint,-endpointslice,-endpointslicemirroring,-csrsigning";
+const quiet = [
+  "--controllers=*,-root-ca-cert-publisher,-own-service,-endpoint,-endpointslice,-endpointslicemirroring,-csrsigning",
+  `--feature-gates=${noTokenSecrets}=true`,
+];
 
 /** How long a start may take on a busy machine. */
 const readyMsMax = 120_000;
@@ -150,7 +153,7 @@ export async function startServer(
 ): Promise<TestServer> {
   const home = dir ?? mkdtempSync(join(tmpdir(), "orch-test-"));
   const limit = filesMax === undefined ? "" : `ulimit -n ${filesMax}; `;
-  const flags = [`--data-dir=${home}`, `--secure-port=${port}`, quiet, ...args];
+  const flags = [`--data-dir=${home}`, `--secure-port=${port}`, ...quiet, ...args];
   const runtime = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
   const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, main, ...flags], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -16,7 +16,7 @@ import { metaRulesOf } from "../../kinds/table.ts";
 import type { MergeRequest, WriteRequest } from "./writerequest.ts";
 
 /** Characters of generateName that are kept (upstream: 63 less the ending). */
-const generatedPrefixMax = 58;
+export const generatedPrefixMax = 58;
 
 /** A name made from generateName. */
 export function generateName(prefix: string): string {
