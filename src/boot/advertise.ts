@@ -2,7 +2,7 @@
 import { networkInterfaces } from "node:os";
 import type { Config } from "../config/config.ts";
 import { ownServiceAddress } from "../controllers/ownservice.ts";
-import { isLinkLocalMulticast, isLinkLocalUnicast, isLoopback, isUnspecified, parseAddress } from "../kinds/address.ts";
+import { isReachable } from "../kinds/address.ts";
 import { parseRanges } from "../kinds/ranges.ts";
 
 /** Addresses of the host that others may know. */
@@ -31,11 +31,4 @@ export function servingAddresses(config: Config): string[] {
   const ranges = parseRanges(serviceAddressRanges, servicePortRange);
   const service = typeof ranges === "string" ? undefined : ownServiceAddress(ranges);
   return [...listening, advertiseAddress, service ?? ""].filter((address) => address !== "");
-}
-
-/** Whether an address can be an endpoint of a service. */
-export function isReachable(text: string): boolean {
-  const address = parseAddress(text);
-  if (address === undefined) return false;
-  return ![isUnspecified, isLoopback, isLinkLocalUnicast, isLinkLocalMulticast].some((is) => is(address));
 }

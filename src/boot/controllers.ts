@@ -1,7 +1,7 @@
 // What the server does on its own behalf, on a thread of its own: the namespaces, classes, roles and bindings it starts
 // with, and the controllers, one row each in the table, while it holds their lease.
 import { isStatus } from "../api/status.ts";
-import type { controllerNames } from "../config/config.ts";
+import type { Config, controllerNames } from "../config/config.ts";
 import { AccountTokenController } from "../controllers/accounttokens.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { AggregationController } from "../controllers/aggregation.ts";
@@ -34,6 +34,7 @@ import {
   type Trouble,
 } from "../controllers/reconciler.ts";
 import { EventWriter, type Recorders } from "../controllers/recording/eventwriter.ts";
+import { ServerLease } from "../controllers/serverleases.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
 import { VolumeProtection } from "../controllers/volumeprotection.ts";
 import { apiServicesKind } from "../kinds/apiregistration/apiservice.ts";
@@ -60,6 +61,7 @@ export interface ControllersOptions {
   readonly authority: string;
   /** Where the server is. */
   readonly address: OwnAddress;
+  readonly endpointReconciler: Config["endpointReconciler"];
   /** `host:port` that nodes which join are told. */
   readonly clusterAddress: string;
   /** Names this process among all that ever served this store. */
@@ -83,6 +85,7 @@ interface Parts
     | "endpointsPerSliceMax"
     | "authority"
     | "address"
+    | "endpointReconciler"
     | "clusterAddress"
     | "registry"
     | "onStep"
@@ -123,7 +126,10 @@ const table: readonly Entry[] = [
     make: ({ writers, authority }) => new CompanionController(writers, rootCaConfigMap(writers, authority)),
   },
   { name: "serviceaccount-token", make: ({ server, authority }) => new AccountTokenController(server, authority) },
-  { name: "own-service", make: ({ writers, address }) => new OwnService(writers, address) },
+  {
+    name: "own-service",
+    make: ({ writers, address, endpointReconciler }) => new OwnService(writers, address, endpointReconciler),
+  },
   { name: "garbagecollector", make: ({ server, recorders }) => new GarbageCollector(server, recorders) },
   { name: "ttl-after-finished", make: finishedJobs },
   { name: "pvc-protection", make: ({ writers }) => new ClaimProtection(writers) },
@@ -158,6 +164,8 @@ export class Controllers {
   readonly #reconcilers: ReconcilerParts;
   readonly #events: EventWriter;
   readonly #lease: Lease;
+  /** That of this server; undefined: nothing asks for it. */
+  readonly #own: ServerLease | undefined;
   readonly #bootstrap: Bootstrap;
   readonly #starting: Reconciler;
 
@@ -174,6 +182,11 @@ export class Controllers {
     this.#reconcilers = parts;
     this.#events = new EventWriter(server.writers, parts, eventMeter(options.registry));
     this.#everywhere = this.#make(({ everywhere }) => everywhere === true);
+    if (isKnown(server, options)) {
+      const { holder, address } = options;
+      const own = { holder, address: address.ip === undefined ? undefined : { ip: address.ip, port: address.port } };
+      this.#own = ServerLease.open(server.writers, own, parts);
+    }
     const lease = {
       ...options,
       name: leaseName,
@@ -195,6 +208,7 @@ export class Controllers {
   /** Resolves when the namespaces, roles and bindings of the start exist. */
   start(): Promise<void> {
     for (const reconciler of [...this.#everywhere, this.#starting]) reconciler.start();
+    this.#own?.start();
     return this.#bootstrap.done;
   }
 
@@ -212,7 +226,7 @@ export class Controllers {
   /** Resolves when others may take over. */
   async stop(): Promise<void> {
     for (const reconciler of [...this.#everywhere, this.#starting]) void reconciler.stop();
-    await this.#lease.stop();
+    await Promise.all([this.#own?.stop(), this.#lease.stop()]);
     await this.#events.stop();
   }
 
@@ -236,6 +250,12 @@ export class Controllers {
       return controller === undefined ? [] : new Reconciler(name, controller, this.#reconcilers);
     });
   }
+}
+
+/** Whether other servers are to know of this one: endpoints list it, or a gate asks for its lease. */
+function isKnown({ scheme }: Server, { running, address, endpointReconciler }: ControllersOptions): boolean {
+  const isEndpoint = running.includes("own-service") && endpointReconciler === "lease" && address.ip !== undefined;
+  return isEndpoint || scheme.gates.has("APIServerIdentity");
 }
 
 function addressRepair({ server, writers, recorders }: Parts): AddressRepair | undefined {

@@ -160,7 +160,8 @@ class OpenServer implements FrontServer {
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
       const clusterAddress = address.ip === undefined ? serverAddress : hostPort(address.ip, address.port);
-      const kept = { eventTtlMs, endpointsPerSliceMax, authority, address, clusterAddress };
+      const { endpointReconciler } = config;
+      const kept = { eventTtlMs, endpointsPerSliceMax, authority, address, endpointReconciler, clusterAddress };
       const common = { running, ...kept, holder, registry: this.#registry };
       const signs = { authorities: openAuthorities(config), lifeMsMax: signing.lifeMsMax, pool: this.#pool };
       const options = { ...common, alone: true, onStep: (step: BootStep) => this.#steps.mark(step), signing: signs };

@@ -65,6 +65,8 @@ export interface Config {
   readonly bindAddress: string;
   /** Where members of the cluster reach the server; empty: as it listens. */
   readonly advertiseAddress: string;
+  /** How the endpoints of the server's own service are kept. */
+  readonly endpointReconciler: "lease" | "none";
   readonly securePort: number;
   /** Empty: a generated certificate. */
   readonly tlsCertFile: string;
@@ -182,6 +184,7 @@ export function readConfig(values: FlagValues): Config | string {
     },
     bindAddress: text("bind-address"),
     advertiseAddress: text("advertise-address"),
+    endpointReconciler: text("endpoint-reconciler-type") as Config["endpointReconciler"],
     securePort: Number(text("secure-port")),
     tlsCertFile: text("tls-cert-file"),
     tlsPrivateKeyFile: text("tls-private-key-file"),

@@ -32,6 +32,15 @@ export const flags = [
     help: "IP address at which members of the cluster reach the server; the server's own service points to it. Default: the address it listens on, or the first address of the host when it listens on all. A loopback address is not published.",
   },
   {
+    name: "endpoint-reconciler-type",
+    group: "Serving",
+    type: "string",
+    default: "lease",
+    choices: ["lease", "none"],
+    brief: "endpoints of the own service: lease or none",
+    help: "How the endpoints of the server's own service are kept: lease lists every live server, none leaves them alone. master-count of older releases does not exist: it cannot tell which servers live.",
+  },
+  {
     name: "secure-port",
     group: "Serving",
     type: "int",

@@ -495,6 +495,15 @@ export const limits = {
   endpointsWritesMax: 5,
   /** Pods of all services a controller holds the names of, about 20 bytes each; services beyond look through their namespace. */
   endpointsPodsHeldMax: 1_000_000,
+  /**
+   * How long the lease of a server stands after it was renewed, as others see it, and how often it is renewed, in
+   * milliseconds (upstream: 15 and 10 s); one that stands still for longer is removed.
+   */
+  serverLeaseMs: 15_000,
+  serverLeaseRenewMs: 10_000,
+  serverLeaseGoneMs: 60_000,
+  /** Servers of one store whose leases are looked at. */
+  serversMax: 100,
   /** How often the server's own service and its endpoints are reconciled, in milliseconds (upstream: 10 s). */
   ownServiceLookMs: 10_000,
   /** Writes of one namespace that wait for its quotas, per front; 429 beyond a user's share. */

@@ -1,18 +1,22 @@
 // The service pods find this server by: `kubernetes` in the namespace `default`, at the first address of the range, and
-// where it leads when the server listens where others can reach it (upstream: the API server's bootstrap controller).
-import type { EndpointSubset, Endpoints, Service, ServicePort } from "../api/gen/core/v1.ts";
+// where it leads: to every live server that listens where others can reach it (upstream: the API server's bootstrap
+// controller and its lease reconciler).
+import type { EndpointAddress, EndpointSubset, Endpoints, Service, ServicePort } from "../api/gen/core/v1.ts";
 import type { EndpointSlice } from "../api/gen/discovery/v1.ts";
+import { compareBytes } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
 import { toValue } from "../codec/engine/json.ts";
+import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { addressAt, addressText, type ServiceRanges } from "../kinds/ranges.ts";
 import { equal } from "../kinds/validation/equal.ts";
 import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor, type Target } from "./actor.ts";
-import type { Controller, Failure, Queue, Result } from "./reconciler.ts";
+import type { Controller, Failure, Follows, Queue, Result } from "./reconciler.ts";
+import { LiveServers, type ServerAddress } from "./serverleases.ts";
 
 /** Where the server is. */
 export interface OwnAddress {
@@ -26,32 +30,52 @@ export function ownServiceAddress({ addresses: [range] }: ServiceRanges): string
   return range && addressText(addressAt(range, 0));
 }
 
-/** Works on kinds: services, endpoints, endpointslices. Follows nothing, and looks every few seconds. */
+/**
+ * Works on kinds: services, endpoints, endpointslices. Follows the leases of servers, and looks every few seconds. This
+ * server counts as live: it would not say so otherwise.
+ */
 export class OwnService implements Controller {
+  readonly follows: Follows;
   readonly #writers: WriteServices;
   readonly #address: OwnAddress;
   readonly #actor: Actor;
   readonly #name: string;
-  readonly #kinds: Readonly<Record<string, () => Promise<Failure | undefined>>> = {
-    services: () => this.#keepService(),
-    endpoints: () => this.#keepEndpoints(),
-    endpointslices: () => this.#keepSlice(),
-  };
+  /** Undefined: endpoints are left alone. */
+  readonly #live: LiveServers | undefined;
 
-  constructor(writers: WriteServices, address: OwnAddress) {
+  constructor(writers: WriteServices, address: OwnAddress, reconciler: Config["endpointReconciler"] = "lease") {
     this.#writers = writers;
     this.#address = address;
     this.#actor = new Actor(writers, "kube-apiserver");
     this.#name = writers.scheme.identity.spell("kubernetes");
+    this.#live = reconciler === "lease" ? LiveServers.open(writers) : undefined;
+    const changed = (queue: Queue): void => queue.add("endpoints");
+    this.follows = this.#live === undefined ? [] : [this.#live.follow(changed)];
   }
 
   all(queue: Queue): void {
-    for (const kind of Object.keys(this.#kinds)) queue.add(kind);
+    queue.add("services");
+    if (this.#live !== undefined) queue.add("endpoints");
   }
 
   /** Puts right what is not. */
-  async work(kind: string): Promise<Result> {
-    return (await this.#kinds[kind]?.()) ?? { againMs: limits.ownServiceLookMs };
+  async work(kind: string, queue: Queue): Promise<Result> {
+    if (kind === "services") return (await this.#keepService()) ?? { againMs: limits.ownServiceLookMs };
+    const live = this.#live;
+    if (live === undefined) return undefined;
+    await live.look(queue);
+    if (queue.signal.aborted) return undefined;
+    const addresses = this.#addresses(live);
+    const failed = (await this.#keepEndpoints(addresses)) ?? (await this.#keepSlice(addresses));
+    return failed ?? { againMs: Math.max(1, Math.min(limits.ownServiceLookMs, live.nextMs())) };
+  }
+
+  /** Of all live servers, each once, in order. */
+  #addresses(live: LiveServers): ServerAddress[] {
+    const { ip, port } = this.#address;
+    const all = [...live.addresses(), ...(ip === undefined ? [] : [{ ip, port }])];
+    const byText = new Map(all.map((one) => [`${one.ip} ${one.port}`, one]));
+    return [...byText.values()].sort((a, b) => a.port - b.port || compareBytes(a.ip, b.ip));
   }
 
   #keepService(): Promise<Failure | undefined> {
@@ -76,11 +100,14 @@ export class OwnService implements Controller {
     );
   }
 
-  async #keepEndpoints(): Promise<Failure | undefined> {
-    const { ip, port } = this.#address;
-    if (ip === undefined) return undefined;
-    const subsets = [{ addresses: [{ ip }], ports: [{ name: "https", port, protocol: "TCP" }] }] as EndpointSubset[];
-    // The slice below is our own: nobody is to make one of these.
+  /** One subset for each port. Without any server they stay as they are (upstream). */
+  async #keepEndpoints(servers: readonly ServerAddress[]): Promise<Failure | undefined> {
+    if (servers.length === 0) return undefined;
+    const subsets = [...new Set(servers.map(({ port }) => port))].map((port): EndpointSubset => {
+      const addresses = servers.filter((one) => one.port === port).map(({ ip }) => ({ ip }) as EndpointAddress);
+      return { addresses, ports: [{ name: "https", port, protocol: "TCP" }] };
+    });
+    // The slice below is our own: none is made of these.
     const { spell } = this.#writers.scheme.identity;
     const metadata = this.#metadata([[spell("endpointslice.kubernetes.io/skip-mirror"), "true"]]);
     return this.#keep<Endpoints>("", "endpoints", metadata, { subsets }, (endpoints) => {
@@ -88,13 +115,18 @@ export class OwnService implements Controller {
     });
   }
 
-  async #keepSlice(): Promise<Failure | undefined> {
-    const { ip, port } = this.#address;
-    if (ip === undefined) return undefined;
+  /** A slice has one family and one port: those of this server, else of the first one. */
+  async #keepSlice(servers: readonly ServerAddress[]): Promise<Failure | undefined> {
+    const [first] = servers;
+    if (first === undefined) return undefined;
+    const { ip, port } = { ...first, ...(this.#address.ip === undefined ? {} : (this.#address as ServerAddress)) };
     const { spell } = this.#writers.scheme.identity;
     const metadata = this.#metadata([[spell("kubernetes.io/service-name"), this.#name]]);
-    const addressType = ip.includes(":") ? "IPv6" : "IPv4";
-    const endpoints = [{ addresses: [ip], conditions: { ready: true } }];
+    const family = (text: string): string => (text.includes(":") ? "IPv6" : "IPv4");
+    const addressType = family(ip);
+    const endpoints = servers
+      .filter((one) => one.port === port && family(one.ip) === addressType)
+      .map((one) => ({ addresses: [one.ip], conditions: { ready: true } }));
     const ports = [{ name: "https", port, protocol: "TCP" }];
     const content = { addressType, endpoints, ports };
     return this.#keep<EndpointSlice>("discovery.k8s.io", "endpointslices", metadata, content, (slice) => {

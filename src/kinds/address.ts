@@ -165,3 +165,10 @@ function groups(text: string, last: boolean): number[] | undefined {
   }
   return bytes;
 }
+
+/** Whether an address can be an endpoint of a service. */
+export function isReachable(text: string): boolean {
+  const address = parseAddress(text);
+  if (address === undefined) return false;
+  return ![isUnspecified, isLoopback, isLinkLocalUnicast, isLinkLocalMulticast].some((is) => is(address));
+}

@@ -1,7 +1,8 @@
 // Where others reach the server: what a flag says, else what it listens on, as far as that is an address for others.
 import t from "tap";
-import { advertisedAddress, isReachable, servingAddresses } from "../../src/boot/advertise.ts";
+import { advertisedAddress, servingAddresses } from "../../src/boot/advertise.ts";
 import type { Config } from "../../src/config/config.ts";
+import { isReachable } from "../../src/kinds/address.ts";
 
 const ranges = { serviceAddressRanges: "10.0.0.0/24", servicePortRange: "30000-32767" };
 const config = (bindAddress: string, advertiseAddress = ""): Config =>

@@ -165,6 +165,7 @@ t.test("Controllers of two servers: one set works, the other when the first ends
         clusterAddress: "127.0.0.1:6443",
         authority: "",
         address: { ip: undefined, port: 6443 },
+        endpointReconciler: "lease",
         holder,
         alone: false,
         times: short,
