@@ -422,7 +422,9 @@ async function run(side) {
     await stop((await serve("--controllers=")).child);
     const authority = join(data, "pki", "ca.crt");
     const gates = "--feature-gates=CustomResourceValidationExpressions=true";
-    const { base } = await serve(`--client-ca-file=${authority}`, gates, controllersOf(side === "orch"));
+    // No agent says that the node is well.
+    const ours = controllersOf(side === "orch", "nodelifecycle");
+    const { base } = await serve(`--client-ca-file=${authority}`, gates, ours);
     await call(base, "POST", "/api/v1/nodes", node);
     // A new node is tainted until a controller says that it is ready.
     const code = await call(base, "PATCH", "/api/v1/nodes/ready-node", { spec: { taints: null } });
@@ -430,7 +432,6 @@ async function run(side) {
     const common = [`--kubeconfig=${join(data, "kubeconfig")}`, "--leader-elect=false", "--secure-port=0"];
     start("controller-manager", paths.controllerManager, [
       ...common,
-      // No agent says that the node is well.
       controllersOf(side === "upstream", "nodelifecycle"),
       `--root-ca-file=${authority}`,
       `--cluster-signing-cert-file=${authority}`,

@@ -2,6 +2,7 @@
 // with, and the controllers, one row each in the table, while it holds their lease.
 import { isStatus } from "../api/status.ts";
 import type { Config, controllerNames } from "../config/config.ts";
+import type { NodesConfig } from "../config/nodeflags.ts";
 import { AccountTokenController } from "../controllers/accounttokens.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
 import { AggregationController } from "../controllers/aggregation.ts";
@@ -23,6 +24,7 @@ import { GarbageCollector } from "../controllers/garbage/collector.ts";
 import { Lease, type LeaseTimes } from "../controllers/lease.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
 import { CompanionController, defaultAccount, rootCaConfigMap } from "../controllers/namespacedefaults.ts";
+import { NodeLifecycle } from "../controllers/nodes/lifecycle.ts";
 import { type OwnAddress, OwnService } from "../controllers/ownservice.ts";
 import { PodGarbage } from "../controllers/podgarbage.ts";
 import { QuotaController } from "../controllers/quota.ts";
@@ -43,6 +45,7 @@ import { availabilityMeter } from "../observe/apiservices.ts";
 import type { BootStep } from "../observe/health.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Registry } from "../observe/metrics.ts";
+import { type NodeMeter, nodeMeter } from "../observe/nodes.ts";
 import { eventMeter } from "../observe/recordedevents.ts";
 import { workqueueMeter } from "../observe/workqueues.ts";
 import type { Server } from "../request/call/context.ts";
@@ -57,6 +60,7 @@ export interface ControllersOptions {
   readonly running: readonly string[];
   readonly eventTtlMs: number;
   readonly endpointsPerSliceMax: number;
+  readonly nodes: NodesConfig;
   /** PEM that pods verify this server by. */
   readonly authority: string;
   /** Where the server is. */
@@ -83,6 +87,7 @@ interface Parts
     ControllersOptions,
     | "eventTtlMs"
     | "endpointsPerSliceMax"
+    | "nodes"
     | "authority"
     | "address"
     | "endpointReconciler"
@@ -94,6 +99,7 @@ interface Parts
   readonly server: Server;
   readonly writers: WriteServices;
   readonly recorders: Recorders;
+  readonly nodeMeter: NodeMeter;
 }
 
 interface Entry {
@@ -151,6 +157,7 @@ const table: readonly Entry[] = [
   { name: "csrapproving", make: ({ server }) => RequestApprover.of(server) },
   { name: "csrsigning", make: ({ server, signing }) => signing && RequestSigner.of(server, signing) },
   { name: "csrcleaner", make: ({ server }) => RequestCleaner.of(server) },
+  { name: "nodelifecycle", make: nodeLifecycle },
 ];
 
 /** The running controllers. */
@@ -160,6 +167,7 @@ export class Controllers {
   /** While the lease is held. */
   #elected: readonly Reconciler[] = [];
   readonly #server: Server;
+  readonly #nodeMeter: NodeMeter;
   readonly #options: ControllersOptions;
   readonly #reconcilers: ReconcilerParts;
   readonly #events: EventWriter;
@@ -171,6 +179,7 @@ export class Controllers {
 
   constructor(server: Server, log: Logger, options: ControllersOptions) {
     this.#server = server;
+    this.#nodeMeter = nodeMeter(options.registry);
     this.#options = options;
     const parts: ReconcilerParts = {
       clock: server.clock,
@@ -244,7 +253,8 @@ export class Controllers {
 
   #make(wanted: (entry: Entry) => boolean): Reconciler[] {
     const { writers } = this.#server;
-    const parts = { ...this.#options, server: this.#server, writers, recorders: this.#events };
+    const own = { server: this.#server, writers, recorders: this.#events, nodeMeter: this.#nodeMeter };
+    const parts = { ...this.#options, ...own };
     return table.filter(wanted).flatMap(({ name, make }) => {
       const controller = make(parts);
       return controller === undefined ? [] : new Reconciler(name, controller, this.#reconcilers);
@@ -282,6 +292,10 @@ function availability({ server, registry, onStep }: Parts): AvailabilityControll
 function finishedJobs({ server, writers }: Parts): FinishedJobs | undefined {
   const jobs = server.scheme.find("batch", "v1", "jobs")?.stored;
   return jobs?.prefix === undefined ? undefined : new FinishedJobs(writers, jobs, server.views.log(jobs.prefix));
+}
+
+function nodeLifecycle({ writers, recorders, nodes, nodeMeter: meter }: Parts): NodeLifecycle {
+  return new NodeLifecycle(writers, { config: nodes, meter, recorders });
 }
 
 /** The one line of a failure. */

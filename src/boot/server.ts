@@ -156,12 +156,12 @@ class OpenServer implements FrontServer {
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     forgetKinds(this.#registry, this.#scheme);
     if (data.controls) {
-      const { controllers: running, eventTtlMs, endpointsPerSliceMax, signing } = data.config;
+      const { controllers: running, eventTtlMs, endpointsPerSliceMax, nodes, signing } = data.config;
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
       const clusterAddress = address.ip === undefined ? serverAddress : hostPort(address.ip, address.port);
       const { endpointReconciler } = config;
-      const kept = { eventTtlMs, endpointsPerSliceMax, authority, address, endpointReconciler, clusterAddress };
+      const kept = { eventTtlMs, endpointsPerSliceMax, nodes, authority, address, endpointReconciler, clusterAddress };
       const common = { running, ...kept, holder, registry: this.#registry };
       const signs = { authorities: openAuthorities(config), lifeMsMax: signing.lifeMsMax, pool: this.#pool };
       const options = { ...common, alone: true, onStep: (step: BootStep) => this.#steps.mark(step), signing: signs };

@@ -8,6 +8,7 @@ import { parseDuration } from "./duration.ts";
 import type { FlagValues } from "./flag.ts";
 import { parseBool, parseMap } from "./flags.ts";
 import { forbidsPrivileged, readGates } from "./gates.ts";
+import { type NodesConfig, readNodes } from "./nodeflags.ts";
 import { readSigning, type SigningConfig } from "./signingflags.ts";
 
 /** The HTTP implementations. */
@@ -111,6 +112,7 @@ export interface Config {
   readonly authn: AuthnConfig;
   readonly aggregation: AggregationConfig;
   readonly signing: SigningConfig;
+  readonly nodes: NodesConfig;
   /** Undefined: nothing is written down. */
   readonly audit: AuditConfig | undefined;
   readonly logLevel: string;
@@ -144,6 +146,7 @@ export const controllerNames = [
   "csrapproving",
   "csrsigning",
   "csrcleaner",
+  "nodelifecycle",
 ] as const;
 
 /** Controllers that `*` does not mean (upstream: ControllersDisabledByDefault). */
@@ -167,6 +170,8 @@ export function readConfig(values: FlagValues): Config | string {
   if (typeof authorization === "string") return authorization;
   const identities = readIdentities(values);
   if (typeof identities === "string") return identities;
+  const nodes = readNodes(values);
+  if (typeof nodes === "string") return nodes;
   const recorded = readAudit(values);
   if (typeof recorded === "string") return recorded;
   const config: Config = {
@@ -207,6 +212,7 @@ export function readConfig(values: FlagValues): Config | string {
     ...lifecycle,
     tokenAuthFile: text("token-auth-file"),
     ...identities,
+    nodes,
     audit: recorded,
     logLevel: levelOf(Number(text("v")), text("log-level")),
     quietLogLevel: text("log-level"),

@@ -1,7 +1,7 @@
 // Types of flags and of a parsed command line.
 
 /** Types of values; a topic may be omitted. */
-export type FlagType = "bool" | "string" | "int" | "duration" | "map" | "list" | "topic";
+export type FlagType = "bool" | "string" | "int" | "float" | "duration" | "map" | "list" | "topic";
 
 /** One flag. */
 export interface Flag {

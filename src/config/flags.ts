@@ -7,6 +7,7 @@ import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 import { limits } from "./limits.ts";
+import { nodeFlags } from "./nodeflags.ts";
 import { remoteAuthnFlags } from "./remoteauthnflags.ts";
 import { signingFlags } from "./signingflags.ts";
 
@@ -194,7 +195,7 @@ export const flags = [
     type: "string",
     default: "*",
     brief: "controllers to run: *, name or -name",
-    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc, endpoint, endpointslice, endpointslicemirroring, csrapproving, csrsigning, csrcleaner. Others: bootstrapsigner, tokencleaner.",
+    help: "Controllers to run, comma-separated: * for the default ones, a name, or -name to exclude one. Default ones: namespace, eventttl, resourcequota, clusterrole-aggregation, serviceaccount, serviceaccount-token, root-ca-cert-publisher, own-service, garbagecollector, ttl-after-finished, pvc-protection, pv-protection, podgc, endpoint, endpointslice, endpointslicemirroring, csrapproving, csrsigning, csrcleaner, nodelifecycle. Others: bootstrapsigner, tokencleaner.",
   },
   {
     name: "max-endpoints-per-slice",
@@ -294,6 +295,7 @@ export const flags = [
   ...authnFlags,
   ...remoteAuthnFlags,
   ...signingFlags,
+  ...nodeFlags,
   {
     name: "authorization-mode",
     group: "Authorization",
@@ -447,6 +449,9 @@ function checkValue(flag: Flag, value: string): string | undefined {
       return parseBool(value) === undefined ? "it must be true or false" : undefined;
     case "int":
       if (!/^[+-]?\d{1,15}$/.test(value)) return "it must be a number";
+      return checkRange(flag, Number(value), String);
+    case "float":
+      if (!/^\d{1,15}(\.\d{1,15})?$/.test(value)) return "it must be a number, as in 0.1";
       return checkRange(flag, Number(value), String);
     case "duration": {
       const ms = parseDuration(value);

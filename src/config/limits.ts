@@ -146,6 +146,10 @@ export const limits = {
   collectorGatherMs: 20,
   /** A claim that is in use is looked at this long after a pod of its namespace changed, in milliseconds. */
   protectionGatherMs: 50,
+  /** Nodes, pods and zones the controller of nodes works on at once. */
+  nodeWritesMax: 8,
+  /** All pods are looked through for those of lost nodes at most this often, in milliseconds: 50 ms of CPU for 150,000. */
+  nodePodsScanMs: 250,
   /** Pods of a node that is gone are removed after this, in milliseconds (upstream: 40 s). */
   nodeMissedMs: 40_000,
   /** Pods that finished are counted this long after another one did, in milliseconds (upstream: every 20 s). */

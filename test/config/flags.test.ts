@@ -154,6 +154,34 @@ t.test("readConfig() runs the default controllers, and those that are named", (t
   t.end();
 });
 
+t.test("readConfig() reads the flags of nodes", (t) => {
+  const read = (...args: string[]) => {
+    const values = parseFlags(args);
+    const config = isFlagFault(values) ? values.fault : readConfig(values);
+    return typeof config === "string" ? config : config.nodes;
+  };
+  t.strictSame(read(), {
+    graceMs: 40_000,
+    startupGraceMs: 60_000,
+    periodMs: 5_000,
+    evicts: true,
+    evictionRate: 0.1,
+    secondaryEvictionRate: 0.01,
+    smallZoneNodesMax: 50,
+    unhealthyFraction: 0.55,
+  });
+  const rates = ["--node-eviction-rate=2.5", "--secondary-node-eviction-rate=0", "--unhealthy-zone-threshold=1"];
+  t.match(read("--enable-taint-manager=false", ...rates), {
+    evicts: false,
+    evictionRate: 2.5,
+    secondaryEvictionRate: 0,
+    unhealthyFraction: 1,
+  });
+  for (const rate of ["-1", "1e3", "1.", "", "1001"]) t.match(read(`--node-eviction-rate=${rate}`), /must be/, rate);
+  t.match(read("--unhealthy-zone-threshold=1.1"), /it must be at most 1$/);
+  t.end();
+});
+
 t.test("readConfig() refuses flags that contradict each other", (t) => {
   for (const args of [
     ["--tls-cert-file=a"],
@@ -165,6 +193,7 @@ t.test("readConfig() refuses flags that contradict each other", (t) => {
     ["--feature-gates=Nobody"],
     ["--emulated-release=1.22"],
     ["--controllers=nobody"],
+    ["--node-monitor-period=40s"],
     ["--emulated-release=2"],
     ["--show-hidden-metrics-for-version=1.21"],
     ["--show-hidden-metrics-for-version=1.22", "--emulated-release=1.26"],

@@ -9,6 +9,7 @@ import { Registry } from "../../src/observe/metrics.ts";
 import type { Outcome } from "../../src/storage/store.ts";
 import { reconcilerParts, Told } from "../support/controllers.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
+import { nodesConfig } from "./nodes/cluster.ts";
 
 const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/l";
 /** Runs on its own: a renewal says when it was. */
@@ -162,6 +163,7 @@ t.test("Controllers of two servers: one set works, the other when the first ends
         running,
         eventTtlMs: 1e9,
         endpointsPerSliceMax: 100,
+        nodes: nodesConfig(),
         clusterAddress: "127.0.0.1:6443",
         authority: "",
         address: { ip: undefined, port: 6443 },

@@ -13,10 +13,15 @@ const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "sr
 
 /**
  * Config maps, secrets, services and what they lead to are what tests count: the server makes none unless a test asks for
- * that. A server that signs for clients asks them for certificates, and says in a config map by whom it verifies them.
+ * that, and leaves nodes as tests, which are no agents, make them. A server that signs for clients asks them for
+ * certificates, and says in a config map by whom it verifies them.
  */
+const notRunning = [
+  ...["root-ca-cert-publisher", "own-service", "endpoint", "endpointslice", "endpointslicemirroring", "csrsigning"],
+  "nodelifecycle",
+];
 const quiet = [
-  "--controllers=*,-root-ca-cert-publisher,-own-service,-endpoint,-endpointslice,-endpointslicemirroring,-csrsigning",
+  `--controllers=*,${notRunning.map((name) => `-${name}`).join()}`,
   `--feature-gates=${noTokenSecrets}=true`,
 ];
 
