@@ -586,6 +586,22 @@ export const limits = {
   passedPart: 0.125,
   /** What was written to a connection of another protocol is sent within this when the other side ended, in milliseconds. */
   tunnelEndMsMax: 10_000,
+  /** A message a client may send on a WebSocket of the uws front, which gathers it whole; beyond, the connection is closed. */
+  socketMessageBytesMax: 1 * MiB,
+  /** Bytes a client of one may be behind by before its extension server is not read, and twice that before pongs are dropped. */
+  socketBehindBytesMax: 256 * KiB,
+  /** Bytes a client sent there that an extension server does not take: the build cannot stop reading. Closed with 1013 beyond. */
+  socketWaitingBytesMax: 8 * MiB,
+  /** Steps in which they are charged. */
+  socketChargeBytes: 1 * MiB,
+  /** All of that on a front: reserved for each connection but what waits. 429 beyond a user's share, or 1013. */
+  socketBytesMax: 512 * MiB,
+  /** Messages and pings one of them may send at once, each two microseconds or three; closed with 1008 beyond. */
+  socketFramesAtOnceMax: 5_000,
+  /** A client of one that sends and takes nothing is sent a ping after this, and cut half a minute later, in seconds. */
+  socketIdleSecondsMax: 300,
+  /** How long the build waits for the end of a connection it closed, at most, in milliseconds: it does not say when. */
+  socketLingerMs: 20_000,
   /** Proxies a request may have come through, by its X-Forwarded-For: more of them lead in a circle. */
   proxyHopsMax: 10,
   /**

@@ -4,14 +4,14 @@ import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import {
-  type AnswerStream,
-  asksUpgrade,
-  type Exchange,
-  type Handler,
-  type Headers,
-  type NoUpgrade,
-  type Payer,
+import type {
+  AnswerStream,
+  Exchange,
+  Handler,
+  Headers,
+  MessagesUpgrade,
+  NoUpgrade,
+  Payer,
 } from "../request/exchange/transport.ts";
 import { asksClose, bodiless, checkHead, isHeadFault, type Head as RequestHead } from "./gate.ts";
 import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
@@ -26,8 +26,11 @@ import {
   type Library,
   type ListenSocket,
   loadUws,
+  type SocketContext,
 } from "./uwsbuild.ts";
+import { SpareCork } from "./uwscork.ts";
 import { corkBytesMax, headOf, refuse, sendHead, writeHead } from "./uwshead.ts";
+import { type SocketPlace, socketBehaviour, socketUpgrade, UwsSocket } from "./uwssocket.ts";
 import { UwsStream } from "./uwsstream.ts";
 
 /*
@@ -62,6 +65,7 @@ class UwsFront implements Listener {
   #closed = false;
   readonly exchanges = new Set<UwsExchange>();
   readonly streams = new Set<UwsStream>();
+  readonly sockets = new Set<UwsSocket>();
   readonly #uws: Library;
   readonly #handle: Handler;
   readonly #host: string;
@@ -75,10 +79,12 @@ class UwsFront implements Listener {
   #corkedBytes = 0;
   /** It is going to be known empty. */
   #leaving = false;
+  readonly #cork: SpareCork;
 
   constructor(uws: Library, { host, tls, handle, openings = new Openings() }: ListenOptions) {
     this.openings = openings;
     this.#uws = uws;
+    this.#cork = new SpareCork(uws);
     this.#host = host;
     this.#tls = tls;
     this.#handle = handle;
@@ -90,11 +96,15 @@ class UwsFront implements Listener {
     countConnections(generation.app, this.openings);
     // An unmatched request would end its connection unanswered.
     generation.app.any("/*", (res, req) => this.#accept(res, req, generation));
+    generation.app.ws(
+      "/*",
+      socketBehaviour((res, req, context) => this.#accept(res, req, generation, context)),
+    );
     return generation;
   }
 
   get pending(): number {
-    return this.exchanges.size + this.streams.size;
+    return this.exchanges.size + this.streams.size + this.sockets.size;
   }
 
   get streaming(): number {
@@ -167,7 +177,8 @@ class UwsFront implements Listener {
    */
   #distrust(authorities: string): void {
     for (const generation of this.#retired) generation.isTrusted &&= generation.authorities === authorities;
-    for (const one of [...this.exchanges, ...this.streams]) if (one.verifiedIn?.isTrusted === false) one.cut();
+    for (const one of [...this.exchanges, ...this.streams, ...this.sockets])
+      if (one.verifiedIn?.isTrusted === false) one.cut();
   }
 
   stopAccepting(): void {
@@ -182,6 +193,7 @@ class UwsFront implements Listener {
     this.#closed = true;
     // Connections without a request too: any that is open when the thread ends makes its loop abort the process.
     for (const { app } of [this.#current, ...this.#retired]) app.close();
+    this.#cork.close();
   }
 
   close(): void {
@@ -190,7 +202,7 @@ class UwsFront implements Listener {
   }
 
   /** Reads the request, which is valid only during this call, and hands it on. Must not throw or leave without hooks. */
-  #accept(res: HttpResponse, req: HttpRequest, generation: Generation): void {
+  #accept(res: HttpResponse, req: HttpRequest, generation: Generation, context?: SocketContext): void {
     const remote = addressOf(res);
     this.openings.heard(remote);
     const headers: (readonly [string, string])[] = [];
@@ -213,6 +225,10 @@ class UwsFront implements Listener {
     }
     const verified = peer === undefined ? undefined : { peer, generation };
     const exchange = new UwsExchange(this, res, { method, path, query, headers }, remote, verified);
+    if (context !== undefined) {
+      this.#cork.open();
+      exchange.place = { cork: this.#cork, context };
+    }
     // A request that closes or asks for another protocol, and one with a chunked body (whose framing this build reads
     // leniently) is the last one on its connection: whatever follows it is never run. So is one that should have a body
     // and names no length: the header may be hidden behind one without a name, which ends the list for the parser, and
@@ -254,6 +270,8 @@ class UwsExchange implements Exchange {
   readonly remote: string;
   /** No request may follow on this connection: nothing behind this one is run. */
   last = false;
+  /** Where its connection can be made a WebSocket; undefined: it cannot. */
+  place: SocketPlace | undefined;
   readonly #front: UwsFront;
   readonly #res: HttpResponse;
   readonly #gone: (() => void)[] = [];
@@ -305,10 +323,21 @@ class UwsExchange implements Exchange {
   }
 
   /** After a 101 the build speaks WebSocket itself, or nothing. */
-  get upgrade(): NoUpgrade | undefined {
-    const protocol = asksUpgrade(this);
-    if (protocol === undefined) return undefined;
-    return { kind: "none", message: `an upgrade to ${JSON.stringify(protocol)} needs --front=node` };
+  get upgrade(): MessagesUpgrade | NoUpgrade | undefined {
+    const { place } = this;
+    const accept = place && ((headers: Headers, protocol: string) => this.#switch(place, headers, protocol));
+    return socketUpgrade(this, !this.#complete || this.#received > 0, accept);
+  }
+
+  #switch(place: SocketPlace, headers: Headers, subprotocol: string): UwsSocket {
+    assert(!this.#answered, "An exchange is answered once");
+    this.#answered = true;
+    const socket = new UwsSocket(this.#front, this.verifiedIn, [...this.#gone]);
+    if (this.aborted) return socket;
+    const key = this.header("sec-websocket-key") ?? "";
+    this.#finish();
+    socket.upgrade(this.#res, headers, key, subprotocol, place);
+    return socket;
   }
 
   header(name: string): string | undefined {

@@ -36,9 +36,54 @@ export interface HttpResponse {
   resume(): void;
   close(): void;
   cork(write: () => void): void;
+  /**
+   * Sends a head whose status and own fields were written, and calls `open` with an object that has the properties of
+   * `data`. Not to be touched afterwards.
+   */
+  upgrade(data: object, key: string, protocol: string, extensions: string, context: SocketContext): void;
   getRemoteAddressAsText(): ArrayBuffer;
   /** PEM of the certificate the client presented, empty for none. TLS only. */
   getX509Certificate(): string;
+}
+
+/** What a connection is made a WebSocket with; valid as long as its app. */
+export interface SocketContext {
+  readonly socketContext: never;
+}
+
+/** A WebSocket; every call throws once it was closed, by either side. */
+export interface WebSocket {
+  /** 0: it is sent, or waits for the peer. */
+  send(message: Uint8Array, isBinary: boolean): number;
+  sendFirstFragment(message: Uint8Array, isBinary: boolean): number;
+  sendFragment(message: Uint8Array): number;
+  sendLastFragment(message: Uint8Array): number;
+  ping(message: Uint8Array): number;
+  /** Bytes that wait for the peer. */
+  getBufferedAmount(): number;
+  /** Sends a close frame, with no code for 0, and ends the connection when all was sent. */
+  end(code: number, reason: string): void;
+  close(): void;
+}
+
+/** How WebSockets of an app behave; bytes are detached when a call returns. `S` has the properties of `data`. */
+export interface SocketBehaviour<S> {
+  readonly compression: 0;
+  readonly maxPayloadLength: number;
+  /** Seconds, at most 960. */
+  readonly idleTimeout: number;
+  readonly sendPingsAutomatically: boolean;
+  /** Beyond, nothing more is sent, pongs and close frames included. */
+  readonly maxBackpressure: number;
+  /** A GET with a key of 24 characters. */
+  readonly upgrade: (res: HttpResponse, req: HttpRequest, context: SocketContext) => void;
+  readonly open: (socket: S) => void;
+  readonly message: (socket: S, message: ArrayBuffer, isBinary: boolean) => void;
+  readonly ping: (socket: S, message: ArrayBuffer) => void;
+  readonly pong: (socket: S, message: ArrayBuffer) => void;
+  readonly drain: (socket: S) => void;
+  /** The peer's code, 1005 for none, or 1006; or what end() was called with. */
+  readonly close: (socket: S, code: number, reason: ArrayBuffer) => void;
 }
 
 /** A listener and its connections. */
@@ -46,9 +91,11 @@ export interface App {
   /** Tells of each connection that was opened (1), before a handshake, and closed (-1). */
   filter(told: (res: HttpResponse, change: number) => void): App;
   any(pattern: string, handle: (res: HttpResponse, req: HttpRequest) => void): App;
+  /** Comes before any() for the requests its `upgrade` names. */
+  ws<S extends WebSocket>(pattern: string, behaviour: SocketBehaviour<S>): App;
   /** Calls back before it returns. */
   listen(host: string, port: number, opened: (socket: ListenSocket | false) => void): App;
-  /** Ends listening and every connection. */
+  /** Ends listening and every connection, WebSockets included. */
   close(): void;
 }
 

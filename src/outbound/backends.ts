@@ -21,6 +21,9 @@ export interface Lasting {
 /** How often things that last are ended when the server goes down, in milliseconds. */
 const endingMs = 50;
 
+/** Of one WebSocket: a message that is not whole yet, and what its client does not take. */
+const reservedBytes = limits.socketMessageBytesMax + 2 * limits.socketBehindBytesMax;
+
 const nothing = (): void => undefined;
 
 function both(one: () => void, other: () => void): () => void {
@@ -38,6 +41,8 @@ export class Backends {
   readonly calls: Shares;
   /** Those that last. */
   readonly streams: Shares;
+  /** Bytes held for WebSockets whose messages the front gathers. */
+  readonly messages = new Shares("bytes of WebSocket messages", limits.socketBytesMax);
   readonly #lasting = new Set<Lasting>();
   readonly #lend: () => (() => void) | undefined;
 
@@ -87,6 +92,16 @@ export class Backends {
   /** The same for a request that lasts. */
   enterLasting(owner: Owner): (() => void) | Shares {
     return this.#take(this.streams, owner) ?? this.streams;
+  }
+
+  /** The same for a WebSocket that the front reads: with all that it may hold of it by itself. */
+  enterMessages(owner: Owner): (() => void) | Shares {
+    const release = this.messages.take(owner, reservedBytes);
+    if (release === undefined) return this.messages;
+    const leave = this.enterLasting(owner);
+    if (!(leave instanceof Shares)) return both(leave, release);
+    release();
+    return leave;
   }
 
   /** A share, and a connection. */

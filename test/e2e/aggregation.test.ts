@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import t from "tap";
 import { loadsUws } from "../../src/http/uwsbuild.ts";
+import { watch, ws } from "../outbound/websocket.ts";
 import { authority, client } from "../support/certificates.ts";
 import { openExtension, say } from "../support/extension.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
@@ -61,7 +62,14 @@ for (const front of loadsUws() ? ["uws", "node"] : ["node"]) {
       },
       ["ext.default.svc"],
     );
-    extension.server.on("upgrade", (_request, socket: Socket) => {
+    const sockets = new ws.Server({ noServer: true });
+    extension.server.on("upgrade", (request, socket: Socket, head: Buffer) => {
+      if (request.headers.upgrade === "websocket") {
+        return sockets.handleUpgrade(request, socket, head, (peer) => {
+          peer.on("message", (data: Buffer) => peer.send(data.toString()));
+          peer.on("error", () => undefined);
+        });
+      }
       socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n");
       socket.on("data", (chunk: Buffer) => socket.write(chunk));
       socket.on("error", () => undefined);
@@ -101,9 +109,19 @@ for (const front of loadsUws() ? ["uws", "node"] : ["node"]) {
     line.write(`${head}Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\necho`);
     if (front === "node") t.ok(await eventually(() => /^HTTP\/1.1 101 .*echo$/s.test(text)), text);
     else t.ok(await eventually(() => closed && text.includes("needs --front=node")), text);
+    const socket = watch(
+      new ws(`wss://127.0.0.1:${port}${path}/things/a/console`, ["v4"], {
+        headers,
+        ca: server.ca,
+        checkServerIdentity: () => undefined,
+      }),
+    );
+    socket.peer.on("open", () => socket.peer.send("hello"));
+    t.ok(await eventually(() => socket.messages.includes("hello")), JSON.stringify(socket.refused));
     server.process.kill("SIGTERM");
     t.same(await Promise.all(ends.map(({ ended }) => ended)), [true, true, true, true], "whole answers");
-    t.ok(await eventually(() => closed), "the other protocol's, too");
+    t.ok(await eventually(() => closed && socket.closed !== undefined), "the other protocols', too");
+    t.equal(socket.closed?.[0], front === "uws" ? 1001 : 1006);
   });
 }
 

@@ -41,9 +41,13 @@ export function onFronts(
   name: string,
   run: (t: Test, world: World) => Promise<void>,
   answer: Answering = (_request, response) => say(response, {}),
-  { secure = false, ...options }: InProcessOptions & { readonly secure?: boolean } = {},
+  {
+    secure = false,
+    only,
+    ...options
+  }: InProcessOptions & { readonly secure?: boolean; readonly only?: "uws" | "node" } = {},
 ): void {
-  for (const front of fronts.filter((one) => one.secure === secure)) {
+  for (const front of fronts.filter((one) => one.secure === secure && (only ?? one.name) === one.name)) {
     t.test(`${front.name}: ${name}`, async (t) => {
       const server = await openInProcess("kubernetes", options);
       const extension = await openExtension(answer);
@@ -76,8 +80,8 @@ export function onFronts(
 }
 
 function held({ server: { extensions, bounds } }: InProcess): number {
-  const { calls, streams } = extensions.backends;
-  return calls.used + streams.used + bounds.bodyBytes.used + bounds.unread.used + bounds.arrivals.used;
+  const { calls, streams, messages } = extensions.backends;
+  return calls.used + streams.used + messages.used + bounds.bodyBytes.used + bounds.unread.used + bounds.arrivals.used;
 }
 
 function ask(

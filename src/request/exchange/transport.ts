@@ -1,6 +1,7 @@
 // The seam between HTTP and everything else. No uWS or Node object passes it: a front hands an Exchange to
 // handle() and the server answers through it. One suite (test/http) holds both fronts to this contract.
 import type { PeerCertificates } from "../../authn/authenticator.ts";
+import type { Closing, Frame } from "../../outbound/frames.ts";
 
 /** Header names and values, in the order they are sent; names in the case they are sent in. */
 export type Headers = readonly (readonly [name: string, value: string])[];
@@ -46,11 +47,50 @@ export interface BytesUpgrade {
   accept(headers: Headers): Tunnel;
 }
 
+/** What a client of a WebSocket does; payloads are not kept after the call returns. */
+export interface MessageTaker {
+  /** A whole message, a ping or a pong. Pings were answered. */
+  frame(frame: Frame): void;
+  /** Called once when the client closes the connection, or it breaks (1006). */
+  closed(closing: Closing): void;
+}
+
+/** A client's connection on a front that speaks WebSocket itself: what passes are messages. It cannot be paused. */
+export interface MessageTunnel {
+  /**
+   * Sends a piece of a message, or a ping; the payload is not kept after the call returns. False: the peer is behind;
+   * write nothing before `drained`.
+   */
+  write(frame: Frame): boolean;
+  /** Registers the one callback for "writable again". */
+  onDrain(drained: () => void): void;
+  /** Says who is told of what the client does. Once, before the turn ends in which the upgrade was accepted. */
+  read(taker: MessageTaker): void;
+  /** Closes the connection when everything written was sent. */
+  end(closing: Closing): void;
+  /** Ends it now. */
+  cut(): void;
+}
+
+/** Makes a WebSocket of a client's connection. */
+export interface MessagesUpgrade {
+  readonly kind: "messages";
+  /** Why a 101 with these headers cannot be sent; undefined: it can. */
+  fault(headers: Headers): string | undefined;
+  /**
+   * Answers 101 with these headers besides those of the handshake, and a subprotocol (empty: none); once, instead of
+   * send() and stream().
+   */
+  accept(headers: Headers, subprotocol: string): MessageTunnel;
+}
+
 /** A request to speak another protocol that the front cannot follow. */
 export interface NoUpgrade {
   readonly kind: "none";
   /** Says why, and what would help. */
   readonly message: string;
+  /** Of the answer. */
+  readonly headers?: Headers;
 }
 
 /** Pays for the bytes of an answer that its peer does not take. */
@@ -99,7 +139,7 @@ export interface Exchange {
    */
   stream(code: number, headers: Headers, opening?: number): AnswerStream;
   /** The client asks for another protocol (`asksUpgrade()`). Answered by send() or stream(), the connection ends after it. */
-  readonly upgrade?: BytesUpgrade | NoUpgrade | undefined;
+  readonly upgrade?: BytesUpgrade | MessagesUpgrade | NoUpgrade | undefined;
 }
 
 /** What a front calls for each request; never throws, always answers. */

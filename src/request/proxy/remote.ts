@@ -8,20 +8,27 @@ import { badRequest, isStatus, refuse, type Status, timedOut } from "../../api/s
 import type { User } from "../../api/user.ts";
 import { sourcesOf } from "../../audit/sources.ts";
 import type { Question } from "../../authz/authorizer.ts";
-import { Shares } from "../../base/shares.ts";
+import { type Owner, Shares } from "../../base/shares.ts";
 import { within } from "../../base/within.ts";
 import { limits } from "../../config/limits.ts";
-import type { Backend } from "../../outbound/backends.ts";
+import type { Backend, Backends } from "../../outbound/backends.ts";
 import { CallFailure, type Connection } from "../../outbound/client.ts";
-import type { Fields, Passed, Sent } from "../../outbound/streams.ts";
+import type { Fields, Passed, Sent, Switched } from "../../outbound/streams.ts";
 import { type Reply, sendStatus, sendText } from "../answer/response.ts";
 import type { Server } from "../call/context.ts";
 import type { Holdings } from "../call/holdings.ts";
 import { exceeded } from "../exchange/exceeded.ts";
-import { asksUpgrade, type Exchange, type Headers } from "../exchange/transport.ts";
+import {
+  asksUpgrade,
+  type BytesUpgrade,
+  type Exchange,
+  type Headers,
+  type MessagesUpgrade,
+} from "../exchange/transport.ts";
 import { lasts, type NonResourceInfo } from "../route/info.ts";
 import { encodePath, encodeQuery, escapeByte, pathFault } from "./address.ts";
 import { answerHeaders, firstOf, passedHeaders } from "./headers.ts";
+import { type Charge, handshakeOf, passMessages, withoutExtensions } from "./messages.ts";
 import { headOf, relay, type Time } from "./relay.ts";
 import { splice, switchHeaders, switchOf, upgradeFault } from "./upgrade.ts";
 
@@ -66,17 +73,16 @@ export async function serveRemote(request: RemoteRequest): Promise<void> {
   }
   const isLasting = lasts(request.asked);
   const body = await receive(request);
-  if (body === undefined || !takePlace(request, backend, isLasting)) return;
+  if (body === undefined || !takePlace(request, backend, isLasting ? "stream" : "call")) return;
   await pass(request, backend, target, { method, path, headers, body }, isLasting);
 }
 
 const empty = new Uint8Array(0);
 
 /** Holds a place at the extension server until the request ends; false: its user gets none, and was told. */
-function takePlace({ server, holdings, reply, dropped }: RemoteRequest, backend: Backend, isLasting: boolean): boolean {
-  const { backends } = server.extensions;
+function takePlace({ server, holdings, reply, dropped }: RemoteRequest, backend: Backend, kind: PlaceKind): boolean {
   const { owner } = holdings;
-  const place = isLasting ? backends.enterLasting(owner) : backends.enter(backend, owner);
+  const place = enter(server.extensions.backends, backend, owner, kind);
   if (!(place instanceof Shares)) {
     holdings.leaveTo(place);
     return true;
@@ -84,6 +90,14 @@ function takePlace({ server, holdings, reply, dropped }: RemoteRequest, backend:
   dropped();
   sendStatus(reply, exceeded(place, owner));
   return false;
+}
+
+/** An answer that comes soon, one that lasts, and the other protocols. */
+type PlaceKind = "call" | "stream" | (BytesUpgrade | MessagesUpgrade)["kind"];
+
+function enter(backends: Backends, backend: Backend, owner: Owner, kind: PlaceKind): (() => void) | Shares {
+  if (kind === "call") return backends.enter(backend, owner);
+  return kind === "messages" ? backends.enterMessages(owner) : backends.enterLasting(owner);
 }
 
 /** Gives the client's connection to another protocol, when the extension server switches to it. */
@@ -97,12 +111,13 @@ async function switchTo(
   const { reply, server, asked, deadline } = request;
   const { upgrade } = reply.exchange;
   const fault = upgradeFault(protocol);
-  if (upgrade === undefined || upgrade.kind === "none" || fault !== undefined) {
-    return sendStatus(reply, badRequest(fault ?? (upgrade?.kind === "none" ? upgrade.message : "no upgrade")));
-  }
-  if (!takePlace(request, backend, true)) return;
+  if (fault !== undefined) return sendStatus(reply, badRequest(fault));
+  if (upgrade === undefined) return sendStatus(reply, badRequest("no upgrade"));
+  if (upgrade.kind === "none") return sendStatus(reply, badRequest(upgrade.message), undefined, upgrade.headers);
+  if (!takePlace(request, backend, upgrade.kind)) return;
   const time: Time = { leftMs: () => deadline - server.clock.monotonic() };
-  const upgrading = backend.client.upgrade(passed, protocol);
+  const asks = upgrade.kind === "bytes" ? passed : { ...passed, headers: withoutExtensions(passed.headers) };
+  const upgrading = backend.client.upgrade(asks, protocol);
   const switched = await switchOf(upgrading, protocol, reply.exchange, time);
   if (switched === "gone") return;
   if (switched === "late") return sendStatus(reply, timedOut);
@@ -114,15 +129,39 @@ async function switchTo(
     return upgrading.cut();
   }
   const headers = answerHeaders(switched.response.rawHeaders, (location) => location);
+  const pass = passageOf(request, upgrade, asks, switched, headers);
+  if (typeof pass === "string") {
+    switched.socket.destroy();
+    return sendText(reply, 503, `invalid upgrade response: ${pass}\n`);
+  }
   if (asked.isResource) server.extensions.names.learn(asked);
   reply.answered(101, -1);
   const over = request.goesOn();
   let forget: (() => void) | undefined;
-  await splice(upgrade, switchHeaders(switched, headers), switched, (finish) => {
+  await pass((finish) => {
     forget = server.extensions.backends.lasts({ finish });
   });
   forget?.();
   over();
+}
+
+/** What passes the other protocol on until it is over, and says how to end it; a text: why it cannot begin. */
+function passageOf(
+  { server, holdings, reply }: RemoteRequest,
+  upgrade: BytesUpgrade | MessagesUpgrade,
+  asked: Passed,
+  switched: Switched,
+  headers: Headers,
+): ((started: (finish: () => void) => void) => Promise<void>) | string {
+  if (upgrade.kind === "bytes") {
+    return (started) => splice(upgrade, switchHeaders(switched, headers), switched, started);
+  }
+  const handshake = handshakeOf(reply.exchange, asked.headers, headers);
+  if (typeof handshake === "string") return handshake;
+  const fault = upgrade.fault(handshake.headers);
+  if (fault !== undefined) return fault;
+  const charge: Charge = (bytes) => server.extensions.backends.messages.take(holdings.owner, bytes);
+  return (started) => passMessages(upgrade, handshake, switched, charge, started);
 }
 
 function backendOf({ server, remote }: RemoteRequest, target: Connection): Backend | string {
