@@ -85,6 +85,7 @@ const reasons = {
   lost: { code: 1011, reason: "the extension server ended the connection" },
   malformed: { code: 1011, reason: "the extension server sent a malformed frame" },
   slow: { code: 1013, reason: "the extension server does not take what is sent to it" },
+  cut: { code: 1011, reason: "more waited for this connection than may wait" },
   refused: { code: 1002, reason: "malformed frame" },
   leaving: { code: 1001, reason: "the server is shutting down" },
 } as const satisfies Record<string, Closing>;
@@ -177,7 +178,7 @@ class Passage {
     if (this.#isOver) return;
     this.#sender.send(opcode, payload);
     const waiting = this.#sender.waitingBytes;
-    if (waiting > limits.socketWaitingBytesMax || !this.#isPaid(waiting)) this.#end(reasons.slow, reasons.leaving);
+    if (waiting > limits.socketWaitingBytesMax || !this.#isPaid(waiting)) this.#end(reasons.slow, reasons.cut);
   }
 
   /** Whether what waits is charged: what one message may have is reserved. */
