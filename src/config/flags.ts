@@ -38,7 +38,7 @@ export const flags = [
     type: "string",
     default: "lease",
     choices: ["lease", "none"],
-    brief: "endpoints of the own service: lease or none",
+    brief: "endpoints of the own service",
     help: "How the endpoints of the server's own service are kept: lease lists every live server, none leaves them alone. master-count of older releases does not exist: it cannot tell which servers live.",
   },
   {
