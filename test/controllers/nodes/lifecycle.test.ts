@@ -145,14 +145,14 @@ cluster("pods of a silent node are marked, and evicted when their time is over",
   await cluster.pod("d-other", "other");
   await cluster.pod("e-unready", "n", [{ operator: "Exists" }], "False");
   const alone = (): Promise<void> => cluster.renew("other");
-  await cluster.pass(45_000, alone);
+  await cluster.pass(50_000, alone);
   t.equal(await cluster.pods(), "a-soon!-,b-later!,c-stays!,d-other,e-unready!");
   await cluster.pod("f-late", "n", [{ ...unreachable, tolerationSeconds: 600 }]);
   await cluster.settle();
   t.equal(await cluster.pods(), "a-soon!-,b-later!,c-stays!,d-other,e-unready!,f-late!", "also those that come later");
-  await cluster.pass(50_000, alone);
+  await cluster.pass(45_000, alone);
   t.match(await cluster.pods(), /,b-later!,/);
-  await cluster.pass(15_000, alone);
+  await cluster.pass(30_000, alone);
   t.equal(await cluster.pods(), "a-soon!-,b-later!-,c-stays!,d-other,e-unready!,f-late!");
   await cluster.report("n", "True");
   await cluster.settle();
