@@ -1,10 +1,17 @@
 // `npm run conformance`: replays the recorded answers of upstream against a fresh server, under both identities.
 // Needs the transcripts beside the project (../shared/transcripts) and python3; without them it says so and ends well.
 // Steps that may differ are listed, with the reason, in test/conformance/known.md; anything else that differs fails.
+//
+//   node scripts/conformance.mjs [--controller-manager=PATH] [PATTERN...]
+//
+// Patterns are those of scenario files, such as '28*'; without any, everything that is listed below. Scenarios that need
+// controllers which this server does not have need upstream's controller manager (v1.23), also given as
+// ORCH_UPSTREAM_CONTROLLER_MANAGER; it runs those alone, beside the server's own.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createWriteStream, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { build, install, root } from "./install.mjs";
 import { testRuntime } from "./runtime.mjs";
 
@@ -13,9 +20,19 @@ if (!existsSync(join(transcripts, "replay.py"))) {
   console.log("conformance: the transcripts are not here (../shared/transcripts); nothing to replay");
   process.exit(0);
 }
+const { values: flags, positionals: only } = parseArgs({
+  allowPositionals: true,
+  options: { "controller-manager": { type: "string" } },
+});
+const controllerManager = flags["controller-manager"] ?? process.env.ORCH_UPSTREAM_CONTROLLER_MANAGER;
+if (controllerManager !== undefined && !existsSync(controllerManager)) {
+  console.error(`conformance: there is no ${controllerManager}`);
+  process.exit(2);
+}
 install();
 build();
 const runtime = testRuntime();
+const { controllerNames } = await import("../dist/src/config/config.js");
 
 /** Areas of this stage. */
 const areas = [
@@ -37,8 +54,7 @@ const areas = [
  * Areas whose scenarios name the controllers they need: they are replayed on a server of their own, which runs what all of
  * them name together.
  */
-const controlledAreas = ["28[0-6]*", "290*", "292*", "294*", "29[67]*"];
-const only = process.argv.slice(2);
+const controlledAreas = ["28*", "290*", "292*", "294*", "29[678]*"];
 
 /** `area step` of the steps that may differ, by identity ("" for both). */
 function knownDifferences() {
@@ -59,36 +75,52 @@ function matches(pattern, file) {
   return new RegExp(`^${text}$`).test(file.replace(/\.json$/, "")) || new RegExp(`^${text}$`).test(file);
 }
 
-/** The scenarios to replay: those that need no controllers, and those that do with the controllers they name. */
+/**
+ * The scenarios to replay, a server for each set: those that need no controllers, those that do, and those that need
+ * controllers of upstream besides.
+ */
 function chosen() {
-  const plain = [];
-  const controlled = [];
-  const controllers = new Set();
+  const sets = [newSet(), newSet(), newSet()];
   for (const file of readdirSync(join(transcripts, "scenarios"))) {
     if (only.length > 0 && !only.some((pattern) => matches(pattern, file))) continue;
     const named = JSON.parse(readFileSync(join(transcripts, "scenarios", file), "utf8")).controllers ?? [];
     const wanted = only.length > 0 ? ["*"] : named.length > 0 ? controlledAreas : areas;
     if (!wanted.some((pattern) => matches(pattern, file))) continue;
-    (named.length > 0 ? controlled : plain).push(file);
-    for (const name of named) controllers.add(name);
+    const set = sets[named.length === 0 ? 0 : named.every(isOurs) ? 1 : 2];
+    set.files.push(file);
+    for (const name of named) (isOurs(name) ? set.controllers : set.upstream).add(name);
   }
-  return [
-    { files: plain, controllers: [] },
-    { files: controlled, controllers: [...controllers] },
-  ].filter(({ files }) => files.length > 0);
+  return sets.filter(({ files }) => files.length > 0);
+}
+
+function newSet() {
+  return { files: [], controllers: new Set(), upstream: new Set() };
+}
+
+function isOurs(name) {
+  return controllerNames.includes(name);
+}
+
+/** Why a set cannot be replayed; undefined: it can be. */
+function obstacle(identity, { upstream }) {
+  if (upstream.size === 0) return undefined;
+  if (identity !== "kubernetes") return "upstream's controller manager works with --identity=kubernetes alone";
+  if (controllerManager !== undefined) return undefined;
+  return "it needs upstream's controller manager; give --controller-manager=PATH";
 }
 
 async function serve(identity, controllers) {
   const dir = mkdtempSync(join(tmpdir(), "orch-conformance-"));
+  const data = join(dir, "data");
   const tokens = join(dir, "tokens.csv");
   writeFileSync(tokens, 'admintoken,admin,admin,"system:masters"\n');
   const args = [
     join(root, "dist/src/main.js"),
     `--identity=${identity}`,
-    `--data-dir=${join(dir, "data")}`,
+    `--data-dir=${data}`,
     "--secure-port=0",
     `--token-auth-file=${tokens}`,
-    `--controllers=${controllers.join()}`,
+    `--controllers=${[...controllers].join()}`,
     // As the server whose answers were recorded.
     "--allow-privileged=true",
     "--service-cluster-ip-range=10.1.0.0/16",
@@ -105,12 +137,36 @@ async function serve(identity, controllers) {
     child.on("exit", (code) => reject(new Error(`the server ended with ${code} before it was ready`)));
   });
   const stop = async () => {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    await ended;
+    await end(child, "SIGTERM");
     rmSync(dir, { recursive: true, force: true });
   };
-  return { base, stop };
+  return { base, data, stop };
+}
+
+async function end(child, signal) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill(signal);
+  await ended;
+}
+
+/** Starts upstream's controller manager beside a server, with some of its controllers. Its log is in the server's folder. */
+function manage({ data }, controllers) {
+  const flags = [
+    `--kubeconfig=${join(data, "kubeconfig")}`,
+    `--controllers=${[...controllers].join()}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+  ];
+  const child = spawn(controllerManager, flags, { stdio: ["ignore", "pipe", "pipe"] });
+  const log = createWriteStream(join(data, "..", "controller-manager.log"));
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  child.once("exit", (code) => {
+    if (code !== null) console.error(`conformance: upstream's controller manager ended with ${code}`);
+  });
+  // It holds nothing, and waits on after SIGTERM.
+  return { stop: () => end(child, "SIGKILL") };
 }
 
 /** Copies the scenarios, with what is decided otherwise for an identity, and without our own prose. */
@@ -196,19 +252,28 @@ const known = knownDifferences();
 let passed = 0;
 let failed = 0;
 for (const identity of ["kubernetes", "orch"]) {
-  for (const { files, controllers } of chosen()) {
+  for (const set of chosen()) {
+    const { files, controllers, upstream } = set;
+    const why = obstacle(identity, set);
+    if (why !== undefined) {
+      console.log(`${identity}: not replayed: ${files.join(", ")}: ${why}`);
+      continue;
+    }
     const server = await serve(identity, controllers);
+    const manager = upstream.size > 0 ? manage(server, upstream) : undefined;
     try {
       const result = replay(identity, server.base, files);
       const news = result.failed.filter((step) => !known.has(step));
       if (news.length > 0 || process.env.VERBOSE) console.log(result.stdout);
       for (const step of news) console.log(`${identity}: step ${step} differs and is not in known.md`);
-      const where = controllers.length > 0 ? `, with ${controllers.join(", ")}` : "";
+      const beside = upstream.size > 0 ? `, and upstream's ${[...upstream].join(", ")}` : "";
+      const where = controllers.size > 0 ? `, with ${[...controllers].join(", ")}${beside}` : "";
       const differ = `${result.failed.length} differ, ${news.length} of them unexpectedly`;
       console.log(`${identity}${where}: ${result.total} steps, ${differ}`);
       failed += news.length;
       passed += result.total - news.length;
     } finally {
+      await manager?.stop();
       await server.stop();
     }
   }
