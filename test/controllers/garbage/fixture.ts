@@ -3,6 +3,7 @@ import type { Test } from "tap";
 import { GarbageCollector } from "../../../src/controllers/garbage/collector.ts";
 import type { Reconciler } from "../../../src/controllers/reconciler.ts";
 import type { Recorders } from "../../../src/controllers/recording/eventwriter.ts";
+import type { StoreClient } from "../../../src/storage/client.ts";
 import { reconcilerOf, Told } from "../../support/controllers.ts";
 import { type InProcess, until } from "../../support/inprocess.ts";
 import { scenario } from "../../support/scenario.ts";
@@ -30,25 +31,50 @@ export class Yard {
   readonly #recorders: Recorders;
   collector: GarbageCollector;
   reconciler: Reconciler;
+  readonly #storeOf: (store: StoreClient) => StoreClient;
+  #crashed: () => void = () => undefined;
+  #nextCrash = this.#crash();
 
-  constructor(server: InProcess, recorders?: Recorders) {
+  /** `storeOf`: what each collector that is started writes to; left out: the server's store. */
+  constructor(
+    server: InProcess,
+    recorders?: Recorders,
+    storeOf: (store: StoreClient) => StoreClient = (store) => store,
+  ) {
     this.server = server;
     this.#recorders = recorders ?? this.told;
+    this.#storeOf = storeOf;
     [this.collector, this.reconciler] = this.#start();
   }
 
   #start(): [GarbageCollector, Reconciler] {
-    const collector = new GarbageCollector(this.server.server, this.#recorders);
+    const { server } = this.server;
+    const writers = { ...server.writers, store: this.#storeOf(server.writers.store) };
+    const collector = new GarbageCollector({ ...server, writers }, this.#recorders);
     const note = (message: string, cause: unknown): void => void this.reports.push(`${message}: ${String(cause)}`);
     const reconciler = reconcilerOf(collector, this.server.server.clock, note);
     reconciler.start();
     return [collector, reconciler];
   }
 
-  /** Stops it where it stands, and starts another. */
+  /** Stops it, and starts another. */
   async restart(): Promise<void> {
     await this.reconciler.stop();
     [this.collector, this.reconciler] = this.#start();
+  }
+
+  /** Starts another, which finds what this one left: its store lets it do nothing more. */
+  crash(): void {
+    void this.reconciler.stop();
+    [this.collector, this.reconciler] = this.#start();
+    this.#crashed();
+    this.#nextCrash = this.#crash();
+  }
+
+  #crash(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#crashed = resolve;
+    });
   }
 
   /** Creates an object; a reference to it. `kind`, `apiVersion` as the answer says. */
@@ -87,9 +113,12 @@ export class Yard {
   async settled(): Promise<void> {
     const { store } = this.server;
     for (let before = -1; ; before = store.revision) {
-      const isAll = this.reconciler.catchUp();
-      await this.reconciler.idle();
-      if (isAll && store.revision === before && this.reconciler.laterCount === 0) return;
+      const { reconciler } = this;
+      const isAll = reconciler.catchUp();
+      // What was killed never comes to rest.
+      await Promise.race([reconciler.idle(), this.#nextCrash]);
+      const isSame = isAll && store.revision === before && this.reconciler === reconciler;
+      if (isSame && reconciler.laterCount === 0) return;
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
