@@ -7,6 +7,7 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
+import { failpoint } from "../base/failpoint.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
@@ -97,7 +98,9 @@ export class BootstrapSigner implements Controller {
     const { byId, endMs } = await this.#signatures(kubeconfig, queue);
     if (queue.signal.aborted) return undefined;
     if (!isSigned(data, byId)) {
+      failpoint("bootstrap-before-signatures");
       const done = await this.#write(kubeconfig, byId);
+      failpoint("bootstrap-after-signatures");
       if (isStatus(done) && done.reason !== "NotFound")
         return { cause: done, message: `The signatures of ${configMapName} cannot be written` };
     }

@@ -5,6 +5,7 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
+import { failpoint } from "../base/failpoint.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
 import type { Location } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
@@ -57,7 +58,9 @@ export class TokenCleaner implements Controller {
     if (leftMs > 0) return { againMs: Math.min(leftMs, limits.timerMsMax) };
     const { uid } = secret.metadata;
     const target = { resource: this.#secrets, namespace: this.#namespace, name };
+    failpoint("cleaner-before-delete");
     const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
+    failpoint("cleaner-after-delete");
     if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
     return { cause: done, message: `The expired bootstrap token ${name} cannot be removed` };
   }

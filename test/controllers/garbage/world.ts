@@ -111,6 +111,8 @@ export class World {
   #crashIn = Number.POSITIVE_INFINITY;
   /** Revisions at which custom kinds went. */
   readonly #ended = new Map<string, number>();
+  /** Uids of what was deleted with its dependents: one that was let go and is held by something else does not save them. */
+  readonly #foreground = new Set<string>();
   /** Custom kinds whose objects the definition's controller deletes. */
   readonly #going = new Set<string>();
   readonly #definitions: Reconciler;
@@ -265,14 +267,18 @@ export class World {
   /** What only the collector deletes has owners, and none of them lives. */
   #checkDelete({ type, body }: Change): void {
     const { kind, metadata } = JSON.parse(Buffer.from(body).toString()) as Stored;
-    const { uid, name, deletionTimestamp } = metadata;
+    const { uid, name, deletionTimestamp, finalizers } = metadata;
+    if (deletionTimestamp !== undefined && finalizers?.includes("foregroundDeletion")) this.#foreground.add(uid);
     if (!kinds.some((each) => each === kind) || this.chosen.has(uid) || this.#going.has(kind)) return;
     if (type !== changeTypes.delete && deletionTimestamp === undefined) return;
     const objects = this.objects();
     const stored = objects.get(uid);
     if (stored === undefined || stored.metadata.deletionTimestamp !== undefined) return;
     const owners = stored.metadata.ownerReferences ?? [];
-    const living = owners.filter((owner) => ["solid", "unknown"].includes(this.stateOf(objects, stored, owner)));
+    const living = owners.filter(
+      (owner) =>
+        ["solid", "unknown"].includes(this.stateOf(objects, stored, owner)) && !this.#foreground.has(owner.uid),
+    );
     if (owners.length === 0 || living.length > 0)
       this.faults.push(`${kind} ${name} is deleted: ${JSON.stringify(owners)}`);
   }
