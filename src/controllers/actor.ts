@@ -8,7 +8,7 @@ import { badRequest, notFound, type Status } from "../api/status.ts";
 import { systemUser, type User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
 import type { Location } from "../cache/shared/record.ts";
-import type { LogView } from "../cache/view/view.ts";
+import { type LogView, UnknownLog } from "../cache/view/view.ts";
 import { Fault } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { noTrace } from "../observe/trace.ts";
@@ -64,7 +64,8 @@ export class Actor {
     const { resource } = target;
     const decoded = decodeAs(resource, content);
     if (decoded instanceof Fault) return badRequest(decoded.message);
-    return writeObject(this.#writers, this.request({ ...target, name: "" }), new Body(resource, content, decoded));
+    const request = this.request({ ...target, name: "" });
+    return whileServed(request, () => writeObject(this.#writers, request, new Body(resource, content, decoded)));
   }
 
   /**
@@ -73,16 +74,20 @@ export class Actor {
    */
   update<T extends ApiObject>(target: Target, change: (object: T) => Status | undefined): Promise<Written | Status> {
     const { resource, name } = target;
-    return writeMerged(this.#writers, this.request(target), (current) => {
-      if (current === undefined) return notFound(resource, name);
-      const object = requestedObject(this.#writers, resource, current);
-      return change(object as T) ?? object;
-    });
+    const request = this.request(target);
+    const written = (): Promise<Written | Status> =>
+      writeMerged(this.#writers, request, (current) => {
+        if (current === undefined) return notFound(resource, name);
+        const object = requestedObject(this.#writers, resource, current);
+        return change(object as T) ?? object;
+      });
+    return whileServed(request, written);
   }
 
   /** Applies a JSON merge patch to an object. */
   patch(target: Target, patch: Value): Promise<Written | Status> {
-    return writeObject(this.#writers, this.request(target), { kind: "patch", type: "merge", patch });
+    const request = this.request(target);
+    return whileServed(request, () => writeObject(this.#writers, request, { kind: "patch", type: "merge", patch }));
   }
 
   /** Applies a configuration with force: fields this controller does not name any more go, those of others stay. */
@@ -106,7 +111,8 @@ export class Actor {
 
   /** Deletes an object: a success Status, or the object where its kind answers that or it is still there. */
   delete(target: Target, options: DeleteOptions = {}): Promise<Written | Status> {
-    return deleteObject(this.#writers, this.request(target), options);
+    const request = this.request(target);
+    return whileServed(request, () => deleteObject(this.#writers, request, options));
   }
 
   /** Deletes the objects at `items` of `view`, several at a time; the first refusal, or undefined. */
@@ -123,4 +129,17 @@ export class Actor {
 /** Whether something cannot be created because its namespace is being deleted: it is not needed any more. */
 export function isOfEndingNamespace({ details }: Status): boolean {
   return details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
+}
+
+/** A kind may end while one of its objects is written: then there is no such object. */
+async function whileServed(
+  { resource, name }: WriteRequest,
+  write: () => Promise<Written | Status>,
+): Promise<Written | Status> {
+  try {
+    return await write();
+  } catch (error) {
+    if (error instanceof UnknownLog) return notFound(resource, name);
+    throw error;
+  }
 }

@@ -4,6 +4,7 @@ import type { ApiObject } from "../../src/api/object.ts";
 import { conflict, isStatus, type Status } from "../../src/api/status.ts";
 import { Actor } from "../../src/controllers/actor.ts";
 import type { Written } from "../../src/request/commit/writerequest.ts";
+import { definition, definitions, goneFrom, openDefined } from "../support/definitions.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 import { value } from "../support/values.ts";
 
@@ -92,4 +93,24 @@ t.test("Actor answers the Status a client would get", async (t) => {
   await actor.create(target, value({ metadata: { name: "m" } }));
   t.equal(read(await actor.update(target, () => conflict(target.resource, "m", "not now"))).code, 409);
   server.close();
+});
+
+t.test("what is written when its kind has gone is not found", async (t) => {
+  const server = await openDefined(definition("widgets", "Widget"));
+  const resource = server.scheme.find("example.com", "v1", "widgets");
+  if (resource === undefined) throw new Error("Widgets are served");
+  const actor = new Actor(server.writers, "test");
+  const target = { resource, namespace: "default", name: "w" };
+  const made = value({ apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "w" } });
+  t.notOk(isStatus(await actor.create(target, made)));
+  await server.call("DELETE", `${definitions}/widgets.example.com`);
+  t.ok(await goneFrom(server, "widgets.example.com"));
+  for (const done of [
+    await actor.create(target, made),
+    await actor.update(target, () => undefined),
+    await actor.patch(target, value({})),
+    await actor.delete(target),
+  ])
+    t.match(done, { reason: "NotFound" });
+  await server.stop();
 });
