@@ -8,15 +8,16 @@
 //   owner waits (orphan) ──────► its dependents are looked at ─► lose that owner; after the last the owner goes
 //   reference written ─────────► its owner is looked at ───────► there, or the object is looked at
 //
-// Keys: `<prefix> <key>` is an object to look at; `dependents <prefix> <key>` those that name it as owner.
+// Keys: `<prefix> <key>` is an object to look at; `dependents <hash>` those that name an owner of this hash.
 import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts";
 import { type ApiObject, foregroundFinalizer, type OwnerReference, orphanFinalizer } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { conflict, isStatus, notFound, type Status } from "../../api/status.ts";
 import { failpoint } from "../../base/failpoint.ts";
+import { KeyedHash } from "../../base/keyedhash.ts";
 import { type Owners, ownersBehind } from "../../cache/shared/owners.ts";
 import { type Location, recordTypes } from "../../cache/shared/record.ts";
-import { hashOfText, nameHash, namespaceHash } from "../../cache/shared/selection.ts";
+import { hashOfText } from "../../cache/shared/selection.ts";
 import { eachChange } from "../../cache/view/changes.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
@@ -27,7 +28,7 @@ import type { Written } from "../../request/commit/writerequest.ts";
 import { Actor } from "../actor.ts";
 import type { Controller, Follows, Queue, Result } from "../reconciler.ts";
 import type { Recorders } from "../recording/eventwriter.ts";
-import { graphLogsMax, mixed, OwnerGraph } from "./graph.ts";
+import { graphLogsMax, OwnerGraph, type Place, type Walk } from "./graph.ts";
 import { type OwnerKind, OwnerKinds } from "./kinds.ts";
 import { type Item, OwnerLookup, type OwnerState, type ReadOwners, uidHashOf } from "./owners.ts";
 import { StrayOwners } from "./strays.ts";
@@ -37,24 +38,17 @@ interface Followed {
   /** In the graph; used again after the log is gone. */
   readonly number: number;
   readonly view: LogView;
-  /** Of the prefix. */
-  readonly hash: number;
   /** The version objects are stored in, as it is served now. */
   resource: Resource;
   readonly stop: () => void;
 }
 
-/** An object in the graph. */
-interface Place {
-  readonly log: number;
-  readonly at: Location;
-}
+/** Owners that wait for a dependent: for how long each key waits when one goes, in milliseconds. */
+type Waiting = Map<string, number>;
 
 /** Works on what new and changed kinds lead to. */
 const kindsKey = "kinds";
 const dependentsMark = "dependents ";
-/** Objects in no namespace have the hash of an empty one. */
-const noNamespace = hashOfText("");
 
 /** Follows the logs of everything that can be deleted. */
 export class GarbageCollector implements Controller {
@@ -67,15 +61,18 @@ export class GarbageCollector implements Controller {
   readonly #server: Server;
   readonly #definitions: LogView | undefined;
   readonly #graph = new OwnerGraph();
+  readonly #hash = new KeyedHash();
   readonly #byPrefix = new Map<string, Followed>();
   /** By number. */
   readonly #logs: (Followed | undefined)[] = [];
+  /** Numbers of logs that are not followed any more and still have references in the graph. */
+  readonly #left = new Set<number>();
   /** Logs whose objects are not all in the graph yet. */
   readonly #unread = new Set<Followed>();
-  /** Objects that name an owner whose kind is elsewhere now. */
-  #moved: Place[] = [];
+  /** Kinds that are elsewhere now, and whose dependents are not in the graph as such yet. */
+  #moved: ReadonlySet<number>[] = [];
   /** Owners that wait for dependents, by their hash: looked at again when one of these changes. */
-  readonly #waiting = new Map<number, Set<string>>();
+  readonly #waiting = new Map<number, Waiting>();
   /** The uid of the owner of each log that was looked at last, as its hash. */
   readonly #lastUid = new WeakMap<LogView, { readonly at: Location; readonly uidHash: number | undefined }>();
 
@@ -116,7 +113,7 @@ export class GarbageCollector implements Controller {
 
   work(key: string, queue: Queue): Promise<Result> | Result {
     if (key === kindsKey) return this.#readKinds(queue);
-    if (key.startsWith(dependentsMark)) return this.#lookAtDependents(key.slice(dependentsMark.length), queue);
+    if (key.startsWith(dependentsMark)) return this.#lookAtDependents(Number(key.slice(dependentsMark.length)), queue);
     return this.#lookAt(key, queue);
   }
 
@@ -145,17 +142,16 @@ export class GarbageCollector implements Controller {
       known.resource = resource;
       return;
     }
-    const free = this.#logs.indexOf(undefined);
+    const free = this.#logs.findIndex((followed, index) => followed === undefined && !this.#left.has(index));
     const number = free === -1 ? this.#logs.length : free;
     if (number >= graphLogsMax) return;
     view.drain();
-    const hash = hashOfText(prefix);
     const changed = (at: Location, type: number): void => {
       const followed = this.#logs[number];
       if (followed?.view === view) this.#note(followed, at, type, queue);
     };
     const stop = queue.follow(view, (_queue, at, type) => changed(at, type), true);
-    const followed = { number, view, hash, resource, stop };
+    const followed = { number, view, resource, stop };
     this.#byPrefix.set(prefix, followed);
     this.#logs[number] = followed;
     this.#unread.add(followed);
@@ -167,26 +163,50 @@ export class GarbageCollector implements Controller {
     this.#byPrefix.delete(followed.view.prefix);
     this.#logs[followed.number] = undefined;
     this.#unread.delete(followed);
-    this.#graph.removeLog(followed.number, (owner) => this.#wake(owner, queue));
+    this.#left.add(followed.number);
+    queue.add(kindsKey);
   }
 
   /** Has the objects looked at that name an owner of these kinds. */
   #lookAgain(kinds: ReadonlySet<number>, queue: Queue): void {
     if (kinds.size === 0) return;
-    this.#graph.eachOfKinds(kinds, (log, at) => void this.#moved.push({ log, at }));
-    if (this.#moved.length > 0) queue.add(kindsKey);
+    this.#moved.push(kinds);
+    queue.add(kindsKey);
   }
 
+  /** Takes what kinds that came, went and moved mean for the graph into it. There is one such key, in work once. */
   async #readKinds(queue: Queue): Promise<Result> {
     this.#follow(queue);
-    while (this.#moved.length > 0 && !queue.signal.aborted) {
-      const { log, at } = this.#moved.pop() as Place;
-      const followed = this.#logs[log];
-      if (followed?.view.isCurrent(at) === true) this.#note(followed, at, recordTypes.update, queue);
-      if (this.#moved.length % limits.reconcileRecordsPerLook === 0) await queue.giveWay();
+    for (const number of this.#left) {
+      for (const _ of this.#graph.removeLog(number, (owner) => this.#wake(owner, queue))) await queue.giveWay();
+      this.#left.delete(number);
+    }
+    for (const kinds of [...this.#moved]) {
+      await this.#noteDependents(kinds, queue);
+      if (queue.signal.aborted) return undefined;
+      this.#moved = this.#moved.filter((other) => other !== kinds);
     }
     await this.#read(queue);
     return undefined;
+  }
+
+  /** Notes all objects anew that name an owner of these kinds. */
+  async #noteDependents(kinds: ReadonlySet<number>, queue: Queue): Promise<void> {
+    const found = new Map<number, Set<Location>>();
+    const take = (log: number, at: Location): void => {
+      const places = found.get(log);
+      if (places === undefined) found.set(log, new Set([at]));
+      else places.add(at);
+    };
+    for (const _ of this.#graph.eachOfKinds(kinds, take)) await queue.giveWay();
+    for (const [log, places] of found) {
+      for (const at of places) {
+        const followed = this.#logs[log];
+        if (followed?.view.isCurrent(at) === true) this.#note(followed, at, recordTypes.update, queue);
+        await queue.giveWay();
+        if (queue.signal.aborted) return;
+      }
+    }
   }
 
   /** Puts the objects of logs into the graph. */
@@ -241,44 +261,33 @@ export class GarbageCollector implements Controller {
     const owners = ownersBehind(view.selection(at));
     // What comes after it is handed on, too.
     if (owners === undefined || !view.isCurrent(at)) return;
-    const source = view.selectionSource(at);
-    const table = view.selectionAt(at);
-    const namespace = namespaceHash(source, table);
-    // An object may name one owner many times, and is one dependent of it.
-    const added = new Set<string>();
+    const key = view.keyOf(at);
     for (let index = 0; index < owners.count; index++) {
       const kindHash = owners.kindHash(index);
-      const owner = ownerHash(owners, index, this.#kinds.of(kindHash), namespace);
-      if (owners.count > 1 && added.size === added.add(`${owner} ${kindHash}`).size) continue;
+      const owner = this.#hashOfOwner(owners, index, this.#kinds.of(kindHash), followed.resource.namespaced ? key : "");
       this.#graph.add(number, at, owner, kindHash);
     }
     if (owners.isForeground || owners.isOrphaning) {
-      const key = keyOf(view, at);
-      queue.add(key);
-      queue.add(dependentsMark + key);
+      queue.add(keyOf(view, at));
+      queue.add(dependentsMark + this.#hashOf(view, at));
     } else if (this.#isSuspect(owners, view, at)) {
-      const key = keyOf(view, at);
-      this.#strays.note(key);
-      queue.add(key);
+      this.#strays.note(keyOf(view, at));
+      queue.add(keyOf(view, at));
     }
   }
 
-  #noteDelete({ view, hash }: Followed, at: Location, queue: Queue): void {
-    const source = view.selectionSource(at);
-    const table = view.selectionAt(at);
-    const owner = mixed(hash, namespaceHash(source, table), nameHash(source, table));
+  #noteDelete({ view }: Followed, at: Location, queue: Queue): void {
+    if (this.#graph.size === 0 && this.#waiting.size === 0) return;
+    const owner = this.#hashOf(view, at);
     const waiting = this.#waiting.get(owner);
-    const isDependedOn = this.#graph.hasDependents(owner);
-    if (waiting === undefined && !isDependedOn) return;
-    const key = keyOf(view, at);
-    if (waiting?.delete(key) === true && waiting.size === 0) this.#waiting.delete(owner);
-    if (isDependedOn) queue.add(dependentsMark + key);
+    if (waiting?.delete(keyOf(view, at)) === true && waiting.size === 0) this.#waiting.delete(owner);
+    if (this.#graph.hasDependents(owner)) queue.add(dependentsMark + owner);
   }
 
   /** A reference to an owner went: one that waits for that is looked at. */
   #wake(owner: number, queue: Queue): void {
-    const keys = this.#waiting.get(owner);
-    if (keys !== undefined) for (const key of keys) queue.addAfter(key, limits.collectorGatherMs);
+    const waiting = this.#waiting.get(owner);
+    if (waiting !== undefined) for (const [key, ms] of waiting) queue.addAfter(key, ms);
   }
 
   /** Whether an object has to be looked at because of its owners, as far as this thread knows them. */
@@ -313,25 +322,15 @@ export class GarbageCollector implements Controller {
 
   // The work.
 
-  async #lookAtDependents(key: string, queue: Queue): Promise<Result> {
-    const [prefix, name] = splitKey(key);
-    const followed = this.#byPrefix.get(prefix);
-    const hash = hashOfText(prefix);
-    const isNamespaced = followed?.resource.namespaced ?? name.includes("/");
-    const slash = isNamespaced ? name.indexOf("/") : -1;
-    const namespace = slash === -1 ? noNamespace : hashOfText(name.slice(0, slash));
-    const places: Place[] = [];
-    this.#graph.eachDependent(mixed(hash, namespace, hashOfText(name.slice(slash + 1))), (log, at) => {
-      places.push({ log, at });
-      return true;
-    });
-    for (const { log, at } of places) {
-      const view = this.#logs[log]?.view;
+  async #lookAtDependents(owner: number, queue: Queue): Promise<Result> {
+    const walk = this.#graph.walk(owner);
+    for (let place = walk.next(); place !== undefined && !queue.signal.aborted; place = walk.next()) {
+      const view = this.#logs[place.log]?.view;
       // One that changed meanwhile is noted anew, and what it leads to with it.
-      if (view?.isCurrent(at) === true) queue.add(keyOf(view, at));
+      if (view?.isCurrent(place.at) === true) queue.add(keyOf(view, place.at));
       await queue.giveWay();
-      if (queue.signal.aborted) return undefined;
     }
+    walk.end();
     return undefined;
   }
 
@@ -340,7 +339,7 @@ export class GarbageCollector implements Controller {
     const resource = this.#byPrefix.get(prefix)?.resource;
     const item = resource && this.#owners.item(resource, name);
     if (item === undefined) return undefined;
-    const hash = this.#hashOf(item);
+    const hash = this.#hashOf(item.view, item.at);
     const { deletionTimestamp, finalizers = [], ownerReferences = [] } = item.object.metadata;
     const states: OwnerState[] = [];
     const read: ReadOwners = new Map();
@@ -365,7 +364,7 @@ export class GarbageCollector implements Controller {
     if (isIn("solid", "orphaning")) return this.#release(item, states, ["absent", "waiting", "orphaning"]);
     if (isIn("waiting") && !this.#follow(queue)) return { againMs: limits.collectorGatherMs };
     if (isIn("waiting") && this.#graph.hasDependents(hash)) {
-      if (this.#isCircle(item, hash)) return this.#unblock(item);
+      if (await this.#isCircle(item, hash, queue)) return this.#unblock(item);
       return this.#delete(item, "Foreground");
     }
     if (finalizers.includes(orphanFinalizer)) return this.#delete(item, "Orphan");
@@ -381,15 +380,17 @@ export class GarbageCollector implements Controller {
   }
 
   /** Whether an object would wait for one that waits, and has references that keep its owners from going. */
-  #isCircle(item: Item, hash: number): boolean {
+  async #isCircle(item: Item, hash: number, queue: Queue): Promise<boolean> {
     if (item.object.metadata.ownerReferences?.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true) !== true)
       return false;
+    const walk = this.#graph.walk(hash);
     let isFound = false;
-    this.#graph.eachDependent(hash, (log, at) => {
-      const view = this.#logs[log]?.view;
-      isFound = view?.isCurrent(at) === true && ownersBehind(view.selection(at))?.isForeground === true;
-      return !isFound;
-    });
+    for (let place = walk.next(); place !== undefined && !isFound; place = walk.next()) {
+      const view = this.#logs[place.log]?.view;
+      isFound = view?.isCurrent(place.at) === true && ownersBehind(view.selection(place.at))?.isForeground === true;
+      await queue.giveWay();
+    }
+    walk.end();
     return isFound;
   }
 
@@ -436,12 +437,16 @@ export class GarbageCollector implements Controller {
 
   /** Takes the finalizer off an owner, once no dependent keeps it. */
   async #letGo(item: Item, hash: number, key: string, finalizer: string, queue: Queue): Promise<Result> {
-    // What was written before the owner was deleted has to be in the graph.
-    if (!this.#follow(queue) || !queue.catchUp()) return { againMs: limits.collectorGatherMs };
-    if (this.#isKept(item, hash, finalizer)) {
+    const walk = this.#graph.walk(hash);
+    const kept = await this.#isKept(walk, item, finalizer, queue);
+    walk.end();
+    if (kept === undefined) return { againMs: limits.collectorGatherMs };
+    if (kept) {
+      // At most a tenth of the time is spent looking.
+      const ms = limits.collectorGatherMs + walk.met / limits.collectorDependentsPerMs;
       const waiting = this.#waiting.get(hash);
-      if (waiting === undefined) this.#waiting.set(hash, new Set([key]));
-      else waiting.add(key);
+      if (waiting === undefined) this.#waiting.set(hash, new Map([[key, ms]]));
+      else waiting.set(key, ms);
       return undefined;
     }
     failpoint("collector-before-finalizer");
@@ -458,48 +463,60 @@ export class GarbageCollector implements Controller {
     return resultOf(item, done, `The finalizer ${finalizer} cannot be taken off ${resource.kind} ${name}`);
   }
 
-  /** Whether an owner has a dependent that has yet to go, or to lose its reference. */
-  #isKept(item: Item, hash: number, finalizer: string): boolean {
-    const { uid = "" } = item.object.metadata;
-    const own = item.view.get(item.namespace, item.name);
-    const uidHash = hashOfText(uid);
+  /**
+   * Whether an owner has a dependent that has yet to go, or to lose its reference. Undefined: not all that was written
+   * before the owner was deleted is in the graph. Takes many turns where they are many; what changes meanwhile is met.
+   */
+  async #isKept(walk: Walk, item: Item, finalizer: string, queue: Queue): Promise<boolean | undefined> {
     const isForeground = finalizer === foregroundFinalizer;
-    let isKept = false;
-    this.#graph.eachDependent(hash, (log, at) => {
-      const followed = this.#logs[log];
-      if (followed?.view.isCurrent(at) !== true) return true;
-      const { view, resource } = followed;
-      // One that owns itself would wait for itself (on upstream it does).
-      if (view === item.view && at === own && isForeground) return true;
-      const owners = ownersBehind(view.selection(at));
-      const count = owners?.count ?? 0;
-      for (let index = 0; index < count && !isKept; index++) {
-        if (owners?.uidHash(index) !== uidHash || (isForeground && !owners.blocks(index))) continue;
-        // Hashes agree: what the object says counts.
-        const { ownerReferences = [] } = decodeStored(resource, view.object(at)).metadata;
-        isKept = ownerReferences.some(
-          (owner) => owner.uid === uid && (!isForeground || owner.blockOwnerDeletion === true),
-        );
+    const { uid = "" } = item.object.metadata;
+    const uidHash = hashOfText(uid);
+    for (let isAll = false; ; isAll = true) {
+      let place = walk.next();
+      if (isAll && place === undefined) return false;
+      for (; place !== undefined; place = walk.next()) {
+        if (this.#keeps(place, uid, uidHash, isForeground)) return true;
+        await queue.giveWay();
+        if (queue.signal.aborted) return undefined;
       }
-      return !isKept;
-    });
-    return isKept;
+      if (!this.#follow(queue) || !queue.catchUp()) return undefined;
+    }
   }
 
-  #hashOf({ view, at }: Item): number {
-    // Not followed any more: it has no dependents that are known.
-    const hash = this.#byPrefix.get(view.prefix)?.hash ?? 0;
-    const source = view.selectionSource(at);
-    const table = view.selectionAt(at);
-    return mixed(hash, namespaceHash(source, table), nameHash(source, table));
+  /** Whether a dependent keeps the owner with this uid from going. */
+  #keeps({ log, at }: Place, uid: string, uidHash: number, isForeground: boolean): boolean {
+    const followed = this.#logs[log];
+    if (followed?.view.isCurrent(at) !== true) return false;
+    const { view, resource } = followed;
+    const owners = ownersBehind(view.selection(at));
+    const count = owners?.count ?? 0;
+    for (let index = 0; index < count; index++) {
+      if (owners?.uidHash(index) !== uidHash || (isForeground && !owners.blocks(index))) continue;
+      // Hashes agree: what the object says counts.
+      const { metadata } = decodeStored(resource, view.object(at));
+      // One that owns itself would wait for itself (on upstream it does).
+      if (isForeground && metadata.uid === uid) return false;
+      return (
+        metadata.ownerReferences?.some(
+          (owner) => owner.uid === uid && (!isForeground || owner.blockOwnerDeletion === true),
+        ) === true
+      );
+    }
+    return false;
   }
-}
 
-/** The hash of where an owner is, as its own record has it; of what it is called, where its kind is not served. */
-function ownerHash(owners: Owners, index: number, kind: OwnerKind | undefined, namespace: number): number {
-  const name = owners.nameHash(index);
-  if (kind === undefined) return mixed(owners.kindHash(index), namespace, name);
-  return mixed(kind.hash, kind.namespaced ? namespace : noNamespace, name);
+  /** The hash of an object as an owner. */
+  #hashOf(view: LogView, at: Location): number {
+    return this.#hash.of(`${view.prefix}/${view.keyOf(at)} ${uidHashOf(view.object(at))}`);
+  }
+
+  /** The same of an owner where its reference says it is; of what it is called, where its kind is not served. */
+  #hashOfOwner(owners: Owners, index: number, kind: OwnerKind | undefined, key: string): number {
+    const namespace = kind?.namespaced === false ? "" : key.slice(0, key.indexOf("/") + 1);
+    return this.#hash.of(
+      `${kind?.prefix ?? owners.kindHash(index)}/${namespace}${owners.name(index)} ${owners.uidHash(index)}`,
+    );
+  }
 }
 
 function keyOf(view: LogView, at: Location): string {

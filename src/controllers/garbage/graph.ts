@@ -1,13 +1,14 @@
 // Who owns what: for each reference from an object to an owner, where the object is and what its owner is called, as
-// numbers in typed arrays. Objects are told by the place of their record, owners by a hash of where they would be, so
-// that nothing is kept of texts and no owner has to be there. Different owners may have one hash: a caller that finds
-// dependents here looks at the objects themselves.
+// numbers in typed arrays. Objects are told by the place of their record, owners by a hash of where they would be and of
+// their uid, so that nothing is kept of texts and no owner has to be there. Different owners may have one hash: a caller
+// that finds dependents here looks at the objects themselves. An owner may have a million dependents: what goes over them
+// takes many turns, in which the graph changes.
 //
 //   reference   place (log, location) ─ owner ─ kind      one per reference; objects with several have several
 //   byOwner     hash of an owner ─► reference ⇄ reference ⇄ …
 //   byPlace     hash of a place  ─► reference ─► reference …
 //
-// About 50 bytes per reference.
+// About 60 bytes per reference.
 import { assert } from "../../base/assert.ts";
 import type { Location } from "../../cache/shared/record.ts";
 
@@ -21,13 +22,35 @@ export const graphLogsMax = freeLog;
 /** Called with the owner of a reference that goes. */
 export type Gone = (owner: number) => void;
 
-/** A hash of three hashes. */
-export function mixed(a: number, b: number, c: number): number {
-  let hash = Math.imul(a, 0x9e3779b1) ^ b;
-  hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) ^ c;
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) | 0;
+/** Where an object in the graph is. */
+export interface Place {
+  readonly log: number;
+  readonly at: Location;
 }
+
+/**
+ * Goes over the dependents of an owner while the graph changes: each one that stays is met, and each that is added before
+ * the end. To be ended.
+ */
+export interface Walk {
+  /** The next one; undefined: there is none by now. */
+  next(): Place | undefined;
+  /** Dependents that were met so far. */
+  readonly met: number;
+  end(): void;
+}
+
+/** A walk as the graph knows it. */
+interface Path {
+  readonly owner: number;
+  /** The next reference of those that were there at the start. */
+  index: number;
+  /** References that were added since. */
+  readonly added: Set<number>;
+}
+
+/** References that are looked at between two turns. */
+const stepSize = 1024;
 
 /** References of objects to owners. All numbers that name something are given by the caller. */
 export class OwnerGraph {
@@ -46,6 +69,9 @@ export class OwnerGraph {
   #nextOfPlace = new Int32Array(0);
   #byOwner = new Int32Array(0);
   #byPlace = new Int32Array(0);
+  readonly #paths = new Set<Path>();
+  /** How often the references were moved together. */
+  #moves = 0;
 
   constructor() {
     this.#resize(capacityMin);
@@ -78,6 +104,7 @@ export class OwnerGraph {
     this.#kind[index] = kind;
     this.#linkOwner(index);
     this.#linkPlace(index);
+    for (const path of this.#paths) if (path.owner === owner) path.added.add(index);
   }
 
   /** Removes the references of the object at a place. */
@@ -114,12 +141,12 @@ export class OwnerGraph {
     }
   }
 
-  /** Removes the references of all objects of a log. */
-  removeLog(log: number, gone: Gone): void {
-    const places: Location[] = [];
-    for (let index = 0; index < this.#end; index++)
-      if (this.#log[index] === log) places.push(this.#at[index] as number);
-    for (const at of places) this.remove(log, at, gone);
+  /** Removes the references of all objects of a log, some in each step. None may be added to it meanwhile. */
+  *removeLog(log: number, gone: Gone): Generator<undefined> {
+    for (const index of this.#all()) {
+      if (index === undefined) yield;
+      else if (this.#log[index] === log) this.remove(log, this.#at[index] as number, gone);
+    }
   }
 
   /** Whether there is a reference to an owner, or to another one of this hash. */
@@ -129,20 +156,59 @@ export class OwnerGraph {
     return false;
   }
 
-  /** Calls `take` with the places of the dependents of an owner until it returns false; the graph must not change. */
-  eachDependent(owner: number, take: (log: number, at: Location) => boolean): void {
-    for (let index = this.#firstOf(owner); index !== none; index = this.#nextOfOwner[index] as number) {
-      if (this.#owner[index] !== owner) continue;
-      if (!take(this.#log[index] as number, this.#at[index] as number)) return;
+  /** Goes over the dependents of an owner. */
+  walk(owner: number): Walk {
+    const path: Path = { owner, index: this.#firstOf(owner), added: new Set() };
+    this.#paths.add(path);
+    let met = 0;
+    return {
+      next: () => {
+        const index = this.#nextOn(path);
+        if (index === none) return undefined;
+        met += 1;
+        return { log: this.#log[index] as number, at: this.#at[index] as number };
+      },
+      get met() {
+        return met;
+      },
+      end: () => void this.#paths.delete(path),
+    };
+  }
+
+  /**
+   * Calls `take` with the place of each object that has an owner of these kinds, once or more often; some in each step.
+   * Those that are added meanwhile may be left out.
+   */
+  *eachOfKinds(kinds: ReadonlySet<number>, take: (log: number, at: Location) => void): Generator<undefined> {
+    for (const index of this.#all()) {
+      if (index === undefined) yield;
+      else if (this.#log[index] !== freeLog && kinds.has(this.#kind[index] as number))
+        take(this.#log[index] as number, this.#at[index] as number);
     }
   }
 
-  /** Calls `take` with the place of each object that has an owner of these kinds; the graph must not change. */
-  eachOfKinds(kinds: ReadonlySet<number>, take: (log: number, at: Location) => void): void {
-    for (let index = 0; index < this.#end; index++) {
-      if (this.#log[index] === freeLog || !kinds.has(this.#kind[index] as number)) continue;
-      take(this.#log[index] as number, this.#at[index] as number);
+  /** The references, used and free ones, while the graph changes: one may come twice. Undefined: time for another turn. */
+  *#all(): Generator<number | undefined> {
+    for (let moves = -1; moves !== this.#moves; ) {
+      moves = this.#moves;
+      // When they are moved, all are elsewhere.
+      for (let index = 0; index < this.#end && moves === this.#moves; index++) {
+        yield index;
+        if (index % stepSize === stepSize - 1) yield;
+      }
     }
+  }
+
+  #nextOn(path: Path): number {
+    for (let index = path.index; index !== none; index = path.index) {
+      path.index = this.#nextOfOwner[index] as number;
+      if (this.#owner[index] === path.owner) return index;
+    }
+    for (const index of path.added) {
+      path.added.delete(index);
+      return index;
+    }
+    return none;
   }
 
   #firstOf(owner: number): number {
@@ -150,7 +216,10 @@ export class OwnerGraph {
   }
 
   #placeOf(log: number, at: Location): number {
-    return mixed(log, at % 0x1_0000_0000, Math.floor(at / 0x1_0000_0000)) & (this.#byPlace.length - 1);
+    let hash = Math.imul(log, 0x9e3779b1) ^ (at % 0x1_0000_0000);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) ^ Math.floor(at / 0x1_0000_0000);
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    return (hash ^ (hash >>> 16)) & (this.#byPlace.length - 1);
   }
 
   #linkOwner(index: number): void {
@@ -176,6 +245,10 @@ export class OwnerGraph {
     if (before === none) this.#byOwner[owner & (this.#byOwner.length - 1)] = next;
     else this.#nextOfOwner[before] = next;
     if (next !== none) this.#beforeOfOwner[next] = before;
+    for (const path of this.#paths) {
+      if (path.index === index) path.index = next;
+      path.added.delete(index);
+    }
     this.#log[index] = freeLog;
     this.#nextOfPlace[index] = this.#free;
     this.#free = index;
@@ -215,5 +288,10 @@ export class OwnerGraph {
       this.#linkPlace(index);
     }
     assert(this.#end === this.size, "A graph lost references");
+    this.#moves += 1;
+    for (const path of this.#paths) {
+      path.index = this.#firstOf(path.owner);
+      path.added.clear();
+    }
   }
 }

@@ -6,14 +6,11 @@ import type { CustomResourceDefinition } from "../../api/gen/apiextensions/v1.ts
 import type { Registry } from "../../api/registry.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
 import { kindHash } from "../../cache/shared/owners.ts";
-import { hashOfText } from "../../cache/shared/selection.ts";
 import { limits } from "../../config/limits.ts";
 
 /** A kind at one version, as far as its owners are found by it. */
 export interface OwnerKind {
   readonly prefix: string;
-  /** Of the prefix. */
-  readonly hash: number;
   readonly namespaced: boolean;
 }
 
@@ -64,7 +61,7 @@ export class OwnerKinds {
       if (this.#isCollected(resource)) stored.set(prefix, resource.stored);
       const hash = kindHash(resource.apiVersion, resource.kind);
       const { namespaced } = resource;
-      if (!byHash.has(hash)) byHash.set(hash, this.#same(hash, { prefix, hash: hashOfText(prefix), namespaced }));
+      if (!byHash.has(hash)) byHash.set(hash, this.#same(hash, { prefix, namespaced }));
     }
     const changed = new Set<number>();
     for (const [hash, kind] of byHash) if (this.#byHash.get(hash) !== kind) changed.add(hash);
@@ -88,7 +85,7 @@ export class OwnerKinds {
   end({ spec }: CustomResourceDefinition, prefix: string, revision: number): ReadonlySet<number> {
     const versions = spec.versions ?? [];
     const hashes = versions.map(({ name = "" }) => kindHash(`${spec.group}/${name}`, spec.names.kind ?? ""));
-    const kind = { prefix, hash: hashOfText(prefix), namespaced: spec.scope === "Namespaced", revision };
+    const kind = { prefix, namespaced: spec.scope === "Namespaced", revision };
     for (const hash of hashes) {
       this.#ended.delete(hash);
       this.#ended.set(hash, kind);

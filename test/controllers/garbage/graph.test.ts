@@ -60,19 +60,73 @@ t.test("random references are found as in a list, through moves, growth and shri
     t.equal(graph.size, list.length);
     for (let owner = -25; owner < 25; owner++) {
       const found: Reference[] = [];
-      graph.eachDependent(owner, (log, place) => found.push({ log, at: place, owner, kind: 0 }) > 0);
+      const walk = graph.walk(owner);
+      for (let place = walk.next(); place !== undefined; place = walk.next()) found.push({ ...place, owner, kind: 0 });
+      walk.end();
       const wanted = list.filter((each) => each.owner === owner);
       if (textOf(found) !== textOf(wanted)) t.fail(`dependents of ${owner} at step ${step}`);
       if (graph.hasDependents(owner) !== wanted.length > 0) t.fail(`hasDependents(${owner}) at step ${step}`);
     }
     const found: { log: number; at: number }[] = [];
-    graph.eachOfKinds(new Set([1, 3]), (log, place) => found.push({ log, at: place }));
+    for (const _ of graph.eachOfKinds(new Set([1, 3]), (log, place) => found.push({ log, at: place })));
     if (textOf(found) !== textOf(list.filter(({ kind }) => kind % 2 === 1))) t.fail(`kinds at step ${step}`);
   }
-  graph.removeLog(1, () => undefined);
+  for (const _ of graph.removeLog(1, () => undefined));
   t.equal(graph.size, list.filter(({ log }) => log !== 1).length);
   graph.clear();
   t.equal(graph.size, 0);
+});
+
+t.test("what goes over references meets all that stay and all that come, through any changes in between", async (t) => {
+  const { seed, rounds } = fuzzRun(40);
+  const below = random(seed);
+  t.comment(`ORCH_FUZZ_SEED=${seed}`);
+  for (let round = 0; round < rounds; round++) {
+    const graph = new OwnerGraph();
+    /** Objects by their place. */
+    const all = new Map<number, { readonly id: number; readonly owner: number }>();
+    let last = 0;
+    const add = (owner: number): void => {
+      all.set(++last, { id: last, owner });
+      graph.add(owner & 1, last, owner, owner);
+    };
+    const remove = (at: number): void => {
+      graph.remove((all.get(at)?.owner ?? 0) & 1, at, () => undefined);
+      all.delete(at);
+    };
+    const move = (from: number): void => {
+      const object = all.get(from);
+      if (object === undefined) return;
+      graph.move(object.owner & 1, from, ++last);
+      all.delete(from);
+      all.set(last, object);
+    };
+    const change = (): void => {
+      const some = 1 + below(last);
+      const what = below(8);
+      if (what < 3) add(below(4));
+      else if (what < 4) for (let count = below(2_000); count > 0; count--) add(below(2) === 0 ? 1 : 5);
+      else if (what < 6) remove(some);
+      else if (what < 7) for (let at = some; at < some + 1_500; at++) remove(at);
+      else move(some);
+    };
+    for (let count = 0; count < 3_000; count++) add(below(4));
+    const owner = below(4);
+    const met = new Set<number>();
+    const walk = graph.walk(owner);
+    for (let place = walk.next(); place !== undefined; place = walk.next()) {
+      const object = all.get(place.at);
+      if (object?.owner !== owner) t.fail("a place that is not the owner's was met");
+      else met.add(object.id);
+      if (below(10) === 0 && last < 60_000) change();
+    }
+    walk.end();
+    const missed = [...all.values()].filter((object) => object.owner === owner && !met.has(object.id));
+    if (missed.length > 0) t.fail(`seed ${seed}, round ${round}: ${missed.length} of ${all.size} were not met`);
+    for (const _ of graph.removeLog(1, () => undefined)) add(2);
+    if ([1, 3, 5].some((odd) => graph.hasDependents(odd))) t.fail("a log is not removed");
+  }
+  t.pass();
 });
 
 t.test("a reference costs less than 100 bytes, and memory comes back", async (t) => {
