@@ -474,8 +474,9 @@ export const limits = {
   reconcileRetriesPerSecond: 100,
   /** Keys of one controller that wait, about 200 bytes each; beyond, all are looked for again when there is room. */
   reconcileKeysMax: 1_000_000,
-  /** Changes of a log passed to a controller between two looks at the clock: they add keys, a microsecond each. */
-  reconcileRecordsPerLook: 64,
+  /** Changes of a log passed to a controller between two looks at the clock: they add keys, a microsecond each; 20 ms at most for one
+   * with ten thousand owners. */
+  reconcileRecordsPerLook: 8,
   /** A key that keeps failing is reported this often, in milliseconds. */
   reconcileReportMs: 60_000,
   /** Failures one controller reports at once, and per second in the long run. */
