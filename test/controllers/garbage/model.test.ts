@@ -2,7 +2,8 @@
 // what is obvious: nothing that a living object owns is deleted, and what is left when nothing happens any more is what a
 // plain list of objects says.
 import t from "tap";
-import { type Draws, draws, fuzzRun } from "../../support/random.ts";
+import { nextTurn } from "../../../src/base/turn.ts";
+import { type Draws, draws, fuzzRun, random } from "../../support/random.ts";
 import { merge, type Reference } from "./fixture.ts";
 import {
   apiVersionOf,
@@ -68,7 +69,8 @@ t.test("one change after the other, what is left is what a list of objects says"
   const { seed, rounds } = fuzzRun(250);
   t.comment(`ORCH_FUZZ_SEED=${seed}`);
   const drawn = draws(seed);
-  const world = await World.open();
+  const late = random(seed);
+  const world = await World.open(() => late(2));
   await world.yard.settled();
   for (let round = 0; round < rounds; round++) {
     if (round % 20 === 0) {
@@ -113,7 +115,7 @@ async function step(world: World, drawn: Draws): Promise<void> {
     const kind = drawn.pick(customKinds);
     await (world.isServed(kind) ? world.undefine(kind) : world.define(kind));
   } else if (chosen === undefined || what < 6) await create(world, drawn, true);
-  else if (what < 8) await world.remove(chosen, drawn.pick(policies));
+  else if (what < 8) await Promise.all([world.remove(chosen, drawn.pick(policies)), adopt(world, drawn, chosen)]);
   else if (what < 9) await world.yard.free(pathTo(chosen));
   else {
     const owners = [draw(drawn, objects), draw(drawn, objects)];
@@ -122,18 +124,31 @@ async function step(world: World, drawn: Draws): Promise<void> {
   }
 }
 
+/** Gives a dependent another owner while its own is deleted. */
+async function adopt(world: World, drawn: Draws, { metadata: { uid } }: Stored): Promise<void> {
+  const objects = [...world.objects().values()];
+  const dependents = objects.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+  if (dependents.length === 0 || drawn.chance(50)) return;
+  const dependent = drawn.pick(dependents);
+  const others = objects.filter(({ metadata }) => metadata.uid !== uid && metadata.deletionTimestamp === undefined);
+  const ownerReferences = [draw(drawn, others)];
+  for (let turns = drawn.next(12); turns > 0; turns--) await nextTurn();
+  await world.yard.server.call("PATCH", pathTo(dependent), { metadata: { ownerReferences } }, merge);
+}
+
 t.test(
   "many at once, with finalizers and crashes: nothing living is deleted, and nothing is left undone",
   async (t) => {
     const { seed, rounds } = fuzzRun(12);
     t.comment(`ORCH_FUZZ_SEED=${seed}`);
     const drawn = draws(seed + 1);
-    const world = await World.open();
+    const late = random(seed);
+    const world = await World.open(() => late(6));
     for (let round = 0; round < rounds; round++) {
       for (let count = 0; count < 40; count++) {
         if (drawn.chance(40)) world.crashAt(1 + drawn.next(8));
         await step(world, drawn);
-        if (drawn.chance(50)) await new Promise((resolve) => setImmediate(resolve));
+        if (drawn.chance(50)) await nextTurn();
       }
       do {
         for (const odd of world.leftAlone(world.objects())) await world.remove(odd, "Background");

@@ -1,6 +1,7 @@
 // Objects that own each other, as a plain list of them: what a model of the garbage collector needs to know. Each commit is
 // checked when it is made, and the collector can be killed between any two commits of its own.
 import type { Test } from "tap";
+import { nextTurn } from "../../../src/base/turn.ts";
 import type { Reconciler } from "../../../src/controllers/reconciler.ts";
 import type { StoreClient } from "../../../src/storage/client.ts";
 import { type Change, changeTypes, type Outcome } from "../../../src/storage/store.ts";
@@ -73,15 +74,19 @@ class MortalStore implements StoreClient {
   readonly #check: (change: Change) => void;
   /** Called before and after each commit; true: this is the end. */
   readonly #ends: () => boolean;
+  /** Turns of the loop a commit is under way before the store has it. */
+  readonly #turns: () => number;
   #isDead = false;
 
-  constructor(store: StoreClient, check: (change: Change) => void, ends: () => boolean) {
+  constructor(store: StoreClient, check: (change: Change) => void, ends: () => boolean, turns: () => number) {
+    this.#turns = turns;
     this.#store = store;
     this.#check = check;
     this.#ends = ends;
   }
 
   async commit(change: Change): Promise<Outcome> {
+    for (let turns = this.#turns(); turns > 0; turns--) await nextTurn();
     this.#look();
     if (this.#isDead) return never();
     this.#check(change);
@@ -127,7 +132,8 @@ export class World {
     };
   }
 
-  static async open(): Promise<World> {
+  /** `turns`: how many turns of the loop each commit of the collector takes to reach the store. */
+  static async open(turns: () => number): Promise<World> {
     const server = await openInProcess();
     for (const name of spaces) await server.call("POST", "/api/v1/namespaces", { metadata: { name } });
     const ends = (): boolean => {
@@ -137,7 +143,7 @@ export class World {
       return true;
     };
     const check = (change: Change): void => world.#checkLetGo(change);
-    const yard = new Yard(server, undefined, (store) => new MortalStore(store, check, ends));
+    const yard = new Yard(server, undefined, (store) => new MortalStore(store, check, ends, turns));
     const world = new World(yard, runDefinitions(server, yard.reports));
     for (const kind of customKinds) await world.define(kind);
     return world;
@@ -265,7 +271,7 @@ export class World {
   }
 
   /** What only the collector deletes has owners, and none of them lives. */
-  #checkDelete({ type, body }: Change): void {
+  #checkDelete({ type, body, expected }: Change): void {
     const { kind, metadata } = JSON.parse(Buffer.from(body).toString()) as Stored;
     const { uid, name, deletionTimestamp, finalizers } = metadata;
     if (deletionTimestamp !== undefined && finalizers?.includes("foregroundDeletion")) this.#foreground.add(uid);
@@ -274,6 +280,8 @@ export class World {
     const objects = this.objects();
     const stored = objects.get(uid);
     if (stored === undefined || stored.metadata.deletionTimestamp !== undefined) return;
+    // The store refuses what expects another state.
+    if (Number(stored.metadata.resourceVersion) !== expected) return;
     const owners = stored.metadata.ownerReferences ?? [];
     const living = owners.filter(
       (owner) =>
@@ -284,11 +292,12 @@ export class World {
   }
 
   /** An owner is let go by the collector when nothing that was there when its deletion began keeps it. */
-  #checkLetGo({ type, body }: Change): void {
+  #checkLetGo({ type, body, expected }: Change): void {
     const { metadata } = JSON.parse(Buffer.from(body).toString()) as Stored;
     const objects = this.objects();
     const owner = objects.get(metadata.uid);
     if (owner?.metadata.deletionTimestamp === undefined) return;
+    if (Number(owner.metadata.resourceVersion) !== expected) return;
     const left = type === changeTypes.delete ? [] : (metadata.finalizers ?? []);
     for (const finalizer of ["foregroundDeletion", "orphan"]) {
       if (!owner.metadata.finalizers?.includes(finalizer) || left.includes(finalizer)) continue;
