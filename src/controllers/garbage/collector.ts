@@ -324,13 +324,17 @@ export class GarbageCollector implements Controller {
 
   async #lookAtDependents(owner: number, queue: Queue): Promise<Result> {
     const walk = this.#graph.walk(owner);
-    for (let place = walk.next(); place !== undefined && !queue.signal.aborted; place = walk.next()) {
+    for (
+      let place = this.#graph.next(walk);
+      place !== undefined && !queue.signal.aborted;
+      place = this.#graph.next(walk)
+    ) {
       const view = this.#logs[place.log]?.view;
       // One that changed meanwhile is noted anew, and what it leads to with it.
       if (view?.isCurrent(place.at) === true) queue.add(keyOf(view, place.at));
       await queue.giveWay();
     }
-    walk.end();
+    this.#graph.end(walk);
     return undefined;
   }
 
@@ -385,12 +389,12 @@ export class GarbageCollector implements Controller {
       return false;
     const walk = this.#graph.walk(hash);
     let isFound = false;
-    for (let place = walk.next(); place !== undefined && !isFound; place = walk.next()) {
+    for (let place = this.#graph.next(walk); place !== undefined && !isFound; place = this.#graph.next(walk)) {
       const view = this.#logs[place.log]?.view;
       isFound = view?.isCurrent(place.at) === true && ownersBehind(view.selection(place.at))?.isForeground === true;
       await queue.giveWay();
     }
-    walk.end();
+    this.#graph.end(walk);
     return isFound;
   }
 
@@ -439,7 +443,7 @@ export class GarbageCollector implements Controller {
   async #letGo(item: Item, hash: number, key: string, finalizer: string, queue: Queue): Promise<Result> {
     const walk = this.#graph.walk(hash);
     const kept = await this.#isKept(walk, item, finalizer, queue);
-    walk.end();
+    this.#graph.end(walk);
     if (kept === undefined) return { againMs: limits.collectorGatherMs };
     if (kept) {
       // At most a tenth of the time is spent looking.
@@ -472,9 +476,9 @@ export class GarbageCollector implements Controller {
     const { uid = "" } = item.object.metadata;
     const uidHash = hashOfText(uid);
     for (let isAll = false; ; isAll = true) {
-      let place = walk.next();
+      let place = this.#graph.next(walk);
       if (isAll && place === undefined) return false;
-      for (; place !== undefined; place = walk.next()) {
+      for (; place !== undefined; place = this.#graph.next(walk)) {
         if (this.#keeps(place, uid, uidHash, isForeground)) return true;
         await queue.giveWay();
         if (queue.signal.aborted) return undefined;

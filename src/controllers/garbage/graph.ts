@@ -28,25 +28,15 @@ export interface Place {
   readonly at: Location;
 }
 
-/**
- * Goes over the dependents of an owner while the graph changes: each one that stays is met, and each that is added before
- * the end. To be ended.
- */
+/** How far a walk over the dependents of an owner has come. */
 export interface Walk {
-  /** The next one; undefined: there is none by now. */
-  next(): Place | undefined;
-  /** Dependents that were met so far. */
-  readonly met: number;
-  end(): void;
-}
-
-/** A walk as the graph knows it. */
-interface Path {
   readonly owner: number;
   /** The next reference of those that were there at the start. */
   index: number;
   /** References that were added since. */
   readonly added: Set<number>;
+  /** Dependents that were met. */
+  met: number;
 }
 
 /** References that are looked at between two turns. */
@@ -69,7 +59,7 @@ export class OwnerGraph {
   #nextOfPlace = new Int32Array(0);
   #byOwner = new Int32Array(0);
   #byPlace = new Int32Array(0);
-  readonly #paths = new Set<Path>();
+  readonly #walks = new Set<Walk>();
   /** How often the references were moved together. */
   #moves = 0;
 
@@ -104,7 +94,7 @@ export class OwnerGraph {
     this.#kind[index] = kind;
     this.#linkOwner(index);
     this.#linkPlace(index);
-    for (const path of this.#paths) if (path.owner === owner) path.added.add(index);
+    for (const walk of this.#walks) if (walk.owner === owner) walk.added.add(index);
   }
 
   /** Removes the references of the object at a place. */
@@ -156,23 +146,27 @@ export class OwnerGraph {
     return false;
   }
 
-  /** Goes over the dependents of an owner. */
+  /**
+   * Goes over the dependents of an owner while the graph changes: each one that stays is met, and each that is added
+   * before the end. To be ended.
+   */
   walk(owner: number): Walk {
-    const path: Path = { owner, index: this.#firstOf(owner), added: new Set() };
-    this.#paths.add(path);
-    let met = 0;
-    return {
-      next: () => {
-        const index = this.#nextOn(path);
-        if (index === none) return undefined;
-        met += 1;
-        return { log: this.#log[index] as number, at: this.#at[index] as number };
-      },
-      get met() {
-        return met;
-      },
-      end: () => void this.#paths.delete(path),
-    };
+    const walk = { owner, index: this.#firstOf(owner), added: new Set<number>(), met: 0 };
+    this.#walks.add(walk);
+    return walk;
+  }
+
+  /** The next one of a walk; undefined: there is none by now. */
+  next(walk: Walk): Place | undefined {
+    const index = this.#nextOn(walk);
+    if (index === none) return undefined;
+    walk.met += 1;
+    return { log: this.#log[index] as number, at: this.#at[index] as number };
+  }
+
+  /** Ends a walk. */
+  end(walk: Walk): void {
+    this.#walks.delete(walk);
   }
 
   /**
@@ -199,13 +193,13 @@ export class OwnerGraph {
     }
   }
 
-  #nextOn(path: Path): number {
-    for (let index = path.index; index !== none; index = path.index) {
-      path.index = this.#nextOfOwner[index] as number;
-      if (this.#owner[index] === path.owner) return index;
+  #nextOn(walk: Walk): number {
+    for (let index = walk.index; index !== none; index = walk.index) {
+      walk.index = this.#nextOfOwner[index] as number;
+      if (this.#owner[index] === walk.owner) return index;
     }
-    for (const index of path.added) {
-      path.added.delete(index);
+    for (const index of walk.added) {
+      walk.added.delete(index);
       return index;
     }
     return none;
@@ -245,9 +239,9 @@ export class OwnerGraph {
     if (before === none) this.#byOwner[owner & (this.#byOwner.length - 1)] = next;
     else this.#nextOfOwner[before] = next;
     if (next !== none) this.#beforeOfOwner[next] = before;
-    for (const path of this.#paths) {
-      if (path.index === index) path.index = next;
-      path.added.delete(index);
+    for (const walk of this.#walks) {
+      if (walk.index === index) walk.index = next;
+      walk.added.delete(index);
     }
     this.#log[index] = freeLog;
     this.#nextOfPlace[index] = this.#free;
@@ -289,9 +283,9 @@ export class OwnerGraph {
     }
     assert(this.#end === this.size, "A graph lost references");
     this.#moves += 1;
-    for (const path of this.#paths) {
-      path.index = this.#firstOf(path.owner);
-      path.added.clear();
+    for (const walk of this.#walks) {
+      walk.index = this.#firstOf(walk.owner);
+      walk.added.clear();
     }
   }
 }

@@ -61,8 +61,9 @@ t.test("random references are found as in a list, through moves, growth and shri
     for (let owner = -25; owner < 25; owner++) {
       const found: Reference[] = [];
       const walk = graph.walk(owner);
-      for (let place = walk.next(); place !== undefined; place = walk.next()) found.push({ ...place, owner, kind: 0 });
-      walk.end();
+      for (let place = graph.next(walk); place !== undefined; place = graph.next(walk))
+        found.push({ ...place, owner, kind: 0 });
+      graph.end(walk);
       const wanted = list.filter((each) => each.owner === owner);
       if (textOf(found) !== textOf(wanted)) t.fail(`dependents of ${owner} at step ${step}`);
       if (graph.hasDependents(owner) !== wanted.length > 0) t.fail(`hasDependents(${owner}) at step ${step}`);
@@ -114,13 +115,13 @@ t.test("what goes over references meets all that stay and all that come, through
     const owner = below(4);
     const met = new Set<number>();
     const walk = graph.walk(owner);
-    for (let place = walk.next(); place !== undefined; place = walk.next()) {
+    for (let place = graph.next(walk); place !== undefined; place = graph.next(walk)) {
       const object = all.get(place.at);
       if (object?.owner !== owner) t.fail("a place that is not the owner's was met");
       else met.add(object.id);
       if (below(10) === 0 && last < 60_000) change();
     }
-    walk.end();
+    graph.end(walk);
     const missed = [...all.values()].filter((object) => object.owner === owner && !met.has(object.id));
     if (missed.length > 0) t.fail(`seed ${seed}, round ${round}: ${missed.length} of ${all.size} were not met`);
     for (const _ of graph.removeLog(1, () => undefined)) add(2);
