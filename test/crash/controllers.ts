@@ -91,8 +91,8 @@ class Clients {
   readonly violations: string[] = [];
   readonly counts = { certificates: 0, tokens: 0, families: 0 };
   readonly #pick: (n: number) => number;
-  /** The certificate each request was seen with first, by uid. */
-  readonly #certificates = new Map<string, string>();
+  /** The certificate each request was seen with first, by uid, and the oldest revision it was seen at. */
+  readonly #certificates = new Map<string, { readonly certificate: string; revision: number }>();
   /** Secrets of tokens that are there. */
   readonly #tokens = new Map<string, string>();
   #server: TestServer | undefined;
@@ -226,12 +226,17 @@ class Clients {
 
   #note({ metadata, status }: Csr): void {
     const before = this.#certificates.get(metadata.uid);
+    const revision = Number(metadata.resourceVersion);
     if (status?.certificate === undefined) {
-      if (before !== undefined) this.violations.push(`request ${metadata.name} lost its certificate`);
+      // A watch may tell of a state later than a get of a newer one.
+      if (before !== undefined && revision > before.revision)
+        this.violations.push(`request ${metadata.name} lost its certificate`);
       return;
     }
-    if (before === undefined) this.#certificates.set(metadata.uid, status.certificate);
-    else if (before !== status.certificate) this.violations.push(`request ${metadata.name} has two certificates`);
+    const { certificate } = status;
+    if (before === undefined) this.#certificates.set(metadata.uid, { certificate, revision });
+    else if (before.certificate === certificate) before.revision = Math.min(before.revision, revision);
+    else this.violations.push(`request ${metadata.name} has two certificates`);
     const approvals = status.conditions?.filter(({ type }) => type === "Approved").length;
     if (approvals !== 1) this.violations.push(`request ${metadata.name} was approved ${approvals} times`);
   }
@@ -313,7 +318,7 @@ class Clients {
 }
 
 interface Csr {
-  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly metadata: { readonly name: string; readonly uid: string; readonly resourceVersion: string };
   readonly status?: { readonly certificate?: string; readonly conditions?: readonly { readonly type: string }[] };
 }
 
