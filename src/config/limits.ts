@@ -144,6 +144,8 @@ export const limits = {
   collectorSearchesPerSecond: 2,
   /** An owner that waits for its dependents is looked at this long after one of them changed, in milliseconds. */
   collectorGatherMs: 20,
+  /** All kinds are looked at this long after a definition changed, in milliseconds: definitions come by the dozen. */
+  collectorKindsGatherMs: 250,
   /** Dependents that were looked at for each further millisecond it waits: 3 us each, and then others have ten times as long. */
   collectorDependentsPerMs: 30,
   /** A claim that is in use is looked at this long after a pod of its namespace changed, in milliseconds. */

@@ -20,13 +20,13 @@ import type { LogView } from "../cache/view/view.ts";
 import { toValue } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { apiServicesKind, managedLabel } from "../kinds/apiregistration/apiservice.ts";
-import { definitionsKind } from "../kinds/custom/prefix.ts";
+import { definitionsKind, groupOfDefinition } from "../kinds/custom/prefix.ts";
 import { equal } from "../kinds/validation/equal.ts";
 import type { Server } from "../request/call/context.ts";
 import type { Written } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import { Corrections } from "./corrections.ts";
-import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import type { Changed, Controller, Follows, Queue, Result } from "./reconciler.ts";
 
 type Registered = ApiObject & APIService;
 
@@ -39,8 +39,8 @@ interface Wanted {
   readonly spec: APIServiceSpec;
 }
 
-/** Has the definitions looked at; no name has a slash. */
-const definitionsKey = "definitions/";
+/** Before a group, has what is defined in it looked at; no name has a slash. */
+const definitionsMark = "definitions/";
 
 /** Works on the names of APIServices. Follows their log, and that of definitions. */
 export class RegistrationController implements Controller {
@@ -59,9 +59,8 @@ export class RegistrationController implements Controller {
   #atStart: Set<string> | undefined;
   /** Those that were put right once: what is managed at the start only is done then. */
   readonly #settled = new Set<string>();
-  /** Of the group versions that definitions defined when they were looked at last. */
-  #defined: ReadonlySet<string> = new Set();
-
+  /** By group: of the versions that definitions defined when they were looked at last. */
+  readonly #defined = new Map<string, ReadonlySet<string>>();
   readonly #onListed: () => void;
 
   /** APIServices are served: see the caller. `onListed` is called when all of them are being looked at. */
@@ -85,10 +84,11 @@ export class RegistrationController implements Controller {
     this.#label = scheme.identity.spell(managedLabel);
     this.#builtIn = new Map([...builtInRegistrations(scheme.builtIn)].filter(([, each]) => isOrdered(each)));
     const definitions = objects.view(...definitionsKind);
-    this.follows = [
-      [view, (queue, at) => queue.add(view.keyOf(at))],
-      ...(definitions === undefined ? [] : [[definitions, (queue: Queue) => queue.add(definitionsKey)] as const]),
-    ];
+    this.follows = [[view, (queue, at) => queue.add(view.keyOf(at))]];
+    if (definitions !== undefined) {
+      const changed: Changed = (queue, at) => queue.add(definitionsMark + groupOfDefinition(definitions.keyOf(at)));
+      this.follows = [...this.follows, [definitions, changed]];
+    }
   }
 
   async all(queue: Queue): Promise<void> {
@@ -98,24 +98,26 @@ export class RegistrationController implements Controller {
     if (queue.signal.aborted) return;
     this.#atStart ??= names;
     for (const name of new Set([...names, ...this.#builtIn.keys()])) queue.add(name);
-    queue.add(definitionsKey);
+    const defined = this.#scheme.current().resources.filter(({ provided }) => provided === true);
+    const groups = new Set([...defined.map(({ group }) => group), ...this.#defined.keys()]);
+    for (const group of groups) queue.add(definitionsMark + group);
     this.#onListed();
   }
 
   /** Puts one APIService right. */
   work(name: string, queue: Queue): Promise<Result> | Result {
-    return name === definitionsKey ? this.#compare(queue) : this.#settle(name);
+    if (!name.startsWith(definitionsMark)) return this.#settle(name);
+    return this.#compare(name.slice(definitionsMark.length), queue);
   }
 
-  /** Has those looked at whose group version came or went with a definition. */
-  #compare(queue: Queue): undefined {
-    const defined = new Set<string>();
-    for (const resource of this.#scheme.current().resources) {
-      if (resource.provided === true) defined.add(registrationName(resource));
-    }
-    for (const name of defined) if (!this.#defined.has(name)) queue.add(name);
-    for (const name of this.#defined) if (!defined.has(name)) queue.add(name);
-    this.#defined = defined;
+  /** Has those looked at whose version of a group came or went with a definition. */
+  #compare(group: string, queue: Queue): undefined {
+    const before = this.#defined.get(group) ?? new Set();
+    const defined = new Set(this.#scheme.providedIn(group).map(registrationName));
+    for (const name of defined) if (!before.has(name)) queue.add(name);
+    for (const name of before) if (!defined.has(name)) queue.add(name);
+    if (defined.size > 0) this.#defined.set(group, defined);
+    else this.#defined.delete(group);
     return undefined;
   }
 

@@ -224,7 +224,7 @@ export class GarbageCollector implements Controller {
   #noteDefinition(queue: Queue, resource: Resource, view: LogView, at: Location, type: number): void {
     if (type === recordTypes.delete) this.#lookAgain(this.#end(resource, view, at), queue);
     // All kinds are looked at, once for the definitions that come together.
-    queue.addAfter(kindsKey, limits.collectorGatherMs);
+    queue.addAfter(kindsKey, limits.collectorKindsGatherMs);
   }
 
   #end(resource: Resource, view: LogView, at: Location): ReadonlySet<number> {

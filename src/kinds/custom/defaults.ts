@@ -36,8 +36,8 @@ interface Context {
   readonly requirePruned: () => boolean;
   /** What the walks of all defaults may still cost. */
   readonly budget: { left: number };
-  /** Within the metadata, apiVersion or kind of this object: how far from it. */
-  readonly inside: { readonly embedded: Node; readonly steps: readonly (string | number)[] } | undefined;
+  /** Within the metadata, apiVersion or kind of an object: the steps from it. */
+  readonly inside: readonly (string | number)[] | undefined;
 }
 
 /**
@@ -82,22 +82,24 @@ export function hasDefaults(schema: JSONSchemaProps): boolean {
 }
 
 function visit(out: FieldError[], schema: JSONSchemaProps, path: string, context: Context, isRoot: boolean): void {
-  const node = context.compiler.compile(schema);
-  const embeds = isRoot || node.embeds;
+  const embeds = isRoot || schema["x-kubernetes-embedded-resource"] === true;
   const inside = embeds ? undefined : context.inside;
-  if (node.default !== undefined) {
+  if (schema.default !== undefined) {
     const where = `${path}.default`;
-    if (inside === undefined) checkDefault(out, node, node.default, where, context);
-    else checkWithin(out, node, node.default, where, context, inside);
+    const node = context.compiler.compile(schema);
+    // null is no default.
+    if (node.default !== undefined && inside === undefined) checkDefault(out, node, node.default, where, context);
+    if (node.default !== undefined && inside !== undefined)
+      checkWithin(out, node, node.default, where, context, inside);
   }
   const below = (step: string | number, of = inside): Context => ({
     ...context,
-    inside: of === undefined ? undefined : { embedded: of.embedded, steps: [...of.steps, step] },
+    inside: of === undefined ? undefined : [...of, step],
   });
   if (schema.items?.schema !== undefined) visit(out, schema.items.schema, `${path}.items`, below(0), false);
   for (const [name, property] of schema.properties ?? []) {
     const enters = embeds && metaFields.has(name);
-    const next = below(name, enters ? { embedded: node, steps: [] } : inside);
+    const next = below(name, enters ? [] : inside);
     visit(out, property, `${path}.properties[${name}]`, next, false);
   }
 }
@@ -136,7 +138,7 @@ function checkWithin(
   value: Value,
   path: string,
   context: Context,
-  { steps }: NonNullable<Context["inside"]>,
+  steps: NonNullable<Context["inside"]>,
 ): void {
   const walk = new Walk(jobs.validate, context.identity, path, context.budget);
   attempt(out, path, () => {

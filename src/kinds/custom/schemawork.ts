@@ -1,5 +1,6 @@
-// What the rules of a definition need of its schemas and what takes long: their patterns and their nodes, compiled. It is
-// made ahead of the rules, piece by piece, so that others get their turn in between; what was not is made by the rules.
+// What the rules of a definition need of its schemas and what takes long: their patterns, and the nodes of those with a
+// default or of all where there are expressions, compiled. It is made ahead of the rules, piece by piece, so that others
+// get their turn in between; what was not is made by the rules.
 import type { CustomResourceDefinitionSpec, JSONSchemaProps } from "../../api/gen/apiextensions/v1.ts";
 import { limits } from "../../config/limits.ts";
 import { Patterns } from "../validation/pattern.ts";
@@ -23,11 +24,22 @@ export function* workAhead(spec: CustomResourceDefinitionSpec): Generator<undefi
   if (schemaCount(spec) > limits.definitionSchemasMax) return;
   const work = new SchemaWork();
   made.set(spec, work);
-  for (const schema of innermostFirst(spec)) {
+  const isWhole = hasExpressions(spec);
+  for (const [schema, isDefaulted] of innermostFirst(spec)) {
     if (schema.pattern !== undefined && schema.pattern !== "") work.patterns.fault(schema.pattern);
-    work.compiler.compile(schema);
+    if (isWhole || isDefaulted) work.compiler.compile(schema);
     yield;
   }
+}
+
+/** Whether some schema has `x-kubernetes-validations`, for which all of it is compiled. */
+export function hasExpressions(spec: CustomResourceDefinitionSpec): boolean {
+  const rest = rootsOf(spec);
+  for (let schema = rest.pop(); schema !== undefined; schema = rest.pop()) {
+    if ((schema["x-kubernetes-validations"]?.length ?? 0) > 0) return true;
+    pushWithin(rest, schema);
+  }
+  return false;
 }
 
 /** Compiles the schemas of a definition that was accepted, step by step; `compiler` has what is done so far. */
@@ -40,21 +52,32 @@ export function workOn(spec: CustomResourceDefinitionSpec): {
 }
 
 function* compiling(spec: CustomResourceDefinitionSpec, compiler: SchemaCompiler): Generator<undefined> {
-  for (const schema of innermostFirst(spec)) {
+  for (const [schema] of innermostFirst(spec)) {
     compiler.compile(schema);
     yield;
   }
 }
 
-/** The schemas of a definition, each after those within it: it is compiled of theirs. */
-function* innermostFirst(spec: CustomResourceDefinitionSpec): Generator<JSONSchemaProps> {
+/**
+ * The schemas of a definition, each after those within it: it is compiled of theirs. With each, whether it has a default or
+ * stands in one that has.
+ */
+function* innermostFirst(
+  spec: CustomResourceDefinitionSpec,
+): Generator<readonly [schema: JSONSchemaProps, isDefaulted: boolean]> {
   const rest = rootsOf(spec);
+  // Beside `rest`, of each whether it stands in one that has a default.
+  const within: boolean[] = rest.map(() => false);
   const found: JSONSchemaProps[] = [];
+  const defaulted: boolean[] = [];
   for (let schema = rest.pop(); schema !== undefined; schema = rest.pop()) {
+    const isDefaulted = within.pop() === true || schema.default !== undefined;
     found.push(schema);
+    defaulted.push(isDefaulted);
     pushWithin(rest, schema);
+    while (within.length < rest.length) within.push(isDefaulted);
   }
-  while (found.length > 0) yield found.pop() as JSONSchemaProps;
+  while (found.length > 0) yield [found.pop() as JSONSchemaProps, defaulted.pop() as boolean];
 }
 
 /** Schemas of all versions, those within them included, and the items of their lists, which cost as much. */
