@@ -26,7 +26,7 @@ type Kept = ApiObject & Endpoints;
 /** Works on services. Follows their log, those of pods and of endpoints. */
 export class EndpointController implements Controller {
   readonly follows: Follows;
-  readonly pace: Pace = { workers: limits.endpointsWritesMax };
+  readonly pace: Pace = { workers: limits.endpointsWritesMax, laneOf: namespaceOf };
   readonly #writers: WriteServices;
   readonly #actor: Actor;
   readonly #record: Recorder;

@@ -36,7 +36,7 @@ interface Stored {
 /** Works on Endpoints. Follows their log, those of services and of slices. */
 export class SliceMirroringController implements Controller {
   readonly follows: Follows;
-  readonly pace: Pace = { workers: limits.endpointsWritesMax };
+  readonly pace: Pace = { workers: limits.endpointsWritesMax, laneOf: namespaceOf };
   readonly #endpoints: Stored;
   readonly #services: Stored;
   readonly #slices: OwnSlices;

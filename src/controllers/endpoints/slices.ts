@@ -26,7 +26,7 @@ import { type LabelNames, labelNames } from "./words.ts";
 /** Works on services. Follows their log, those of pods and of slices. */
 export class EndpointSliceController implements Controller {
   readonly follows: Follows;
-  readonly pace: Pace = { workers: limits.endpointsWritesMax };
+  readonly pace: Pace = { workers: limits.endpointsWritesMax, laneOf: namespaceOf };
   readonly #writers: WriteServices;
   readonly #pods: ServicePods;
   readonly #services: Resource;

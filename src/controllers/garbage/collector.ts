@@ -26,7 +26,7 @@ import { definitionsKind, prefixOfDefinition } from "../../kinds/custom/prefix.t
 import type { Server } from "../../request/call/context.ts";
 import type { Written } from "../../request/commit/writerequest.ts";
 import { Actor } from "../actor.ts";
-import type { Controller, Follows, Queue, Result } from "../reconciler.ts";
+import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import type { Recorders } from "../recording/eventwriter.ts";
 import { graphLogsMax, OwnerGraph, type Place, type Walk } from "./graph.ts";
 import { type OwnerKind, OwnerKinds } from "./kinds.ts";
@@ -53,7 +53,7 @@ const dependentsMark = "dependents ";
 /** Follows the logs of everything that can be deleted. */
 export class GarbageCollector implements Controller {
   readonly follows: Follows;
-  readonly pace = { workers: limits.collectorWorkersMax };
+  readonly pace: Pace = { workers: limits.collectorWorkersMax, laneOf };
   readonly #actor: Actor;
   readonly #kinds: OwnerKinds;
   readonly #owners: OwnerLookup;
@@ -530,6 +530,12 @@ function keyOf(view: LogView, at: Location): string {
 function splitKey(key: string): [prefix: string, key: string] {
   const space = key.indexOf(" ");
   return [key.slice(0, space), key.slice(space + 1)];
+}
+
+/** Namespaces take turns, and what is in none. */
+function laneOf(key: string): string {
+  const [, place] = splitKey(key);
+  return place.slice(0, place.indexOf("/") + 1);
 }
 
 function changedMeanwhile(resource: Resource, name: string): Status {

@@ -1,4 +1,6 @@
 // The garbage collector over the whole write path: what becomes of dependents, and of owners that wait for them.
+
+import { changeTypes } from "../../../src/storage/store.ts";
 import { definition, definitions, establishedIn, goneFrom, runDefinitions } from "../../support/definitions.ts";
 import { until } from "../../support/inprocess.ts";
 import { blocking, maps, merge, type Reference, yard } from "./fixture.ts";
@@ -364,4 +366,23 @@ yard("each owner is read once for an object, however often it is named", async (
   await yard.make(maps, "many", [unknownOwner, ...repeated(["a", "b"], 500)]);
   await yard.settled();
   t.strictSame(read, owners);
+});
+
+yard("namespaces take turns: one with many dependents holds up another by a few", async (t, yard) => {
+  const elsewhere = "/api/v1/namespaces/elsewhere/configmaps";
+  await yard.make("/api/v1/namespaces", "elsewhere");
+  const [many, one] = [await yard.make(maps, "many"), await yard.make(elsewhere, "one")];
+  for (let index = 0; index < 300; index += 1) await yard.make(maps, `of-many-${index}`, [many]);
+  await yard.make(elsewhere, "of-one", [one]);
+  const deleted: string[] = [];
+  yard.server.store.before = ({ type, key }) => {
+    if (type === changeTypes.delete) deleted.push(key);
+    return undefined;
+  };
+  // Both are noted before anything is done about either.
+  await Promise.all([yard.remove(`${maps}/many`), yard.remove(`${elsewhere}/one`)]);
+  t.ok(await yard.gone(`${elsewhere}/of-one`));
+  await yard.settled();
+  const turn = deleted.findIndex((key) => key.endsWith("/elsewhere/of-one"));
+  t.ok(turn > 0 && turn < 100, `it was the ${turn}th of ${deleted.length}`);
 });
