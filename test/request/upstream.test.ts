@@ -293,7 +293,8 @@ const rows: readonly Row[] = [
         apply,
       ],
     ],
-    code: 500,
+    // Upstream: 500.
+    code: 400,
     has: [
       [
         "message",
