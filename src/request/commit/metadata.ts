@@ -7,7 +7,7 @@ import type { ApiObject, ObjectMeta, OwnerReference } from "../../api/object.ts"
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../../api/status.ts";
 import { randomSuffix } from "../../base/suffix.ts";
-import { inSlices } from "../../base/turn.ts";
+import { inSlices, nextTurn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
 import { validateMeta, validateMetaUpdate } from "../../kinds/meta.ts";
 import { metaRunsOf } from "../../kinds/metarules.ts";
@@ -46,7 +46,7 @@ export async function prepareCreate(
   if ((meta.name ?? "") === "" && strategy.namesItself) meta.name = randomUUID();
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
-  if (strategy.ahead !== undefined) await inSlices(strategy.ahead(object), limits.sliceMsMax);
+  if (strategy.ahead !== undefined) await workAhead(strategy.ahead(object));
   const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource, context.identity);
   const own = strategy.validate(context, object);
   const format = last ? "path-segment" : strategy.nameFormat;
@@ -95,7 +95,7 @@ export async function prepareUpdate(
   const part = updateOf(strategy, request.subresource);
   part.prepare(context, object, old);
   if (part === strategy.update && strategy.ahead !== undefined) {
-    await inSlices(strategy.ahead(object), limits.sliceMsMax);
+    await workAhead(strategy.ahead(object));
   }
   restoreSystemFields(meta, old.metadata, context.now);
   const rules = metaRulesOf(resource, context.identity);
@@ -244,4 +244,10 @@ export function dedupOwners(meta: ObjectMeta, warning: string, warnings: string[
   if (repeated.length === 0) return;
   meta.ownerReferences = kept;
   warnings.push(`${warning} ${repeated.join(", ")}`);
+}
+
+/** Does what the rules of a kind need done before. They take long themselves, and get a turn of their own. */
+async function workAhead(steps: Iterator<undefined>): Promise<void> {
+  await inSlices(steps, limits.sliceMsMax);
+  await nextTurn();
 }
