@@ -6,11 +6,23 @@
 //
 // Patterns are those of scenario files, such as '28*'; without any, everything that is listed below. Scenarios that need
 // controllers which this server does not have need upstream's controller manager (v1.23), also given as
-// ORCH_UPSTREAM_CONTROLLER_MANAGER; it runs those alone, beside the server's own.
-import { spawn, spawnSync } from "node:child_process";
-import { createWriteStream, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// ORCH_UPSTREAM_CONTROLLER_MANAGER; it runs those alone, beside the server's own. With `--identity=orch` it is connected
+// through upstreamproxy.ts.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { build, install, root } from "./install.mjs";
 import { testRuntime } from "./runtime.mjs";
@@ -33,6 +45,7 @@ install();
 build();
 const runtime = testRuntime();
 const { controllerNames } = await import("../dist/src/config/config.js");
+const { openUpstreamProxy } = await import("../dist/scripts/upstreamproxy.js");
 
 /** Areas of this stage. */
 const areas = [
@@ -102,10 +115,8 @@ function isOurs(name) {
 }
 
 /** Why a set cannot be replayed; undefined: it can be. */
-function obstacle(identity, { upstream }) {
-  if (upstream.size === 0) return undefined;
-  if (identity !== "kubernetes") return "upstream's controller manager works with --identity=kubernetes alone";
-  if (controllerManager !== undefined) return undefined;
+function obstacle({ upstream }) {
+  if (upstream.size === 0 || controllerManager !== undefined) return undefined;
   return "it needs upstream's controller manager; give --controller-manager=PATH";
 }
 
@@ -150,24 +161,43 @@ async function end(child, signal) {
   await ended;
 }
 
-/** Starts upstream's controller manager beside a server, with some of its controllers. Its log is in the server's folder. */
-function manage({ data }, controllers) {
+/**
+ * Starts upstream's controller manager beside a server, with some of its controllers. It knows upstream's names alone:
+ * where the server has others, a proxy stands between them. `ended` is aborted when it ends without being asked to.
+ */
+async function manage(identity, { base, data }, controllers) {
+  const read = (name) => readFileSync(join(data, name), "utf8").trim();
+  const target = { base, ca: read("pki/ca.crt"), token: read("admin.token") };
+  const proxy = identity === "kubernetes" ? undefined : await openUpstreamProxy(target);
+  const connection =
+    proxy === undefined
+      ? [`--kubeconfig=${join(data, "kubeconfig")}`]
+      : [`--master=${proxy.base}`, "--kube-api-content-type=application/json"];
   const flags = [
-    `--kubeconfig=${join(data, "kubeconfig")}`,
+    ...connection,
     // A new node is tainted until a controller finds it ready; scenarios do not name that one.
     `--controllers=${[...controllers, "nodelifecycle"].join()}`,
     "--leader-elect=false",
     "--secure-port=0",
   ];
-  const child = spawn(controllerManager, flags, { stdio: ["ignore", "pipe", "pipe"] });
-  const log = createWriteStream(join(data, "..", "controller-manager.log"));
-  child.stdout.pipe(log, { end: false });
-  child.stderr.pipe(log, { end: false });
-  child.once("exit", (code) => {
-    if (code !== null) console.error(`conformance: upstream's controller manager ended with ${code}`);
-  });
-  // It holds nothing, and waits on after SIGTERM.
-  return { stop: () => end(child, "SIGKILL") };
+  const log = join(data, "..", "controller-manager.log");
+  const output = openSync(log, "w");
+  const child = spawn(controllerManager, flags, { stdio: ["ignore", output, output] });
+  closeSync(output);
+  const ended = new AbortController();
+  const onExit = (code, signal) => {
+    const lines = readFileSync(log, "utf8").trimEnd().split("\n").slice(-10);
+    ended.abort(new Error(`upstream's controller manager ended with ${code ?? signal}: ${lines.join("\n")}`));
+  };
+  child.once("exit", onExit);
+  child.once("error", (error) => ended.abort(error));
+  const stop = async () => {
+    child.off("exit", onExit);
+    // It holds nothing, and waits on after SIGTERM. One that could not be started has no id.
+    if (child.pid !== undefined) await end(child, "SIGKILL");
+    proxy?.close();
+  };
+  return { ended: ended.signal, stop };
 }
 
 /** Copies the scenarios, with what is decided otherwise for an identity, and without our own prose. */
@@ -229,14 +259,22 @@ function withoutBlank(step) {
   expect.text = "";
 }
 
-/** Replays and returns the failing steps as `area step`. */
-function replay(identity, base, patterns) {
+/**
+ * Replays and returns the failing steps as `area step`. It is waited for without blocking: the proxy of the controller
+ * manager is in this process. Throws when there is no result, and when `signal` is aborted.
+ */
+async function replay(identity, base, patterns, signal) {
   const scenarios = adapted(identity);
   const args = [join(transcripts, "replay.py"), "replay", scenarios, "--base", base, "--token", "admintoken"];
   if (identity === "orch") args.push("--brand", join(transcripts, "branding.json"));
   for (const pattern of patterns) args.push("--only", pattern);
-  const { stdout } = spawnSync("python3", args, { encoding: "utf8", maxBuffer: 1 << 28 });
-  rmSync(scenarios, { recursive: true, force: true });
+  let stdout;
+  try {
+    const child = spawn("python3", args, { stdio: ["ignore", "pipe", "inherit"], signal });
+    [stdout] = await Promise.all([text(child.stdout), once(child, "close")]);
+  } finally {
+    rmSync(scenarios, { recursive: true, force: true });
+  }
   const failed = [];
   let area = "";
   for (const line of stdout.split("\n")) {
@@ -246,7 +284,8 @@ function replay(identity, base, patterns) {
     if (step !== null) failed.push(`${area} ${step[1]}`);
   }
   const counts = /\b(\d+) passed, (\d+) failed/.exec(stdout);
-  return { failed, stdout, total: counts === null ? 0 : Number(counts[1]) + Number(counts[2]) };
+  if (counts === null) throw new Error(`the replay ended without a result: ${stdout.slice(-1000)}`);
+  return { failed, stdout, total: Number(counts[1]) + Number(counts[2]) };
 }
 
 const known = knownDifferences();
@@ -255,15 +294,15 @@ let failed = 0;
 for (const identity of ["kubernetes", "orch"]) {
   for (const set of chosen()) {
     const { files, controllers, upstream } = set;
-    const why = obstacle(identity, set);
+    const why = obstacle(set);
     if (why !== undefined) {
       console.log(`${identity}: not replayed: ${files.join(", ")}: ${why}`);
       continue;
     }
     const server = await serve(identity, controllers);
-    const manager = upstream.size > 0 ? manage(server, upstream) : undefined;
+    const manager = upstream.size > 0 ? await manage(identity, server, upstream) : undefined;
     try {
-      const result = replay(identity, server.base, files);
+      const result = await replay(identity, server.base, files, manager?.ended);
       const news = result.failed.filter((step) => !known.has(step));
       if (news.length > 0 || process.env.VERBOSE) console.log(result.stdout);
       for (const step of news) console.log(`${identity}: step ${step} differs and is not in known.md`);
@@ -273,6 +312,10 @@ for (const identity of ["kubernetes", "orch"]) {
       console.log(`${identity}${where}: ${result.total} steps, ${differ}`);
       failed += news.length;
       passed += result.total - news.length;
+    } catch (error) {
+      // What was aborted has the reason as its cause.
+      console.log(`${identity}: not replayed to the end: ${files.join(", ")}: ${(error.cause ?? error).message}`);
+      failed += 1;
     } finally {
       await manager?.stop();
       await server.stop();
