@@ -2,8 +2,10 @@
 // Needs the transcripts beside the project (../shared/transcripts) and python3; without them it says so and ends well.
 // Steps that may differ are listed, with the reason, in test/conformance/known.md; anything else that differs fails.
 //
-//   node scripts/conformance.mjs [--controller-manager=PATH] [PATTERN...]
+//   node scripts/conformance.mjs [--controller-manager=PATH] [--etcd=own|URL,URL] [--servers=1|2] [PATTERN...]
 //
+// With --etcd the data are on an etcd, one that is started for it or one that runs; --servers=2 starts two servers there,
+// behind a balancer.
 // Patterns are those of scenario files, such as '28*'; without any, everything that is listed below. Scenarios that need
 // controllers which this server does not have need upstream's controller manager (v1.23), also given as
 // ORCH_UPSTREAM_CONTROLLER_MANAGER; it runs those alone, beside the server's own. With `--identity=orch` it is connected
@@ -24,6 +26,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
+import { bringEtcd, useEtcd } from "./etcd.mjs";
 import { build, install, root } from "./install.mjs";
 import { testRuntime } from "./runtime.mjs";
 
@@ -34,7 +37,7 @@ if (!existsSync(join(transcripts, "replay.py"))) {
 }
 const { values: flags, positionals: only } = parseArgs({
   allowPositionals: true,
-  options: { "controller-manager": { type: "string" } },
+  options: { "controller-manager": { type: "string" }, etcd: { type: "string" }, servers: { type: "string" } },
 });
 const controllerManager = flags["controller-manager"] ?? process.env.ORCH_UPSTREAM_CONTROLLER_MANAGER;
 if (controllerManager !== undefined && !existsSync(controllerManager)) {
@@ -44,8 +47,11 @@ if (controllerManager !== undefined && !existsSync(controllerManager)) {
 install();
 build();
 const runtime = testRuntime();
+if (flags.etcd !== undefined) await bringEtcd();
+const ended = await useEtcd(flags);
 const { controllerNames } = await import("../dist/src/config/config.js");
 const { openUpstreamProxy } = await import("../dist/scripts/upstreamproxy.js");
+const { startServer } = await import("../dist/test/support/server.js");
 
 /** Areas of this stage. */
 const areas = [
@@ -122,14 +128,10 @@ function obstacle({ upstream }) {
 
 async function serve(identity, controllers) {
   const dir = mkdtempSync(join(tmpdir(), "orch-conformance-"));
-  const data = join(dir, "data");
   const tokens = join(dir, "tokens.csv");
   writeFileSync(tokens, 'admintoken,admin,admin,"system:masters"\n');
   const args = [
-    join(root, "dist/src/main.js"),
     `--identity=${identity}`,
-    `--data-dir=${data}`,
-    "--secure-port=0",
     `--token-auth-file=${tokens}`,
     `--controllers=${[...controllers].join()}`,
     // As the server whose answers were recorded.
@@ -137,21 +139,12 @@ async function serve(identity, controllers) {
     "--service-cluster-ip-range=10.1.0.0/16",
     "--enable-bootstrap-token-auth",
   ];
-  const child = spawn(runtime, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const base = await new Promise((resolve, reject) => {
-    let text = "";
-    child.stdout.on("data", (chunk) => {
-      text += chunk;
-      const ready = /^ready: (\S+)$/m.exec(text);
-      if (ready !== null) resolve(ready[1]);
-    });
-    child.on("exit", (code) => reject(new Error(`the server ended with ${code} before it was ready`)));
-  });
+  const server = await startServer(args, undefined, { plain: true, runtime });
   const stop = async () => {
-    await end(child, "SIGTERM");
+    await server.stop();
     rmSync(dir, { recursive: true, force: true });
   };
-  return { base, data, stop };
+  return { server, dir, stop };
 }
 
 async function end(child, signal) {
@@ -165,13 +158,12 @@ async function end(child, signal) {
  * Starts upstream's controller manager beside a server, with some of its controllers. It knows upstream's names alone:
  * where the server has others, a proxy stands between them. `ended` is aborted when it ends without being asked to.
  */
-async function manage(identity, { base, data }, controllers) {
-  const read = (name) => readFileSync(join(data, name), "utf8").trim();
-  const target = { base, ca: read("pki/ca.crt"), token: read("admin.token") };
+async function manage(identity, { server, dir }, controllers) {
+  const target = { base: server.base, ca: server.ca, token: server.token };
   const proxy = identity === "kubernetes" ? undefined : await openUpstreamProxy(target);
   const connection =
     proxy === undefined
-      ? [`--kubeconfig=${join(data, "kubeconfig")}`]
+      ? [`--kubeconfig=${server.kubeconfig}`]
       : [`--master=${proxy.base}`, "--kube-api-content-type=application/json"];
   const flags = [
     ...connection,
@@ -180,7 +172,7 @@ async function manage(identity, { base, data }, controllers) {
     "--leader-elect=false",
     "--secure-port=0",
   ];
-  const log = join(data, "..", "controller-manager.log");
+  const log = join(dir, "controller-manager.log");
   const output = openSync(log, "w");
   const child = spawn(controllerManager, flags, { stdio: ["ignore", output, output] });
   closeSync(output);
@@ -299,12 +291,13 @@ for (const identity of ["kubernetes", "orch"]) {
       console.log(`${identity}: not replayed: ${files.join(", ")}: ${why}`);
       continue;
     }
-    const server = await serve(identity, controllers);
-    const manager = upstream.size > 0 ? await manage(identity, server, upstream) : undefined;
+    const served = await serve(identity, controllers);
+    const { server } = served;
+    const manager = upstream.size > 0 ? await manage(identity, served, upstream) : undefined;
     try {
       const result = await replay(identity, server.base, files, manager?.ended);
       const news = result.failed.filter((step) => !known.has(step));
-      if (news.length > 0 || process.env.VERBOSE) console.log(result.stdout);
+      if (news.length > 0 || process.env.VERBOSE) console.log(result.stdout + server.errors());
       for (const step of news) console.log(`${identity}: step ${step} differs and is not in known.md`);
       const beside = upstream.size > 0 ? `, and upstream's ${[...upstream].join(", ")}` : "";
       const where = controllers.size > 0 ? `, with ${[...controllers].join(", ")}${beside}` : "";
@@ -318,9 +311,10 @@ for (const identity of ["kubernetes", "orch"]) {
       failed += 1;
     } finally {
       await manager?.stop();
-      await server.stop();
+      await served.stop();
     }
   }
 }
+await ended();
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

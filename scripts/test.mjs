@@ -1,17 +1,30 @@
 // `npm test`: installs, builds, runs every test on the pinned Node with tap and ends with `N passed, N failed`.
 // Arguments narrow it down: `npm test -- merge cache/log` runs the files whose path holds one of them.
+// `npm test -- --etcd=own` runs the files that start servers with their data on an etcd that is started for them (or one
+// that runs, `--etcd=http://127.0.0.1:2379`), and `--servers=2` as two servers behind a balancer each.
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import { bringEtcd, useEtcd } from "./etcd.mjs";
 import { build, fail, install, root } from "./install.mjs";
 import { testRuntime } from "./runtime.mjs";
 
+const { values: flags, positionals: only } = parseArgs({
+  allowPositionals: true,
+  options: { etcd: { type: "string" }, servers: { type: "string" } },
+});
 install();
 build();
+const etcd = await bringEtcd();
+const ended = await useEtcd(flags);
 
-const only = process.argv.slice(2);
+/** Folders of tests that start servers as processes, and are the same wherever these keep their data. */
+const serving = ["boot", "crossings", "e2e"];
+const isOnEtcd = process.env.ORCH_TEST_STORAGE === "etcd";
 const tests = readdirSync(join(root, "test"), { recursive: true })
   .filter((file) => file.endsWith(".test.ts"))
+  .filter((file) => only.length > 0 || !isOnEtcd || serving.some((folder) => file.startsWith(folder)))
   .map((file) => join("dist", "test", file.replace(/\.ts$/, ".js")))
   .filter((file) => only.length === 0 || only.some((part) => file.includes(part)))
   .sort();
@@ -30,13 +43,19 @@ const tap = spawn(
     "--reporter=tap",
     ...tests,
   ],
-  { cwd: root, stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ORCH_VERIFY: "1" } },
+  {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ORCH_VERIFY: "1", ...(etcd === undefined ? {} : { ORCH_ETCD: etcd }) },
+  },
 );
 
 let passed = 0;
 let failed = 0;
 let rest = "";
 const failures = [];
+/** Why tests were left out, with how many. */
+const leftOut = new Map();
 const path = [];
 
 /** Counts test results: the innermost points of the TAP tree, subtests' own summary lines left out. */
@@ -49,6 +68,11 @@ function take(line) {
   }
   const level = point[1].length / 4;
   const own = path[level];
+  const reason = / # SKIP (.+?)(?: # time=.*)?$/.exec(point[4] ?? "")?.[1];
+  if (reason !== undefined) {
+    leftOut.set(reason, (leftOut.get(reason) ?? 0) + 1);
+    return;
+  }
   const name = (point[4] ?? "").replace(/ # time=.*$/, "").replace(/ \{$/, "");
   if (own?.open && own.name === name) {
     own.open = false;
@@ -85,7 +109,9 @@ tap.stdout.on("data", (chunk) => {
     if (/^\s*\.\.\.$/.test(line)) shown = -1;
   }
 });
-tap.on("close", (code) => {
+tap.on("close", async (code) => {
+  await ended();
+  for (const [reason, count] of leftOut) console.log(`left out, ${count} tests: ${reason}`);
   for (const failure of failures) console.log(`failed: ${failure}`);
   if (code !== 0 && failed === 0) failed = 1;
   console.log(`${passed} passed, ${failed} failed`);

@@ -1,15 +1,15 @@
 // Starts the built server as its own process on a free port and a fresh folder, as a user would, and talks to it.
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { ChildProcess } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { type Agent, Agent as HttpsAgent, request } from "node:https";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { allocatorEnvironment } from "../../src/boot/allocator.ts";
+import { join } from "node:path";
 import { noTokenSecrets } from "../../src/config/gates.ts";
-
-const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
+import { Balancer } from "./servers/balancer.ts";
+import { end } from "./servers/bound.ts";
+import { type ProcessOptions, type ServerProcess, startProcess } from "./servers/process.ts";
+import { forgetStored, namesStorage, serverCount, storageFlags } from "./servers/storage.ts";
 
 /**
  * Config maps, secrets, services and what they lead to are what tests count: the server makes none unless a test asks for
@@ -24,9 +24,6 @@ const quiet = [
   `--controllers=*,${notRunning.map((name) => `-${name}`).join()}`,
   `--feature-gates=${noTokenSecrets}=true`,
 ];
-
-/** How long a start may take on a busy machine. */
-const readyMsMax = 120_000;
 
 /** An answer, body parsed when it is JSON. */
 export interface Answer {
@@ -44,21 +41,35 @@ export class TestServer {
   readonly token: string;
   readonly ca: string;
   readonly kubeconfig: string;
-  readonly process: ChildProcess;
-  /** What it wrote to standard error so far. */
-  readonly errors: () => string;
+  /** What it consists of: one process, or several behind a balancer. */
+  readonly parts: readonly ServerProcess[];
   readonly #agent: Agent;
+  readonly #balancer: Balancer | undefined;
 
-  constructor(dir: string, base: string, kubeconfig: string, process: ChildProcess, errors: () => string) {
+  constructor(dir: string, base: string, kubeconfig: string, parts: readonly ServerProcess[], balancer?: Balancer) {
     this.dir = dir;
     this.base = base;
-    this.process = process;
+    this.parts = parts;
     this.kubeconfig = kubeconfig;
-    this.errors = errors;
-    const text = readFileSync(kubeconfig, "utf8");
-    this.token = /token: "?([^"\s]+)/.exec(text)?.[1] ?? "";
-    this.ca = Buffer.from(/certificate-authority-data: "?([^"\s]+)/.exec(text)?.[1] ?? "", "base64").toString();
+    this.#balancer = balancer;
+    this.token = /token: "?([^"\s]+)/.exec(readFileSync(kubeconfig, "utf8"))?.[1] ?? "";
+    this.ca = authorityOf(kubeconfig);
     this.#agent = new HttpsAgent({ keepAlive: true, ca: this.ca, maxSockets: 64 });
+  }
+
+  /** The process of a server that is one. */
+  get process(): ChildProcess {
+    return (this.parts[0] as ServerProcess).process;
+  }
+
+  /** What it wrote to standard error so far. */
+  errors(): string {
+    return this.parts.map(({ errors }) => errors()).join("");
+  }
+
+  /** The files that it writes where a flag names one. */
+  files(path: string): string[] {
+    return this.parts.map((_, index) => fileOf(path, index));
   }
 
   /** Sends one request with the administrator's token; `body` is JSON unless it is a text. */
@@ -122,13 +133,14 @@ export class TestServer {
   /** Ends it with a signal and waits; the folder stays for a restart unless `clean`. */
   async stop(signal: NodeJS.Signals = "SIGTERM", clean = true): Promise<number | null> {
     this.#agent.destroy();
-    const ended = new Promise<number | null>((resolve) => this.process.once("exit", (code) => resolve(code)));
-    if (this.process.exitCode === null && this.process.signalCode === null) {
-      this.process.kill(signal);
-      await ended;
+    await Promise.all(this.parts.map(({ process }) => end(process, signal)));
+    this.#balancer?.close();
+    if (clean) {
+      if (existsSync(this.dir)) await forgetStored(this.dir);
+      rmSync(this.dir, { recursive: true, force: true });
     }
-    if (clean) rmSync(this.dir, { recursive: true, force: true });
-    return this.process.exitCode;
+    const codes = this.parts.map(({ process }) => process.exitCode);
+    return codes.find((code) => code !== 0) ?? this.process.exitCode;
   }
 }
 
@@ -141,53 +153,78 @@ function parse(text: string): unknown {
 }
 
 /** Where and how a server is started. */
-export interface StartOptions {
+export interface StartOptions extends ProcessOptions {
   /** Left out: any free one. */
   readonly port?: number;
-  /** Open files its process may have. */
-  readonly filesMax?: number;
-  /** Options of the runtime (NODE_OPTIONS). */
-  readonly nodeOptions?: string;
+  /** With upstream's defaults, without the ones of tests (see `quiet`). */
+  readonly plain?: boolean;
 }
 
-/** Starts a server and waits until it says it is ready. `dir` is a folder of an earlier one; left out: a fresh one. */
+/**
+ * Starts a server and waits until it says it is ready. `dir` is a folder of an earlier one; left out: a fresh one. Where
+ * its data are, and of how many processes it consists, says the environment (servers/storage.ts), unless the arguments do.
+ */
 export async function startServer(
   args: readonly string[] = [],
   dir?: string,
-  { port = 0, filesMax, nodeOptions }: StartOptions = {},
+  { port = 0, plain = false, ...options }: StartOptions = {},
 ): Promise<TestServer> {
   const home = dir ?? mkdtempSync(join(tmpdir(), "orch-test-"));
-  const limit = filesMax === undefined ? "" : `ulimit -n ${filesMax}; `;
-  const flags = [`--data-dir=${home}`, `--secure-port=${port}`, ...quiet, ...args];
-  const runtime = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
-  const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, main, ...flags], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...allocatorEnvironment, ...process.env, ...runtime },
-  });
-  let out = "";
-  let errors = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    errors = (errors + chunk.toString()).slice(-100_000);
-  });
-  const [base, kubeconfig] = await new Promise<[string, string]>((resolve, reject) => {
-    const limit = setTimeout(() => {
-      child.kill("SIGKILL");
-      reject(new Error(`The server was not ready in ${readyMsMax / 1000} s: ${errors}`));
-    }, readyMsMax);
-    child.stdout.on("data", (chunk: Buffer) => {
-      out += chunk.toString();
-      const ready = /^ready: (\S+)$/m.exec(out)?.[1];
-      const config = /^kubeconfig: (.+)$/m.exec(out)?.[1];
-      if (ready === undefined || config === undefined) return;
-      clearTimeout(limit);
-      resolve([ready, config]);
-    });
-    child.once("exit", (code, signal) => {
-      clearTimeout(limit);
-      reject(new Error(`The server ended with ${code ?? signal}: ${errors}`));
-    });
-  });
-  return new TestServer(home, base, kubeconfig, child, () => errors);
+  const stored = namesStorage(args) ? [] : await storageFlags(home);
+  const flags = [...(plain ? [] : quiet), ...stored, ...args];
+  if (stored.length > 0 && serverCount > 1) return startBalanced(home, flags, port, options);
+  const process = await startProcess([`--data-dir=${home}`, `--secure-port=${port}`, ...flags], options);
+  return new TestServer(home, process.base, process.kubeconfig, [process]);
+}
+
+/**
+ * Starts several servers of one store, behind a balancer that clients know alone. Each has a folder of its own, inside that
+ * of the first one, and all have its keys, its authority and its token, as an operator gives them to servers of a cluster.
+ */
+async function startBalanced(
+  home: string,
+  flags: readonly string[],
+  port: number,
+  options: ProcessOptions,
+): Promise<TestServer> {
+  const start = (index: number): Promise<ServerProcess> => {
+    const own = flags.map((flag) => (flag.startsWith("--audit-log-path=") ? fileOf(flag, index) : flag));
+    return startProcess([`--data-dir=${folderOf(home, index)}`, "--secure-port=0", ...own], options);
+  };
+  const first = start(0);
+  for (let index = 1; index < serverCount; index += 1) {
+    const folder = folderOf(home, index);
+    if (existsSync(folder)) continue;
+    await first;
+    mkdirSync(folder, { mode: 0o700 });
+    for (const kept of ["admin.token", "pki"]) cpSync(join(home, kept), join(folder, kept), { recursive: true });
+  }
+  const others = Array.from({ length: serverCount - 1 }, (_, index) => start(index + 1));
+  const parts = await Promise.all([first, ...others]);
+  const [{ base, kubeconfig }] = parts as [ServerProcess];
+  const ca = authorityOf(kubeconfig);
+  const balancer = await Balancer.open(
+    parts.map((part) => ({ base: part.base, ca })),
+    port,
+  );
+  const config = join(home, "balanced.kubeconfig");
+  writeFileSync(config, readFileSync(kubeconfig, "utf8").replace(base, balancer.base), { mode: 0o600 });
+  return new TestServer(home, balancer.base, config, parts, balancer);
+}
+
+function folderOf(home: string, index: number): string {
+  return index === 0 ? home : join(home, `server-${index + 1}`);
+}
+
+/** The file that the server of this index writes where a flag names one. */
+function fileOf(path: string, index: number): string {
+  return index === 0 ? path : `${path}.${index + 1}`;
+}
+
+/** PEM of the authority that a client configuration names. */
+function authorityOf(kubeconfig: string): string {
+  const text = readFileSync(kubeconfig, "utf8");
+  return Buffer.from(/certificate-authority-data: "?([^"\s]+)/.exec(text)?.[1] ?? "", "base64").toString();
 }
 
 /** Waits until `condition` holds, at most `limitMs`; false when it never did. */
