@@ -22,6 +22,9 @@ t.test("random references are found as in a list, through moves, growth and shri
   const below = random(seed);
   t.comment(`ORCH_FUZZ_SEED=${seed}`);
   const graph = new OwnerGraph();
+  // Many owners in one chain, and places of more than 32 bits.
+  const ownerOf = (number: number): number => (number - 25) << 8;
+  const placeOf = (number: number): number => number * 700_000_007;
   let list: Reference[] = [];
   let at = 0;
   const gone: number[] = [];
@@ -33,15 +36,15 @@ t.test("random references are found as in a list, through moves, growth and shri
       at += 1;
       const log = below(3);
       for (let count = 1 + below(2); count > 0; count--) {
-        const reference = { log, at: at * 70_000, owner: below(50) - 25, kind: below(4) };
+        const reference = { log, at: placeOf(at), owner: ownerOf(below(50)), kind: below(4) };
         graph.add(reference.log, reference.at, reference.owner, reference.kind);
         list.push(reference);
       }
     } else if (what === 9) {
       at += 1;
-      graph.move(chosen.log, chosen.at, at * 70_000);
+      graph.move(chosen.log, chosen.at, placeOf(at));
       const { log, at: from } = chosen;
-      for (const each of list) if (each.log === log && each.at === from) each.at = at * 70_000;
+      for (const each of list) if (each.log === log && each.at === from) each.at = placeOf(at);
     } else {
       gone.length = 0;
       graph.remove(chosen.log, chosen.at, (owner) => void gone.push(owner));
@@ -58,7 +61,8 @@ t.test("random references are found as in a list, through moves, growth and shri
     }
     if (step % 1_000 !== 0) continue;
     t.equal(graph.size, list.length);
-    for (let owner = -25; owner < 25; owner++) {
+    for (let number = 0; number < 50; number++) {
+      const owner = ownerOf(number);
       const found: Reference[] = [];
       const walk = graph.walk(owner);
       for (let place = graph.next(walk); place !== undefined; place = graph.next(walk))
@@ -124,6 +128,13 @@ t.test("what goes over references meets all that stay and all that come, through
     graph.end(walk);
     const missed = [...all.values()].filter((object) => object.owner === owner && !met.has(object.id));
     if (missed.length > 0) t.fail(`seed ${seed}, round ${round}: ${missed.length} of ${all.size} were not met`);
+    const before = [...all.values()].filter((object) => object.owner === owner);
+    met.clear();
+    const take = (_log: number, at: number): void => void met.add(all.get(at)?.id ?? 0);
+    for (const _ of graph.eachOfKinds(new Set([owner]), take)) change();
+    const left = new Set([...all.values()].map(({ id }) => id));
+    if (before.some(({ id }) => left.has(id) && !met.has(id)) || met.has(0))
+      t.fail(`seed ${seed}, round ${round}: kinds`);
     for (const _ of graph.removeLog(1, () => undefined)) add(2);
     if ([1, 3, 5].some((odd) => graph.hasDependents(odd))) t.fail("a log is not removed");
   }
@@ -146,4 +157,23 @@ t.test("a reference costs less than 100 bytes, and memory comes back", async (t)
   t.ok(cpuMs() - start < 2_000, "the end of many dependents of one owner is linear");
   t.equal(graph.size, 0);
   t.equal(graph.bytes, empty);
+});
+
+t.test("no change takes longer in a graph of a million references", async (t) => {
+  const graph = new OwnerGraph();
+  const count = 1_000_000;
+  const together = 1_000;
+  let mostMs = 0;
+  const measure = (change: (at: number) => void): void => {
+    for (let at = 0; at < count; ) {
+      const start = cpuMs();
+      for (const end = at + together; at < end; at++) change(at);
+      mostMs = Math.max(mostMs, cpuMs() - start);
+    }
+  };
+  measure((at) => graph.add(1, at, at % 1_000, 5));
+  measure((at) => graph.remove(1, at, () => undefined));
+  t.comment(`${mostMs.toFixed(1)} ms for ${together} changes at most`);
+  t.ok(mostMs < 20, `${mostMs} ms`);
+  t.equal(graph.size, 0);
 });
