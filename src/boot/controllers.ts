@@ -37,6 +37,7 @@ import {
 } from "../controllers/reconciler.ts";
 import { EventWriter, type Recorders } from "../controllers/recording/eventwriter.ts";
 import { ServerLease } from "../controllers/serverleases.ts";
+import { findStored } from "../controllers/storedkind.ts";
 import { TokenCleaner } from "../controllers/tokencleaner.ts";
 import { VolumeProtection } from "../controllers/volumeprotection.ts";
 import { apiServicesKind } from "../kinds/apiregistration/apiservice.ts";
@@ -269,7 +270,7 @@ function isKnown({ scheme }: Server, { running, address, endpointReconciler }: C
 }
 
 function addressRepair({ server, writers, recorders }: Parts): AddressRepair | undefined {
-  const services = server.scheme.find("", "v1", "services");
+  const services = findStored(server, "", "v1", "services");
   return services && new AddressRepair(writers, services, recorders);
 }
 
@@ -290,8 +291,8 @@ function availability({ server, registry, onStep }: Parts): AvailabilityControll
 }
 
 function finishedJobs({ server, writers }: Parts): FinishedJobs | undefined {
-  const jobs = server.scheme.find("batch", "v1", "jobs")?.stored;
-  return jobs?.prefix === undefined ? undefined : new FinishedJobs(writers, jobs, server.views.log(jobs.prefix));
+  const jobs = findStored(server, "batch", "v1", "jobs");
+  return jobs && new FinishedJobs(writers, jobs);
 }
 
 function nodeLifecycle({ writers, recorders, nodes, nodeMeter: meter }: Parts): NodeLifecycle {

@@ -18,8 +18,9 @@ import { limits } from "../config/limits.ts";
 import type { Server } from "../request/call/context.ts";
 import { generatedPrefixMax, generateName } from "../request/commit/metadata.ts";
 import type { Written } from "../request/commit/writerequest.ts";
-import { Actor } from "./actor.ts";
+import { Actor, failureOf, isOfEndingNamespace } from "./actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 type Kept = ApiObject & Secret;
 type Account = ApiObject & ServiceAccount;
@@ -59,8 +60,12 @@ export class AccountTokenController implements Controller {
     this.#actor = new Actor(server.writers, manager, "system:kube-controller-manager");
     this.#authority = authority;
     this.#makes = !server.scheme.gates.has(noTokenSecrets);
-    [this.#accounts, this.#accountLog] = storedIn(server, "serviceaccounts");
-    [this.#secrets, this.#secretLog] = storedIn(server, "secrets");
+    const accounts = storedKind(server, "", "v1", "serviceaccounts");
+    this.#accounts = accounts.resource;
+    this.#accountLog = accounts.view;
+    const secrets = storedKind(server, "", "v1", "secrets");
+    this.#secrets = secrets.resource;
+    this.#secretLog = secrets.view;
     const { spell } = server.identity;
     this.#nameKey = spell("kubernetes.io/service-account.name");
     this.#uidKey = spell("kubernetes.io/service-account.uid");
@@ -91,10 +96,10 @@ export class AccountTokenController implements Controller {
       : secret === ""
         ? this.#provide(namespace, name)
         : this.#forget(namespace, name, secret));
-    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
+    if (done === undefined) return undefined;
     // Nothing can be made in a namespace that ends, and what is there goes with it.
-    if (done.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true) return undefined;
-    return { cause: done, message: `The token of service account in ${key} cannot be looked after` };
+    if (isStatus(done) && isOfEndingNamespace(done)) return undefined;
+    return failureOf(done, `The token of service account in ${key} cannot be looked after`);
   }
 
   #noteSecret(queue: Queue, at: Location, gone: boolean): void {
@@ -146,11 +151,9 @@ export class AccountTokenController implements Controller {
 
   /** A secret with a token for an account, under a name that no secret had: a token is as good as its secret's name. */
   async #make({ metadata: { namespace = "", name = "", uid = "" } }: Account): Promise<Kept | Status> {
-    const { identity, authn } = this.#server;
     for (let tries = 1; ; tries++) {
       const secretName = generateName(`${name}-token-`);
-      const claims = { namespace, account: { name, uid }, secretName };
-      const token = await signLegacyToken(authn.accounts.controllerSigner, identity, claims);
+      const token = await this.#sign(namespace, { name, uid }, secretName);
       const secret = {
         metadata: {
           name: secretName,
@@ -160,7 +163,7 @@ export class AccountTokenController implements Controller {
           ]),
         },
         type: this.#type,
-        data: new Map([...this.#missing({ data: undefined }, namespace), ["token", base64(token)]]),
+        data: new Map([...this.#missing({ data: undefined }, namespace), ["token", token]]),
       };
       const target = { resource: this.#secrets, namespace };
       const done = await this.#actor.create(target, toValue(this.#secrets.message, secret));
@@ -179,9 +182,13 @@ export class AccountTokenController implements Controller {
     return secrets.some((reference) => {
       const at = this.#secretLog.get(namespace, reference.name ?? "");
       if (at === 0 || !this.#isToken(this.#secretLog, at)) return false;
-      const { annotations } = decodeStored(this.#secrets, this.#secretLog.object(at)).metadata;
-      return annotations?.get(this.#nameKey) === name && annotations?.get(this.#uidKey) === uid;
+      return this.#isOf(decodeStored(this.#secrets, this.#secretLog.object(at)), name, uid);
     });
+  }
+
+  /** Whether a secret's annotations name an account. */
+  #isOf({ metadata: { annotations } }: ApiObject, name: string | undefined, uid: string | undefined): boolean {
+    return annotations?.get(this.#nameKey) === name && annotations?.get(this.#uidKey) === uid;
   }
 
   /** A secret that was made for an account by a server that ended before the account listed it. */
@@ -194,11 +201,10 @@ export class AccountTokenController implements Controller {
       if (!key.startsWith(`${namespace}/${base}`)) return false;
       if (!this.#isToken(this.#secretLog, at)) return true;
       const secret = decodeStored(this.#secrets, this.#secretLog.object(at)) as Kept;
-      const { annotations, managedFields = [], deletionTimestamp } = secret.metadata;
-      const isOfAccount = annotations?.get(this.#nameKey) === name && annotations?.get(this.#uidKey) === uid;
+      const { managedFields = [], deletionTimestamp } = secret.metadata;
       // Secrets of users are not listed, whatever their name.
       const isOwn = managedFields.length > 0 && managedFields.every((one) => one.manager === own);
-      if (isOfAccount && isOwn && deletionTimestamp === undefined) found = secret;
+      if (this.#isOf(secret, name, uid) && isOwn && deletionTimestamp === undefined) found = secret;
       return found === undefined;
     });
     return found;
@@ -206,8 +212,7 @@ export class AccountTokenController implements Controller {
 
   /** Fills a secret, or removes it when its account is not there, or is another one of that name. */
   async #fill(namespace: string, name: string): Promise<Written | Status | undefined> {
-    const { objects, identity, authn } = this.#server;
-    const secret = objects.read<Kept>("", "v1", "secrets", namespace, name);
+    const secret = this.#server.objects.read<Kept>("", "v1", "secrets", namespace, name);
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
     const { annotations, uid } = secret.metadata;
     const account = this.#account(namespace, annotations?.get(this.#nameKey) ?? "");
@@ -220,13 +225,8 @@ export class AccountTokenController implements Controller {
     const missing = this.#missing(secret, namespace);
     if (missing.size === 0 && meant === accountUid) return undefined;
     if (!secret.data?.get("token")) {
-      const claims = {
-        namespace,
-        account: { name: account.metadata.name ?? "", uid: accountUid },
-        secretName: name,
-      };
-      const token = await signLegacyToken(authn.accounts.controllerSigner, identity, claims);
-      missing.set("token", base64(token));
+      const { name: accountName = "" } = account.metadata;
+      missing.set("token", await this.#sign(namespace, { name: accountName, uid: accountUid }, name));
     }
     return this.#actor.update<Kept>({ resource: this.#secrets, namespace, name }, (found) => {
       // A token that came meanwhile stays.
@@ -238,6 +238,13 @@ export class AccountTokenController implements Controller {
       found.metadata.annotations.set(this.#uidKey, accountUid);
       return undefined;
     });
+  }
+
+  /** The token of an account that stands in a secret, in base64. */
+  async #sign(namespace: string, account: { name: string; uid: string }, secretName: string): Promise<string> {
+    const { identity, authn } = this.#server;
+    const claims = { namespace, account, secretName };
+    return base64(await signLegacyToken(authn.accounts.controllerSigner, identity, claims));
   }
 
   /** What a secret lacks beside its token, in base64. */
@@ -265,10 +272,4 @@ export class AccountTokenController implements Controller {
 
 function base64(text: string): string {
   return Buffer.from(text).toString("base64");
-}
-
-function storedIn({ scheme, views }: Server, plural: string): [Resource, LogView] {
-  const resource = scheme.find("", "v1", plural);
-  assert(resource?.prefix !== undefined, `${plural} are stored`);
-  return [resource, views.log(resource.prefix)];
 }

@@ -4,7 +4,7 @@
 import type { DeleteOptions } from "../api/gen/meta/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { badRequest, notFound, type Status } from "../api/status.ts";
+import { badRequest, isStatus, notFound, type Status } from "../api/status.ts";
 import { systemUser, type User } from "../api/user.ts";
 import type { Value } from "../api/value.ts";
 import type { Location } from "../cache/shared/record.ts";
@@ -18,6 +18,7 @@ import type { WriteRequest, WriteServices, Written } from "../request/commit/wri
 import { deleteItems, deleteObject } from "../request/delete/delete.ts";
 import { serverPermit } from "../request/exchange/permit.ts";
 import { writeMerged, writeObject } from "../request/write/write.ts";
+import type { Failure } from "./reconciler.ts";
 
 /** What a call is about. A resource is taken at the version it is given in. */
 export interface Target {
@@ -124,6 +125,12 @@ export class Actor {
   ): Promise<Status | undefined> {
     return deleteItems(this.#writers, this.request({ ...target, name: "" }), view, items, options);
   }
+}
+
+/** A failure to change or delete an object: what is gone needs no more, and what changed meanwhile is news and comes as such. */
+export function failureOf(done: Written | Status, message: string): Failure | undefined {
+  if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
+  return { cause: done, message };
 }
 
 /** Whether something cannot be created because its namespace is being deleted: it is not needed any more. */

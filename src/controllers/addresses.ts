@@ -4,7 +4,6 @@
 import type { Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { assert } from "../base/assert.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
@@ -20,6 +19,7 @@ import {
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
 import { type Recorder, type Recorders, referenceTo } from "./recording/eventwriter.ts";
+import type { StoredKind } from "./storedkind.ts";
 
 const kinds = Object.keys(claimPrefixes) as ClaimKind[];
 
@@ -35,15 +35,14 @@ export class AddressRepair implements Controller {
   readonly #views: readonly LogView[];
   readonly #recorders: Readonly<Record<ClaimKind, Recorder>>;
 
-  constructor(writers: WriteServices, services: Resource, recorders: Recorders) {
+  constructor(writers: WriteServices, services: StoredKind, recorders: Recorders) {
     this.#writers = writers;
-    this.#services = services;
+    this.#services = services.resource;
     this.#recorders = {
       address: recorders.recorder("ipallocator-repair-controller"),
       port: recorders.recorder("portallocator-repair-controller"),
     };
-    assert(services.prefix !== undefined, "Services are stored");
-    this.#view = writers.views.log(services.prefix);
+    this.#view = services.view;
     this.#views = [this.#view, ...kinds.map((kind) => writers.views.log(claimPrefixes[kind]))];
     this.follows = this.#views.map((view) => [view, (queue) => queue.addAfter(claimsKey, limits.claimAgeMsMax)]);
   }

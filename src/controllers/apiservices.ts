@@ -14,7 +14,6 @@ import type { ApiObject } from "../api/object.ts";
 import type { Registry } from "../api/registry.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
-import { assert } from "../base/assert.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { toValue } from "../codec/engine/json.ts";
@@ -27,6 +26,7 @@ import type { Written } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import { Corrections } from "./corrections.ts";
 import type { Changed, Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 type Registered = ApiObject & APIService;
 
@@ -69,11 +69,7 @@ export class RegistrationController implements Controller {
     onListed: () => void = () => undefined,
   ) {
     const { scheme, objects } = server;
-    const [group, version, plural] = apiServicesKind;
-    const resource = scheme.find(scheme.identity.spell(group), version, plural);
-    const view = objects.view(...apiServicesKind);
-    assert(resource !== undefined, "APIServices are served");
-    assert(view !== undefined, "APIServices are stored");
+    const { resource, view } = storedKind(server.writers, ...apiServicesKind);
     this.#server = server;
     this.#onListed = onListed;
     this.#scheme = scheme;

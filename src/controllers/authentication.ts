@@ -4,9 +4,9 @@ import type { ConfigMap } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
-import { assert } from "../base/assert.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
+import { storedKind } from "./storedkind.ts";
 
 /** Name of the config map. */
 export const authenticationMap = "extension-apiserver-authentication";
@@ -16,8 +16,7 @@ export async function publishAuthentication(
   writers: WriteServices,
   data: ReadonlyMap<string, string>,
 ): Promise<Status | undefined> {
-  const resource = writers.scheme.find("", "v1", "configmaps");
-  assert(resource !== undefined, "Config maps are served");
+  const { resource } = storedKind(writers, "", "v1", "configmaps");
   const namespace = writers.scheme.identity.spell("kube-system");
   const actor = new Actor(writers, "kube-apiserver");
   const updated = await actor.update<ApiObject & ConfigMap>(

@@ -11,7 +11,6 @@ import { quote } from "../api/gotext.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
-import { assert } from "../base/assert.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { limits } from "../config/limits.ts";
@@ -22,6 +21,7 @@ import { timeText } from "../request/commit/objectstore.ts";
 import { Actor } from "./actor.ts";
 import { Corrections } from "./corrections.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 type Registered = ApiObject & APIService;
 
@@ -76,12 +76,8 @@ export class AvailabilityController implements Controller {
     server: Pick<Server, "scheme" | "objects" | "writers" | "clock" | "extensions">,
     { meter, onListed = () => undefined }: AvailabilityOptions,
   ) {
-    const { scheme, objects } = server;
-    const [group, version, plural] = apiServicesKind;
-    const resource = scheme.find(scheme.identity.spell(group), version, plural);
-    const view = objects.view(...apiServicesKind);
-    assert(resource !== undefined, "APIServices are served");
-    assert(view !== undefined, "APIServices are stored");
+    const { objects } = server;
+    const { resource, view } = storedKind(server.writers, ...apiServicesKind);
     this.#server = server;
     this.#objects = objects;
     this.#extensions = server.extensions;

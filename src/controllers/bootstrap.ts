@@ -4,7 +4,6 @@
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
-import { assert } from "../base/assert.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
@@ -12,6 +11,7 @@ import { Actor } from "./actor.ts";
 import { publishAuthentication } from "./authentication.ts";
 import { bootstrapPolicy } from "./rbacpolicy.ts";
 import type { Controller, Pace, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 /** In canonical spelling. */
 const systemNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -98,11 +98,10 @@ export class Bootstrap implements Controller {
 /** Creates the system's namespaces where they are missing. The first refusal that is no "exists already", or undefined. */
 export async function bootstrapNamespaces(writers: WriteServices): Promise<Status | undefined> {
   const { spell } = writers.scheme.identity;
-  const namespaces = writers.scheme.find("", "v1", "namespaces");
-  assert(namespaces !== undefined, "Namespaces are served");
+  const { resource } = storedKind(writers, "", "v1", "namespaces");
   return createMissing(
     writers,
-    namespaces,
+    resource,
     systemNamespaces.map((name) => named(spell(name), [])),
   );
 }

@@ -15,6 +15,7 @@ import { limits } from "../config/limits.ts";
 import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 import { tokenEndMs } from "./tokencleaner.ts";
 
 const configMapName = "cluster-info";
@@ -51,8 +52,12 @@ export class BootstrapSigner implements Controller {
   constructor(writers: WriteServices, kubeconfig: string) {
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager", "system:serviceaccount:kube-system:bootstrap-signer");
-    [this.#secrets, this.#secretLog] = storedIn(writers, "secrets");
-    [this.#configMaps, this.#configMapLog] = storedIn(writers, "configmaps");
+    const secrets = storedKind(writers, "", "v1", "secrets");
+    this.#secrets = secrets.resource;
+    this.#secretLog = secrets.view;
+    const configMaps = storedKind(writers, "", "v1", "configmaps");
+    this.#configMaps = configMaps.resource;
+    this.#configMapLog = configMaps.view;
     this.#kubeconfig = kubeconfig;
     const { spell } = writers.scheme.identity;
     this.#system = spell("kube-system");
@@ -62,19 +67,19 @@ export class BootstrapSigner implements Controller {
     assert(match !== undefined, "A selector of one field is no selector for everything");
     this.#isToken = match;
     const key = `${this.#public}/${configMapName}`;
-    const [secrets, configMaps, inSystem] = [this.#secretLog, this.#configMapLog, `${this.#system}/`];
+    const inSystem = `${this.#system}/`;
     this.follows = [
       [
-        configMaps,
+        configMaps.view,
         (queue, at) => {
-          if (configMaps.keyOf(at) === key) queue.add(configMapName);
+          if (configMaps.view.keyOf(at) === key) queue.add(configMapName);
         },
       ],
       [
-        secrets,
+        secrets.view,
         (queue, at) => {
           // A secret's type cannot change.
-          if (this.#isToken(secrets, at) && secrets.keyOf(at).startsWith(inSystem)) queue.add(configMapName);
+          if (this.#isToken(secrets.view, at) && secrets.view.keyOf(at).startsWith(inSystem)) queue.add(configMapName);
         },
       ],
     ];
@@ -211,10 +216,4 @@ function isSigned(data: ReadonlyMap<string, string> | undefined, byId: ReadonlyM
     count += 1;
   }
   return count === byId.size;
-}
-
-function storedIn({ scheme, views }: WriteServices, plural: string): [Resource, LogView] {
-  const resource = scheme.find("", "v1", plural);
-  assert(resource?.prefix !== undefined, `${plural} are stored`);
-  return [resource, views.log(resource.prefix)];
 }

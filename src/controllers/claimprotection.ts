@@ -3,7 +3,6 @@
 import type { PersistentVolumeClaim, Pod } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { assert } from "../base/assert.ts";
 import type { Location } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
@@ -11,6 +10,7 @@ import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Protection } from "./protection.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 type Claim = ApiObject & PersistentVolumeClaim;
 
@@ -26,15 +26,12 @@ export class ClaimProtection implements Controller {
   readonly #waiting = new Map<string, Set<string>>();
 
   constructor(writers: WriteServices) {
-    const claims = writers.scheme.find("", "v1", "persistentvolumeclaims");
-    const pods = writers.scheme.find("", "v1", "pods");
-    assert(claims?.prefix !== undefined, "Claims are stored");
-    assert(pods?.prefix !== undefined, "Pods are stored");
-    const view = writers.views.log(claims.prefix);
+    const { resource, view } = storedKind(writers, "", "v1", "persistentvolumeclaims");
+    const pods = storedKind(writers, "", "v1", "pods");
     const account = "pvc-protection-controller";
-    this.#claims = new Protection(writers, claims, view, "kubernetes.io/pvc-protection", account);
-    this.#pods = pods;
-    this.#podView = writers.views.log(pods.prefix);
+    this.#claims = new Protection(writers, resource, view, "kubernetes.io/pvc-protection", account);
+    this.#pods = pods.resource;
+    this.#podView = pods.view;
     this.follows = [
       [view, (queue, at, type) => this.#note(queue, at, type)],
       [this.#podView, (queue, at) => this.#notePod(queue, at)],

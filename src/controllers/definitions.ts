@@ -11,7 +11,6 @@ import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from ".
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
-import { assert } from "../base/assert.ts";
 import type { Location } from "../cache/shared/record.ts";
 import type { Objects, ObjectTable } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
@@ -38,6 +37,7 @@ import { timeText } from "../request/commit/objectstore.ts";
 import type { WriteServices, Written } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 type Definition = ApiObject & CustomResourceDefinition;
 
@@ -68,11 +68,7 @@ export class DefinitionController implements Controller {
     const { spell } = scheme.identity;
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-apiserver");
-    const [group, version, plural] = definitionsKind;
-    const resource = scheme.find(spell(group), version, plural);
-    const view = objects.view(...definitionsKind);
-    assert(resource !== undefined, "Definitions are served");
-    assert(view !== undefined, "Definitions are stored");
+    const { resource, view } = storedKind(writers, ...definitionsKind);
     this.#resource = resource;
     this.#definitions = objects.partialTable(readHeader, ...definitionsKind);
     this.#definitions.onChange((_namespace, name) => this.#note(name));

@@ -12,6 +12,7 @@ import { changed, commitRemoval, type StoredState } from "../request/commit/obje
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 /** Works on events. Follows their log; a time to live of 0 keeps them forever. */
 export class EventExpirer implements Controller {
@@ -36,10 +37,9 @@ export class EventExpirer implements Controller {
       keysMax: limits.eventsKeptMax,
       ...pace,
     };
-    const events = writers.scheme.find("", "v1", "events")?.stored;
-    assert(events?.prefix !== undefined, "Events are stored");
-    this.#events = events;
-    this.#view = writers.views.log(events.prefix);
+    const events = storedKind(writers, "", "v1", "events");
+    this.#events = events.resource;
+    this.#view = events.view;
     this.follows = ttlMs <= 0 ? [] : [[this.#view, (queue, at, type) => this.#note(queue, at, type)]];
   }
 

@@ -3,14 +3,14 @@
 import type { Job } from "../api/gen/batch/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus } from "../api/status.ts";
 import { type Location, recordTypes } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
-import { Actor } from "./actor.ts";
+import { Actor, failureOf } from "./actor.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import type { StoredKind } from "./storedkind.ts";
 
 const lifeText = Buffer.from('"ttlSecondsAfterFinished":');
 
@@ -22,12 +22,11 @@ export class FinishedJobs implements Controller {
   readonly #jobs: Resource;
   readonly #view: LogView;
 
-  /** `jobs`: as they are stored. */
-  constructor(writers: WriteServices, jobs: Resource, view: LogView) {
+  constructor(writers: WriteServices, { resource, view }: StoredKind) {
     const account = "system:serviceaccount:kube-system:ttl-after-finished-controller";
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager", account);
-    this.#jobs = jobs;
+    this.#jobs = resource;
     this.#view = view;
     this.follows = [[view, (queue, at, type) => this.#note(queue, at, type)]];
   }
@@ -59,9 +58,7 @@ export class FinishedJobs implements Controller {
     const { uid = "", resourceVersion = "" } = metadata;
     const options = { propagationPolicy: "Foreground", preconditions: { uid, resourceVersion } };
     const done = await this.#actor.delete({ resource: this.#jobs, namespace, name }, options);
-    // What changed meanwhile is news.
-    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
-    return { cause: done, message: `Job ${key}, which finished, cannot be deleted` };
+    return failureOf(done, `Job ${key}, which finished, cannot be deleted`);
   }
 
   #note(queue: Queue, at: Location, type: number): void {

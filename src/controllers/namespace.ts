@@ -6,7 +6,6 @@ import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
-import { assert } from "../base/assert.ts";
 import { compileSelector } from "../cache/fanout/select.ts";
 import { type Location, recordTypes } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
@@ -20,6 +19,7 @@ import { Actor } from "./actor.ts";
 import { conditionsOf, emptyRemains, faultOf, finalizerEstimateSeconds, type Remains } from "./namespaceconditions.ts";
 import { RemoteContents, unexpectedText } from "./namespaceremote.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 interface Namespace extends ApiObject {
   spec?: { finalizers?: string[] };
@@ -73,10 +73,9 @@ export class NamespaceController implements Controller {
     this.#writers = writers;
     this.#remote = new RemoteContents(server);
     this.#actor = new Actor(writers, "kube-controller-manager");
-    const namespaces = scheme.find("", "v1", "namespaces")?.stored;
-    assert(namespaces?.prefix !== undefined, "Namespaces are stored");
-    this.#namespaces = namespaces;
-    this.#view = writers.views.log(namespaces.prefix);
+    const namespaces = storedKind(writers, "", "v1", "namespaces");
+    this.#namespaces = namespaces.resource;
+    this.#view = namespaces.view;
     const { spell } = scheme.identity;
     this.#finalizer = spell("kubernetes");
     this.#policies = spell("networking.k8s.io");

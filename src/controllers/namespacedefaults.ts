@@ -3,10 +3,8 @@
 // or changes one finds it again as it was.
 import type { ConfigMap } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import type { Value } from "../api/value.ts";
-import { assert } from "../base/assert.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
@@ -14,10 +12,10 @@ import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Actor } from "./actor.ts";
 import { isTerminating } from "./namespace.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
+import { type StoredKind, storedKind } from "./storedkind.ts";
 
 /** What every namespace is to have. */
-export interface Companion {
-  readonly resource: Resource;
+export interface Companion extends StoredKind {
   readonly name: string;
   /** Who writes it, in canonical spelling. */
   readonly userName: string;
@@ -29,16 +27,12 @@ export interface Companion {
 
 /** The service account pods run as that name none. */
 export function defaultAccount(writers: WriteServices): Companion {
-  const resource = writers.scheme.find("", "v1", "serviceaccounts");
-  assert(resource !== undefined, "Service accounts are served");
   const userName = "system:serviceaccount:kube-system:service-account-controller";
-  return { resource, name: "default", userName, content: new Map() };
+  return { ...storedKind(writers, "", "v1", "serviceaccounts"), name: "default", userName, content: new Map() };
 }
 
 /** The config map with the PEM that pods verify this server by. */
 export function rootCaConfigMap(writers: WriteServices, authority: string): Companion {
-  const resource = writers.scheme.find("", "v1", "configmaps");
-  assert(resource !== undefined, "Config maps are served");
   const { spell } = writers.scheme.identity;
   const annotation = spell("kubernetes.io/description");
   // Upstream's words, which clients compare.
@@ -47,7 +41,7 @@ export function rootCaConfigMap(writers: WriteServices, authority: string): Comp
   const metadata = new Map([["annotations", new Map([[annotation, description]])]]);
   const data = new Map([["ca.crt", authority]]);
   return {
-    resource,
+    ...storedKind(writers, "", "v1", "configmaps"),
     name: spell("kube-root-ca.crt"),
     userName: "system:serviceaccount:kube-system:root-ca-cert-publisher",
     content: new Map<string, Value>([
@@ -79,12 +73,8 @@ export class CompanionController implements Controller {
   constructor(writers: WriteServices, companion: Companion) {
     this.#companion = companion;
     this.#actor = new Actor(writers, "kube-controller-manager", companion.userName);
-    const namespaces = writers.scheme.find("", "v1", "namespaces")?.prefix;
-    const { prefix } = companion.resource;
-    assert(namespaces !== undefined, "Namespaces are stored");
-    assert(prefix !== undefined, "Companions are stored");
-    this.#namespaces = writers.views.log(namespaces);
-    this.#view = writers.views.log(prefix);
+    this.#namespaces = storedKind(writers, "", "v1", "namespaces").view;
+    this.#view = companion.view;
     const ending = `/${companion.name}`;
     this.follows = [
       [this.#namespaces, (queue, at) => queue.add(this.#namespaces.keyOf(at))],

@@ -4,7 +4,6 @@
 import type { Pod } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
 import { type Location, recordTypes } from "../cache/shared/record.ts";
@@ -13,8 +12,9 @@ import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
-import { Actor } from "./actor.ts";
+import { Actor, failureOf } from "./actor.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 const nodeField = selectionText("spec.nodeName");
 const deletedText = Buffer.from('"deletionTimestamp":"');
@@ -40,16 +40,13 @@ export class PodGarbage implements Controller {
   #isUnjudged = false;
 
   constructor(writers: WriteServices) {
-    const pods = writers.scheme.find("", "v1", "pods");
-    const nodes = writers.scheme.find("", "v1", "nodes");
-    assert(pods?.prefix !== undefined, "Pods are stored");
-    assert(nodes?.prefix !== undefined, "Nodes are stored");
+    const pods = storedKind(writers, "", "v1", "pods");
     this.#writers = writers;
     const account = "system:serviceaccount:kube-system:pod-garbage-collector";
     this.#actor = new Actor(writers, "kube-controller-manager", account);
-    this.#pods = pods;
-    this.#view = writers.views.log(pods.prefix);
-    this.#nodes = writers.views.log(nodes.prefix);
+    this.#pods = pods.resource;
+    this.#view = pods.view;
+    this.#nodes = storedKind(writers, "", "v1", "nodes").view;
     this.#isFinished = ["Succeeded", "Failed"].map((phase) => fieldMatch("status.phase", phase));
     this.follows = [
       [this.#view, (queue, at, type) => type !== recordTypes.delete && this.#note(queue, at)],
@@ -164,8 +161,7 @@ export class PodGarbage implements Controller {
       const { uid = "", resourceVersion = "" } = pod.metadata;
       const options = { gracePeriodSeconds: 0, preconditions: { uid, resourceVersion } };
       const done = await this.#actor.delete({ resource: this.#pods, namespace, name }, options);
-      if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") continue;
-      result = { cause: done, message: `Pod ${key}, which nothing looks after, cannot be deleted` };
+      result = failureOf(done, `Pod ${key}, which nothing looks after, cannot be deleted`) ?? result;
     }
     return result;
   }

@@ -28,6 +28,7 @@ import { evaluatorOf } from "../kinds/table.ts";
 import type { Server } from "../request/call/context.ts";
 import { Actor } from "./actor.ts";
 import type { Changed, Controller, Follows, Pace, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 type Quota = ApiObject & ResourceQuota;
 
@@ -71,11 +72,10 @@ export class QuotaController implements Controller {
   constructor(server: Server) {
     this.#server = server;
     this.#actor = new Actor(server.writers, "kube-controller-manager");
-    const resource = server.scheme.find("", "v1", "resourcequotas");
-    assert(resource?.prefix !== undefined, "Quotas are served");
+    const { resource, view } = storedKind(server, "", "v1", "resourcequotas");
     this.#resource = resource;
     this.#quotas = server.objects.table<Quota>("", "v1", "resourcequotas");
-    this.#view = server.views.log(resource.prefix);
+    this.#view = view;
     this.follows = [[this.#view, (queue, at) => this.#noteQuota(queue, this.#view.keyOf(at))]];
     const definitions = server.objects.view(...definitionsKind);
     if (definitions !== undefined) {

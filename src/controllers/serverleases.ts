@@ -9,6 +9,7 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus, type Status } from "../api/status.ts";
 import { formatMicroTime } from "../api/time.ts";
 import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
 import { hostPort } from "../base/network.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
 import type { Location } from "../cache/shared/record.ts";
@@ -18,7 +19,7 @@ import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import { isReachable } from "../kinds/address.ts";
 import type { WriteServices, Written } from "../request/commit/writerequest.ts";
-import { Actor, type Target } from "./actor.ts";
+import { Actor, failureOf, type Target } from "./actor.ts";
 import {
   type Controller,
   type Failure,
@@ -27,6 +28,7 @@ import {
   type ReconcilerParts,
   type Result,
 } from "./reconciler.ts";
+import { findStored, type StoredKind } from "./storedkind.ts";
 
 type Lease = ApiObject & LeaseObject;
 
@@ -61,7 +63,7 @@ class LeaseLog {
   readonly #match: Match;
   readonly #addressKey: string;
 
-  constructor(resource: Resource, view: LogView, spell: (canonical: string) => string) {
+  constructor({ resource, view }: StoredKind, spell: (canonical: string) => string) {
     this.resource = resource;
     this.view = view;
     this.namespace = spell("kube-system");
@@ -75,10 +77,9 @@ class LeaseLog {
   }
 
   /** Undefined: leases are not served. */
-  static open({ scheme, views }: WriteServices): LeaseLog | undefined {
-    const { spell } = scheme.identity;
-    const leases = scheme.find(spell("coordination.k8s.io"), "v1", "leases")?.stored;
-    return leases?.prefix === undefined ? undefined : new LeaseLog(leases, views.log(leases.prefix), spell);
+  static open(writers: WriteServices): LeaseLog | undefined {
+    const leases = findStored(writers, "coordination.k8s.io", "v1", "leases");
+    return leases && new LeaseLog(leases, writers.scheme.identity.spell);
   }
 
   /** Whether a record is of a lease of a server. */
@@ -96,19 +97,19 @@ class LeaseLog {
 /** What one server knows of all that live. */
 export class LiveServers {
   readonly #leases: LeaseLog;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   /** By the names of leases. */
   readonly #seen = new Map<string, Seen>();
 
-  private constructor(leases: LeaseLog, now: () => number) {
+  constructor(leases: LeaseLog, clock: Clock) {
     this.#leases = leases;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** Undefined: leases are not served. */
   static open(writers: WriteServices): LiveServers | undefined {
     const leases = LeaseLog.open(writers);
-    return leases && new LiveServers(leases, () => writers.clock.monotonic());
+    return leases && new LiveServers(leases, writers.clock);
   }
 
   /** What is to be followed: news of servers. */
@@ -132,7 +133,7 @@ export class LiveServers {
       const read = this.#leases.read(at);
       const known = this.#seen.get(name);
       const isSame = known !== undefined && known.said === read.said && known.uid === read.uid;
-      found.set(name, { ...read, sinceMs: isSame ? known.sinceMs : this.#now() });
+      found.set(name, { ...read, sinceMs: isSame ? known.sinceMs : this.#clock.monotonic() });
     };
     await queue.scan(view, take, { namespace });
     this.#seen.clear();
@@ -142,19 +143,21 @@ export class LiveServers {
   /** Where the servers are whose leases have not expired. */
   addresses(): ServerAddress[] {
     return [...this.#seen.values()].flatMap(({ sinceMs, address }) =>
-      address !== undefined && this.#now() - sinceMs < limits.serverLeaseMs ? address : [],
+      address !== undefined && this.#clock.monotonic() - sinceMs < limits.serverLeaseMs ? address : [],
     );
   }
 
   /** Time to the next expiry; Infinity: there is none. */
   nextMs(): number {
-    const left = [...this.#seen.values()].map(({ sinceMs }) => sinceMs + limits.serverLeaseMs - this.#now());
+    const left = [...this.#seen.values()].map(
+      ({ sinceMs }) => sinceMs + limits.serverLeaseMs - this.#clock.monotonic(),
+    );
     return Math.min(...left.filter((ms) => ms > 0));
   }
 
   /** Leases that were not renewed for so long that their servers will not come back. */
   gone(): (readonly [name: string, uid: string])[] {
-    const isGone = ({ sinceMs }: Seen): boolean => this.#now() - sinceMs >= limits.serverLeaseGoneMs;
+    const isGone = ({ sinceMs }: Seen): boolean => this.#clock.monotonic() - sinceMs >= limits.serverLeaseGoneMs;
     return [...this.#seen].filter(([, seen]) => isGone(seen)).map(([name, { uid }]) => [name, uid]);
   }
 }
@@ -181,17 +184,12 @@ export class ServerLease implements Controller {
   readonly #reconciler: Reconciler;
   #acquired: string | undefined;
 
-  private constructor(
-    writers: WriteServices,
-    { resource, namespace }: LeaseLog,
-    live: LiveServers,
-    options: ServerLeaseOptions,
-    parts: ReconcilerParts,
-  ) {
+  private constructor(writers: WriteServices, leases: LeaseLog, options: ServerLeaseOptions, parts: ReconcilerParts) {
     this.#writers = writers;
     this.#options = options;
-    this.#live = live;
+    this.#live = new LiveServers(leases, writers.clock);
     this.#actor = new Actor(writers, "kube-apiserver");
+    const { resource, namespace } = leases;
     const ending = createHash("sha256").update(options.holder).digest("hex").slice(0, 32);
     this.#target = { resource, namespace, name: `${component}-${ending}` };
     this.#reconciler = new Reconciler("server-lease", this, parts);
@@ -199,8 +197,8 @@ export class ServerLease implements Controller {
 
   /** Undefined: leases are not served. */
   static open(writers: WriteServices, options: ServerLeaseOptions, parts: ReconcilerParts): ServerLease | undefined {
-    const [leases, live] = [LeaseLog.open(writers), LiveServers.open(writers)];
-    return leases && live && new ServerLease(writers, leases, live, options, parts);
+    const leases = LeaseLog.open(writers);
+    return leases && new ServerLease(writers, leases, options, parts);
   }
 
   start(): void {
@@ -265,8 +263,7 @@ export class ServerLease implements Controller {
     for (const [name, uid] of this.#live.gone()) {
       if (name === this.#target.name || queue.signal.aborted) continue;
       const done = await this.#actor.delete({ ...this.#target, name }, { preconditions: { uid } });
-      const isFailed = isStatus(done) && !done.success && done.reason !== "NotFound" && done.reason !== "Conflict";
-      if (isFailed) failure = { cause: done, message: `The lease ${name} of a server that is gone cannot be removed` };
+      failure = failureOf(done, `The lease ${name} of a server that is gone cannot be removed`) ?? failure;
     }
     return failure ?? { againMs: limits.serverLeaseRenewMs };
   }

@@ -3,7 +3,6 @@
 import type { Secret } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
-import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
 import { failpoint } from "../base/failpoint.ts";
 import { compileSelector, type Match } from "../cache/fanout/select.ts";
@@ -12,8 +11,9 @@ import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
-import { Actor } from "./actor.ts";
+import { Actor, failureOf } from "./actor.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 /** Works on names of secrets in the system's namespace. Follows the log of secrets. */
 export class TokenCleaner implements Controller {
@@ -28,10 +28,9 @@ export class TokenCleaner implements Controller {
   constructor(writers: WriteServices) {
     this.#writers = writers;
     this.#actor = new Actor(writers, "kube-controller-manager", "system:serviceaccount:kube-system:token-cleaner");
-    const secrets = writers.scheme.find("", "v1", "secrets");
-    assert(secrets?.prefix !== undefined, "Secrets are stored");
-    this.#secrets = secrets;
-    this.#view = writers.views.log(secrets.prefix);
+    const secrets = storedKind(writers, "", "v1", "secrets");
+    this.#secrets = secrets.resource;
+    this.#view = secrets.view;
     const { spell } = writers.scheme.identity;
     this.#namespace = spell("kube-system");
     const value = spell("bootstrap.kubernetes.io/token");
@@ -61,8 +60,7 @@ export class TokenCleaner implements Controller {
     failpoint("cleaner-before-delete");
     const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
     failpoint("cleaner-after-delete");
-    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
-    return { cause: done, message: `The expired bootstrap token ${name} cannot be removed` };
+    return failureOf(done, `The expired bootstrap token ${name} cannot be removed`);
   }
 
   #note(queue: Queue, at: Location, key: string): void {

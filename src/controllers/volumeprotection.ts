@@ -1,10 +1,10 @@
 // Lets volumes that are being deleted go when no claim is bound to them (upstream: its controller pv-protection).
 import type { PersistentVolume } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import { assert } from "../base/assert.ts";
 import type { WriteServices } from "../request/commit/writerequest.ts";
 import { Protection } from "./protection.ts";
 import type { Controller, Follows, Queue, Result } from "./reconciler.ts";
+import { storedKind } from "./storedkind.ts";
 
 /** Works on volumes. Follows their log. */
 export class VolumeProtection implements Controller {
@@ -12,11 +12,9 @@ export class VolumeProtection implements Controller {
   readonly #volumes: Protection<ApiObject & PersistentVolume>;
 
   constructor(writers: WriteServices) {
-    const volumes = writers.scheme.find("", "v1", "persistentvolumes");
-    assert(volumes?.prefix !== undefined, "Volumes are stored");
-    const view = writers.views.log(volumes.prefix);
+    const { resource, view } = storedKind(writers, "", "v1", "persistentvolumes");
     const account = "pv-protection-controller";
-    this.#volumes = new Protection(writers, volumes, view, "kubernetes.io/pv-protection", account);
+    this.#volumes = new Protection(writers, resource, view, "kubernetes.io/pv-protection", account);
     const note = (queue: Queue, at: number, type: number): void => {
       if (this.#volumes.mayEnd(at, type)) queue.add(view.keyOf(at));
     };

@@ -1,5 +1,6 @@
 // Jobs that finished are deleted when their time is over, in the foreground.
 import { FinishedJobs } from "../../src/controllers/finishedjobs.ts";
+import { storedKind } from "../../src/controllers/storedkind.ts";
 import { reconcilerOf } from "../support/controllers.ts";
 import { until } from "../support/inprocess.ts";
 import { scenario } from "../support/scenario.ts";
@@ -10,9 +11,7 @@ const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", ima
 
 scenario("a job goes when it finished and its time is over, not before", async (t, server) => {
   const reports: string[] = [];
-  const stored = server.scheme.find("batch", "v1", "jobs");
-  if (stored === undefined) throw new Error("No jobs");
-  const controller = new FinishedJobs(server.writers, stored, server.views.log(stored.prefix ?? ""));
+  const controller = new FinishedJobs(server.writers, storedKind(server, "batch", "v1", "jobs"));
   const reconciler = reconcilerOf(controller, server.server.clock, (message) => void reports.push(message));
   const make = async (name: string, ttlSecondsAfterFinished?: number): Promise<void> => {
     const { code, text } = await server.call("POST", jobs, {

@@ -1,7 +1,6 @@
 // Approves requests of nodes for certificates as clients, where the user who asks may have them made: for the node they
 // are, or for any (upstream: csrapproving of its controllers). No user may at first: installers bind the two roles.
 
-import { isStatus } from "../../api/status.ts";
 import { parseTime } from "../../api/time.ts";
 import type { Decision } from "../../authz/authorizer.ts";
 import { ownerOf } from "../../authz/owner.ts";
@@ -14,7 +13,7 @@ import { readSigningRequest } from "../../pki/csr.ts";
 import { apiserverClientNodeAgent } from "../../pki/signers/apiserverclientnodeagent.ts";
 import { commonNameOf } from "../../pki/signers/signer.ts";
 import type { Server } from "../../request/call/context.ts";
-import { Actor } from "../actor.ts";
+import { Actor, failureOf } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import {
   certificatesGroup,
@@ -94,8 +93,7 @@ export class RequestApprover implements Controller {
       return undefined;
     });
     failpoint("after-approval");
-    if (!isStatus(done) || done.reason === "Conflict" || done.reason === "NotFound") return undefined;
-    return { cause: done, message: `Request ${name} cannot be approved` };
+    return failureOf(done, `Request ${name} cannot be approved`);
   }
 
   #note(queue: Queue, at: Location): void {

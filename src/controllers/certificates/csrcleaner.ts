@@ -2,13 +2,12 @@
 // they were made when they were neither approved nor denied, and when the issued certificate ends (upstream: csrcleaner of its controllers).
 // Each is looked at when its time comes, where upstream looks at all of them once an hour.
 import { X509Certificate } from "node:crypto";
-import { isStatus } from "../../api/status.ts";
 import { parseTime } from "../../api/time.ts";
 import { recordTypes } from "../../cache/shared/record.ts";
 import { limits } from "../../config/limits.ts";
 import { nextPemBlock } from "../../pki/pem.ts";
 import type { Server } from "../../request/call/context.ts";
-import { Actor } from "../actor.ts";
+import { Actor, failureOf } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import {
   controllerManager,
@@ -57,8 +56,7 @@ export class RequestCleaner implements Controller {
     // What it was judged by is what is deleted.
     const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
     const done = await this.#actor.delete({ resource: this.#requests.resource, name }, { preconditions });
-    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
-    return { cause: done, message: `The signing request ${name} cannot be deleted` };
+    return failureOf(done, `The signing request ${name} cannot be deleted`);
   }
 }
 

@@ -1,7 +1,6 @@
 // Signs requests that were approved, in the pool, and writes certificate or refusal to their status (upstream: csrsigning
 // of its controllers). What is written is checked against the newest state, so that a request has one certificate, however
 // often signing begins anew.
-import { isStatus } from "../../api/status.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import { failpoint } from "../../base/failpoint.ts";
 import { type Location, recordTypes } from "../../cache/shared/record.ts";
@@ -10,7 +9,7 @@ import type { AuthorityBundle } from "../../pki/authority.ts";
 import { serialNumber } from "../../pki/issue.ts";
 import type { Pool } from "../../pool/pool.ts";
 import type { Server } from "../../request/call/context.ts";
-import { Actor } from "../actor.ts";
+import { Actor, failureOf } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import {
   controllerManager,
@@ -88,8 +87,7 @@ export class RequestSigner implements Controller {
       return undefined;
     });
     failpoint("after-certificate");
-    if (!isStatus(done) || done.reason === "Conflict" || done.reason === "NotFound") return undefined;
-    return { cause: done, message: `The certificate of request ${name} cannot be written` };
+    return failureOf(done, `The certificate of request ${name} cannot be written`);
   }
 
   #note(queue: Queue, at: Location): void {

@@ -12,6 +12,7 @@ import type { LogView } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import type { Server } from "../../request/call/context.ts";
+import { findStored, type StoredKind } from "../storedkind.ts";
 
 /** A signing request as it is stored. */
 export type StoredRequest = ApiObject & CertificateSigningRequest;
@@ -28,17 +29,15 @@ export class SigningRequests {
   readonly resource: Resource;
   readonly view: LogView;
 
-  private constructor(resource: Resource, view: LogView) {
+  private constructor({ resource, view }: StoredKind) {
     this.resource = resource;
     this.view = view;
   }
 
   /** Undefined: the kind is not served. */
-  static of({ scheme, objects, identity }: Server): SigningRequests | undefined {
-    const group = certificatesGroup;
-    const resource = scheme.find(identity.spell(group), "v1", "certificatesigningrequests")?.stored;
-    const view = objects.view(group, "v1", "certificatesigningrequests");
-    return resource === undefined || view === undefined ? undefined : new SigningRequests(resource, view);
+  static of(server: Server): SigningRequests | undefined {
+    const requests = findStored(server, certificatesGroup, "v1", "certificatesigningrequests");
+    return requests && new SigningRequests(requests);
   }
 
   /** The request of a record. */

@@ -4,7 +4,6 @@ import type { Endpoints, Service } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { isStatus } from "../../api/status.ts";
-import { assert } from "../../base/assert.ts";
 import { recordTypes } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { toValue } from "../../codec/engine/json.ts";
@@ -13,9 +12,10 @@ import { limits } from "../../config/limits.ts";
 import { cutEndpoints } from "../../kinds/core/endpoints.ts";
 import { equalStrings } from "../../kinds/validation/equal.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
-import { Actor, isOfEndingNamespace } from "../actor.ts";
+import { Actor, failureOf, isOfEndingNamespace } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import { type Recorder, type Recorders, referenceTo } from "../recording/eventwriter.ts";
+import { findStored, type StoredKind } from "../storedkind.ts";
 import type { Backend } from "./backends.ts";
 import { nameOf, namespaceOf, ServicePods } from "./servicepods.ts";
 import { isHeadless, subsetsOf, subsetsText } from "./subsets.ts";
@@ -39,20 +39,19 @@ export class EndpointController implements Controller {
   /** Undefined: what it looks after is not served. */
   static open(writers: WriteServices, recorders: Recorders): EndpointController | undefined {
     const [endpoints, services, pods] = ["endpoints", "services", "pods"].map((name) =>
-      writers.scheme.find("", "v1", name),
+      findStored(writers, "", "v1", name),
     );
     if (endpoints === undefined || services === undefined || pods === undefined) return undefined;
     return new EndpointController(writers, recorders, endpoints, new ServicePods(writers, services, pods));
   }
 
-  private constructor(writers: WriteServices, recorders: Recorders, endpoints: Resource, pods: ServicePods) {
+  private constructor(writers: WriteServices, recorders: Recorders, endpoints: StoredKind, pods: ServicePods) {
     this.#writers = writers;
     const user = "system:serviceaccount:kube-system:endpoint-controller";
     this.#actor = new Actor(writers, "kube-controller-manager", user);
     this.#record = recorders.recorder("endpoint-controller", user);
-    assert(endpoints.prefix !== undefined, "Endpoints are stored");
-    this.#resource = endpoints;
-    this.#view = writers.views.log(endpoints.prefix);
+    this.#resource = endpoints.resource;
+    this.#view = endpoints.view;
     this.#pods = pods;
     this.#words = labelNames(writers.scheme.identity);
     this.#cut = cutEndpoints(writers.scheme.identity);
@@ -174,8 +173,7 @@ export class EndpointController implements Controller {
     if (annotations?.has(this.#words.leader) === true) return undefined;
     const target = { resource: this.#resource, namespace, name };
     const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
-    if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
-    return { cause: done, message: `Endpoints ${key}, whose service is gone, cannot be removed` };
+    return failureOf(done, `Endpoints ${key}, whose service is gone, cannot be removed`);
   }
 
   #read(at: number): Kept {

@@ -4,14 +4,13 @@ import type { EndpointAddress, Endpoints, Service } from "../../api/gen/core/v1.
 import type { Endpoint } from "../../api/gen/discovery/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { assert } from "../../base/assert.ts";
-import type { LogView } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import { equalStrings } from "../../kinds/validation/equal.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
 import { Actor } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
+import { findStored, type StoredKind } from "../storedkind.ts";
 import { OwnSlices, ownerOf, type Slice } from "./ownslices.ts";
 import { type ServedPort, slicePorts, slicePortsText } from "./ports.ts";
 import { nameOf, namespaceOf } from "./servicepods.ts";
@@ -28,17 +27,12 @@ import { type LabelNames, labelNames } from "./words.ts";
 
 type Kept = ApiObject & Endpoints;
 
-interface Stored {
-  readonly resource: Resource;
-  readonly view: LogView;
-}
-
 /** Works on Endpoints. Follows their log, those of services and of slices. */
 export class SliceMirroringController implements Controller {
   readonly follows: Follows;
   readonly pace: Pace = { workers: limits.endpointsWritesMax, laneOf: namespaceOf };
-  readonly #endpoints: Stored;
-  readonly #services: Stored;
+  readonly #endpoints: StoredKind;
+  readonly #services: StoredKind;
   readonly #slices: OwnSlices;
   readonly #words: LabelNames;
 
@@ -46,12 +40,12 @@ export class SliceMirroringController implements Controller {
   static open(writers: WriteServices): SliceMirroringController | undefined {
     const { scheme } = writers;
     const slices = scheme.find(scheme.identity.spell("discovery.k8s.io"), "v1", "endpointslices");
-    const [services, endpoints] = ["services", "endpoints"].map((name) => scheme.find("", "v1", name));
+    const [services, endpoints] = ["services", "endpoints"].map((name) => findStored(writers, "", "v1", name));
     if (slices === undefined || services === undefined || endpoints === undefined) return undefined;
-    return new SliceMirroringController(writers, slices, storedIn(writers, endpoints), storedIn(writers, services));
+    return new SliceMirroringController(writers, slices, endpoints, services);
   }
 
-  private constructor(writers: WriteServices, slices: Resource, endpoints: Stored, services: Stored) {
+  private constructor(writers: WriteServices, slices: Resource, endpoints: StoredKind, services: StoredKind) {
     const { identity } = writers.scheme;
     this.#endpoints = endpoints;
     this.#services = services;
@@ -60,7 +54,7 @@ export class SliceMirroringController implements Controller {
     const actor = new Actor(writers, "kube-controller-manager", user);
     const manager = identity.spell("endpointslicemirroring-controller.k8s.io");
     this.#slices = new OwnSlices(writers, slices, this.#words, manager, actor);
-    const note = ({ view }: Stored): Follows[number] => [view, (queue, at) => queue.add(view.keyOf(at))];
+    const note = ({ view }: StoredKind): Follows[number] => [view, (queue, at) => queue.add(view.keyOf(at))];
     this.follows = [note(endpoints), note(services), ...this.#slices.follows()];
   }
 
@@ -196,12 +190,7 @@ function isSame({ endpoints = [] }: Slice, wanted: ReadonlyMap<string, Endpoint>
   });
 }
 
-function storedIn({ views }: WriteServices, resource: Resource): Stored {
-  assert(resource.prefix !== undefined, "Endpoints and services are stored");
-  return { resource, view: views.log(resource.prefix) };
-}
-
-function read<T extends ApiObject>({ resource, view }: Stored, key: string): T | undefined {
+function read<T extends ApiObject>({ resource, view }: StoredKind, key: string): T | undefined {
   view.drain();
   const at = view.get(namespaceOf(key), nameOf(key));
   return at === 0 ? undefined : (decodeStored(resource, view.object(at)) as T);

@@ -12,7 +12,7 @@ import { toValue } from "../../codec/engine/json.ts";
 import { limits } from "../../config/limits.ts";
 import { readCurrent, requestedObject } from "../../request/commit/objectstore.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
-import { type Actor, isOfEndingNamespace } from "../actor.ts";
+import { type Actor, failureOf, isOfEndingNamespace } from "../actor.ts";
 import type { Follows, Queue, Result } from "../reconciler.ts";
 import { nameOf, namespaceOf } from "./servicepods.ts";
 import { type PresentSlice, type SlicePlan, type WantedSlice, withTrigger } from "./sliceplan.ts";
@@ -131,8 +131,8 @@ export class OwnSlices {
       const { name = "", uid } = metadata;
       const target = { resource: this.#resource, namespace: namespaceOf(key), name };
       const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
-      if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") continue;
-      return { cause: done, message: `Failed to delete ${name} EndpointSlice for Service ${key}` };
+      const failure = failureOf(done, `Failed to delete ${name} EndpointSlice for Service ${key}`);
+      if (failure !== undefined) return failure;
     }
     return undefined;
   }

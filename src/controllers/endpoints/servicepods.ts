@@ -21,6 +21,7 @@ import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
 import type { Follows, Queue } from "../reconciler.ts";
+import type { StoredKind } from "../storedkind.ts";
 import { type Backend, type Backends, backendsOf } from "./backends.ts";
 import { TriggerTimes } from "./triggertimes.ts";
 
@@ -80,13 +81,11 @@ export class ServicePods {
   #heldCount = 0;
   #isComplete = false;
 
-  constructor(writers: WriteServices, services: Resource, pods: Resource) {
-    assert(services.prefix !== undefined, "Services are stored");
-    assert(pods.prefix !== undefined, "Pods are stored");
-    this.#resource = services;
-    this.services = writers.views.log(services.prefix);
-    this.#pods = writers.views.log(pods.prefix);
-    this.#backends = backendsOf(writers, pods, this.#pods);
+  constructor(writers: WriteServices, services: StoredKind, pods: StoredKind) {
+    this.#resource = services.resource;
+    this.services = services.view;
+    this.#pods = pods.view;
+    this.#backends = backendsOf(writers, pods.resource, pods.view);
     this.#clock = writers.clock;
   }
 

@@ -5,7 +5,6 @@ import type { Endpoint } from "../../api/gen/discovery/v1.ts";
 import type { ApiObject, OwnerReference } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { isStatus } from "../../api/status.ts";
-import { assert } from "../../base/assert.ts";
 import { recordTypes } from "../../cache/shared/record.ts";
 import { findLabel, type SelectionText, selectionText, valueText } from "../../cache/shared/selection.ts";
 import type { LogView } from "../../cache/view/view.ts";
@@ -15,6 +14,7 @@ import type { WriteServices } from "../../request/commit/writerequest.ts";
 import { Actor } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import { type Recorder, type Recorders, referenceTo } from "../recording/eventwriter.ts";
+import { findStored } from "../storedkind.ts";
 import type { Backend } from "./backends.ts";
 import { OwnSlices, ownerOf, type Slice } from "./ownslices.ts";
 import { portsAt, portText, slicePorts } from "./ports.ts";
@@ -44,13 +44,13 @@ export class EndpointSliceController implements Controller {
   static open(writers: WriteServices, recorders: Recorders, endpointsMax: number): EndpointSliceController | undefined {
     const { scheme } = writers;
     const slices = scheme.find(scheme.identity.spell("discovery.k8s.io"), "v1", "endpointslices");
-    const [services, pods, nodes] = ["services", "pods", "nodes"].map((name) => scheme.find("", "v1", name));
+    const [services, pods, nodes] = ["services", "pods", "nodes"].map((name) => findStored(writers, "", "v1", name));
     if (slices === undefined || services === undefined || pods === undefined || nodes === undefined) return undefined;
     return new EndpointSliceController(
       writers,
       recorders,
       new ServicePods(writers, services, pods),
-      { services, slices, nodes },
+      { services: services.resource, slices, nodes: nodes.view },
       endpointsMax,
     );
   }
@@ -59,15 +59,14 @@ export class EndpointSliceController implements Controller {
     writers: WriteServices,
     recorders: Recorders,
     pods: ServicePods,
-    { services, slices, nodes }: Readonly<Record<"services" | "slices" | "nodes", Resource>>,
+    { services, slices, nodes }: { readonly services: Resource; readonly slices: Resource; readonly nodes: LogView },
     endpointsMax: number,
   ) {
     const { identity, gates } = writers.scheme;
     this.#writers = writers;
     this.#pods = pods;
     this.#services = services;
-    assert(nodes.prefix !== undefined, "Nodes are stored");
-    this.#nodes = writers.views.log(nodes.prefix);
+    this.#nodes = nodes;
     this.#words = labelNames(identity);
     this.#zone = selectionText(this.#words.zone);
     this.#endpointsMax = endpointsMax;

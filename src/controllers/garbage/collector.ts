@@ -28,6 +28,7 @@ import type { Written } from "../../request/commit/writerequest.ts";
 import { Actor } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import type { Recorders } from "../recording/eventwriter.ts";
+import { findStored, type StoredKind } from "../storedkind.ts";
 import { graphLogsMax, OwnerGraph, type Place, type Walk } from "./graph.ts";
 import { type OwnerKind, OwnerKinds } from "./kinds.ts";
 import { type Item, OwnerLookup, type OwnerState, type ReadOwners, uidHashOf } from "./owners.ts";
@@ -59,7 +60,7 @@ export class GarbageCollector implements Controller {
   readonly #owners: OwnerLookup;
   readonly #strays: StrayOwners;
   readonly #server: Server;
-  readonly #definitions: LogView | undefined;
+  readonly #definitions: StoredKind | undefined;
   readonly #graph = new OwnerGraph();
   readonly #hash = new KeyedHash();
   readonly #byPrefix = new Map<string, Followed>();
@@ -83,15 +84,12 @@ export class GarbageCollector implements Controller {
     this.#kinds = new OwnerKinds(server.scheme);
     this.#owners = new OwnerLookup(server.scheme, server.views, this.#kinds);
     this.#strays = new StrayOwners(server, recorders.recorder("garbage-collector-controller", account));
-    this.#definitions = server.objects.view(...definitionsKind);
-    const { scheme } = server;
-    const [group, version, resource] = definitionsKind;
-    const kind = scheme.find(scheme.identity.spell(group), version, resource);
-    const view = this.#definitions;
+    const definitions = findStored(server, ...definitionsKind);
+    this.#definitions = definitions;
     this.follows =
-      view === undefined || kind === undefined
+      definitions === undefined
         ? []
-        : [[view, (queue, at, type) => this.#noteDefinition(queue, kind, view, at, type)]];
+        : [[definitions.view, (queue, at, type) => this.#noteDefinition(queue, definitions, at, type)]];
   }
 
   /** References in the graph. */
@@ -221,29 +219,27 @@ export class GarbageCollector implements Controller {
     }
   }
 
-  #noteDefinition(queue: Queue, resource: Resource, view: LogView, at: Location, type: number): void {
-    if (type === recordTypes.delete) this.#lookAgain(this.#end(resource, view, at), queue);
+  #noteDefinition(queue: Queue, definitions: StoredKind, at: Location, type: number): void {
+    if (type === recordTypes.delete) this.#lookAgain(this.#end(definitions, at), queue);
     // All kinds are looked at, once for the definitions that come together.
     queue.addAfter(kindsKey, limits.collectorKindsGatherMs);
   }
 
-  #end(resource: Resource, view: LogView, at: Location): ReadonlySet<number> {
+  #end({ resource, view }: StoredKind, at: Location): ReadonlySet<number> {
     const definition = decodeStored(resource, view.object(at)) as ApiObject & CustomResourceDefinition;
     return this.#kinds.end(definition, prefixOfDefinition(view.keyOf(at)), view.revisionOf(at));
   }
 
   /** Definitions that were deleted as long as there is history. */
   #readEnded(): void {
-    const view = this.#definitions;
-    const [group, version, plural] = definitionsKind;
-    const { scheme } = this.#server;
-    const resource = scheme.find(scheme.identity.spell(group), version, plural);
-    if (view === undefined || resource === undefined) return;
+    const definitions = this.#definitions;
+    if (definitions === undefined) return;
+    const { view } = definitions;
     view.drain();
     const from = view.positionAfter(view.floor);
     if (from === undefined) return;
     eachChange(view, from, (at, type) => {
-      if (type === recordTypes.delete) this.#end(resource, view, at);
+      if (type === recordTypes.delete) this.#end(definitions, at);
     });
   }
 

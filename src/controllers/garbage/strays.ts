@@ -1,17 +1,16 @@
 // Tells of objects that name an owner in another namespace, with an event (upstream: its garbage collector). Owners are
 // found by name, not by uid, so all namespaces are searched for one: only where an object was written after its owner was
 // not found, and a bounded number of times. An owner that was deleted with its dependents in place is not searched for.
-import type { ObjectReference } from "../../api/gen/core/v1.ts";
 import type { OwnerReference } from "../../api/object.ts";
 import { Allowance } from "../../base/allowance.ts";
-import { assert } from "../../base/assert.ts";
 import { hashOfText } from "../../cache/shared/selection.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import type { Server } from "../../request/call/context.ts";
 import type { Queue } from "../reconciler.ts";
-import type { Recorder } from "../recording/eventwriter.ts";
+import { type Recorder, referenceTo } from "../recording/eventwriter.ts";
+import { storedKind } from "../storedkind.ts";
 import { type Item, type OwnerState, uidHashOf } from "./owners.ts";
 
 /** Looks for owners in other namespaces. */
@@ -26,9 +25,7 @@ export class StrayOwners {
   constructor(server: Server, record: Recorder) {
     this.#server = server;
     this.#record = record;
-    const prefix = server.scheme.find("", "v1", "namespaces")?.stored?.prefix;
-    assert(prefix !== undefined, "Namespaces are stored");
-    this.#namespaces = server.views.log(prefix);
+    this.#namespaces = storedKind(server, "", "v1", "namespaces").view;
   }
 
   /** Every object is read anew, and noted again. */
@@ -54,7 +51,9 @@ export class StrayOwners {
       const { apiVersion, kind, name, uid } = owner;
       const identity = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
       const message = `ownerRef ${identity} does not exist in namespace "${namespace}"`;
-      this.#record(referenceTo(item), "Warning", "OwnerRefInvalidNamespace", message);
+      // Without its version, so upstream.
+      const { resourceVersion: _, ...about } = referenceTo(item.resource, item.object);
+      this.#record(about, "Warning", "OwnerRefInvalidNamespace", message);
       return;
     }
   }
@@ -79,10 +78,4 @@ export class StrayOwners {
     });
     return isFound;
   }
-}
-
-/** Without its version, so upstream. */
-function referenceTo({ resource: { kind, apiVersion }, namespace, name, object }: Item): ObjectReference {
-  const { uid } = object.metadata;
-  return { kind, apiVersion, ...(namespace === "" ? {} : { namespace }), name, uid };
 }

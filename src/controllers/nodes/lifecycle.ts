@@ -3,9 +3,8 @@
 // of its lease and of its node's status; when, counts from what this server saw itself, on a clock that runs while it
 // listens. Times that agents write are compared with each other only.
 import type { Resource } from "../../api/scheme.ts";
-import { isStatus, type Status } from "../../api/status.ts";
+import { isStatus } from "../../api/status.ts";
 import { formatTime } from "../../api/time.ts";
-import { assert } from "../../base/assert.ts";
 import { type Location, recordTypes } from "../../cache/shared/record.ts";
 import { isNamespace, nameText, type SelectionText, selectionText } from "../../cache/shared/selection.ts";
 import type { LogView } from "../../cache/view/view.ts";
@@ -14,11 +13,12 @@ import { decodeDocument, decodeStoredText } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import type { NodesConfig } from "../../config/nodeflags.ts";
 import type { NodeMeter } from "../../observe/nodes.ts";
-import type { WriteServices, Written } from "../../request/commit/writerequest.ts";
-import { Actor } from "../actor.ts";
+import type { WriteServices } from "../../request/commit/writerequest.ts";
+import { Actor, failureOf } from "../actor.ts";
 import { Corrections } from "../corrections.ts";
 import type { Changed, Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
 import { type Recorder, type Recorders, referenceTo } from "../recording/eventwriter.ts";
+import { findStored, storedKind } from "../storedkind.ts";
 import { ListeningTime } from "./listeningtime.ts";
 import { NodePods } from "./nodepods.ts";
 import { heartbeatOf, type NodeObject, NodeRules, readyOf } from "./rules.ts";
@@ -86,19 +86,17 @@ export class NodeLifecycle implements Controller {
   #isComplete = false;
 
   constructor(writers: WriteServices, options: LifecycleOptions) {
-    const { scheme, views, clock } = writers;
+    const { scheme, clock } = writers;
     const { identity } = scheme;
-    const nodes = scheme.find("", "v1", "nodes");
-    assert(nodes?.prefix !== undefined, "Nodes are stored");
-    const leases = scheme.find(identity.spell("coordination.k8s.io"), "v1", "leases");
+    const nodes = storedKind(writers, "", "v1", "nodes");
     this.#writers = writers;
     this.#options = options;
     const user = "system:serviceaccount:kube-system:node-controller";
     this.#actor = new Actor(writers, "kube-controller-manager", user);
     this.#record = options.recorders.recorder("node-controller", user);
-    this.#resource = nodes;
-    this.#nodes = views.log(nodes.prefix);
-    this.#leases = leases?.prefix === undefined ? undefined : views.find(leases.prefix);
+    this.#resource = nodes.resource;
+    this.#nodes = nodes.view;
+    this.#leases = findStored(writers, "coordination.k8s.io", "v1", "leases")?.view;
     this.#leaseNamespaceName = identity.spell("kube-node-lease");
     this.#leaseNamespace = selectionText(this.#leaseNamespaceName);
     this.#rules = new NodeRules(identity);
@@ -364,10 +362,4 @@ function renewalOf(object: Uint8Array<SharedArrayBuffer>): string | undefined {
   if (at === -1) return undefined;
   const from = at + renewText.length;
   return bytes.toString("latin1", from, bytes.indexOf(quote, from));
-}
-
-/** What has changed meanwhile is news, and comes as such. */
-function failureOf(done: Written | Status, message: string): Result {
-  if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
-  return { cause: done, message };
 }

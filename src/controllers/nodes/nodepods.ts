@@ -3,20 +3,20 @@
 import type { Pod, Taint } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { isStatus, type Status } from "../../api/status.ts";
 import { formatTime } from "../../api/time.ts";
-import { assert } from "../../base/assert.ts";
 import { type Location, recordTypes } from "../../cache/shared/record.ts";
 import { findField, selectionText, valueText } from "../../cache/shared/selection.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
-import type { WriteServices, Written } from "../../request/commit/writerequest.ts";
-import type { Actor } from "../actor.ts";
+import type { WriteServices } from "../../request/commit/writerequest.ts";
+import { type Actor, failureOf } from "../actor.ts";
 import { Corrections } from "../corrections.ts";
 import type { Queue, Result } from "../reconciler.ts";
 import { type Recorder, referenceTo } from "../recording/eventwriter.ts";
+import { storedKind } from "../storedkind.ts";
 import type { ListeningTime } from "./listeningtime.ts";
+import { readyOf } from "./rules.ts";
 import { stayMs } from "./tolerations.ts";
 
 type PodObject = ApiObject & Pod;
@@ -71,12 +71,10 @@ export class NodePods {
   readonly #corrections = new Corrections();
 
   constructor(parts: NodePodsParts) {
-    const { scheme, views } = parts.writers;
-    const pods = scheme.find("", "v1", "pods");
-    assert(pods?.prefix !== undefined, "Pods are stored");
+    const { resource, view } = storedKind(parts.writers, "", "v1", "pods");
     this.#parts = parts;
-    this.#resource = pods;
-    this.view = views.log(pods.prefix);
+    this.#resource = resource;
+    this.view = view;
   }
 
   /** Takes in how a node is now; undefined: it is gone. Its pods are looked for where that leads to something. */
@@ -240,18 +238,8 @@ export class NodePods {
   }
 }
 
-function readyOf({ status }: Pod) {
-  return status.conditions?.find(({ type }) => type === "Ready");
-}
-
 function areSame(a: readonly Taint[], b: readonly Taint[]): boolean {
   const text = (taints: readonly Taint[]): string =>
     JSON.stringify(taints.map(({ key, value = "", effect }) => [key, value, effect]));
   return text(a) === text(b);
-}
-
-/** What has changed meanwhile is news, and comes as such. */
-function failureOf(done: Written | Status, message: string): Result {
-  if (!isStatus(done) || done.success || done.reason === "NotFound" || done.reason === "Conflict") return undefined;
-  return { cause: done, message };
 }

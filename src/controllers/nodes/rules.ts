@@ -1,6 +1,6 @@
 // What follows from the conditions of a node: its taints and labels, and its conditions when it is silent. Keys and texts
 // are upstream's, keys in the spelling of the identity.
-import type { Node, NodeCondition, Taint } from "../../api/gen/core/v1.ts";
+import type { Node, Taint } from "../../api/gen/core/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject } from "../../api/object.ts";
 
@@ -32,8 +32,13 @@ const reported = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 const neverReported = "NodeStatusNeverUpdated";
 
-/** The condition Ready; undefined: the agent has not reported a status yet. */
-export function readyOf({ status }: Node): NodeCondition | undefined {
+/** A node or a pod, as far as its conditions go. */
+interface Conditioned<T> {
+  readonly status: { readonly conditions?: readonly T[] | undefined };
+}
+
+/** The condition Ready of a node or a pod; undefined: its agent has not reported a status yet. */
+export function readyOf<T extends { readonly type: string }>({ status }: Conditioned<T>): T | undefined {
   return status.conditions?.find(({ type }) => type === "Ready");
 }
 
@@ -117,14 +122,12 @@ export class NodeRules {
     return JSON.stringify([labels, (spec.taints ?? []).map(({ key, value, effect }) => [key, value, effect])]);
   }
 
-  /** Makes the conditions Unknown that an agent reports; whether that changed Ready. `now`: RFC 3339. */
-  silence({ metadata, status }: NodeObject, now: string): boolean {
+  /** Makes the conditions Unknown that an agent reports. `now`: RFC 3339. */
+  silence({ metadata, status }: NodeObject, now: string): void {
     const conditions = status.conditions ?? [];
-    let isChanged = false;
     for (const type of reported) {
       const known = conditions.find((condition) => condition.type === type);
       if (known?.status === "Unknown") continue;
-      if (type === "Ready") isChanged = true;
       if (known === undefined) {
         conditions.push({
           type,
@@ -141,8 +144,7 @@ export class NodeRules {
         known.lastTransitionTime = now;
       }
     }
-    if (isChanged) status.conditions = conditions;
-    return isChanged;
+    status.conditions = conditions;
   }
 
   /** The older labels follow the stable ones. */

@@ -10,7 +10,7 @@ export interface ZoneCount {
 }
 
 /** How a zone is: `new` until it was counted once. */
-export type ZoneState = "new" | "normal" | "partial" | "full";
+type ZoneState = "new" | "normal" | "partial" | "full";
 
 type Rates = Pick<NodesConfig, "evictionRate" | "secondaryEvictionRate" | "smallZoneNodesMax" | "unhealthyFraction">;
 
@@ -62,11 +62,6 @@ export class Zones {
       zone.pace = paceOf(rate, zone.pace, nowMs);
     }
     return isChanged;
-  }
-
-  /** The state a zone was in when it was counted last. */
-  stateOf(name: string): ZoneState {
-    return this.#zones.get(name)?.state ?? "new";
   }
 
   /** A node is to be tainted when its turn comes. */

@@ -2,6 +2,7 @@
 import t from "tap";
 import { ServicePods } from "../../../src/controllers/endpoints/servicepods.ts";
 import type { Controller, Queue } from "../../../src/controllers/reconciler.ts";
+import { storedKind } from "../../../src/controllers/storedkind.ts";
 import { reconcilerOf } from "../../support/controllers.ts";
 import { makePod, merge } from "../../support/endpoints.ts";
 import { type InProcess, openInProcess, until } from "../../support/inprocess.ts";
@@ -16,8 +17,7 @@ class Looker implements Controller {
   readonly found = new Map<string, string>();
 
   constructor({ writers }: InProcess) {
-    const [services, pods] = ["services", "pods"].map((name) => writers.scheme.find("", "v1", name));
-    if (services === undefined || pods === undefined) throw new Error("not served");
+    const [services, pods] = [storedKind(writers, "", "v1", "services"), storedKind(writers, "", "v1", "pods")];
     this.pods = new ServicePods(writers, services, pods);
     this.follows = this.pods.follows();
   }

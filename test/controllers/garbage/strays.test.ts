@@ -42,7 +42,7 @@ yard(
     };
     t.match(yard.told.events, [event]);
     t.equal(yard.told.events.length, 1);
-    t.notOk("namespace" in (yard.told.events[0]?.about ?? {}));
+    t.equal(yard.told.events[0]?.about.namespace, undefined);
     await yard.restart();
     await yard.settled();
     t.match(yard.told.events, [event, event], "and by a collector that starts");

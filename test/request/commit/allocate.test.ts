@@ -1,5 +1,6 @@
 // Cluster addresses and node ports of services through the whole request path.
 import { AddressRepair } from "../../../src/controllers/addresses.ts";
+import { storedKind } from "../../../src/controllers/storedkind.ts";
 import { claim, claimPrefixes, findClaim } from "../../../src/request/commit/serviceallocations.ts";
 import { reconcilerOf, Told } from "../../support/controllers.ts";
 import { type Answer, type InProcess, until } from "../../support/inprocess.ts";
@@ -184,9 +185,7 @@ scenario("AddressRepair.look() releases what nobody has and claims what somebody
   t.equal(findClaim(server.writers, "address", spec.clusterIP), undefined);
   const reports: string[] = [];
   const told = new Told();
-  const resource = server.scheme.find("", "v1", "services");
-  if (resource === undefined) throw new Error("Services are not served");
-  const claims = new AddressRepair(server.writers, resource, told);
+  const claims = new AddressRepair(server.writers, storedKind(server, "", "v1", "services"), told);
   const repair = reconcilerOf(claims, server.server.clock, (message) => void reports.push(message));
   claims.all(repair);
   await repair.idle();
