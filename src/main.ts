@@ -65,7 +65,7 @@ async function main(): Promise<void> {
   let fronts: Fronts | undefined;
   const fail = (message: string): void => void end(message, fronts);
   const store = new StoreThread(storeScript, { config }, fail);
-  const control = await store.opened();
+  const opened = await store.opened();
   // The data directory is ours from here on.
   const credentials = await keepCredentials(config, identities[config.identity], files, systemClock);
   const serverAddress = addressOf(config.bindAddress, port);
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
   const beats = beatsMemory();
   const audit = await startAudit(config, auditFiles, fail);
   const connectionsMax = connectionsOf(config.frontWorkers, descriptorsMax(), openDescriptors());
-  const shared = { startedMs, beats, started: startedMemory(), control };
+  const shared = { startedMs, beats, started: startedMemory(), ...opened };
   const data = { config, tls, authority, holder, authn, authz, serverAddress, connectionsMax, ...shared };
   const threads = new Fronts({ script: frontScript, config, store, audit, log, failed: fail, data, listeners });
   fronts = threads;

@@ -7,6 +7,7 @@ import type { Config, FrontName } from "../config/config.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import type { Connection } from "../outbound/client.ts";
+import type { StoreTraits } from "../storage/port.ts";
 
 /** A listener a front is to open. */
 export interface ListenerPlan {
@@ -43,6 +44,8 @@ export interface FrontData {
   readonly started: SharedArrayBuffer;
   /** LogWriter.control, for openViews(). */
   readonly control: SharedArrayBuffer;
+  /** What the store is like. */
+  readonly store: StoreTraits;
   /** To the store's loop: commits. */
   readonly storePort: MessagePort;
   /** To the store's logs: cache/messages.ts. */
@@ -122,6 +125,7 @@ export interface OfStore {
   readonly kind: "opened";
   readonly revision: number;
   readonly control: SharedArrayBuffer;
+  readonly traits: StoreTraits;
 }
 
 /** The store thread to main. */

@@ -125,7 +125,7 @@ class OpenServer implements FrontServer {
     const failed = (error: unknown): void => this.#observer.fault("", error);
     this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000, failed });
     this.#fanout.start();
-    const store = new PortClient(data.storePort);
+    const store = new PortClient(data.storePort, limits, data.store);
     this.#client = store;
     countFront(this.#registry, data.name, this.#fanout, () => store.queued);
     this.openings = new Openings(data.connectionsMax);

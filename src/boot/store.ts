@@ -30,7 +30,9 @@ export async function startStore(data: StoreData, main: MessagePort): Promise<vo
     return;
   }
   const { writer, loop, registry } = thread;
-  tell({ kind: "opened", revision: thread.store.revision, control: writer.control });
+  const { isShared } = engineOf(data.config.storageBackend);
+  const traits = { isShared, hasPast: thread.store.listAt !== undefined };
+  tell({ kind: "opened", revision: thread.store.revision, control: writer.control, traits });
   main.on("message", (message: ToStore) => {
     switch (message.kind) {
       case "front":
@@ -70,7 +72,8 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   const loop = await serveStore({
     store,
     after,
-    publish: (records) => writer.accept(records),
+    traits: engineOf(data.config.storageBackend),
+    publish: (records, revision) => writer.accept(records, revision),
     observe,
     prefixes: writer,
   });

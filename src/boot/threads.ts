@@ -32,9 +32,10 @@ export class StoreThread {
     this.#thread = new Thread({ name: "store", script, data, opens: "opened", ...endsProcess("store", failed) });
   }
 
-  /** Resolves with LogWriter.control when the store is open. Rejects with BootFault when it cannot be. */
-  async opened(): Promise<SharedArrayBuffer> {
-    return (await this.#thread.opened).control;
+  /** Resolves with LogWriter.control, and what the store is like, when it is open. Rejects with BootFault when it cannot be. */
+  async opened(): Promise<Pick<FrontData, "control" | "store">> {
+    const { control, traits } = await this.#thread.opened;
+    return { control, store: traits };
   }
 
   /** Connects a front: its two ports go to it. */

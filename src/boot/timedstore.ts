@@ -21,6 +21,8 @@ const untyped = "*unstructured.Unstructured";
 
 /** A store client that counts. */
 export class TimedStore implements StoreClient {
+  readonly recent: StoreClient["recent"];
+  readonly past: StoreClient["past"];
   readonly #client: StoreClient;
   readonly #clock: Clock;
   readonly #seconds: Family;
@@ -29,6 +31,8 @@ export class TimedStore implements StoreClient {
 
   constructor(client: StoreClient, clock: Clock, registry: Registry, scheme: Scheme) {
     this.#client = client;
+    this.recent = client.recent;
+    this.past = client.past;
     this.#clock = clock;
     const help = "Seconds from a change to its end on the disk, its wait for its turn included.";
     this.#seconds = registry.histogram("etcd_request_duration_seconds", help, secondBuckets, "operation", "type");

@@ -269,6 +269,16 @@ export const limits = {
   requestMsMax: 60_000,
   /** Wait for a resource version that is not there yet (upstream: 3 s). */
   freshnessWaitMsMax: 3_000,
+  /** Wait for a store that other servers write to say how recent a read must be; 504 beyond. */
+  recentMsMax: 3_000,
+  /** Questions of a front about that without an answer; those who ask beyond share the next one. */
+  recentQuestionsMax: 4,
+  /** Records of the store's own past that are read at once, for lists older than the logs. */
+  pastPageRecords: 500,
+  /** Bytes of such a list, which is kept until it is written: a larger one is too old (410). */
+  pastListBytesMax: 32 * MiB,
+  /** Bytes of all of them on a front; 429 beyond a user's share. */
+  pastBytesMax: 128 * MiB,
   /** Watch history and continue tokens (document: five minutes). */
   historyMsMin: 300_000,
   /** Dead records a log keeps, per resource prefix; the limit wins over the five minutes. */
@@ -647,6 +657,11 @@ export const limits = {
   commitBytesMax: 16 * MiB,
 } as const;
 
+assert(limits.recentMsMax < limits.requestMsMax, "A request lives to tell that the store did not answer");
+assert(
+  limits.pastListBytesMax <= limits.pastBytesMax / 4 && limits.objectBytesMax <= limits.pastListBytesMax,
+  "A list of the past fits its user's share, and an object fits a list",
+);
 assert(limits.objectBytesMax <= limits.bodyBytesMax, "A stored object must fit in a request body");
 assert(
   limits.collectionDeletesMax * limits.objectBytesMax <= limits.storeQueueBytesMax / 2,

@@ -1,6 +1,7 @@
 // Keeps claims and services in step: a crash between the two writes of a service's life can leave a claim without its
 // service, and a store from before has services without claims. Looks at the start, and a minute after something changed
-// or was not well.
+// or was not well. Other servers that write the same data have clocks of their own, and write what is not here yet: their
+// claims are old when this server has known them for so long, and looks are at what is newest.
 import type { Service } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import type { Resource } from "../api/scheme.ts";
@@ -8,7 +9,9 @@ import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
 import { heldBy, ownerOf } from "../request/commit/allocate.ts";
+import { catchUp } from "../request/commit/attempts.ts";
 import {
+  type Claim,
   type ClaimKind,
   claim,
   claimPrefixes,
@@ -34,6 +37,8 @@ export class AddressRepair implements Controller {
   readonly #view: LogView;
   readonly #views: readonly LogView[];
   readonly #recorders: Readonly<Record<ClaimKind, Recorder>>;
+  /** Claims without a service at the last look, by their kind and what they claim: of which revision, and since when. */
+  #orphans = new Map<string, { readonly revision: number; readonly sinceMs: number }>();
 
   constructor(writers: WriteServices, services: StoredKind, recorders: Recorders) {
     this.#writers = writers;
@@ -53,6 +58,8 @@ export class AddressRepair implements Controller {
 
   /** One look: what services have is claimed, what nobody has is released once it is old enough. */
   async work(_key: string, queue: Queue): Promise<Result> {
+    const late = await catchUp(this.#writers, Number.POSITIVE_INFINITY);
+    if (late !== undefined) return { cause: late, message: "Addresses and ports cannot be looked at" };
     for (const view of this.#views) view.drain();
     const claimed = await this.#claimMissing(queue);
     const waiting = await this.#releaseOrphans(queue);
@@ -88,6 +95,8 @@ export class AddressRepair implements Controller {
   /** Releases what no service has; true when something is not old enough yet. */
   async #releaseOrphans(queue: Queue): Promise<boolean> {
     let waiting = false;
+    const before = this.#orphans;
+    this.#orphans = new Map();
     for (const kind of kinds) {
       const view = this.#writers.views.log(claimPrefixes[kind]);
       for (const what of await keysOf(view, queue)) {
@@ -100,11 +109,22 @@ export class AddressRepair implements Controller {
         const used = service?.metadata.uid === found.uid && heldBy(service).some(([k, w]) => k === kind && w === what);
         if (used) continue;
         // A write that has claimed and not committed yet is no orphan.
-        if (this.#writers.clock.now() - found.sinceMs < limits.claimAgeMsMax) waiting = true;
+        const knownMs = this.#note(`${kind} ${what}`, found, before);
+        if (Math.min(knownMs, this.#writers.clock.now() - found.sinceMs) < limits.claimAgeMsMax) waiting = true;
         else await release(this.#writers, kind, what, found);
       }
     }
     return waiting;
+  }
+
+  /** How long a claim has been known to be an orphan; for ever where no other server makes any. */
+  #note(key: string, { revision }: Claim, before: ReadonlyMap<string, { revision: number; sinceMs: number }>): number {
+    if (this.#writers.store.recent === undefined) return Number.POSITIVE_INFINITY;
+    const nowMs = this.#writers.clock.monotonic();
+    const known = before.get(key);
+    const sinceMs = known?.revision === revision ? known.sinceMs : nowMs;
+    this.#orphans.set(key, { revision, sinceMs });
+    return nowMs - sinceMs;
   }
 
   #tell(kind: ClaimKind, service: ApiObject & Service, reason: string, message: string): void {

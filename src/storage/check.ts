@@ -1,7 +1,7 @@
 // Reasons to reject a change that all engines share: its key, its size, and the state of its key.
 import { assertShared } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
-import { type Change, changeTypes, type Mismatch, type Refusal } from "./store.ts";
+import { type Change, changeTypes, type Guard, type Mismatch, type Refusal, type Unguarded } from "./store.ts";
 
 /** The state of a key. */
 export interface Current {
@@ -28,7 +28,18 @@ export function checkChange(change: Change, key: Buffer, current: Current): Mism
   if (grows && size > limits.objectBytesMax) {
     return { refused: "too-large", message: `Object of ${size} bytes is larger than ${limits.objectBytesMax} bytes` };
   }
-  const actual = current.create === 0 ? 0 : current.mod;
+  const actual = modOf(current);
   if (change.expected !== actual) return { actual };
   return undefined;
+}
+
+/** Why a change with this guard cannot be made while the guard's key is in state `current`; undefined when it can. */
+export function checkGuard(guard: Guard, current: Current): Unguarded | undefined {
+  const guarded = modOf(current);
+  return guarded === guard.revision ? undefined : { guarded };
+}
+
+/** The mod revision of a key; 0 when there is no object. */
+function modOf({ create, mod }: Current): number {
+  return create === 0 ? 0 : mod;
 }

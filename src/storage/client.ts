@@ -1,8 +1,9 @@
-// How a front thread asks for changes: one message port to the store thread, requests batched per turn of the loop.
+// How a front thread asks for changes, and for what a store knows that its logs do not: one message port to the store
+// thread, requests batched per turn of the loop.
 import type { Owner } from "../base/shares.ts";
-import type { Change, Outcome } from "./store.ts";
+import type { Change, Outcome, PastPage, PastRequest } from "./store.ts";
 
-/** A front's way to write. */
+/** A front's way to the store. */
 export interface StoreClient {
   /**
    * Requests one change, charged to `owner`; absent: the server itself. Resolves after the change is durable and
@@ -10,4 +11,12 @@ export interface StoreClient {
    * store died: whether the change was made is then not known until the next start.
    */
   commit(change: Change, owner?: Owner): Promise<Outcome>;
+  /**
+   * Resolves with a revision when the logs here hold everything up to it: it is at least every revision that any server
+   * acknowledged before the call. Rejects with StoreError "unavailable" when that does not happen within `msMax`.
+   * Undefined: no other server writes to the store, and the logs always hold all that is acknowledged.
+   */
+  readonly recent?: ((msMax: number) => Promise<number>) | undefined;
+  /** Store.listAt(). Undefined: the store has no past but what the logs hold. */
+  readonly past?: ((request: PastRequest) => Promise<PastPage>) | undefined;
 }

@@ -1,7 +1,7 @@
 // Delivery of committed records to watchers: the part of Store.watch() that engines of one process share.
 import { assertShared } from "../base/assert.ts";
 import { nextTurn } from "../base/turn.ts";
-import { type Record, StoreError, type Take } from "./store.ts";
+import { type Deliver, type Record, StoreError } from "./store.ts";
 
 /** The part of a store that a feed reads. */
 export interface Fed {
@@ -14,7 +14,7 @@ export class Feed {
   readonly #store: Fed;
   /** Some of the records above a revision, in order; none: there is none. */
   readonly #read: (after: number) => readonly Record[];
-  readonly #takers = new Set<Take>();
+  readonly #takers = new Set<Deliver>();
   /** Newest revision delivered as committed. */
   #told = 0;
 
@@ -24,7 +24,7 @@ export class Feed {
   }
 
   /** Store.watch(). */
-  async watch(after: number, take: Take): Promise<() => void> {
+  async watch(after: number, take: Deliver): Promise<() => void> {
     let position = after;
     for (;;) {
       const { floor } = this.#store;
@@ -34,12 +34,12 @@ export class Feed {
       if (last === undefined) break;
       assertShared((records[0] as Record).revision > position, `Records after ${position} begin before it`);
       assertShared(last.revision > position, `Records after ${position} end before it`);
-      take(records);
+      take(records, last.revision);
       position = last.revision;
       await nextTurn();
     }
     // Each call is a watch of its own, whatever function it brings.
-    const own: Take = (records) => take(records);
+    const own: Deliver = (records, revision) => take(records, revision);
     this.#takers.add(own);
     return () => void this.#takers.delete(own);
   }
@@ -55,6 +55,6 @@ export class Feed {
       `Revision ${last.revision} is told of ${this.#store.revision}`,
     );
     this.#told = last.revision;
-    for (const take of this.#takers) take(records);
+    for (const take of this.#takers) take(records, last.revision);
   }
 }

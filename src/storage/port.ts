@@ -1,18 +1,32 @@
-// A front's StoreClient over a message port: all changes of a turn go as one message, outcomes come back in order. The
-// queue is divided among users: deletes of many large objects leave room for another user's write.
+// A front's StoreClient over a message port: all changes of a turn go as one message, and so do those of its requests
+// that want to know how recent they must be. Replies carry the number of what they answer. The queue is divided among
+// users: deletes of many large objects leave room for another user's write.
 import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
 import { type Owner, Shares, takeBoth } from "../base/shares.ts";
+import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
 import type { StoreClient } from "./client.ts";
-import { type Change, changeTypes, type Outcome, StoreError } from "./store.ts";
-import { type Reply, type Request, RequestWriter, readReply } from "./wire.ts";
+import { type PackedPage, unpackPage } from "./past.ts";
+import { SharedQuestion } from "./sharedquestion.ts";
+import { type Change, changeTypes, type Outcome, type PastRequest, StoreError } from "./store.ts";
+import { type OutcomesReply, type Question, type Reply, RequestWriter, readReply } from "./wire.ts";
 
 /** Bounds of one front's queue to the store. */
 export interface QueueLimits {
   readonly storeQueueMax: number;
   readonly storeQueueBytesMax: number;
 }
+
+/** What a front has to know of the store. */
+export interface StoreTraits {
+  /** Other servers write the same data. */
+  readonly isShared: boolean;
+  /** It can be asked for pages of the past. */
+  readonly hasPast: boolean;
+}
+
+const ownStore: StoreTraits = { isShared: false, hasPast: false };
 
 /** Changes the server makes for itself. */
 const ownChanges: Owner = { name: "", level: "masters" };
@@ -24,35 +38,52 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** A question that was sent. */
+interface Asked {
+  readonly resolve: (value: undefined | number | PackedPage) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /** The front's end of `port`; the other end belongs to serveStore(). */
 export class PortClient implements StoreClient {
+  readonly recent: StoreClient["recent"];
+  readonly past: StoreClient["past"];
   readonly #port: MessagePort;
   readonly #places: Shares;
   readonly #bytes: Shares;
   readonly #writer = new RequestWriter();
-  /** Changes posted or about to be, oldest first from #oldest on. */
-  #waiting: Waiting[] = [];
-  #oldest = 0;
-  readonly #probes: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  /** Changes of this turn, in the order they were given to the writer. */
+  #gathered: Waiting[] = [];
+  /** Changes that were posted, by the number of their message. */
+  readonly #posted = new Map<number, readonly Waiting[]>();
+  readonly #asked = new Map<number, Asked>();
+  #queued = 0;
+  #number = 0;
+  /** How recent requests must be: one question for those of a turn. */
+  readonly #recent = new SharedQuestion(
+    async () => {
+      const revision = await this.#ask({ kind: "recent", number: ++this.#number });
+      assertShared(typeof revision === "number", "The store answers with no revision");
+      return revision;
+    },
+    limits.recentQuestionsMax,
+    (work) => void setImmediate(work),
+  );
   #dead = false;
 
-  constructor(port: MessagePort, queue: QueueLimits = limits) {
+  constructor(port: MessagePort, queue: QueueLimits = limits, { isShared, hasPast } = ownStore) {
     this.#port = port;
     this.#places = new Shares("changes waiting for the store", queue.storeQueueMax);
     this.#bytes = new Shares("bytes of changes waiting for the store", queue.storeQueueBytesMax);
-    port.on("message", (reply: Reply) => {
-      // The answer to a probe, which names no change; probes are answered in order.
-      if (reply.outcomes.length > 0) return this.#settle(readReply(reply));
-      const probe = this.#probes.shift();
-      assertShared(probe !== undefined || this.#dead, "The store answers a probe that was not sent");
-      probe?.resolve();
-    });
+    if (isShared) this.recent = (msMax) => this.#askRecent(msMax);
+    if (hasPast) this.past = async (request) => unpackPage(await this.#askPast(request), request.prefix);
+    port.on("message", (reply: Reply) => this.#take(reply));
     port.on("close", () => this.#die());
   }
 
   /** Changes without an outcome yet. */
   get queued(): number {
-    return this.#waiting.length - this.#oldest;
+    return this.#queued;
   }
 
   commit(change: Change, owner: Owner = ownChanges): Promise<Outcome> {
@@ -72,16 +103,13 @@ export class PortClient implements StoreClient {
     }
     if (this.#writer.count === 0) setImmediate(() => this.#flush());
     this.#writer.add(change);
-    return new Promise((resolve, reject) => this.#waiting.push({ leave, resolve, reject }));
+    this.#queued++;
+    return new Promise((resolve, reject) => this.#gathered.push({ leave, resolve, reject }));
   }
 
   /** Checks that the store thread runs: resolves when its loop handles the probe, rejects when the thread ended. */
-  probe(): Promise<void> {
-    if (this.#dead) return Promise.reject(new StoreError("unavailable", "The store thread has ended"));
-    return new Promise((resolve, reject) => {
-      this.#probes.push({ resolve, reject });
-      this.#port.postMessage({ count: 0, bytes: new ArrayBuffer(0) } satisfies Request);
-    });
+  async probe(): Promise<void> {
+    await this.#ask({ kind: "probe", number: ++this.#number });
   }
 
   /** Ends the connection; waiting changes are rejected. */
@@ -91,36 +119,70 @@ export class PortClient implements StoreClient {
 
   #flush(): void {
     if (this.#dead) return;
-    const request = this.#writer.take();
+    const request = this.#writer.take(++this.#number);
+    const gathered = this.#gathered;
+    this.#gathered = [];
     assertShared(request.count > 0, "A request without changes");
-    assertShared(request.count <= this.queued, "A request has more changes than wait for their outcome");
+    assertShared(request.count === gathered.length, "A request has other changes than wait for their outcome");
+    this.#posted.set(request.number, gathered);
     this.#port.postMessage(request, [request.bytes]);
   }
 
-  #settle(outcomes: Outcome[]): void {
-    for (const outcome of outcomes) {
-      const waiting = this.#waiting[this.#oldest++];
-      assertShared(waiting !== undefined, "Outcome without a change");
+  #ask(question: Question): Promise<undefined | number | PackedPage> {
+    if (this.#dead) return Promise.reject(new StoreError("unavailable", "The store thread has ended"));
+    return new Promise((resolve, reject) => {
+      this.#asked.set(question.number, { resolve, reject });
+      this.#port.postMessage(question);
+    });
+  }
+
+  async #askPast(request: PastRequest): Promise<PackedPage> {
+    const page = await this.#ask({ kind: "past", number: ++this.#number, request });
+    assertShared(typeof page === "object", "The store answers with no page");
+    return page;
+  }
+
+  async #askRecent(msMax: number): Promise<number> {
+    const revision = await within(this.#recent.ask(), msMax);
+    if (revision !== "late") return revision;
+    throw new StoreError("unavailable", `The store has not said for ${msMax} ms what its newest revision is`);
+  }
+
+  #take(reply: Reply): void {
+    if (reply.kind === "outcomes") return this.#settle(reply);
+    const asked = this.#asked.get(reply.number);
+    this.#asked.delete(reply.number);
+    assertShared(asked !== undefined || this.#dead, "The store answers a question that was not asked");
+    if (reply.kind === "answer") asked?.resolve(reply.value);
+    else asked?.reject(new StoreError(reply.error, reply.message));
+  }
+
+  #settle(reply: OutcomesReply): void {
+    const posted = this.#posted.get(reply.number);
+    this.#posted.delete(reply.number);
+    const outcomes = readReply(reply);
+    assertShared(posted !== undefined, "Outcomes without a request");
+    assertShared(outcomes.length === posted.length, `${outcomes.length} outcomes of ${posted.length} changes`);
+    this.#queued -= posted.length;
+    outcomes.forEach((outcome, index) => {
+      const waiting = posted[index] as Waiting;
       waiting.leave();
       waiting.resolve(outcome);
-    }
-    // Amortised: half of the kept entries are still waiting.
-    if (2 * this.#oldest >= this.#waiting.length) {
-      this.#waiting = this.#waiting.slice(this.#oldest);
-      this.#oldest = 0;
-    }
+    });
   }
 
   #die(): void {
     if (this.#dead) return;
     this.#dead = true;
     const error = new StoreError("unavailable", "The store went away before it answered");
-    for (const { leave, reject } of this.#waiting.slice(this.#oldest)) {
+    for (const { leave, reject } of [...this.#posted.values(), this.#gathered].flat()) {
       leave();
       reject(error);
     }
-    for (const probe of this.#probes.splice(0)) probe.reject(error);
-    this.#waiting = [];
-    this.#oldest = 0;
+    for (const { reject } of this.#asked.values()) reject(error);
+    this.#posted.clear();
+    this.#asked.clear();
+    this.#gathered = [];
+    this.#queued = 0;
   }
 }

@@ -1,20 +1,22 @@
-// The store thread's loop: take the queued changes, commit them in one transaction, publish, acknowledge, repeat.
-// Published records come from the store's watch only; the store delivers them before a commit resolves. One call of the
-// store follows the other, and there is no timer between them: while a transaction waits for the disk the next batch
-// gathers by itself.
+// The store thread's loop: take the queued changes, commit them in one call, publish, acknowledge, repeat. Published
+// records come from the store's watch only; the store delivers them before a commit resolves. There is no timer between
+// commits: while one waits for the disk, or as many as the engine takes wait for their answers, the next batch gathers by
+// itself.
 import type { MessagePort } from "node:worker_threads";
 import { assertShared } from "../base/assert.ts";
 import { failpoint } from "../base/failpoint.ts";
 import { limits } from "../config/limits.ts";
-import { type Change, type Outcome, type Record, type Store, StoreError } from "./store.ts";
-import { ReplyWriter, type Request, readRequest } from "./wire.ts";
+import { type PackedPage, packPage } from "./past.ts";
+import { RecentRevision } from "./recent.ts";
+import { type Change, type Deliver, type EngineTraits, type Outcome, type Store, StoreError } from "./store.ts";
+import { type Question, type Reply, ReplyWriter, type Request, readRequest } from "./wire.ts";
 
 /** One commit, for metrics. */
 export interface BatchSeen {
   /** Changes asked for, mismatches and refusals included. */
   readonly changes: number;
   readonly records: number;
-  /** From the start of the transaction until its records are on the disk and were published. */
+  /** From the start of the call until its records are durable and were published. */
   readonly commitMs: number;
 }
 
@@ -29,8 +31,10 @@ export interface Prefixes {
 /** Dependencies and settings of the loop. */
 export interface ServeOptions {
   readonly store: Store;
+  /** Of its engine; left out: one call at a time, of a store no other process has open. */
+  readonly traits?: EngineTraits;
   /** Takes every record above `after`, in order, before anybody hears of it: the shared log. */
-  readonly publish: (records: readonly Record[]) => void;
+  readonly publish: Deliver;
   /** Newest published revision. */
   readonly after: number;
   /** Age from which records are compacted; default limits.historyMsMin. */
@@ -44,12 +48,16 @@ export interface ServeOptions {
 
 interface Asker {
   readonly port: MessagePort;
+  /** Of its request. */
+  readonly number: number;
   readonly reply: ReplyWriter;
 }
 
 interface Queued {
   readonly change: Change;
   readonly asker: Asker;
+  /** Among the changes of the request. */
+  readonly index: number;
 }
 
 /**
@@ -58,7 +66,7 @@ interface Queued {
  */
 export async function serveStore(options: ServeOptions): Promise<StoreLoop> {
   const loop = new StoreLoop(options);
-  const end = await options.store.watch(options.after, (records) => options.publish(records));
+  const end = await options.store.watch(options.after, (records, revision) => loop.publish(records, revision));
   loop.start(end);
   return loop;
 }
@@ -66,6 +74,7 @@ export async function serveStore(options: ServeOptions): Promise<StoreLoop> {
 /** The running loop. */
 export class StoreLoop {
   readonly #store: Store;
+  readonly #traits: EngineTraits;
   readonly #options: ServeOptions;
   readonly #ports = new Set<MessagePort>();
   #timer: NodeJS.Timeout | undefined;
@@ -75,17 +84,29 @@ export class StoreLoop {
   #queue: Queued[] = [];
   #head = 0;
   #compactTo = 0;
+  #compacting = false;
   /** A look for old records is due. */
   #due = false;
-  /** A turn is to come or under way. */
+  /** A turn is to come. */
   #scheduled = false;
+  /** Turns under way: one call of the store each. */
+  #underWay = 0;
+  readonly #recent: RecentRevision;
   /** Set while stopping: called when nothing is queued. */
   #stopped: (() => void) | undefined;
 
   constructor(options: ServeOptions) {
     this.#store = options.store;
+    this.#traits = options.traits ?? { overlap: 1, isShared: false };
     this.#options = options;
+    this.#recent = new RecentRevision(options.store, options.after);
   }
+
+  /** Takes what the store's watch delivers. */
+  publish: Deliver = (records, revision) => {
+    this.#options.publish(records, revision);
+    this.#recent.published(revision);
+  };
 
   /** Called once, by serveStore(). */
   start(unwatch: () => void): void {
@@ -125,38 +146,61 @@ export class StoreLoop {
   }
 
   #enqueue(port: MessagePort, request: Request): void {
-    if (request.count === 0) {
-      port.postMessage(new ReplyWriter(0).take());
-      return;
-    }
-    const asker = { port, reply: new ReplyWriter(request.count) };
-    for (const change of readRequest(request)) this.#queue.push({ change, asker });
+    if (request.kind !== "changes") return this.#answer(port, request);
+    const asker = { port, number: request.number, reply: new ReplyWriter(request.count) };
+    readRequest(request).forEach((change, index) => this.#queue.push({ change, asker, index }));
     this.#schedule();
+  }
+
+  #answer(port: MessagePort, question: Question): void {
+    const { number } = question;
+    const value = this.#valueOf(question);
+    if (value === undefined) return port.postMessage({ kind: "answer", number, value } satisfies Reply);
+    const failed = (error: unknown): void => {
+      if (!(error instanceof StoreError)) return fail(error);
+      port.postMessage({ kind: "failed", number, error: error.kind, message: error.message } satisfies Reply);
+    };
+    value.then((answer) => {
+      const transferred = typeof answer === "number" ? [] : [answer.bytes, answer.numbers.buffer];
+      port.postMessage({ kind: "answer", number, value: answer } satisfies Reply, transferred);
+    }, failed);
+  }
+
+  /** Undefined: the answer is that there is one. */
+  #valueOf(question: Question): Promise<number | PackedPage> | undefined {
+    if (question.kind === "probe") return undefined;
+    if (question.kind === "recent") return this.#recent.ask();
+    assertShared(this.#store.listAt !== undefined, "A page is asked of a store without a past");
+    return this.#store.listAt(question.request).then(packPage);
   }
 
   /** The messages of every port that has some are taken in before the immediate runs. */
   #schedule(): void {
-    if (this.#scheduled) return;
+    if (this.#scheduled || this.#underWay === this.#traits.overlap) return;
     this.#scheduled = true;
     setImmediate(() => {
-      this.#turn().catch((error: unknown) => {
-        // Out of the thread: nothing is known about the store any more.
-        setImmediate(() => {
-          throw error;
-        });
-      });
+      this.#scheduled = false;
+      this.#underWay++;
+      // Nothing is known about the store any more.
+      this.#turn().catch(fail);
     });
   }
 
+  /** One batch, and what is due besides; others may go on meanwhile. */
   async #turn(): Promise<void> {
     const batch = this.#take();
+    if (this.queued > 0) this.#schedule();
     if (batch.length > 0) await this.#commit(batch);
     if (this.#due) await this.#look();
-    await this.#compact(batch.length);
-    this.#scheduled = false;
-    const queued = this.#head < this.#queue.length;
-    if (!queued && this.#stopped !== undefined) this.#stopped();
-    else if (queued || this.#due || this.#compactTo > this.#store.floor) this.#schedule();
+    if (!this.#compacting) await this.#compact(batch.length);
+    this.#underWay--;
+    if (this.queued === 0 && this.#underWay === 0 && this.#stopped !== undefined) this.#stopped();
+    else if (this.queued > 0 || this.#due || this.#hasOld) this.#schedule();
+  }
+
+  /** There is something to compact, and it is not being done. */
+  get #hasOld(): boolean {
+    return !this.#compacting && this.#compactTo > this.#store.floor;
   }
 
   #take(): Queued[] {
@@ -184,20 +228,24 @@ export class StoreLoop {
     const outcomes = await this.#outcomes(batch.map(({ change }) => change));
     const commitMs = performance.now() - start;
     assertShared(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
+    const { overlap, isShared } = this.#traits;
     // On a full disk history is dropped first: it only serves watches across a restart, the logs in memory keep theirs.
-    if (outcomes.some((outcome) => "refused" in outcome && outcome.refused === "full"))
+    // Other servers may still read it.
+    if (!isShared && outcomes.some((outcome) => "refused" in outcome && outcome.refused === "full"))
       this.#compactTo = this.#store.revision;
     failpoint("after-publish");
     let last = 0;
     outcomes.forEach((outcome, i) => {
       if ("revision" in outcome) {
-        assertShared(outcome.revision > last, `Revision ${outcome.revision} is acknowledged after ${last}`);
-        last = outcome.revision;
+        const { revision } = outcome;
+        assertShared(revision > last || overlap > 1, `Revision ${revision} is acknowledged after ${last}`);
+        last = Math.max(last, revision);
       }
-      const { port, reply } = (batch[i] as Queued).asker;
-      reply.add(outcome);
+      const { asker, index } = batch[i] as Queued;
+      const { port, number, reply } = asker;
+      reply.put(index, outcome);
       if (!reply.complete) return;
-      const message = reply.take();
+      const message = reply.take(number);
       port.postMessage(message, [message.outcomes.buffer]);
     });
     assertShared(last <= this.#store.revision, `Revision ${last} is acknowledged of ${this.#store.revision}`);
@@ -243,6 +291,7 @@ export class StoreLoop {
 
   /** Keeps pace with the changes of a busy store, and does one step per turn for the rest. */
   async #compact(changes: number): Promise<void> {
+    this.#compacting = true;
     try {
       for (let done = 0; this.#compactTo > this.#store.floor && done <= changes; done += limits.compactRecordsMax) {
         const { floor } = this.#store;
@@ -253,6 +302,15 @@ export class StoreLoop {
     } catch (error) {
       if (!(error instanceof StoreError) || error.kind !== "full") throw error;
       this.#compactTo = 0;
+    } finally {
+      this.#compacting = false;
     }
   }
+}
+
+/** Out of the thread. */
+function fail(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
 }

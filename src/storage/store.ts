@@ -12,13 +12,21 @@
 //   record above the floor: enough to rebuild both the state and the watch history.
 //   watch(after) gives every record above `after`, once, in order, those of this process like those of others.
 //
-// Order. One call at a time: the next commit(), replay() or compact() is made when the one before has settled. watch(),
-// currentRevision() and close() may be called beside them. A change is durable, and was delivered to every watcher of
-// this store, before the commit() that made it resolves.
+// Order. At most Engine.overlap calls of commit() and compact() are under way at once, and one compact() among them;
+// replay() is alone. watch(), currentRevision(), listAt() and close() may be called beside them. Within one commit() the
+// changes of a key are made in their order; between commits under way at once there is no order but that of expected
+// revisions. A change is durable, and was delivered to every watcher of this store, before the commit() that made it
+// resolves.
 //
-// Errors. A refusal concerns its own call (Refusal, StoreError "full", "compacted"); StoreError "in-doubt",
-// and any other error of commit() or compact(), says that the result of that call is unknown: it can be read
-// by a replay() of the store opened anew.
+// Sharing (Engine.isShared). Other processes write the same data. What they commit is delivered some time later:
+// `revision` may be behind currentRevision(), and a Mismatch may name a revision that was not delivered yet. `revision`
+// reaches every revision currentRevision() gave, also where what moved it is no record: then none is delivered with it.
+// Changes that another process made in one transaction have one revision, and are delivered together.
+//
+// Errors. A refusal concerns its own call (Refusal, StoreError "full", "compacted", "unavailable"); StoreError
+// "in-doubt", and any other error of commit() or compact(), says that the result of that call is unknown: it can be read
+// by a replay() of the store opened anew. The result of a single change may be unknown, too, to a store that can be used
+// on: its refusal is `in-doubt`.
 
 import type { Clock } from "../base/clock.ts";
 
@@ -36,6 +44,8 @@ export interface Change {
   /** Mod revision the key must have; 0: must not exist. A create expects 0, the others do not. */
   readonly expected: number;
   readonly type: ChangeType;
+  /** Another key, and the mod revision it must have; left out: the change depends on its own key alone. */
+  readonly guard?: Guard | undefined;
   /** Labels and selectable fields as laid out by cache/selection.ts; opaque here, stored with the record. */
   readonly selection: Uint8Array;
   /**
@@ -45,6 +55,14 @@ export interface Change {
   readonly body: Uint8Array;
   /** Byte offset in `body` between the two quotes of metadata.resourceVersion. */
   readonly versionAt: number;
+}
+
+/** A key that must be at a revision when a change is made: the namespace of an object that is created. */
+export interface Guard {
+  /** Full key. */
+  readonly key: string;
+  /** Its mod revision; 0: it does not exist. */
+  readonly revision: number;
 }
 
 /** A committed change: the record of the durable log, with which the shared log is fed. */
@@ -77,19 +95,27 @@ export interface Mismatch {
   readonly actual: number;
 }
 
+/** The key was at the expected revision, but its guard was not; nothing changed. */
+export interface Unguarded {
+  /** The guard's mod revision: 0 when it does not exist. */
+  readonly guarded: number;
+}
+
 /**
- * The store does not take this change; nothing changed. `full`: the disk or the store's own limit (deletes are still
- * taken at the limit), `too-large`: the object (413), `invalid-key`: a key that is no UTF-8 text or not below its
- * prefix, `busy`: the queue to the store is full (429), `unavailable`: the store is going away, `no-log`: its kind is
- * not served any more (404). Engines never return `busy`, `unavailable` or `no-log`: their callers do.
+ * The store does not take this change; but for `in-doubt` nothing changed. `full`: the disk or the store's own limit
+ * (deletes are still taken at the limit), `too-large`: the object (413), `invalid-key`: a key that is no UTF-8 text or not
+ * below its prefix, `busy`: the queue to the store is full (429), `unavailable`: the store is going away, or a shared one
+ * cannot be reached, `no-log`: its kind is not served any more (404). `in-doubt`: a shared store did not say whether the
+ * change was made; it may also be made later. Engines never return `busy` or `no-log`: their callers do; `unavailable`
+ * and `in-doubt` are for shared ones.
  */
 export interface Refusal {
-  readonly refused: "full" | "too-large" | "invalid-key" | "busy" | "unavailable" | "no-log";
+  readonly refused: "full" | "too-large" | "invalid-key" | "busy" | "unavailable" | "no-log" | "in-doubt";
   readonly message: string;
 }
 
 /** The result of a change. */
-export type Outcome = Committed | Mismatch | Refusal;
+export type Outcome = Committed | Mismatch | Unguarded | Refusal;
 
 /** Why a store fails as a whole: a full disk is the operator's to mend, not a bug. */
 export class StoreError extends Error {
@@ -116,8 +142,16 @@ export interface OpenOptions {
   readonly firstRevision?: number;
 }
 
+/** What callers of a store have to know of its engine. */
+export interface EngineTraits {
+  /** Commits that may be under way at once: 1 where a commit holds the thread, more where it waits for an answer. */
+  readonly overlap: number;
+  /** Other processes write the same data: the newest revision has to be asked for. */
+  readonly isShared: boolean;
+}
+
 /** An engine, as storage/table.ts lists it. */
-export interface Engine {
+export interface Engine extends EngineTraits {
   /** Its name for --storage-backend. */
   readonly name: string;
   /**
@@ -139,7 +173,10 @@ export interface Store {
   readonly revision: number;
   /** State and history are exact above this revision; below it is compacted. */
   readonly floor: number;
-  /** Newest committed revision of any server: a read of the most recent state has to include it. */
+  /**
+   * Newest committed revision of any server, as of some time after the call: a read of the most recent state has to
+   * include it. Rejects with StoreError "unavailable" when a shared store does not say.
+   */
   currentRevision(): Promise<number>;
   /**
    * Commits a batch in one durable transaction, in order: a change is checked against the ones before it. A mismatch
@@ -159,7 +196,13 @@ export interface Store {
    * that ends the watch; later ones are delivered as they are committed. Rejects with StoreError "compacted" when
    * `after` is below the floor, or rises above it before its records were delivered.
    */
-  watch(after: number, take: Take): Promise<() => void>;
+  watch(after: number, take: Deliver): Promise<() => void>;
+  /**
+   * Reads a page of the state at a revision of the past that is no longer in memory. Left out: this engine has no past
+   * beyond what replay() gave. Rejects with StoreError "compacted" when the revision is below the floor of the data,
+   * with "unavailable" when it cannot be read.
+   */
+  listAt?(request: PastRequest): Promise<PastPage>;
   /**
    * Nearly the newest of the revisions that were committed `ageMs` ago or earlier: every record above it is younger,
    * give or take ten seconds. Goes on evenly when the wall clock is set; survives a restart. 0: none is known.
@@ -175,3 +218,27 @@ export interface Store {
 
 /** Takes records in revision order. An error it throws ends the call that feeds it. */
 export type Take = (records: readonly Record[]) => void;
+
+/** The same of a watch. `revision`: everything at or below it has been delivered, these records included. */
+export type Deliver = (records: readonly Record[], revision: number) => void;
+
+/** A page of the past: live records in key order. */
+export interface PastRequest {
+  /** At most Store.revision. */
+  readonly revision: number;
+  readonly prefix: string;
+  /** Empty: of all namespaces, or cluster-scoped. */
+  readonly namespace: string;
+  /** Key relative to the prefix that the page begins after; empty: the start. */
+  readonly after: string;
+  /** Records of the page, at most: at least one. */
+  readonly limit: number;
+}
+
+/** What was found. */
+export interface PastPage {
+  /** As of the revision asked for: no deletes. At least one unless there is none. */
+  readonly records: readonly Record[];
+  /** Records behind these, in the range asked for; 0: this was the last page. */
+  readonly remaining: number;
+}

@@ -7,9 +7,11 @@ import type { Engine } from "./store.ts";
 
 /** Every engine; the first is the default. */
 export const engines: readonly Engine[] = [
-  { name: "lmdb", open: async (options) => openLmdb(options), file: fileName },
+  { name: "lmdb", overlap: 1, isShared: false, open: async (options) => openLmdb(options), file: fileName },
   {
     name: "memory",
+    overlap: 1,
+    isShared: false,
     // In microseconds, so that no revision is handed out again by the next process: clients remember them.
     open: async (options) => openMemory({ ...options, firstRevision: options.clock.now() * 1000 }),
     note: "--storage-backend=memory: nothing that is written survives the process",

@@ -1,34 +1,79 @@
 // @hot The messages between a front's StoreClient and the store thread: one buffer per turn with all its changes, one
-// array back with the outcomes, in the same order. Copying a change into the buffer is cheaper than cloning it.
+// array back with the outcomes, each at the index of its change. Copying a change into the buffer is cheaper than cloning
+// it. Requests are numbered; replies carry the number, and may come in another order.
 //
-//   change   0  4  type              16  4  bytes of the selection
-//            4  4  bytes of prefix   20  4  bytes of the body
-//            8  8  expected          24  4  versionAt
-//                                    28  4  bytes of the key
-//           32     prefix, key, selection, body
+//   change   0  4  type              24  4  versionAt
+//            4  4  bytes of prefix   28  4  bytes of the key
+//            8  8  expected          32  4  bytes of the guard's key; 0: there is no guard
+//           16  4  bytes of the      36  8  the guard's revision
+//                  selection        44     prefix, key, selection, body, key of the guard
+//           20  4  bytes of the body
 //
-//   outcome  two float64: a code of `codes`, and the revision committed or the actual one; a refusal's message is the
-//            next one of `messages`
+//   outcome  two float64: a code of `codes`, and the revision committed, the actual one or the guard's; for a refusal the
+//            index of its message in `messages`
 import { assertShared } from "../base/assert.ts";
-import { type Change, type ChangeType, changeTypes, type Outcome, type Refusal } from "./store.ts";
+import type { PackedPage } from "./past.ts";
+import {
+  type Change,
+  type ChangeType,
+  changeTypes,
+  type Outcome,
+  type PastRequest,
+  type Refusal,
+  type StoreError,
+} from "./store.ts";
 
-const headBytes = 32;
+const headBytes = 44;
 const bufferBytesMin = 16 * 1024;
-const codes = ["revision", "actual", "full", "too-large", "invalid-key", "busy", "unavailable", "no-log"] as const;
+const codes = [
+  "revision",
+  "actual",
+  "guarded",
+  "full",
+  "too-large",
+  "invalid-key",
+  "busy",
+  "unavailable",
+  "no-log",
+  "in-doubt",
+] as const;
+/** Codes below are no refusals. */
+const refusedFrom = 3;
 
-/** Front to store. */
-export interface Request {
+/** Changes of one turn of a front. */
+export interface ChangesRequest {
+  readonly kind: "changes";
+  readonly number: number;
   readonly count: number;
   /** The changes' bytes; transferred. */
   readonly bytes: ArrayBuffer;
 }
 
-/** Store to front: the answer to the oldest unanswered request. */
-export interface Reply {
+/** What a front asks besides: whether the loop runs, how recent it must be, and for a page of the past. */
+export type Question =
+  | { readonly kind: "probe"; readonly number: number }
+  | { readonly kind: "recent"; readonly number: number }
+  | { readonly kind: "past"; readonly number: number; readonly request: PastRequest };
+
+/** Front to store. */
+export type Request = ChangesRequest | Question;
+
+/** The outcomes of a ChangesRequest. */
+export interface OutcomesReply {
+  readonly kind: "outcomes";
+  readonly number: number;
   /** Two numbers per change; transferred. */
   readonly outcomes: Float64Array<ArrayBuffer>;
   readonly messages: readonly string[];
 }
+
+/** Store to front: to the request of that number. */
+export type Reply =
+  | OutcomesReply
+  /** To a question: nothing, a revision, or a page. */
+  | { readonly kind: "answer"; readonly number: number; readonly value: undefined | number | PackedPage }
+  /** To a question: a StoreError. */
+  | { readonly kind: "failed"; readonly number: number; readonly error: StoreError["kind"]; readonly message: string };
 
 /** Collects the changes of one turn. */
 export class RequestWriter {
@@ -43,9 +88,12 @@ export class RequestWriter {
 
   /** Copies a change in. Returns the bytes it takes. */
   add(change: Change): number {
+    const { guard } = change;
     const keyBytes = Buffer.byteLength(change.key);
     const prefixBytes = Buffer.byteLength(change.prefix);
-    const size = headBytes + prefixBytes + keyBytes + change.selection.length + change.body.length;
+    const guardBytes = guard === undefined ? 0 : Buffer.byteLength(guard.key);
+    assertShared(guard === undefined || guardBytes > 0, "A guard has no key");
+    const size = headBytes + prefixBytes + keyBytes + change.selection.length + change.body.length + guardBytes;
     if (this.#end + size > this.#bytes.length) this.#grow(this.#end + size);
     const bytes = this.#bytes;
     const at = this.#end;
@@ -56,12 +104,15 @@ export class RequestWriter {
     bytes.writeUInt32LE(change.body.length, at + 20);
     bytes.writeUInt32LE(change.versionAt, at + 24);
     bytes.writeUInt32LE(keyBytes, at + 28);
+    bytes.writeUInt32LE(guardBytes, at + 32);
+    bytes.writeDoubleLE(guard === undefined ? 0 : guard.revision, at + 36);
     let end = at + headBytes;
     end += bytes.write(change.prefix, end);
     end += bytes.write(change.key, end);
     bytes.set(change.selection, end);
     bytes.set(change.body, end + change.selection.length);
     end += change.selection.length + change.body.length;
+    if (guard !== undefined) end += bytes.write(guard.key, end);
     assertShared(end === at + size, `A change of ${size} bytes takes ${end - at}`);
     this.#end = at + size;
     this.#count++;
@@ -69,8 +120,8 @@ export class RequestWriter {
   }
 
   /** The collected request, to be posted with its bytes transferred; starts over. */
-  take(): Request {
-    const request = { count: this.#count, bytes: this.#bytes.buffer as ArrayBuffer };
+  take(number: number): ChangesRequest {
+    const request = { kind: "changes", number, count: this.#count, bytes: this.#bytes.buffer as ArrayBuffer } as const;
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(bufferBytesMin, this.#end));
     this.#end = 0;
     this.#count = 0;
@@ -85,7 +136,7 @@ export class RequestWriter {
 }
 
 /** The changes of a request; their bytes are slices of it. */
-export function readRequest(request: Request): Change[] {
+export function readRequest(request: ChangesRequest): Change[] {
   const bytes = Buffer.from(request.bytes);
   const changes: Change[] = [];
   let at = 0;
@@ -94,17 +145,23 @@ export function readRequest(request: Request): Change[] {
     const keyAt = prefixAt + bytes.readUInt32LE(at + 4);
     const selectionAt = keyAt + bytes.readUInt32LE(at + 28);
     const bodyAt = selectionAt + bytes.readUInt32LE(at + 16);
-    const end = bodyAt + bytes.readUInt32LE(at + 20);
+    const guardAt = bodyAt + bytes.readUInt32LE(at + 20);
+    const end = guardAt + bytes.readUInt32LE(at + 32);
     const type = bytes.readUInt32LE(at) as ChangeType;
     assertShared(end <= bytes.length, `Change ends at byte ${end} of ${bytes.length}`);
     assertShared(type >= changeTypes.create && type <= changeTypes.delete, `Change of unknown type ${type}`);
+    const guard =
+      end === guardAt
+        ? undefined
+        : { key: bytes.toString("utf8", guardAt, end), revision: bytes.readDoubleLE(at + 36) };
     changes.push({
       prefix: bytes.toString("utf8", prefixAt, keyAt),
       key: bytes.toString("utf8", keyAt, selectionAt),
       expected: bytes.readDoubleLE(at + 8),
       type,
+      guard,
       selection: bytes.subarray(selectionAt, bodyAt),
-      body: bytes.subarray(bodyAt, end),
+      body: bytes.subarray(bodyAt, guardAt),
       versionAt: bytes.readUInt32LE(at + 24),
     });
     at = end;
@@ -112,52 +169,63 @@ export function readRequest(request: Request): Change[] {
   return changes;
 }
 
-/** Collects the outcomes of one request. */
+/** Collects the outcomes of one request, in any order. */
 export class ReplyWriter {
   readonly #outcomes: Float64Array<ArrayBuffer>;
   readonly #messages: string[] = [];
-  #count = 0;
+  #missing: number;
 
   constructor(count: number) {
-    this.#outcomes = new Float64Array(2 * count);
+    this.#outcomes = new Float64Array(2 * count).fill(-1);
+    this.#missing = count;
   }
 
   /** Whether every change has its outcome. */
   get complete(): boolean {
-    return 2 * this.#count === this.#outcomes.length;
+    return this.#missing === 0;
   }
 
-  /** Adds the outcome of the next change. */
-  add(outcome: Outcome): void {
-    assertShared(!this.complete, "More outcomes than changes");
-    const refused = "refused" in outcome;
-    const code = refused ? outcome.refused : "revision" in outcome ? "revision" : "actual";
-    this.#outcomes[2 * this.#count] = codes.indexOf(code);
-    if (refused) this.#messages.push(outcome.message);
-    else this.#outcomes[2 * this.#count + 1] = "revision" in outcome ? outcome.revision : outcome.actual;
-    this.#count++;
+  /** Places the outcome of a change, once. */
+  put(index: number, outcome: Outcome): void {
+    const at = 2 * index;
+    assertShared(this.#outcomes[at] === -1, "A change has an outcome already, or is none of the request's");
+    this.#missing--;
+    if ("revision" in outcome) {
+      this.#outcomes[at] = 0;
+      this.#outcomes[at + 1] = outcome.revision;
+    } else if ("refused" in outcome) {
+      this.#outcomes[at] = codes.indexOf(outcome.refused);
+      this.#outcomes[at + 1] = this.#messages.push(outcome.message) - 1;
+    } else {
+      const isActual = "actual" in outcome;
+      this.#outcomes[at] = isActual ? 1 : 2;
+      this.#outcomes[at + 1] = isActual ? outcome.actual : outcome.guarded;
+    }
   }
 
   /** The reply, to be posted with its outcomes transferred. */
-  take(): Reply {
+  take(number: number): OutcomesReply {
     assertShared(this.complete, "Fewer outcomes than changes");
-    return { outcomes: this.#outcomes, messages: this.#messages };
+    return { kind: "outcomes", number, outcomes: this.#outcomes, messages: this.#messages };
   }
 }
 
 /** The outcomes of a reply, in the order of the request's changes. */
-export function readReply(reply: Reply): Outcome[] {
-  const outcomes: Outcome[] = [];
-  let message = 0;
-  assertShared(reply.outcomes.length % 2 === 0, `A reply of ${reply.outcomes.length} numbers`);
-  for (let i = 0; i < reply.outcomes.length; i += 2) {
-    const code = codes[reply.outcomes[i] as number];
-    const value = reply.outcomes[i + 1] as number;
-    assertShared(code !== undefined, "Outcome has an unknown code");
-    if (code === "revision") outcomes.push({ revision: value });
-    else if (code === "actual") outcomes.push({ actual: value });
-    else outcomes.push({ refused: code satisfies Refusal["refused"], message: reply.messages[message++] ?? "" });
+export function readReply({ outcomes, messages }: Pick<OutcomesReply, "outcomes" | "messages">): Outcome[] {
+  const read: Outcome[] = [];
+  let refusals = 0;
+  assertShared(outcomes.length % 2 === 0, `A reply of ${outcomes.length} numbers`);
+  for (let i = 0; i < outcomes.length; i += 2) {
+    const code = outcomes[i] as number;
+    const value = outcomes[i + 1] as number;
+    const name = codes[code];
+    assertShared(name !== undefined, "Outcome has an unknown code");
+    if (name === "revision") read.push({ revision: value });
+    else if (name === "actual") read.push({ actual: value });
+    else if (name === "guarded") read.push({ guarded: value });
+    else read.push({ refused: name satisfies Refusal["refused"], message: messages[value] ?? "" });
+    if (code >= refusedFrom) refusals++;
   }
-  assertShared(message === reply.messages.length, `${message} refusals with ${reply.messages.length} messages`);
-  return outcomes;
+  assertShared(refusals === messages.length, `${refusals} refusals with ${messages.length} messages`);
+  return read;
 }

@@ -18,6 +18,8 @@ export interface Engine {
   /** A place for a store that does not exist yet. */
   place(): string;
   open(options: { path: string; identity: string; clock: Clock; mapBytesMax?: number }): Store;
+  /** Several stores may be open at one place. */
+  readonly isShared?: boolean;
 }
 
 /** A clock that stands still until it is told. */
@@ -52,6 +54,7 @@ function seen(record: Record): readonly unknown[] {
 function outcome(result: Outcome | undefined): string {
   if (result === undefined) return "nothing";
   if ("refused" in result) return result.refused;
+  if ("guarded" in result) return `guarded ${result.guarded}`;
   return "revision" in result ? `revision ${result.revision}` : `actual ${result.actual}`;
 }
 
@@ -501,6 +504,38 @@ export function storeContract(t: Test, engine: Engine): void {
     await store.close();
   });
 
+  t.test(`${engine.name}: await commit() makes a guarded change only while its guard is where it was`, async (t) => {
+    const store = fresh().open();
+    const guarded = (step: Change, key: string, revision: number): Change => ({
+      ...step,
+      guard: { key: `/registry/namespaces/${key}`, revision },
+    });
+    const namespace = (type: "create" | "update" | "delete", expected: number): Change =>
+      change(type, "a", expected, "", 0, "/registry/namespaces");
+    const steps: readonly (readonly [Change, string])[] = [
+      [guarded(change("create", "a/x", 0), "a", 1), "guarded 0"],
+      [guarded(change("create", "a/x", 0), "a", 0), "revision 1"],
+      [namespace("create", 0), "revision 2"],
+      [guarded(change("create", "a/y", 0), "a", 0), "guarded 2"],
+      [guarded(change("create", "a/y", 0), "a", 2), "revision 3"],
+      [guarded(change("create", "a/y", 0), "a", 1), "actual 3"],
+      [namespace("update", 2), "revision 4"],
+      [guarded(change("update", "a/y", 3), "a", 2), "guarded 4"],
+      [namespace("delete", 4), "revision 5"],
+      [guarded(change("create", "a/z", 0), "a", 4), "guarded 0"],
+      [guarded(change("create", "a/z", 0), "a", 0), "revision 6"],
+    ];
+    const wanted = steps.map(([, result]) => result);
+    t.same((await store.commit(steps.map(([step]) => step))).map(outcome), wanted, "in one batch");
+    const alone: string[] = [];
+    const single = fresh().open();
+    for (const [step] of steps) alone.push(outcome((await single.commit([step]))[0]));
+    t.same(alone, wanted, "in batches of one");
+    t.equal((await recordsOf(store)).length, 6, "nothing else was made");
+    await store.close();
+    await single.close();
+  });
+
   t.test(`${engine.name}: a store belongs to one identity and one owner`, async (t) => {
     const { path, open } = fresh();
     const store = open();
@@ -512,17 +547,17 @@ export function storeContract(t: Test, engine: Engine): void {
       }
       return "opened";
     };
-    t.equal(
-      kindOf(() => engine.open({ path, identity: "orch", clock })),
-      "locked",
-    );
+    let second: Store | undefined;
+    const again = kindOf(() => (second = open()));
+    t.equal(again, engine.isShared === true ? "opened" : "locked");
+    await second?.close();
     await store.close();
     t.equal(
       kindOf(() => engine.open({ path, identity: "kubernetes", clock })),
       "identity",
     );
-    const again = open();
-    t.equal(again.revision, 0);
-    await again.close();
+    const last = open();
+    t.equal(last.revision, 0);
+    await last.close();
   });
 }

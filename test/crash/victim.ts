@@ -71,6 +71,7 @@ async function step(writer: number): Promise<void> {
   const padding = pick(10) === 0 ? pick(20_000) : pick(600);
   const outcome = await client.commit(change(op, `default/${name}`, mod, token, padding));
   if ("refused" in outcome) throw new StoreError("unavailable", outcome.message);
+  if ("guarded" in outcome) throw new StoreError("corrupt", "A change without a guard was checked for one");
   if ("actual" in outcome) {
     note({ t: "no", id });
     if (outcome.actual === 0) known.delete(key);

@@ -91,7 +91,7 @@ t.test("messages between fronts and the store are read only where they are whole
   const posted = () => {
     const writer = new RequestWriter();
     writer.add(change());
-    return writer.take();
+    return writer.take(1);
   };
   check(t, [
     [
@@ -102,7 +102,7 @@ t.test("messages between fronts and the store are read only where they are whole
         readRequest(request);
       },
     ],
-    ["Fewer outcomes than changes", () => new ReplyWriter(1).take()],
+    ["Fewer outcomes than changes", () => new ReplyWriter(1).take(1)],
     ["A reply of 1 numbers", () => readReply({ outcomes: new Float64Array(1), messages: [] })],
     ["0 refusals with 1 messages", () => readReply({ outcomes: new Float64Array(2), messages: ["full"] })],
   ]);

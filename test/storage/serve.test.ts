@@ -3,11 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import t from "tap";
+import { limits } from "../../src/config/limits.ts";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
 import { PortClient, type QueueLimits } from "../../src/storage/port.ts";
 import { type StoreLoop, serveStore } from "../../src/storage/serve.ts";
 import { type Outcome, type Record, type Store, StoreError } from "../../src/storage/store.ts";
 import { HandClock } from "../contract/store.ts";
+import { openShared, type SharedStore, sharedTraits } from "../servers/sharedmemory.ts";
 import { change, readBody } from "../support/changes.ts";
 
 const root = mkdtempSync(join(tmpdir(), "orch-serve-"));
@@ -49,6 +51,7 @@ async function rig(
 
 function say(outcome: Outcome): string {
   if ("refused" in outcome) return outcome.refused;
+  if ("guarded" in outcome) return `guarded ${outcome.guarded}`;
   return "revision" in outcome ? `revision ${outcome.revision}` : `actual ${outcome.actual}`;
 }
 
@@ -267,6 +270,170 @@ t.test("changes of prefixes that are not published any more are refused, between
   t.same(outcomes[0], { refused: "no-log", message: "Nothing is served from /registry/gone" });
   t.equal(say(await client.commit(change("create", "z", 0, "a", 0, gone))), "no-log", "a batch of nothing else");
   t.same([published.length, expected.length, store.revision], [2, 0, 2]);
+  client.close();
+  await loop.stop();
+});
+
+/** A loop over a store that other servers write, and such a server. */
+async function sharedRig(overlap: number): Promise<{
+  loop: StoreLoop;
+  store: SharedStore;
+  other: SharedStore;
+  published: Record[];
+  connect(): PortClient;
+}> {
+  const path = join(root, `store-${places++}`);
+  const store = openShared({ path, identity: "orch", clock });
+  const other = openShared({ path, identity: "orch", clock });
+  const published: Record[] = [];
+  const publish = (records: readonly Record[]): void => void published.push(...records);
+  const loop = await serveStore({ store, traits: { ...sharedTraits, overlap }, after: 0, publish });
+  const connect = (): PortClient => {
+    const { port1, port2 } = new MessageChannel();
+    loop.add(port2);
+    return new PortClient(port1, undefined, { isShared: true, hasPast: true });
+  };
+  return { loop, store, other, published, connect };
+}
+
+const turns = async (count = 50): Promise<void> => {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+t.test("as many commits are under way as the engine takes, and each outcome goes to its change", async (t) => {
+  const overlap = 3;
+  const { loop, store, connect } = await sharedRig(overlap);
+  const client = connect();
+  const gates = new Map<string, () => void>();
+  store.before = ({ key }) => new Promise((resolve) => gates.set(key.slice(21), () => resolve("made")));
+  const told: string[] = [];
+  const commit = async (name: string): Promise<void> => {
+    told.push(`${name} ${say(await client.commit(change("create", name, 0)))}`);
+  };
+  const writing: Promise<void>[] = [];
+  for (const name of ["a", "b", "c", "d", "e"]) {
+    writing.push(commit(name));
+    await turns();
+  }
+  t.same([...gates.keys()], ["a", "b", "c"], "the others wait for one to end");
+  t.equal(loop.queued, 2);
+  gates.get("c")?.();
+  await turns();
+  t.same(told, ["c revision 1"]);
+  t.same([...gates.keys()], ["a", "b", "c", "d", "e"], "all that was queued is taken by the next");
+  t.equal(client.queued, 4);
+  for (const name of ["e", "b", "a", "d"]) gates.get(name)?.();
+  await Promise.all(writing);
+  t.same(told.map((text) => text.split(" ")[0]).toSorted(), ["a", "b", "c", "d", "e"]);
+  t.equal(new Set(told.map((text) => text.slice(2))).size, 5, "and each has a revision of its own");
+  t.equal(client.queued, 0);
+  client.close();
+  await loop.stop();
+});
+
+t.test("stop() waits for commits under way, and for what is queued behind them", async (t) => {
+  const { loop, store, connect } = await sharedRig(2);
+  const client = connect();
+  const gates: (() => void)[] = [];
+  store.before = () => new Promise((resolve) => gates.push(() => resolve("made")));
+  const writing: Promise<Outcome>[] = [];
+  for (const name of ["a", "b", "c"]) {
+    writing.push(client.commit(change("create", name, 0)));
+    await turns();
+  }
+  let stopped = false;
+  const stopping = loop.stop().then(() => (stopped = true));
+  await turns();
+  t.notOk(stopped);
+  gates[1]?.();
+  await turns();
+  t.notOk(stopped, "one is under way, and one was queued");
+  gates[0]?.();
+  await turns();
+  gates[2]?.();
+  await stopping;
+  t.same((await Promise.all(writing)).map(say).toSorted(), ["revision 1", "revision 2", "revision 3"]);
+});
+
+t.test("records of other servers are published, and recent() waits for them", async (t) => {
+  const { loop, store, other, published, connect } = await sharedRig(4);
+  const client = connect();
+  const ask =
+    (msMax: number): (() => Promise<void>) =>
+    async () =>
+      void (await client.recent?.(msMax));
+  store.pause();
+  await other.commit([change("create", "a", 0)]);
+  const recent = client.recent?.(60_000);
+  await turns();
+  t.equal(published.length, 0);
+  store.resume();
+  t.equal(await recent, 1);
+  t.same(
+    published.map(({ key }) => key.slice(21)),
+    ["a"],
+  );
+  const { questions } = store;
+  t.same(await Promise.all([1, 2, 3].map(() => client.recent?.(60_000))), [1, 1, 1]);
+  t.equal(store.questions, questions + 1);
+  store.isAway = true;
+  await t.rejects(ask(60_000), { name: "StoreError", kind: "unavailable" });
+  store.isAway = false;
+  store.answering = () => new Promise(() => undefined);
+  await t.rejects(ask(5), { name: "StoreError", kind: "unavailable" });
+  const lost = t.rejects(ask(60_000), { name: "StoreError", kind: "unavailable" });
+  await turns();
+  client.close();
+  await lost;
+  store.answering = undefined;
+  await loop.stop();
+  await other.close();
+});
+
+t.test("recent() has few questions without an answer, whatever comes meanwhile", async (t) => {
+  const { loop, store, other } = await sharedRig(4);
+  const { port1, port2 } = new MessageChannel();
+  loop.add(port2);
+  let posted = 0;
+  const post = port1.postMessage.bind(port1);
+  port1.postMessage = (message: { kind: string }) => {
+    if (message.kind === "recent") posted += 1;
+    post(message);
+  };
+  const client = new PortClient(port1, undefined, { isShared: true, hasPast: true });
+  let release = (): void => undefined;
+  store.answering = () => new Promise((resolve) => (release = resolve));
+  const asked: Promise<number | undefined>[] = [];
+  for (let turn = 0; turn < 20; turn += 1) {
+    asked.push(client.recent?.(60_000) ?? Promise.resolve(undefined));
+    await turns(2);
+  }
+  t.equal(posted, limits.recentQuestionsMax);
+  store.answering = undefined;
+  release();
+  t.same(new Set(await Promise.all(asked)), new Set([0]));
+  t.equal(posted, limits.recentQuestionsMax + 1, "the others shared one");
+  client.close();
+  await loop.stop();
+  await other.close();
+});
+
+t.test("what a shared store does not know of a change is told, and nothing is compacted for its sake", async (t) => {
+  const { loop, store, connect } = await sharedRig(4);
+  const client = connect();
+  store.before = () => "made in doubt";
+  t.match(await client.commit(change("create", "a", 0)), { refused: "in-doubt" });
+  store.before = () => "unavailable";
+  t.match(await client.commit(change("create", "b", 0)), { refused: "unavailable" });
+  store.before = undefined;
+  const commit = store.commit.bind(store);
+  store.commit = async (changes) => {
+    if (changes.length > 0) throw new StoreError("full", "No space left");
+    return commit(changes);
+  };
+  t.same(await client.commit(change("create", "x", 0)), { refused: "full", message: "No space left" });
+  await turns();
+  t.equal(store.floor, 0, "other servers may read the history");
   client.close();
   await loop.stop();
 });

@@ -36,7 +36,10 @@ import { followDefinitions } from "../../src/request/route/definitions.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
 import { createWriteServices } from "../../src/request/write/services.ts";
 import type { StoreClient } from "../../src/storage/client.ts";
+import { PortClient } from "../../src/storage/port.ts";
+import { type StoreLoop, serveStore } from "../../src/storage/serve.ts";
 import { type Change, changeTypes, type Outcome } from "../../src/storage/store.ts";
+import { type SharedStore, sharedTraits } from "../servers/sharedmemory.ts";
 import { testAuthentication } from "./authn.ts";
 
 /** An answer; `json` is undefined when the body is none. */
@@ -128,6 +131,8 @@ export class InProcess {
   readonly server: Server;
   readonly #handler: Handler;
   readonly views: OpenViews;
+  /** Of a store behind a loop. */
+  loop: StoreLoop | undefined;
   readonly #writer: LogWriter;
 
   constructor(
@@ -142,6 +147,7 @@ export class InProcess {
       bounds,
       aggregation,
     }: Pick<InProcessOptions, "merges" | "registry" | "inflight" | "bounds" | "aggregation"> = {},
+    client?: StoreClient,
   ) {
     this.#writer = writer;
     this.views = views;
@@ -165,7 +171,7 @@ export class InProcess {
       scheme,
       views,
       fanout: this.fanout,
-      store: this.store,
+      store: client ?? this.store,
       clock,
       observer: {
         started: (kind, target) => this.observer?.started(kind, target),
@@ -275,6 +281,7 @@ export class InProcess {
   close(): void {
     this.views.close();
     this.#writer.stop();
+    void this.loop?.stop();
   }
 }
 
@@ -306,6 +313,8 @@ export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
   readonly aggregation?: Partial<AggregationConfig>;
   /** What admission counts into; left out: nobody counts. */
   readonly registry?: Registry | undefined;
+  /** A store that other servers write, too, behind the store thread's loop; left out: the simple one of `server.store`. */
+  readonly shared?: SharedStore | undefined;
 }
 
 /** Starts one, with the system's namespaces. */
@@ -318,12 +327,14 @@ export async function openInProcess(
     inflight,
     bounds,
     aggregation,
+    shared,
     ...options
   }: InProcessOptions = {},
 ): Promise<InProcess> {
   const scheme = new ResourceRegistry(createScheme({ identity: identities[identity], ...options }));
   const prefixes = new Set(scheme.resources.flatMap(({ prefix }) => (prefix === undefined ? [] : [prefix])));
   const writer = new LogWriter({ prefixes: [...prefixes, ...Object.values(claimPrefixes)] });
+  const served = shared && (await serveShared(shared, writer));
   const { port1, port2 } = new MessageChannel();
   writer.connect(port1);
   const views = await openViews({ control: writer.control, port: port2 });
@@ -339,9 +350,26 @@ export async function openInProcess(
       ...(inflight && { inflight }),
       ...(bounds && { bounds }),
     },
+    served?.client,
   );
+  server.loop = served?.loop;
   await bootstrapNamespaces(server.writers);
   return server;
+}
+
+/** The store thread's side of a server, in this thread. */
+async function serveShared(store: SharedStore, writer: LogWriter): Promise<{ client: PortClient; loop: StoreLoop }> {
+  const after = await writer.load(store);
+  const loop = await serveStore({
+    store,
+    traits: sharedTraits,
+    after,
+    publish: (records, revision) => writer.accept(records, revision),
+    prefixes: writer,
+  });
+  const { port1, port2 } = new MessageChannel();
+  loop.add(port2);
+  return { client: new PortClient(port1, limits, { isShared: true, hasPast: true }), loop };
 }
 
 /** Plugins that complete pods. */

@@ -22,11 +22,11 @@ import {
   selectionText,
   valueText,
 } from "../shared/selection.ts";
-import type { LogView } from "../view/view.ts";
+import type { RecordSource } from "../view/view.ts";
 import { manyFields, manyLabels } from "./manyterms.ts";
 
 /** A selector compiled for records: call it with a location of `view`. Undefined when everything matches. */
-export type Match = (view: LogView, at: Location) => boolean;
+export type Match = (view: RecordSource, at: Location) => boolean;
 
 /** A selector compiled for side-tables: `table` is the table's first byte in `source`. */
 export type TableMatch = (source: SelectionSource, table: number) => boolean;

@@ -5,9 +5,25 @@
 import type { Location } from "../shared/record.ts";
 import type { SelectionSource } from "../shared/selection.ts";
 
-/** One front's view of one resource prefix. */
-export interface LogView {
+/** Records that can be read by their locations. */
+export interface RecordSource {
   readonly prefix: string;
+  /** Key relative to the prefix. */
+  keyOf(at: Location): string;
+  /** The object's JSON, `{"kind":…}`, without the frame. */
+  object(at: Location): Uint8Array;
+  /** Where selectionAt(at) counts from: for the readers of cache/selection.ts, without a view per record. */
+  selectionSource(at: Location): SelectionSource;
+  /** First byte of the selection side-table in selectionSource(at). */
+  selectionAt(at: Location): number;
+  /** Whether a location, of any age, is the live record of its key as of the last drain(). */
+  isCurrent(at: Location): boolean;
+  /** Keeps every record reachable now from being recycled until released; see LogView. */
+  hold(): Hold;
+}
+
+/** One front's view of one resource prefix. */
+export interface LogView extends RecordSource {
   /**
    * The log was given up: it is empty and stays so. Subscribers were called, and it must not be
    * read in later turns without a hold.
@@ -39,9 +55,6 @@ export interface LogView {
    */
   hold(): Hold;
 
-  /** Whether a location, of any age, is the live record of its key as of the last drain(). */
-  isCurrent(at: Location): boolean;
-
   // Reading a record. The slices are views of shared memory.
   typeOf(at: Location): number;
   revisionOf(at: Location): number;
@@ -53,18 +66,11 @@ export interface LogView {
   previousOf(at: Location): Location;
   /** The same, also where that record left the window; it can be told from others, and not be read. */
   formerOf(at: Location): Location;
-  /** Key relative to the prefix. */
-  keyOf(at: Location): string;
-  /** The object's JSON, `{"kind":…}`, without the frame. */
   object(at: Location): Uint8Array<SharedArrayBuffer>;
   /** Byte offset in object() of the digits of metadata.resourceVersion (they are the record's revision). */
   versionAt(at: Location): number;
   /** The selection side-table as cache/selection.ts laid it out. */
   selection(at: Location): Uint8Array<SharedArrayBuffer>;
-  /** Where selectionAt(at) counts from: for the readers of cache/selection.ts, without a view per record. */
-  selectionSource(at: Location): SelectionSource;
-  /** First byte of the selection side-table in selectionSource(at). */
-  selectionAt(at: Location): number;
   /** The framed watch event, newline included. */
   frame(at: Location): Uint8Array<SharedArrayBuffer>;
 

@@ -2,10 +2,11 @@
 // logs within their window. Nothing here waits: segments in use by fronts are recycled when they release them.
 // @hot
 //
-//   Store.commit() ──► accept(records) = append(record) …, publish(revision) ──► acknowledge
-//                      start(): tend() in turns of its own while it has work, and every second
+//   Store.watch() ──► accept(records, revision) = append(record) …, publish(revision) ──► acknowledge
+//                     start(): tend() in turns of its own while it has work, and every second
 //
-// A record enters its log after its commit, never before; a change is acknowledged after its publication.
+// A record enters its log after its commit, never before; a change is acknowledged after its publication. Records of
+// changes that another server made come unasked, also for a kind whose log is not registered here yet, or was given up.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { assertShared } from "../../base/assert.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
@@ -103,6 +104,8 @@ export class LogWriter {
   readonly #freeSlots: number[] = [];
   /** Those that are there for good. */
   readonly #listed: ReadonlySet<string>;
+  /** Those that began with another server's record, and that nobody has registered here. */
+  readonly #strays = new Set<LedgerLog>();
   /** Changes under way, by log: it is not given up meanwhile. */
   readonly #expected = new Map<LedgerLog, number>();
   readonly #leaving = new Map<number, Leaving>();
@@ -110,7 +113,9 @@ export class LogWriter {
   readonly #releasing = new Map<LedgerLog, Map<number, Releasing>>();
   /** The entry being written; one object for all. */
   readonly #entry: Entry;
+  /** Of the newest record, or published. */
   #revision = 0;
+  #published = 0;
   #floor = 0;
   #working: Work | undefined;
   #lookMs = 0;
@@ -141,9 +146,10 @@ export class LogWriter {
 
   /** Adds a log; nothing happens when it is there. False: no slot is free (limits.logCountMax). */
   register(prefix: string): boolean {
-    if (this.#logs.has(prefix)) return true;
-    if (this.#isFull) return false;
-    this.#addLog(prefix);
+    const log = this.#logs.get(prefix);
+    if (log !== undefined) this.#strays.delete(log);
+    else if (this.#isFull) return false;
+    else this.#addLog(prefix);
     return true;
   }
 
@@ -158,6 +164,7 @@ export class LogWriter {
     if (log.liveCount > 0 || this.#expected.has(log)) return false;
     if (this.#working?.log === log) this.#working = undefined;
     this.#logs.delete(prefix);
+    this.#strays.delete(log);
     const at = this.#logList.indexOf(log);
     assertShared(at >= 0, "A log that is given up is not listed");
     this.#logList.splice(at, 1);
@@ -214,22 +221,29 @@ export class LogWriter {
     this.#floor = store.floor;
     for (const log of this.#logList) this.#setFloor(log, store.floor);
     const revision = await store.replay((records) => {
-      for (const record of records) {
+      for (const [index, record] of records.entries()) {
         if (this.#isFull && !this.#logs.has(record.prefix)) this.giveUpEmpty(() => false);
         this.append(fresh(record));
-        if (!this.#overLimit(record.prefix)) continue;
+        const isWhole = records[index + 1]?.revision !== record.revision;
+        if (!isWhole || !this.#overLimit(record.prefix)) continue;
         this.publish(record.revision);
         while (this.#overLimit(record.prefix) && this.tend());
       }
     });
     this.publish(revision);
+    this.#strays.clear();
     return revision;
   }
 
-  /** Enters and publishes a committed batch, in order; the store loop calls it before it acknowledges. */
-  accept(records: readonly Record[]): void {
+  /**
+   * Enters and publishes what the store's watch delivers, in order; the store loop calls it before it acknowledges.
+   * `revision`: everything up to it has been delivered; left out: up to the last of these records.
+   */
+  accept(records: readonly Record[], revision = records.at(-1)?.revision ?? this.#revision): void {
     for (const record of records) this.append(record);
-    this.publish(this.#revision);
+    this.publish(revision);
+    // Objects of a kind that went here came and went: its log goes as well.
+    for (const log of this.#strays) if (log.liveCount === 0) this.giveUp(log.prefix);
     if (this.#timer !== undefined) this.#tendSoon();
   }
 
@@ -248,7 +262,9 @@ export class LogWriter {
 
   /** Enters one committed change. Fronts may see it from now on; it counts as published with publish(). */
   append(record: Record): void {
-    assertShared(record.revision > this.#revision, "A record's revision is not above the one before");
+    // Records of one transaction have one revision, and are published together.
+    assertShared(record.revision > this.#published, "A record's revision is not above what is published");
+    assertShared(record.revision >= this.#revision, "A record's revision is below the one before");
     // Fronts take the key from the table; the byte count is a cheap check that it is the same.
     const keyBytes = keyBytesOf(record.selection);
     assertShared(keyBytes >= 0, "A record has no valid selection table");
@@ -256,7 +272,7 @@ export class LogWriter {
       record.prefix.length + 1 + keyBytes === Buffer.byteLength(record.key),
       "A record's key is not that of its selection table",
     );
-    const log = this.#logs.get(record.prefix) ?? this.#addLog(record.prefix);
+    const log = this.#logs.get(record.prefix) ?? this.#addStray(record.prefix);
     const deleted = record.type === changeTypes.delete;
     let place = log.places.get(record.key);
     if (place === undefined) {
@@ -293,7 +309,7 @@ export class LogWriter {
   /** Publishes everything appended; `revision`: the store's newest committed one. Wakes the fronts. */
   publish(revision: number): void {
     assertShared(revision >= this.#revision, "A publication is behind the records appended");
-    this.#revision = revision;
+    this.#revision = this.#published = revision;
     for (const log of this.#logList) if (!log.rang) this.#ring(log);
     this.#words.committed = revision;
     this.#words.ring();
@@ -384,6 +400,12 @@ export class LogWriter {
     this.#setFloor(log, this.#floor);
     for (const front of this.#fronts) post(front, { kind: "log", log: index, prefix });
     this.#words.changeLogs();
+    return log;
+  }
+
+  #addStray(prefix: string): LedgerLog {
+    const log = this.#addLog(prefix);
+    this.#strays.add(log);
     return log;
   }
 

@@ -6,16 +6,9 @@ import type { ApiObject } from "../../api/object.ts";
 import { badRequest, conflict, isStatus, notFound, Status } from "../../api/status.ts";
 import { validateBinding } from "../../kinds/core/validation/pod/pod.ts";
 import type { Server } from "../call/context.ts";
+import { changed, onNewest, tries } from "../commit/attempts.ts";
 import { attributesOf } from "../commit/attributes.ts";
-import {
-  changed,
-  commitObject,
-  preconditionFailed,
-  readCurrent,
-  storedObject,
-  strategyContext,
-  untilUnchanged,
-} from "../commit/objectstore.ts";
+import { commitObject, preconditionFailed, readCurrent, storedObject, strategyContext } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices } from "../commit/writerequest.ts";
 import { unknownResource } from "../route/info.ts";
 
@@ -35,9 +28,20 @@ export async function bindPod({ writers }: Server, asked: WriteRequest, body: Ap
   if (namespace !== "" && namespace !== request.namespace) {
     return badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
+  const shown = { ...asked, name: request.name };
+  return onNewest(writers, request.deadline, () => bind(writers, shown, request, binding));
+}
+
+/** `asked`: what plugins see, which may be the kind of old that names no pod in its path. */
+async function bind(
+  writers: WriteServices,
+  asked: WriteRequest,
+  request: WriteRequest,
+  binding: ApiObject & Binding,
+): Promise<Status> {
   const { name } = request;
-  // Plugins see what was asked for, which may be the kind of old that names no pod in its path.
-  const attributes = attributesOf({ ...asked, name }, "create", binding, undefined);
+  const sent = binding.metadata.name ?? "";
+  const attributes = attributesOf(asked, "create", binding, undefined);
   const refused = await admit(writers.admission, attributes, () => {
     if (sent !== name) return badRequest("name in URL does not match name in Binding object");
     const texts = validateBinding(binding, strategyContext(writers, request)).map(
@@ -48,7 +52,7 @@ export async function bindPod({ writers }: Server, asked: WriteRequest, body: Ap
     return badRequest(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`);
   });
   if (refused !== undefined) return refused;
-  const done = await untilUnchanged(writers, request.deadline, () => attempt(writers, request, binding));
+  const done = await tries(writers, request.deadline, () => attempt(writers, request, binding));
   return isStatus(done) ? done : new Status(201, "", "");
 }
 

@@ -6,6 +6,7 @@ import type { Container, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
 import type { RequestContext } from "../call/call.ts";
+import { catchUp } from "../commit/attempts.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { readCurrent, storedObject } from "../commit/objectstore.ts";
 import type { WriteServices } from "../commit/writerequest.ts";
@@ -15,6 +16,8 @@ import { connectOptions, integer } from "./connectoptions.ts";
 
 /** Why there is no connection; undefined: there is nothing to be sent, as for the log of a pod without a node (204). */
 export async function connect(writers: WriteServices, call: RequestContext): Promise<Status | undefined> {
+  const late = await catchUp(writers, call.deadline);
+  if (late !== undefined) return late;
   const refused = await askPlugins(writers, call);
   if (refused !== undefined) return refused;
   const { info } = call;

@@ -15,6 +15,7 @@ import { selects } from "../../kinds/validation/selector.ts";
 import { representRecord } from "../answer/toversion.ts";
 import { validateDeleteOptions } from "../body/options.ts";
 import type { Server } from "../call/context.ts";
+import { catchUp } from "../commit/attempts.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { type Current, readCurrent, requestedObject, storedObject, storeOf, timeText } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices } from "../commit/writerequest.ts";
@@ -32,6 +33,9 @@ export async function evictPod({ writers }: Server, asked: WriteRequest, body: A
   const options = optionsOf(eviction, asked.dryRun, writers.scheme.identity);
   if (isStatus(options)) return options;
   const dryRun = (options.dryRun ?? []).length > 0;
+  // What is refused below is refused for good: a budget that was charged is not charged again.
+  const late = await catchUp(writers, asked.deadline);
+  if (late !== undefined) return late;
   const attributes = attributesOf({ ...asked, dryRun }, "create", eviction, undefined);
   const refused = await admit(writers.admission, attributes);
   if (refused !== undefined) return refused;

@@ -12,6 +12,7 @@ import { boundClaims, type ClaimedObject } from "../../authn/accountclaims.ts";
 import { assert } from "../../base/assert.ts";
 import { encode } from "../../codec/engine/json.ts";
 import type { Server } from "../call/context.ts";
+import { catchUp } from "../commit/attempts.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { readCurrent, storedObject } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
@@ -45,6 +46,9 @@ export async function requestToken(
   const shape = shapeOfToken(writers.scheme, resource);
   const { identity } = writers.scheme;
   const { accounts } = writers.authn;
+  // No token is signed for what is gone on any server.
+  const late = await catchUp(writers, asked.deadline);
+  if (late !== undefined) return late;
   request.spec.expirationSeconds ??= lifetimeDefault;
   trackManagers(writers, { ...asked, resource: shape }, request, undefined, undefined);
   const attributes = attributesOf(asked, "create", request, undefined);

@@ -19,6 +19,7 @@ import {
   rangeText,
 } from "../../kinds/ranges.ts";
 import { goStringList } from "../../kinds/validation/gostruct.ts";
+import { storeUnavailable } from "./attempts.ts";
 import { type ClaimKind, claim, claimPrefixes, type Owner, release, taken } from "./serviceallocations.ts";
 import type { WriteRequest, WriteServices } from "./writerequest.ts";
 
@@ -267,11 +268,12 @@ class Claims implements Allocation {
     if (this.#made.has(heldKey(kind, what))) return taken;
     const got = await claim(this.#writers, kind, what, this.#owner, this.#dryRun);
     if (got === taken) return taken;
+    // One in doubt may have been made: it is given back with the others.
+    if (got === undefined || got.refused === "in-doubt") this.#made.set(heldKey(kind, what), [kind, what]);
     if (got !== undefined) {
-      const again = { retryAfterSeconds: 1 };
-      return new Status(503, "ServiceUnavailable", "the store is not available", again, got.message);
+      const { reason, message, code, details } = storeUnavailable;
+      return new Status(code, reason, message, details, got.message);
     }
-    this.#made.set(heldKey(kind, what), [kind, what]);
     if (kind === "port") this.#highestPort = Math.max(this.#highestPort, Number(what));
     return undefined;
   }

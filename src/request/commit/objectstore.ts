@@ -1,5 +1,5 @@
 // Between the write path and the store: the state a write starts from, and the commit that holds only while nobody
-// else changed it. Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
+// else changed it (what becomes of a write otherwise: attempts.ts). Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
 
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
@@ -21,9 +21,11 @@ import { convert } from "../../kinds/convert.ts";
 import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
 import type { StrategyContext } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
-import { changeTypes, type Refusal } from "../../storage/store.ts";
+import { type Change, changeTypes, type Refusal } from "../../storage/store.ts";
 import { isOutdated, represent, reshape, toPresent } from "../answer/toversion.ts";
 import { unknownResource } from "../route/info.ts";
+import { type changed, InDoubt, storeUnavailable } from "./attempts.ts";
+import { checkNewest, commitInTime, lost, reached } from "./newest.ts";
 import type { CommitRequest, StoreAccess, WriteRequest, WriteServices } from "./writerequest.ts";
 
 /** An object's stored bytes at a revision. */
@@ -93,8 +95,8 @@ export interface Committed {
   readonly revision: number;
 }
 
-/** Somebody else changed the object first: the write starts over. */
-export const changed = "changed";
+/** What a create depends on was changed first: it starts over. */
+export const moved = "moved";
 
 /** The store's side of a resource: the version it is stored in, and its log. */
 export function storeOf(writers: StoreAccess, resource: Resource): { stored: Resource; prefix: string; view: LogView } {
@@ -228,15 +230,30 @@ export function timeText(milliseconds: number): string {
 /**
  * Writes `object` (at the version of the request, not to be used afterwards) where `current` was, or where nothing
  * was. Answers its bytes; a change that changes nothing is not written. A Status when the store refuses, or the
- * request's time is over. Throws when the request was not authorized to do that, also where it is a dry run.
+ * request's time is over. Throws when the request was not authorized to do that, also where it is a dry run; and InDoubt.
  */
 export async function commitObject(
   writers: StoreAccess,
   request: CommitRequest,
   name: string,
   object: ApiObject,
+  current: Current,
+): Promise<Committed | Status | typeof changed>;
+/** The same for a write that may be a create. */
+export async function commitObject(
+  writers: StoreAccess,
+  request: CommitRequest,
+  name: string,
+  object: ApiObject,
   current: Current | undefined,
-): Promise<Committed | Status | typeof changed> {
+): Promise<Committed | Status | typeof changed | typeof moved>;
+export async function commitObject(
+  writers: StoreAccess,
+  request: CommitRequest,
+  name: string,
+  object: ApiObject,
+  current: Current | undefined,
+): Promise<Committed | Status | typeof changed | typeof moved> {
   const { resource, namespace, dryRun } = request;
   const { identity } = writers.scheme;
   request.permit.check({ operation: current === undefined ? "create" : "update", resource, namespace, name });
@@ -263,34 +280,47 @@ export async function commitObject(
   const showing = stored === resource ? kept : convertedFor(writers, request, show);
   const seen = showing instanceof Promise ? await showing : showing;
   if (isStatus(seen)) return seen;
+  const changesNothing = (now: Current) => !hadNull && isSame(now, body, versionAt) && !hasUnnamedField(now.selection);
+  const isWritten = !dryRun && (current === undefined || !changesNothing(current));
+  const stale = isWritten ? undefined : await unwritten(writers, request, name, current);
+  if (stale !== undefined) return stale;
   if (dryRun && current === undefined) {
     if (sentVersion !== undefined) seen.metadata.resourceVersion = sentVersion;
     return { body: Buffer.from(encode(resource.message, seen)), versionAt: 0, revision: 0 };
   }
   if (isBig && stored !== resource) await nextTurn();
   const answer = stored === resource ? encoded : encodeForStore(resource.message, seen, digitsMax);
-  const changesNothing = (now: Current) => !hadNull && isSame(now, body, versionAt) && !hasUnnamedField(now.selection);
-  if (current !== undefined && (dryRun || changesNothing(current))) {
-    return withVersion(answer, current.revision);
-  }
+  if (current !== undefined && !isWritten) return withVersion(answer, current.revision);
   const key = keyOf(prefix, namespace, name);
   const expected = current?.revision ?? 0;
   const type = current === undefined ? changeTypes.create : changeTypes.update;
   request.trace.done("encode");
-  const outcome = await writers.store.commit(
-    { prefix, key, expected, type, selection, body, versionAt },
-    request.user && ownerOf(identity, request.user),
-  );
+  const { guard, user } = request;
+  const change: Change = { prefix, key, expected, type, guard, selection, body, versionAt };
+  const outcome = await commitInTime(writers, request, change, user && ownerOf(identity, user));
   request.trace.done("commit");
   // The store took a copy.
   if (isBig) await nextTurn();
   if ("revision" in outcome) return withVersion(answer, outcome.revision);
-  return "refused" in outcome ? storeRefusal(outcome) : changed;
+  if ("refused" in outcome) return storeRefusal(outcome);
+  if ("guarded" in outcome) return (await reached(writers, request, outcome.guarded)) ?? moved;
+  return lost(writers, request, outcome);
+}
+
+/** Why a write that changes nothing may not be answered: the object is not as in `current` any more. Undefined: it may. */
+export function unwritten(
+  writers: StoreAccess,
+  request: Pick<CommitRequest, "resource" | "namespace" | "deadline">,
+  name: string,
+  current: StoredState | undefined,
+): Promise<Status | typeof changed | undefined> | undefined {
+  const { view } = storeOf(writers, request.resource);
+  return checkNewest(writers, request, view, name, current?.revision ?? 0);
 }
 
 /**
  * Removes the object if it is still as in `current`; the DELETED event shows that last state. `operation`: whether a
- * delete does it or an update that released the object. Throws when the request was not authorized to do that.
+ * delete does it or an update that released the object. Throws when the request was not authorized to do that; and InDoubt.
  */
 export async function commitRemoval(
   writers: WriteServices,
@@ -301,9 +331,9 @@ export async function commitRemoval(
   const { resource, namespace, name } = request;
   request.permit.check({ operation, resource, namespace, name });
   if (writers.clock.monotonic() >= request.deadline) return timedOut;
-  if (request.dryRun) return current.revision;
-  const { prefix } = storedAs(resource);
   const { body, versionAt, revision } = current;
+  if (request.dryRun) return (await unwritten(writers, request, name, current)) ?? revision;
+  const { prefix } = storedAs(resource);
   const end = versionAt + String(revision).length;
   const last = new Uint8Array(body.length - (end - versionAt));
   last.set(body.subarray(0, versionAt));
@@ -311,28 +341,12 @@ export async function commitRemoval(
   const key = keyOf(prefix, namespace, name);
   const selection = Uint8Array.from(current.selection);
   const type = changeTypes.delete;
-  const outcome = await writers.store.commit(
-    { prefix, key, expected: revision, type, selection, body: last, versionAt },
-    ownerOf(writers.scheme.identity, request.user),
-  );
+  const change: Change = { prefix, key, expected: revision, type, selection, body: last, versionAt };
+  const outcome = await commitInTime(writers, request, change, ownerOf(writers.scheme.identity, request.user));
   request.trace.done("commit");
   if ("revision" in outcome) return outcome.revision;
-  return "refused" in outcome ? storeRefusal(outcome) : changed;
-}
-
-/** Runs `attempt` until it ends otherwise than by somebody else's change; 504 past the deadline. */
-export async function untilUnchanged<T>(
-  writers: WriteServices,
-  deadline: number,
-  attempt: () => Promise<T | typeof changed>,
-): Promise<T | Status> {
-  for (;;) {
-    const result = await attempt();
-    if (result !== changed) return result;
-    // The change that won is published by now or will be in a turn of the loop or two.
-    await nextTurn();
-    if (writers.clock.monotonic() >= deadline) return timedOut;
-  }
+  assert(!("guarded" in outcome), "A delete has no guard");
+  return "refused" in outcome ? storeRefusal(outcome) : lost(writers, request, outcome);
 }
 
 /** The 413 of an object that is larger than the store takes. */
@@ -342,7 +356,10 @@ export const objectTooLarge = refuse(
   {},
 );
 
-/** What the client reads when the store does not take a change; the store's own words go to the log. */
+/**
+ * What the client reads when the store does not take a change; the store's own words go to the log. Throws InDoubt where
+ * it may have taken it.
+ */
 function storeRefusal({ refused, message }: Refusal): Status {
   switch (refused) {
     case "too-large":
@@ -361,7 +378,9 @@ function storeRefusal({ refused, message }: Refusal): Status {
     case "no-log":
       return unknownResource;
     case "unavailable":
-      return new Status(503, "ServiceUnavailable", "the store is not available", again, message);
+      return new Status(503, "ServiceUnavailable", storeUnavailable.message, again, message);
+    case "in-doubt":
+      throw new InDoubt(message);
   }
 }
 

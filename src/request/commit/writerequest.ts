@@ -12,6 +12,7 @@ import type { Views } from "../../cache/view/view.ts";
 import type { ServiceRanges } from "../../kinds/ranges.ts";
 import type { Trace } from "../../observe/trace.ts";
 import type { StoreClient } from "../../storage/client.ts";
+import type { Guard } from "../../storage/store.ts";
 import type { FieldReport, Sent } from "../body/body.ts";
 import type { Permit } from "../exchange/permit.ts";
 
@@ -77,14 +78,17 @@ export type MergeRequest = Pick<
 /** What a merge needs besides: nothing of a front's own. */
 export type Merging = Pick<StoreAccess, "scheme" | "clock">;
 
+/** A write that may be a create, and what that depends on besides its own key; left out: nothing. */
+export interface Guarded {
+  readonly guard?: Guard | undefined;
+}
+
 /** What a commit asks of a write. */
-export type CommitRequest = Pick<
-  WriteRequest,
-  "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace"
-> & {
-  /** Whom the commit is charged to; left out: the server itself. */
-  readonly user?: User;
-};
+export type CommitRequest = Guarded &
+  Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace"> & {
+    /** Whom the commit is charged to; left out: the server itself. */
+    readonly user?: User;
+  };
 
 /** A write that succeeded. */
 export interface Written {

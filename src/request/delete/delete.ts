@@ -7,7 +7,7 @@ import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { conflict, isStatus, notFound, Status, type StatusDetails, timedOut } from "../../api/status.ts";
 import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
-import type { LogView } from "../../cache/view/view.ts";
+import type { RecordSource } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
 import { remoteOf } from "../../kinds/remote.ts";
@@ -16,11 +16,11 @@ import { strategyOf } from "../../kinds/table.ts";
 import { WarningSieve } from "../answer/response.ts";
 import { represent } from "../answer/toversion.ts";
 import { releaseAll } from "../commit/allocate.ts";
+import { changed, untilUnchanged } from "../commit/attempts.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import { kindGroup } from "../commit/metadata.ts";
 import {
   type Current,
-  changed,
   commitObject,
   commitRemoval,
   preconditionFailed,
@@ -33,7 +33,7 @@ import {
   storedAs,
   storedObject,
   strategyContext,
-  untilUnchanged,
+  unwritten,
 } from "../commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { serverPermit } from "../exchange/permit.ts";
@@ -65,7 +65,7 @@ export function deleteObject(
 export async function deleteItems(
   writers: WriteServices,
   request: Omit<WriteRequest, "name">,
-  view: LogView,
+  view: Pick<RecordSource, "keyOf">,
   items: readonly Location[],
   options: DeleteOptions,
 ): Promise<Status | undefined> {
@@ -140,7 +140,7 @@ async function attempt(
   if (stale !== undefined) return stale;
   trace.done("validate");
   // A delete that changes nothing is asked about by nobody (upstream).
-  if (isPending(strategy, object, options)) return answer(deletion, current, false);
+  if (isPending(strategy, object, options)) return pending(deletion, current);
   const refused = admitted ? undefined : await askPlugins(deletion, current, object, notes);
   if (refused !== undefined) return refused;
   trace.done("admit");
@@ -148,7 +148,7 @@ async function attempt(
   const plan = planDelete(strategy, object, options, writers.clock.now());
   switch (plan.outcome) {
     case "pending":
-      return answer(deletion, current, false);
+      return pending(deletion, current);
     case "remove":
       return removeNow(deletion, current);
     case "mark":
@@ -196,6 +196,12 @@ function checkPreconditions({ request, options, strategy, meta }: Deletion, curr
   if (resourceVersion === undefined || resourceVersion === recorded) return undefined;
   const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${recorded}). The object might have been modified`;
   return conflict(kind, name, why);
+}
+
+/** Nothing is to be done: the answer is the object as it is. */
+async function pending(deletion: Deletion, current: Current): Promise<Written | Status | typeof changed> {
+  const { writers, request } = deletion;
+  return (await unwritten(writers, request, request.name, current)) ?? answer(deletion, current, false);
 }
 
 /** Stores the marked state; answers it, or goes on to remove the object. */

@@ -15,7 +15,8 @@ import { limits } from "../../config/limits.ts";
 import type { AdmissionMeter } from "../../observe/admission.ts";
 import { noTrace } from "../../observe/trace.ts";
 import { Body, decodeAs } from "../body/body.ts";
-import { changed, commitObject, readCurrent } from "../commit/objectstore.ts";
+import { changed, InDoubt, storeUnavailable } from "../commit/attempts.ts";
+import { commitObject, readCurrent } from "../commit/objectstore.ts";
 import type { StoreAccess, WriteServices } from "../commit/writerequest.ts";
 import { serverPermit } from "../exchange/permit.ts";
 import { writeObject } from "./write.ts";
@@ -90,8 +91,14 @@ function committer(writers: StoreAccess): Environment["commit"] {
     if (String(current.revision) !== resourceVersion) return "conflict";
     const deadline = Number.POSITIVE_INFINITY;
     const request = { resource: stored, namespace, dryRun: false, permit: serverPermit, deadline, trace: noTrace };
-    const done = await commitObject(writers, request, name, object, current);
-    if (done === changed) return "conflict";
-    return isStatus(done) ? done : "done";
+    try {
+      const done = await commitObject(writers, request, name, object, current);
+      if (done === changed) return "conflict";
+      return isStatus(done) ? done : "done";
+    } catch (error) {
+      // The write that is being admitted is not made.
+      if (error instanceof InDoubt) return storeUnavailable;
+      throw error;
+    }
   };
 }

@@ -12,6 +12,7 @@ import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { isPatch, type ReadBody } from "../body/body.ts";
 import { allocate } from "../commit/allocate.ts";
+import { changed, decidedByStore, untilUnchanged } from "../commit/attempts.ts";
 import { attributesOf } from "../commit/attributes.ts";
 import {
   checkName,
@@ -22,19 +23,20 @@ import {
   prepareCreate,
   prepareUpdate,
 } from "../commit/metadata.ts";
+import { guardOf } from "../commit/newest.ts";
 import {
+  type Committed,
   type Current,
-  changed,
   commitObject,
   commitRemoval,
   convertedFor,
+  moved,
   readCurrent,
   requestedObject,
   storedObject,
   strategyContext,
-  untilUnchanged,
 } from "../commit/objectstore.ts";
-import type { WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
+import type { Guarded, WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { afterRemoval } from "../delete/delete.ts";
 import { type Merge, mergeHere, mergeOf, type TrackedMerge } from "./merge.ts";
 import type { Tracking } from "./ownership.ts";
@@ -90,9 +92,11 @@ async function attempt(
   notes: AdmissionResult,
   facade: Facade | undefined,
 ): Promise<Written | Status | typeof changed> {
-  const { resource, namespace, dryRun, trace } = request;
+  const { resource, namespace, trace } = request;
   const { warnings } = notes;
   const current = request.name === "" ? undefined : readCurrent(writers, resource, namespace, request.name);
+  // Before anything is asked about the namespace.
+  const guard = current === undefined ? guardOf(writers, namespace) : undefined;
   const remote = remoteOf(resource);
   const decodeOld = (): ApiObject | undefined => current && requestedObject(writers, resource, current);
   const pooled = mergeInPool(writers, request, current, warnings);
@@ -129,19 +133,32 @@ async function attempt(
   if (current !== undefined && old !== undefined && isReleased(strategy, object, old)) {
     return release(writers, request, strategy, object, current, warnings);
   }
-  const finalName = object.metadata.name ?? "";
-  const generated = (object.metadata.generateName ?? "") !== "";
-  const code = current === undefined ? 201 : 200;
-  const isTaken = request.name === "" && dryRun && readCurrent(writers, resource, namespace, finalName) !== undefined;
-  if (isTaken) return nameTaken(writers, request, finalName, generated);
+  const guarded = guard === undefined ? request : { ...request, guard };
+  const done = await commitTry(writers, guarded, { current, old, object, strategy, isBig });
+  if (done === changed || isStatus(done)) return done;
+  return { code: current === undefined ? 201 : 200, body: done.body, warnings };
+}
+
+/** Claims what the object is to have, and commits it. */
+async function commitTry(
+  writers: WriteServices,
+  request: WriteRequest & Guarded,
+  { current, old, object, strategy, isBig }: Try,
+): Promise<Committed | Status | typeof changed> {
+  const { resource, namespace, dryRun } = request;
+  const { name = "", generateName = "" } = object.metadata;
+  const isNew = request.name === "";
+  const isTaken = isNew && dryRun && readCurrent(writers, resource, namespace, name) !== undefined;
+  if (isTaken) return nameTaken(writers, request, name, generateName !== "");
   const claims = strategy.holdsAddresses === true && request.subresource === "";
   const allocation = claims ? await allocate(writers, request, object, old) : undefined;
   if (isStatus(allocation)) return allocation;
   if (isBig) await nextTurn();
-  const done = await commitObject(writers, request, finalName, object, current);
-  await allocation?.settle(done !== changed && !isStatus(done));
-  if (done === changed && request.name === "") return nameTaken(writers, request, finalName, generated);
-  return done === changed || isStatus(done) ? done : { code, body: done.body, warnings };
+  const done = await commitObject(writers, request, name, object, current);
+  const isLost = done === changed || done === moved;
+  await allocation?.settle(!isLost && !isStatus(done));
+  if (done === changed && isNew) return decidedByStore(nameTaken(writers, request, name, generateName !== ""));
+  return isLost ? changed : done;
 }
 
 /**

@@ -12,12 +12,13 @@ import { failpoint } from "../../base/failpoint.ts";
 import { nextTurn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
 import { Ages, type Sample } from "../ages.ts";
-import { type Current, checkChange } from "../check.ts";
+import { type Current, checkChange, checkGuard } from "../check.ts";
 import { Feed } from "../feed.ts";
 import { takeLock } from "../lock.ts";
 import {
   type Change,
   changeTypes,
+  type Deliver,
   type OpenOptions,
   type Outcome,
   type Record,
@@ -25,6 +26,7 @@ import {
   type Store,
   StoreError,
   type Take,
+  type Unguarded,
 } from "../store.ts";
 import {
   bytesOf,
@@ -161,7 +163,7 @@ class LmdbStore implements Store {
     return Promise.resolve(this.revision);
   }
 
-  watch(after: number, take: Take): Promise<() => void> {
+  watch(after: number, take: Deliver): Promise<() => void> {
     return this.#feed.watch(after, take);
   }
 
@@ -186,7 +188,10 @@ class LmdbStore implements Store {
         const key = keys[i] as Buffer;
         const currentKey = encodeCurrentKey(key);
         const current = this.#currentOf(currentKey);
-        const refused = checkChange(change, key, current) ?? this.#checkRoom(change, key, bytes, taken, room);
+        const refused =
+          checkChange(change, key, current) ??
+          this.#checkGuard(change) ??
+          this.#checkRoom(change, key, bytes, taken, room);
         if (refused !== undefined) {
           outcomes.push(refused);
           return;
@@ -315,6 +320,10 @@ class LmdbStore implements Store {
     writeWitness(this.#path, this.revision);
     await this.#root.close();
     this.#unlock();
+  }
+
+  #checkGuard({ guard }: Change): Unguarded | undefined {
+    return guard && checkGuard(guard, this.#currentOf(encodeCurrentKey(Buffer.from(guard.key))));
   }
 
   /** Whether a change is refused because `bytes` are stored or `taken` is written by this transaction already. */

@@ -6,13 +6,14 @@ import type { Clock } from "../../base/clock.ts";
 import { nextTurn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
 import { Ages, type Sample } from "../ages.ts";
-import { type Current, checkChange } from "../check.ts";
+import { type Current, checkChange, checkGuard } from "../check.ts";
 import { Feed } from "../feed.ts";
 import { takeLock } from "../lock.ts";
 import {
   type Change,
+  type Committed,
   changeTypes,
-  type Mismatch,
+  type Deliver,
   type OpenOptions,
   type Outcome,
   type Record,
@@ -95,7 +96,7 @@ class MemoryStore implements Store {
     return Promise.resolve(this.#held.revision);
   }
 
-  watch(after: number, take: Take): Promise<() => void> {
+  watch(after: number, take: Deliver): Promise<() => void> {
     return this.#feed.watch(after, take);
   }
 
@@ -154,10 +155,14 @@ class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  #make(change: Change): Record | Mismatch | Refusal {
+  #make(change: Change): Record | Exclude<Outcome, Committed> {
     const held = this.#held;
-    const current = held.current.get(change.key) ?? { mod: 0, create: 0 };
-    const refused = checkChange(change, Buffer.from(change.key), current) ?? this.#checkRoom(change);
+    const { guard } = change;
+    const current = this.#currentOf(change.key);
+    const refused =
+      checkChange(change, Buffer.from(change.key), current) ??
+      (guard && checkGuard(guard, this.#currentOf(guard.key))) ??
+      this.#checkRoom(change);
     if (refused !== undefined) return refused;
     const revision = held.revision + 1;
     const createRevision = current.create || revision;
@@ -172,6 +177,10 @@ class MemoryStore implements Store {
     held.revision = revision;
     held.bytes += sizeOf(record);
     return record;
+  }
+
+  #currentOf(key: string): Current {
+    return this.#held.current.get(key) ?? { mod: 0, create: 0 };
   }
 
   #checkRoom(change: Change): Refusal | undefined {

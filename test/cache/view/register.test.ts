@@ -251,3 +251,84 @@ t.test("a slow watcher of a log that was given up ends, also when its peer reads
   await until(() => front.run(1) === 0 || slow.ended, "its end");
   t.end();
 });
+
+t.test("records of a kind that is not registered here have a log while there are objects of it", async (t) => {
+  const { writer, views } = await setup(2);
+  const [one] = views as [OpenViews];
+  const source = new RecordSource();
+  const stray = "/registry/stray";
+  writer.accept([under(stray, source.next("ns", "a", false, 50))]);
+  t.equal(one.log(stray).drain(), 1);
+  t.equal(one.log(stray).count, 1);
+  writer.accept([under(stray, source.next("ns", "a", true, 50))]);
+  t.equal(one.find(stray), undefined, "its last object takes the log along");
+  // One that is given up takes another server's late object, too, and is registered while it has it.
+  t.ok(await one.register(stray));
+  t.ok(await one.giveUp(stray));
+  writer.accept([under(stray, source.next("ns", "b", false, 50))]);
+  t.notOk(await one.giveUp(stray), "there is an object");
+  t.ok(await one.register(stray));
+  writer.accept([under(stray, source.next("ns", "b", true, 50))]);
+  t.equal(one.log(stray).drain(), 4);
+  t.equal(one.log(stray).count, 0, "what was registered stays");
+});
+
+t.test("records of one transaction have one revision, and a revision without a record is published", async (t) => {
+  const { writer, views } = await setup(1);
+  const [one] = views as [OpenViews];
+  await one.register("/registry/a");
+  const source = new RecordSource();
+  const first = [source.next("ns", "a", false, 50), source.next("ns", "b", false, 50)].map((record) =>
+    under("/registry/a", record),
+  );
+  writer.accept(first);
+  const both = [source.next("ns", "a", true, 50), source.next("ns", "b", true, 50)].map((record) => ({
+    ...under("/registry/a", record),
+    revision: 4,
+  }));
+  const view = one.log("/registry/a");
+  view.drain();
+  const position = view.positionAfter(2);
+  writer.accept(both, 9);
+  t.equal(view.drain(), 9);
+  t.equal(view.count, 0);
+  t.equal(view.head - (position ?? 0), 2, "both are events");
+  t.equal(view.positionAfter(3), position);
+  t.equal(view.positionAfter(4), view.head);
+  writer.accept([], 12);
+  t.equal(view.drain(), 12);
+  t.equal(one.revision, 12);
+  t.throws(
+    () =>
+      writer.accept([under("/registry/a", { ...source.next("ns", "c", false, 50), revision: 12, createRevision: 12 })]),
+    {
+      name: "SharedStateFailure",
+    },
+  );
+});
+
+t.test("load() takes records of one transaction together, also where the log is over its limit", async (t) => {
+  const writer = new LogWriter({ prefixes: ["/registry/pods"], clock, historyBytes: 50_000 });
+  t.teardown(() => writer.stop());
+  const source = new RecordSource();
+  const records: Record[] = [];
+  for (let revision = 1; revision <= 400; revision += 1) {
+    for (const name of ["a", "b", "c"]) {
+      const record = source.next("ns", name, false, 5000);
+      records.push({ ...record, revision, createRevision: 1, previous: revision - 1 });
+    }
+  }
+  const replay = async (take: (some: readonly Record[]) => void): Promise<number> => {
+    take(records);
+    return 400;
+  };
+  t.equal(await writer.load({ floor: 0, replay }), 400);
+  const { port1, port2 } = new MessageChannel();
+  writer.connect(port1);
+  const views = await openViews({ control: writer.control, port: port2, clock });
+  t.teardown(() => views.close());
+  const view = views.log("/registry/pods");
+  view.drain();
+  t.equal(view.count, 3);
+  t.ok(view.floor > 0, "some history was forgotten");
+});

@@ -1,0 +1,50 @@
+// A question whose answer many wait for at the same time. Those who ask share the next one that is sent, never one that
+// was sent before they asked: its answer may be older than what they have to see.
+
+/** Asks with `send`, for all that asked since it was called last; at most `max` questions are without an answer. */
+export class SharedQuestion<T> {
+  readonly #send: () => Promise<T>;
+  readonly #max: number;
+  readonly #soon: (work: () => void) => void;
+  /** For those who ask now, and what sends it; undefined: none waits to be sent. */
+  #next: { readonly answer: Promise<T>; readonly start: () => void } | undefined;
+  #sent = 0;
+
+  /** `soon` calls what it is given in this turn or the next: until then others share the question. */
+  constructor(send: () => Promise<T>, max: number, soon: (work: () => void) => void) {
+    this.#send = send;
+    this.#max = max;
+    this.#soon = soon;
+  }
+
+  /** Resolves or rejects as `send` does when it is called the next time. */
+  ask(): Promise<T> {
+    if (this.#next !== undefined) return this.#next.answer;
+    let start = (): void => undefined;
+    const answer = new Promise<void>((resolve) => {
+      start = resolve;
+    }).then(() => this.#ask());
+    // Those who asked may have given up by then.
+    answer.catch(() => undefined);
+    this.#next = { answer, start };
+    this.#soon(() => this.#tryNext());
+    return answer;
+  }
+
+  async #ask(): Promise<T> {
+    try {
+      return await this.#send();
+    } finally {
+      this.#sent--;
+      this.#tryNext();
+    }
+  }
+
+  #tryNext(): void {
+    const next = this.#next;
+    if (next === undefined || this.#sent === this.#max) return;
+    this.#next = undefined;
+    this.#sent++;
+    next.start();
+  }
+}
