@@ -2,7 +2,7 @@
 import type { Resource, Scheme } from "../api/scheme.ts";
 import { isStatus, refuse, type Status } from "../api/status.ts";
 import { headersOf, sendStatus, sendStreamHead } from "./answer/response.ts";
-import { type RequestContext, viewOf } from "./call/call.ts";
+import { newestOf, type RequestContext, viewOf } from "./call/call.ts";
 import { formInput } from "./render.ts";
 import { parseListOptions } from "./route/listoptions.ts";
 import { selectionOf } from "./route/selectors.ts";
@@ -49,6 +49,7 @@ async function start(call: RequestContext): Promise<Status | undefined> {
     selector,
     options,
     aborted: () => exchange.aborted,
+    newest: newestOf(call),
     open: () => {
       reply.answered(200, -1);
       const ended = call.lasts();

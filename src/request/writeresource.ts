@@ -21,7 +21,8 @@ import {
   type WriteOptions,
   writeOptionsDocument,
 } from "./body/options.ts";
-import type { RequestContext } from "./call/call.ts";
+import { newestOf, pastOf, type RequestContext } from "./call/call.ts";
+import { catchUp } from "./commit/attempts.ts";
 import { isObjectSubresource } from "./commit/metadata.ts";
 import { readCurrent, storeOf } from "./commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "./commit/writerequest.ts";
@@ -155,7 +156,7 @@ async function write(call: RequestContext, request: WriteRequest, sent: Sent, ac
   const body = readSent(server.scheme, shape, sent, request.fields);
   trace.done("decode");
   // Upstream reads a patch when it has the object to apply it to.
-  if (isStatus(body)) return (isPatch(sent.kind) ? missing(writers, request) : undefined) ?? body;
+  if (isStatus(body)) return (isPatch(sent.kind) ? await missing(writers, request) : undefined) ?? body;
   if (body.kind === "object") {
     body.show(reply.audit);
     // Of what is big the audit event has taken enough of this turn.
@@ -166,7 +167,10 @@ async function write(call: RequestContext, request: WriteRequest, sent: Sent, ac
 }
 
 /** 404 for an object that is not there. */
-function missing(writers: WriteServices, { resource, namespace, name }: WriteRequest): Status | undefined {
+async function missing(writers: WriteServices, request: WriteRequest): Promise<Status | undefined> {
+  const { resource, namespace, name, deadline } = request;
+  const late = await catchUp(writers, deadline);
+  if (late !== undefined) return late;
   return readCurrent(writers, resource, namespace, name) === undefined ? notFound(resource, name) : undefined;
 }
 
@@ -203,7 +207,8 @@ async function deleteCollection(call: RequestContext): Promise<Status | undefine
   warnOfDefaultPolicy(call, options);
   const { view } = storeOf(server.writers, info.resource);
   const { resource, namespace } = info;
-  const input = { resource, namespace, view, identity: server.identity, aborted: () => exchange.aborted };
+  const about = { resource, namespace, view, identity: server.identity, aborted: () => exchange.aborted };
+  const input = { ...about, newest: newestOf(call), past: pastOf(call) };
   const form = formInput(call);
   const list = await readList(input, listOptions, selector);
   if (isStatus(list)) return list;

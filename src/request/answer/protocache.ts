@@ -7,7 +7,7 @@
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Location } from "../../cache/shared/record.ts";
-import type { LogView } from "../../cache/view/view.ts";
+import type { RecordSource } from "../../cache/view/view.ts";
 import { encodeMessage } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import { objectOf } from "./protoanswer.ts";
@@ -34,7 +34,7 @@ interface Entry {
 export class ProtoCache {
   readonly #bytesMax: number;
   readonly #random: () => number;
-  readonly #shelves = new Map<LogView, Map<Resource, ProtoShelf>>();
+  readonly #shelves = new Map<RecordSource, Map<Resource, ProtoShelf>>();
   /** In no order. */
   readonly #entries: Entry[] = [];
   #bytes = 0;
@@ -55,7 +55,7 @@ export class ProtoCache {
   }
 
   /** The messages of one log at the version of `resource`. */
-  shelf(view: LogView, resource: Resource, identity: Identity): ProtoShelf {
+  shelf(view: RecordSource, resource: Resource, identity: Identity): ProtoShelf {
     let byResource = this.#shelves.get(view);
     if (byResource === undefined) {
       byResource = new Map();
@@ -120,7 +120,7 @@ export class ProtoCache {
 
 /** The messages of one log at one version. */
 export class ProtoShelf {
-  readonly view: LogView;
+  readonly view: RecordSource;
   /** Of messages that are, or were, not kept; for the cache. */
   readonly lengths = new Map<Location, number>();
   readonly #cache: ProtoCache;
@@ -128,7 +128,7 @@ export class ProtoShelf {
   readonly #identity: Identity;
   readonly #entries = new Map<Location, Entry>();
 
-  constructor(cache: ProtoCache, view: LogView, resource: Resource, identity: Identity) {
+  constructor(cache: ProtoCache, view: RecordSource, resource: Resource, identity: Identity) {
     this.#cache = cache;
     this.view = view;
     this.#resource = resource;

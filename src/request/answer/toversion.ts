@@ -6,7 +6,7 @@ import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import { formAt } from "../../cache/shared/selection.ts";
-import type { LogView } from "../../cache/view/view.ts";
+import type { RecordSource } from "../../cache/view/view.ts";
 import { encode } from "../../codec/engine/json.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { convert } from "../../kinds/convert.ts";
@@ -49,7 +49,7 @@ function isAtVersion(resource: Resource, bytes: Uint8Array): boolean {
 const heads = new WeakMap<Resource, Buffer>();
 
 /** The record's object at the version of `resource`. Throws ConversionNeeded where a webhook was not asked yet. */
-export function representRecord(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
+export function representRecord(view: RecordSource, at: Location, resource: Resource, identity: Identity): Uint8Array {
   return represent(resource, identity, storedBytes(view, at, resource, identity));
 }
 
@@ -58,7 +58,7 @@ export function representRecord(view: LogView, at: Location, resource: Resource,
  * brought into the shape that it gives now (upstream: on every read). Where a webhook converts, what was stored in another
  * version stays at it: represent() makes what is asked for of that.
  */
-export function storedBytes(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
+export function storedBytes(view: RecordSource, at: Location, resource: Resource, identity: Identity): Uint8Array {
   const bytes = view.object(at);
   const { stored } = resource;
   if (stored === undefined) return bytes;
@@ -111,7 +111,7 @@ export function formSource(resource: Resource): Resource {
 }
 
 /** The record's object at the version of formSource(). Throws ConversionNeeded where a webhook was not asked yet. */
-export function formBytes(view: LogView, at: Location, resource: Resource, identity: Identity): Uint8Array {
+export function formBytes(view: RecordSource, at: Location, resource: Resource, identity: Identity): Uint8Array {
   const bytes = storedBytes(view, at, resource, identity);
   return remoteOf(resource) === undefined ? bytes : represent(resource, identity, bytes);
 }

@@ -6,6 +6,7 @@ import type { Trace } from "../../observe/trace.ts";
 import type { Reply } from "../answer/response.ts";
 import type { Permit } from "../exchange/permit.ts";
 import type { Exchange } from "../exchange/transport.ts";
+import { untilRecent } from "../read/freshness.ts";
 import type { ReadInput } from "../read/read.ts";
 import type { ResourceInfo } from "../route/info.ts";
 import type { Accepted, MediaTypes } from "../route/negotiate.ts";
@@ -46,7 +47,24 @@ export function readInput(call: RequestContext): ReadInput {
     namespace: info.namespace,
     aborted: () => exchange.aborted,
     terms: { owner: call.holdings.owner, deadline: call.deadline },
+    newest: newestOf(call),
+    past: pastOf(call),
   };
+}
+
+/** How a request learns what is most recent; undefined: the logs hold it. */
+export function newestOf({ server, deadline }: RequestContext): ReadInput["newest"] {
+  const { clock, store } = server;
+  const { recent } = store;
+  return recent && (() => untilRecent(recent, deadline - clock.monotonic()));
+}
+
+/** How a request reads what the logs do not hold any more; undefined: nobody has it. */
+export function pastOf({ server, holdings, deadline }: RequestContext): ReadInput["past"] {
+  const { clock, store } = server;
+  const { past: page } = store;
+  if (page === undefined) return undefined;
+  return { page, keep: (bytes) => holdings.keepPast(bytes), isLate: () => clock.monotonic() >= deadline };
 }
 
 /** The log of the stored resource a get, list or watch is for. In tests: throws when that was not authorized. */

@@ -16,6 +16,8 @@ export interface Bounds {
   readonly watches: WatchBounds;
   /** Bytes of answers that are kept for peers: a chunk for each list under way, and what is left of whole answers. */
   readonly unread: Shares;
+  /** Bytes of lists of the store's past, until they were answered. */
+  readonly past: Shares;
 }
 
 /** Bounds that differ from those of limits.ts. `connections`: how many the front may have open. */
@@ -36,6 +38,7 @@ export function createBounds({
     bodyBytes: new Shares("bytes of request bodies", bodyBytes),
     watches,
     unread: new Shares("bytes of answers that are not read", unread),
+    past: new Shares("bytes of lists of the past", limits.pastBytesMax),
   };
 }
 
@@ -119,6 +122,15 @@ export class Holdings {
   sendList(): Status | undefined {
     const leave = this.take(limits.listChunkBytes);
     if (leave === undefined) return exceeded(this.#bounds.unread, this.owner);
+    this.#leave.push(leave);
+    return undefined;
+  }
+
+  /** Holds bytes of a list of the past until the request ends; a 429 Status when its user's lists hold too many. */
+  keepPast(bytes: number): Status | undefined {
+    const { past } = this.#bounds;
+    const leave = past.take(this.owner, bytes);
+    if (leave === undefined) return exceeded(past, this.owner);
     this.#leave.push(leave);
     return undefined;
   }

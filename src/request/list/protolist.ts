@@ -13,7 +13,7 @@ import {
 } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import { listMessageOf, objectOf } from "../answer/protoanswer.ts";
-import { type ProtoShelf, protoCache } from "../answer/protocache.ts";
+import { ProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { type Chunks, sharedScratch } from "../answer/stream.ts";
 import { type FormWriter, partialListMessage, partialMessage } from "../answer/table.ts";
 import { formBytes } from "../answer/toversion.ts";
@@ -49,7 +49,8 @@ export class ProtoList implements Chunks {
     this.#list = list;
     this.#hold = hold;
     this.#form = form;
-    this.#shelf = protoCache.shelf(list.view, input.resource, input.identity);
+    const cache = list.isPast ? new ProtoCache(0, 0, Math.random) : protoCache;
+    this.#shelf = cache.shelf(list.view, input.resource, input.identity);
   }
 
   /**

@@ -5,7 +5,7 @@ import type { Entry } from "../../audit/entry.ts";
 import { copyBytes, copyOf } from "../../base/copy.ts";
 import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
-import type { Hold, LogView } from "../../cache/view/view.ts";
+import type { Hold, RecordSource } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
 import {
   gzipHeaders,
@@ -193,7 +193,7 @@ class Gather implements Chunks {
   }
 
   /** The item at the index, in its form. */
-  #item(view: LogView, at: Location): Uint8Array {
+  #item(view: RecordSource, at: Location): Uint8Array {
     if (this.#converted !== undefined) {
       const object = this.#converted.take(this.#index);
       return this.#form?.item(object) ?? object;

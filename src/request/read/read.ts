@@ -5,14 +5,16 @@ import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Selector } from "../../api/selector.ts";
 import { badRequest, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
+import { assert } from "../../base/assert.ts";
 import { copyOf } from "../../base/copy.ts";
 import type { Location } from "../../cache/shared/record.ts";
-import type { LogView } from "../../cache/view/view.ts";
+import type { LogView, RecordSource } from "../../cache/view/view.ts";
 import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
 import { represent, representRecord, storedBytes } from "../answer/toversion.ts";
-import { type ListOptions, parseRevision, planList } from "../route/listoptions.ts";
+import { type ListOptions, type ListPlan, parseRevision, planList } from "../route/listoptions.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
-import { tooLarge, waitForRevision, withoutRetry } from "./freshness.ts";
+import { type AskNewest, isTooLarge, tooLarge, waitForRevision, withoutRetry } from "./freshness.ts";
+import { type Past, readPast } from "./past.ts";
 import { walk } from "./walk.ts";
 
 /** What a read needs to know. */
@@ -24,6 +26,10 @@ export interface ReadInput {
   readonly aborted: () => boolean;
   /** On whose behalf conversion webhooks are asked; left out: the server's own. */
   readonly terms?: ConversionTerms;
+  /** Waits for what other servers wrote; left out: there are none, and the view holds all that is acknowledged. */
+  readonly newest?: AskNewest | undefined;
+  /** Reads what the view does not reach back to; left out: nobody can. */
+  readonly past?: Past | undefined;
 }
 
 /** One object's bytes at the requested version; 404, or 504 for a resource version that does not come. */
@@ -33,11 +39,16 @@ export async function readObject(
   resourceVersion: string,
 ): Promise<Uint8Array | Status> {
   const { resource, view } = input;
-  if (resourceVersion === "" || resourceVersion === "0") view.drain();
-  else {
+  if (resourceVersion === "" || resourceVersion === "0") {
+    if (resourceVersion === "" && input.newest !== undefined) {
+      const newest = await input.newest();
+      if (isStatus(newest)) return newest;
+    }
+    view.drain();
+  } else {
     const revision = parseRevision(resourceVersion);
     if (typeof revision === "string") return badRequest(revision);
-    const reached = await waitForRevision(view, revision, input.aborted);
+    const reached = await waitForRevision(view, revision, input.aborted, input.newest);
     if (isStatus(reached)) return reached;
   }
   const at = view.get(input.namespace, name);
@@ -50,9 +61,34 @@ export async function readObject(
 
 /** A list that is ready to be written: where its items are, and what stands before them. */
 export interface ListAnswer {
-  readonly view: LogView;
+  readonly view: RecordSource;
   readonly items: readonly Location[];
   readonly metadata: ListMeta;
+  /** The records are the list's own, and in no log. */
+  readonly isPast: boolean;
+}
+
+/** Where the items of a list begin, and of which state they are. */
+interface Start {
+  /** Revision of the list. */
+  readonly version: number;
+  /** That it is read at: the present, or as it was, as far as the view or the store's past reach back. */
+  readonly state: "now" | "then" | "past";
+  /** Key the items come after; empty: the start. */
+  readonly after: string;
+  /** Items from there on; -1: unknown. */
+  readonly remaining: number;
+  /** What is answered when the past does not reach back as far. */
+  readonly expired: () => Status;
+}
+
+/** Items of a list. */
+interface Found {
+  readonly view: RecordSource;
+  readonly items: readonly Location[];
+  /** Key of the last item when more follow, and how many do. */
+  readonly next: string | undefined;
+  readonly behind: () => number;
 }
 
 /** Finds the items of a list; a Status for what the document's table refuses and for versions that are gone or not there yet. */
@@ -63,63 +99,104 @@ export async function readList(
 ): Promise<ListAnswer | Status> {
   const plan = planList(options);
   if (isStatus(plan)) return plan;
-  const { view, identity, resource, namespace } = input;
-  const of = `${resource.prefix}/${namespace}`;
-  let after = "";
-  let exact = 0;
-  let remaining = -1;
-  let version: number;
-  switch (plan.mode) {
-    case "any":
-    case "most-recent":
-      version = view.drain();
-      break;
-    case "not-older": {
-      const reached = await waitForRevision(view, plan.revision, input.aborted);
-      if (isStatus(reached)) return plan.paged ? withoutRetry(reached) : reached;
-      // Others may have drained since: the state that is read is named, not the one that was waited for.
-      version = view.drain();
-      break;
-    }
-    case "exact": {
-      const reached = await waitForRevision(view, plan.revision, input.aborted);
-      // 504 like any version that does not come (the document); 500 upstream.
-      if (isStatus(reached)) return reached;
-      if (plan.revision < view.floor) return refuse("Expired", "The resourceVersion for the provided list is too old.");
-      version = exact = plan.revision;
-      break;
-    }
-    case "continue": {
-      const token = decodeContinue(identity, of, options.continueToken);
-      if (isStatus(token)) return token;
-      version = view.drain();
-      after = token.start.endsWith("\0") ? token.start.slice(0, -1) : token.start;
-      if (namespace !== "") after = `${namespace}/${after}`;
-      remaining = token.remaining;
-      if (token.revision > version) return badRequest(tooLarge(token.revision, version).message);
-      if (token.revision > 0 && token.revision < view.floor) return expired(identity, of, token.start);
-      if (token.revision > 0) version = exact = token.revision;
-    }
-  }
+  const { identity, namespace } = input;
+  const start = await startOf(input, options, plan);
+  if (isStatus(start)) return start;
   const limit = plan.paged && options.limit > 0 ? options.limit : Number.POSITIVE_INFINITY;
-  const { namespaced } = resource;
-  const { aborted } = input;
-  const from = { after, revision: version, now: exact === 0 };
-  const page = await walk({ view, namespaced, namespace, selector, ...from, limit, aborted });
-  if (isStatus(page)) return page;
+  const found = await (start.state === "past" ? findPast : findHere)(input, start, selector, limit);
+  if (isStatus(found)) return found;
+  const { view, items, next } = found;
+  const { version: revision, remaining } = start;
   const unfiltered = selector.labels.length === 0 && selector.fields.length === 0;
-  const metadata: ListMeta = { resourceVersion: String(version) };
-  if (page.next !== undefined) {
-    const left = unfiltered
-      ? remaining >= 0
-        ? Math.max(remaining - page.items.length, 1)
-        : countAfter(input, page.next, page.at)
-      : -1;
-    const start = namespace === "" ? page.next : page.next.slice(namespace.length + 1);
-    metadata.continue = encodeContinue(identity, of, { revision: version, start: `${start}\0`, remaining: left });
+  const metadata: ListMeta = { resourceVersion: String(revision) };
+  if (next !== undefined) {
+    const left = !unfiltered ? -1 : remaining >= 0 ? Math.max(remaining - items.length, 1) : found.behind();
+    const from = namespace === "" ? next : next.slice(namespace.length + 1);
+    metadata.continue = encodeContinue(identity, scopeOf(input), { revision, start: `${from}\0`, remaining: left });
     if (left > 0) metadata.remainingItemCount = left;
   }
-  return { view, items: page.items, metadata };
+  return { view, items, metadata, isPast: start.state === "past" };
+}
+
+/** What a continue token belongs to. */
+function scopeOf({ resource, namespace }: ReadInput): string {
+  return `${resource.prefix}/${namespace}`;
+}
+
+/** Waits for the state that the plan of a list names. */
+async function startOf(input: ReadInput, options: ListOptions, plan: ListPlan): Promise<Start | Status> {
+  const { view, newest } = input;
+  const from = { after: "", remaining: -1, expired: tooOld };
+  switch (plan.mode) {
+    case "any":
+      return { ...from, version: view.drain(), state: "now" };
+    case "most-recent": {
+      const reached = newest === undefined ? 0 : await newest();
+      if (isStatus(reached)) return reached;
+      return { ...from, version: view.drain(), state: "now" };
+    }
+    case "not-older": {
+      const reached = await waitForRevision(view, plan.revision, input.aborted, newest);
+      if (isStatus(reached)) return plan.paged && isTooLarge(reached) ? withoutRetry(reached) : reached;
+      // Others may have drained since: the state that is read is named, not the one that was waited for.
+      return { ...from, version: view.drain(), state: "now" };
+    }
+    case "exact": {
+      const reached = await waitForRevision(view, plan.revision, input.aborted, newest);
+      // 504 like any version that does not come (the document); 500 upstream.
+      if (isStatus(reached)) return reached;
+      return stateAt(input, { ...from, version: plan.revision });
+    }
+    case "continue":
+      return continued(input, options.continueToken);
+  }
+}
+
+const tooOld = (): Status => refuse("Expired", "The resourceVersion for the provided list is too old.");
+
+/** A state of the past, as far as it can be read. */
+function stateAt({ view, past }: ReadInput, start: Omit<Start, "state">): Start | Status {
+  if (start.version >= view.floor) return { ...start, state: "then" };
+  return past === undefined ? start.expired() : { ...start, state: "past" };
+}
+
+/** Where a continue token goes on. It may be another server's, whose newest changes are not here yet. */
+async function continued(input: ReadInput, text: string): Promise<Start | Status> {
+  const { view, identity, namespace, newest } = input;
+  const token = decodeContinue(identity, scopeOf(input), text);
+  if (isStatus(token)) return token;
+  const { revision, remaining } = token;
+  if (newest !== undefined && (revision < 0 || revision > view.drain())) {
+    const reached = await newest();
+    if (isStatus(reached)) return reached;
+  }
+  const version = view.drain();
+  if (revision > version) return badRequest(tooLarge(revision, version).message);
+  const start = token.start.endsWith("\0") ? token.start.slice(0, -1) : token.start;
+  const after = namespace === "" ? start : `${namespace}/${start}`;
+  const from = { after, remaining, expired: () => expired(identity, scopeOf(input), token.start) };
+  return revision > 0 ? stateAt(input, { ...from, version: revision }) : { ...from, version, state: "now" };
+}
+
+/** Finds items in the view. */
+async function findHere(input: ReadInput, start: Start, selector: Selector, limit: number): Promise<Found | Status> {
+  const { view, namespace, resource, aborted } = input;
+  const from = { after: start.after, revision: start.version, now: start.state === "now" };
+  const page = await walk({ view, namespaced: resource.namespaced, namespace, selector, ...from, limit, aborted });
+  if (isStatus(page)) return page;
+  const { items, next } = page;
+  return { view, items, next, behind: () => countAfter(input, next ?? "", page.at) };
+}
+
+/** Finds items in the store's past. */
+async function findPast(input: ReadInput, start: Start, selector: Selector, limit: number): Promise<Found | Status> {
+  const { view, namespace, aborted, past } = input;
+  assert(past !== undefined, "There is a past to be read");
+  const { after, version: revision } = start;
+  const found = await readPast(past, { prefix: view.prefix, namespace, selector, after, revision, limit, aborted });
+  if (found === undefined || isStatus(found)) return found ?? start.expired();
+  const { records, items, next, remaining } = found;
+  return { view: records, items, next, behind: () => remaining };
 }
 
 /** 410 with a token that goes on at the newest state, as upstream words it. */

@@ -10,7 +10,7 @@ import type { WatchStart } from "../../cache/fanout/watcher.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import type { FormInput } from "../answer/table.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
-import { waitForRevision } from "../read/freshness.ts";
+import { type AskNewest, waitForRevision } from "../read/freshness.ts";
 import { type ListOptions, parseRevision } from "../route/listoptions.ts";
 import { pinnedName } from "../route/selectors.ts";
 import type { WatchBounds } from "./watchbounds.ts";
@@ -37,6 +37,8 @@ export interface WatchInput {
   /** Options that validateListOptions let through. */
   readonly options: ListOptions;
   readonly aborted: () => boolean;
+  /** Waits for what other servers wrote; left out: there are none. */
+  readonly newest?: AskNewest | undefined;
   /** Sends the headers of the answer. Called once, unless the watch is refused; `ended` is called when it is over. */
   readonly open: () => { readonly sink: AnswerStream; readonly ended: () => void };
   /** Calls `gone` when the client goes away, at once when it already has. */
@@ -46,8 +48,10 @@ export interface WatchInput {
 /** Where a watch begins. */
 export interface WatchPlan {
   readonly start: WatchStart;
-  /** Wait for this revision first; 0: start at once. */
+  /** Wait for this revision first; 0: for none. */
   readonly notBefore: number;
+  /** Wait for what is most recent first. */
+  readonly isMostRecent: boolean;
   /** A bookmark says where the initial state ends. */
   readonly marksInitialEnd: boolean;
 }
@@ -61,9 +65,9 @@ export function planWatch(options: ListOptions): WatchPlan | Status {
   const { resourceVersion, sendInitialEvents: initial } = options;
   const revision = resourceVersion === "" ? 0 : parseRevision(resourceVersion);
   if (typeof revision === "string") return badRequest(revision);
-  const plan = { notBefore: 0, marksInitialEnd: false };
+  const plan = { notBefore: 0, isMostRecent: resourceVersion === "", marksInitialEnd: false };
   if (initial === true) {
-    return { start: { from: "state" }, notBefore: revision, marksInitialEnd: options.allowWatchBookmarks };
+    return { ...plan, start: { from: "state" }, notBefore: revision, marksInitialEnd: options.allowWatchBookmarks };
   }
   if (revision > 0) return { ...plan, start: { from: "revision", revision } };
   return { ...plan, start: { from: initial === false ? "now" : "state" } };
@@ -71,14 +75,15 @@ export function planWatch(options: ListOptions): WatchPlan | Status {
 
 /**
  * Starts a watch: answers 200 and leaves the stream to the fan-out. A Status was not answered yet: 400 for a resource
- * version that is none, 504 for one that does not come (watch-list only), 429 when the user has its share of watches,
+ * version that is none, 504 for one that does not come (watch-list only) and where the store does not say what is newest, 429 when the user has its share of watches,
  * of selector terms or of waits. A version that is gone is answered in the stream, as upstream does: an ERROR event,
  * then the end.
  */
 export async function serveWatch(input: WatchInput): Promise<Status | undefined> {
   const plan = planWatch(input.options);
   if (isStatus(plan)) return plan;
-  const late = plan.notBefore > 0 ? await reach(input, plan.notBefore) : undefined;
+  const waits = plan.notBefore > 0 || (plan.isMostRecent && input.newest !== undefined);
+  const late = waits ? await reach(input, plan) : undefined;
   if (late !== undefined) return late;
   const { bounds, owner, form, format, namespace, resource, selector, view } = input;
   if (form?.form.kind === "PartialObjectMetadataList") return endAtOnce(input);
@@ -118,12 +123,13 @@ function start(input: WatchInput, plan: WatchPlan, leave: () => void): void {
   input.onAbort(gone);
 }
 
-/** Waits for a resource version; the Status of one that does not come, or of too many that wait. */
-async function reach({ bounds, owner, view, aborted }: WatchInput, revision: number): Promise<Status | undefined> {
+/** Waits for a resource version, or for the newest; the Status of one that does not come, or of too many that wait. */
+async function reach(input: WatchInput, { notBefore }: WatchPlan): Promise<Status | undefined> {
+  const { bounds, owner, view, aborted, newest } = input;
   const leave = bounds.wait(owner);
   if (isStatus(leave)) return leave;
   try {
-    const reached = await waitForRevision(view, revision, aborted);
+    const reached = notBefore > 0 ? await waitForRevision(view, notBefore, aborted, newest) : await newest?.();
     return isStatus(reached) ? reached : undefined;
   } finally {
     leave();

@@ -5,26 +5,27 @@ import { pinName, planWatch, type WatchPlan } from "../../../src/request/watch/w
 import { plainWatch, selectorOf } from "../../support/fakefront.ts";
 
 t.test("planWatch() follows the document's table, and the client's wish where it states one", (t) => {
-  const state: WatchPlan = { start: { from: "state" }, notBefore: 0, marksInitialEnd: false };
+  const newest: WatchPlan = { start: { from: "state" }, notBefore: 0, isMostRecent: true, marksInitialEnd: false };
+  const state: WatchPlan = { ...newest, isMostRecent: false };
   const after = (revision: number): WatchPlan => ({ ...state, start: { from: "revision", revision } });
   const cases: readonly (readonly [options: Partial<ListOptions>, plan: WatchPlan])[] = [
-    [{}, state],
+    [{}, newest],
     [{ resourceVersion: "0" }, state],
     [{ resourceVersion: "00" }, state],
     [{ resourceVersion: "7" }, after(7)],
     [{ resourceVersion: "999999999" }, after(999999999)],
-    [{ allowWatchBookmarks: true, limit: 1, continueToken: "abc" }, state],
-    [{ sendInitialEvents: true }, state],
+    [{ allowWatchBookmarks: true, limit: 1, continueToken: "abc" }, newest],
+    [{ sendInitialEvents: true }, newest],
     [
       { sendInitialEvents: true, allowWatchBookmarks: true },
-      { ...state, marksInitialEnd: true },
+      { ...newest, marksInitialEnd: true },
     ],
     [
       { sendInitialEvents: true, resourceVersion: "7" },
       { ...state, notBefore: 7 },
     ],
     [{ sendInitialEvents: true, resourceVersion: "0" }, state],
-    [{ sendInitialEvents: false }, { ...state, start: { from: "now" } }],
+    [{ sendInitialEvents: false }, { ...newest, start: { from: "now" } }],
     [
       { sendInitialEvents: false, resourceVersion: "0" },
       { ...state, start: { from: "now" } },
