@@ -17,7 +17,7 @@ import {
   unset,
   wide,
 } from "../columns.ts";
-import { settleTemplateFields } from "../core/podfields.ts";
+import { copyServiceAccount, settleTemplateFields } from "../core/podfields.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
@@ -41,6 +41,7 @@ export function cronJobBehaviour(resource: Resource, identity: Identity): OwnBeh
 function cronJobStrategy(resource: Resource, identity: Identity): Strategy<CronJob> {
   return strategyFor<CronJob>(resource, {
     counts: ["spec"],
+    canonicalize: ({ spec }) => copyServiceAccount(spec.jobTemplate.spec.template.spec),
     prepareForCreate(context, object) {
       settleTemplateFields(context, object.spec.jobTemplate.spec.template, undefined);
     },

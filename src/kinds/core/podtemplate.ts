@@ -5,7 +5,7 @@ import type { OwnBehaviour } from "../behaviour.ts";
 import { type Columns, column, labels, nameColumn, templateColumns } from "../columns.ts";
 import { countUp, differs, fieldOf, strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
-import { settlePodFields } from "./podfields.ts";
+import { copyServiceAccount, settlePodFields } from "./podfields.ts";
 import { podWarnings } from "./podwarnings.ts";
 import { validatePodTemplate, validatePodTemplateUpdate } from "./validation/pod/pod.ts";
 
@@ -21,6 +21,7 @@ function podTemplateStrategy(resource: Resource): Strategy<PodTemplate> {
   const template = fieldOf(resource, "template");
   return strategyFor<PodTemplate>(resource, {
     returnsDeletedObject: true,
+    canonicalize: ({ template: pods }) => copyServiceAccount(pods.spec),
     prepareForCreate(context, object) {
       object.metadata.generation = 1;
       settlePodFields(context, object.template.spec, undefined);
