@@ -16,7 +16,7 @@ export const layers = [
   ["kinds"],
   ["storage"],
   ["cache/shared"],
-  ["cache/writer", "cache/view"],
+  ["cache/writer", "cache/view", "storage/values"],
   ["cache/fanout"],
   ["pool"],
   ["outbound"],

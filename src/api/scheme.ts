@@ -172,6 +172,11 @@ export function createScheme(options: SchemeOptions): Scheme {
   };
 }
 
+/** Every built-in kind at every version, served or not: objects may be stored in any of them. */
+export function builtInResources(identity: Identity): readonly Resource[] {
+  return makeResources(identity, kindData);
+}
+
 /** `v1` or `apps/v1`. */
 export function apiVersionOf(group: string, version: string): string {
   return group === "" ? version : `${group}/${version}`;

@@ -6,7 +6,7 @@ import type { Field } from "../api/schema.ts";
 import type { Resource } from "../api/scheme.ts";
 import { assert } from "../base/assert.ts";
 import { zeroOf } from "../codec/engine/json.ts";
-import type { NameFormat, Strategy, StrategyContext, Termination, UpdateStrategy } from "./strategy.ts";
+import type { ClusterFacts, NameFormat, Strategy, StrategyContext, Termination, UpdateStrategy } from "./strategy.ts";
 import { equal } from "./validation/equal.ts";
 
 /** What a kind says about itself; everything has the common answer when left out. */
@@ -29,6 +29,8 @@ export interface Rules<T extends ApiObject> {
   /** The status subresource leaves all metadata but managedFields alone. */
   readonly keepsMetaOnStatus?: boolean;
   canonicalize?(object: T): void;
+  restore?(object: T, cluster: ClusterFacts): void;
+  truncate?(object: T): void;
   prepareForCreate?(context: StrategyContext, object: T): void;
   /** Runs after status is restored and before the generation is counted. */
   prepareForUpdate?(context: StrategyContext, object: T, old: T): void;
@@ -100,12 +102,15 @@ function statusStrategy<T extends ApiObject>(resource: Resource, rules: Rules<T>
 
 /** The parts of a Strategy that are absent unless the kind has them. */
 function optional<T extends ApiObject>(rules: Rules<T>): Partial<Strategy<T>> {
-  const { ahead, canonicalize, subresources, warnings, selectableFields, fieldLabels, gracePeriod } = rules;
+  const { ahead, canonicalize, restore, truncate, subresources, warnings, selectableFields } = rules;
+  const { fieldLabels, gracePeriod } = rules;
   const { defaultOrphan, unnamedPolicyWarning } = rules;
   const { termination, boundsSize, holdsAddresses, removesToo, carriers, namesItself, settlesLate } = rules;
   return {
     ...(ahead && { ahead }),
     ...(canonicalize && { canonicalize }),
+    ...(restore && { restore }),
+    ...(truncate && { truncate }),
     ...(subresources && { subresources }),
     ...(warnings && { warnings }),
     ...(selectableFields && { selectableFields }),

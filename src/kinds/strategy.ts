@@ -29,6 +29,12 @@ export interface StrategyContext {
 /** Formats of metadata.name; the texts are those of facts' `formats`. */
 export type NameFormat = "dns1123-subdomain" | "dns1123-label" | "dns1035-label" | "path-segment";
 
+/** What a strategy may know about the cluster without a request. */
+export interface ClusterFacts {
+  /** Address family of the first range of services. */
+  readonly family: "IPv4" | "IPv6";
+}
+
 /** A whole-object or subresource write. */
 export interface UpdateStrategy<T extends ApiObject> {
   /** Restores what this write may not touch and resets what the server owns. `object` is changed in place. */
@@ -57,9 +63,17 @@ export interface Strategy<T extends ApiObject> {
   readonly returnsDeletedObject: boolean;
   /**
    * Writes fields that have another name or form (stringData, serviceAccount) the way they are kept. Runs on all that
-   * clients send before anything else looks at it: what a manager owns is told in the kept form.
+   * clients send before anything else looks at it: what a manager owns is told in the kept form. Runs on what is read from
+   * a store of upstream's, too.
    */
   canonicalize?(object: T): void;
+  /**
+   * Fills in fields of an object that was stored before they existed (upstream: at each read). Runs on what is read from a
+   * store of upstream's, after canonicalize().
+   */
+  restore?(object: T, cluster: ClusterFacts): void;
+  /** Drops what a write has beyond what the kind keeps (addresses of endpoints); runs after canonicalize(). */
+  truncate?(object: T): void;
   /** Resets and computed fields of a create (status emptied, generation 1, …). `object` is changed in place. */
   prepareForCreate(context: StrategyContext, object: T): void;
   /**

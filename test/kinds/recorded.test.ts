@@ -67,6 +67,7 @@ function faultsOf(resource: Resource, body: ApiObject): readonly string[] | unde
   applyDefaults(resource, object, identity);
   const strategy = strategyOf(resource, identity);
   strategy.canonicalize?.(object);
+  strategy.truncate?.(object);
   const meta = object.metadata;
   if (resource.namespaced) meta.namespace = "g-abc123";
   else delete meta.namespace;

@@ -40,6 +40,7 @@ export type Json = Record<string, unknown>;
 export function created({ resource, strategy, context }: Kind, json: object): Json {
   const object = load<ApiObject>(resource.message.name, json);
   strategy.canonicalize?.(object);
+  strategy.truncate?.(object);
   strategy.prepareForCreate(context, object);
   return dump(object) as Json;
 }
@@ -52,6 +53,7 @@ export function updated({ resource, strategy, context }: Kind, json: object, old
     part === undefined ? strategy.update : part === "status" ? strategy.status : strategy.subresources?.get(part);
   assert(rules !== undefined, `${resource.kind} has ${part}`);
   strategy.canonicalize?.(object);
+  strategy.truncate?.(object);
   rules.prepare(context, object, before);
   return dump(object) as Json;
 }

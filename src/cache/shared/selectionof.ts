@@ -1,7 +1,7 @@
 // The selection side-table of an object, as its kind derives it: made by the write that stores the object, and once more
 // where a log is loaded whose objects were stored when the kind derived it otherwise.
 import type { Identity } from "../../api/identity.ts";
-import type { ApiObject } from "../../api/object.ts";
+import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { behaviourOf } from "../../kinds/table.ts";
@@ -12,6 +12,12 @@ import { encodeSelection, formOf, hasUnnamedField } from "./selection.ts";
 /** A field without a name, which no selector can ask for: the first write after it is stored even without a change. */
 const unsettledMark = ["", ""] as const;
 
+/** Namespace and name of an object; the namespace is empty where the kind has none. */
+export interface Names {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /**
  * The side-table of an object at the version it is stored in. `isUnsettled`: the next write is stored even without a
  * change.
@@ -20,13 +26,24 @@ export function selectionOf(
   stored: Resource,
   identity: Identity,
   object: ApiObject,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  names: Names,
   isUnsettled: boolean,
 ): Uint8Array {
   const { strategy, form } = behaviourOf(stored, identity);
   const fields = strategy.selectableFields?.(object) ?? [];
+  return selectionWith(object.metadata, names, fields, form, isUnsettled);
+}
+
+/** The same with selectable fields that are known, and the form they were derived by; without both where it is 0. */
+export function selectionWith(
+  metadata: ObjectMeta,
+  { namespace, name }: Names,
+  fields: readonly (readonly [field: string, value: string])[],
+  form: number,
+  isUnsettled: boolean,
+): Uint8Array {
   const marked = isUnsettled ? [...fields, unsettledMark] : fields;
-  return withOwners(encodeSelection(namespace, name, object.metadata.labels, marked, form), object.metadata);
+  return withOwners(encodeSelection(namespace, name, metadata.labels, marked, form), metadata);
 }
 
 /** Derives side-tables of stored records again where their kind derives them otherwise now. */

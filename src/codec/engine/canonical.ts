@@ -107,6 +107,14 @@ export function readLean<T extends object>(message: Message, text: string): Lean
   return object === undefined ? undefined : { object, metadataEnd: cursor.metadataEnd };
 }
 
+/** The metadata that begins at `at` of such a text, without managedFields; undefined when it is anything else. */
+export function readLeanMeta<T extends object>(message: Message, text: string, at: number): T | undefined {
+  const cursor = new Cursor(text, true);
+  cursor.at = at;
+  const meta = readMessage(cursor, stepsOf(message));
+  return cursor.failed ? undefined : (meta as T);
+}
+
 function readDocument<T extends object>(cursor: Cursor, message: Message): T | undefined {
   const object = readMessage(cursor, stepsOf(message));
   return cursor.failed || cursor.at < cursor.text.length ? undefined : (object as T);

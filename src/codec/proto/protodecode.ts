@@ -17,12 +17,16 @@ import { type WireField, type WirePlan, wirePlanOf, wireTypes } from "./wireplan
 
 type Target = Record<string, unknown>;
 
-/** The object of `message` that `bytes` hold, or why they are none. */
-export function decodeProto<T extends object>(message: Message, bytes: Uint8Array): T | Fault {
-  const reader = new ProtoReader(bytes, limits.bodyValuesMax);
+/** The object of `message` that `bytes` hold, or why they are none. `valuesMax`: of how many values at most. */
+export function decodeProto<T extends object>(
+  message: Message,
+  bytes: Uint8Array,
+  valuesMax: number = limits.bodyValuesMax,
+): T | Fault {
+  const reader = new ProtoReader(bytes, valuesMax);
   const object: Target = {};
   readMessage(reader, wirePlanOf(message), bytes.length, object);
-  if (reader.left < 0) return new TooManyValues(limits.bodyValuesMax);
+  if (reader.left < 0) return new TooManyValues(valuesMax);
   if (reader.fault !== undefined) return new Fault(reader.fault);
   return fill(message, object) as T;
 }

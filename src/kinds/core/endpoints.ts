@@ -38,7 +38,7 @@ export function endpointsBehaviour(resource: Resource, identity: Identity): OwnB
 /** Endpoints: kept as they are sent (upstream packs and sorts no longer, so that controllers see what they wrote). */
 function endpointsStrategy(resource: Resource, identity: Identity): Strategy<Endpoints> {
   return strategyFor<Endpoints>(resource, {
-    canonicalize: cutEndpoints(identity),
+    truncate: cutEndpoints(identity),
     allowCreateOnUpdate: true,
     validate: validateEndpoints,
     validateUpdate: validateEndpointsUpdate,

@@ -9,6 +9,7 @@ import { strategyFor } from "../generic.ts";
 import { countOf } from "../quota/amounts.ts";
 import type { Evaluator } from "../quota/evaluator.ts";
 import type { Strategy } from "../strategy.ts";
+import { restoreFamilies } from "./servicefamilies.ts";
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from "./validation/service.ts";
 
 /** Behaviour of services. */
@@ -28,6 +29,10 @@ function serviceStrategy(resource: Resource): Strategy<Service> {
     returnsDeletedObject: true,
     holdsAddresses: true,
     removesToo: "endpoints",
+    restore(service, cluster) {
+      syncClusterIps(service, undefined);
+      restoreFamilies(service, cluster.family);
+    },
     prepareForCreate(_context, service) {
       syncClusterIps(service, undefined);
     },

@@ -49,6 +49,16 @@ export function settleFamilies(service: Service, cluster: readonly string[]): Fi
   return [];
 }
 
+/** Families of a service that was stored before there were any, in place (upstream: defaultOnReadIPFamilies). */
+export function restoreFamilies({ spec }: Service, own: "IPv4" | "IPv6"): void {
+  if (spec.type === "ExternalName" || spec.ipFamilies?.length) return;
+  const isHeadless = spec.clusterIP === "None";
+  const families = isHeadless ? [own] : (spec.clusterIPs ?? []).map((ip) => (ip.includes(":") ? "IPv6" : "IPv4"));
+  if (isHeadless && !spec.selector?.size) addOther(families);
+  spec.ipFamilies = families;
+  if (families.length > 0) spec.ipFamilyPolicy = families.length === 1 ? "SingleStack" : "RequireDualStack";
+}
+
 function addOther(families: string[]): void {
   if (families.length === 1) families.push(families[0] === "IPv4" ? "IPv6" : "IPv4");
 }

@@ -8,7 +8,7 @@ import type {
 } from "../../api/gen/apiextensions/v1.ts";
 import type { Identity } from "../../api/identity.ts";
 import { messageOf } from "../../api/messages.ts";
-import type { Field, Message } from "../../api/schema.ts";
+import type { Message } from "../../api/schema.ts";
 import { compareVersions, type Resource, type Subresource, storageVersionHashOf } from "../../api/scheme.ts";
 import { assert } from "../../base/assert.ts";
 import { giveType } from "../../merge/schema.ts";
@@ -16,6 +16,7 @@ import { giveRemote, type RemoteConversion, remoteOf } from "../remote.ts";
 import { behaviourOf, carryBehaviour } from "../table.ts";
 import { behaviourOfVersion } from "./behaviour.ts";
 import { cleanupFinalizer } from "./names.ts";
+import { openMessage } from "./openmessage.ts";
 import { prefixOf } from "./prefix.ts";
 import { workOn } from "./schemawork.ts";
 import { type CustomVersion, compileVersions } from "./versions.ts";
@@ -301,15 +302,6 @@ function draftOf(
     stored: undefined,
     prefix,
   };
-}
-
-/** An object of which only the metadata is known. */
-function openMessage(name: string, shortName: string): Message {
-  const metadata = messageOf("core/v1.ConfigMap").byJson.get("metadata");
-  assert(metadata !== undefined, "Objects have metadata");
-  const fields: readonly Field[] = [metadata];
-  const byJson = new Map([["metadata", metadata]]);
-  return { name, shortName, typeMeta: true, fields, byJson, structType: undefined, special: undefined, open: true };
 }
 
 function subresourcesOf(

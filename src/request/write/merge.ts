@@ -95,6 +95,7 @@ export function mergeHere(
   if (unsettled !== undefined) return unsettled;
   const strategy = strategyOf(resource, identity);
   strategy.canonicalize?.(object);
+  strategy.truncate?.(object);
   trace.done("default");
 
   if (outgrowsStore(request, strategy, object, current)) return objectTooLarge;
