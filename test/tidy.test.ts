@@ -121,7 +121,12 @@ const reserved = [
   [
     "a commit to the store",
     /\bstore\.commit\(/,
-    ["src/request/commit/objectstore.ts", "src/request/commit/serviceallocations.ts", "src/storage/serve.ts"],
+    [
+      "src/request/commit/objectstore.ts",
+      "src/request/commit/serviceallocations.ts",
+      "src/request/commit/unclaimed.ts",
+      "src/storage/serve.ts",
+    ],
   ],
   [
     "the server's own permit",

@@ -11,6 +11,7 @@ import { limits } from "../config/limits.ts";
 import { definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { Registry } from "../observe/metrics.ts";
 import { claimPrefixes } from "../request/commit/serviceallocations.ts";
+import { UnclaimedAddresses } from "../request/commit/unclaimed.ts";
 import { type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
 import { engineOf } from "../storage/table.ts";
@@ -64,7 +65,13 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
   const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
   const selections = new Selections(scheme.resources, scheme.identity);
-  const after = await writer.load(store, (record) => selections.fresh(record));
+  const services = scheme.find("", "v1", "services")?.stored;
+  const unclaimed = services && new UnclaimedAddresses(services);
+  const after = await writer.load(store, (record) => {
+    unclaimed?.take(record);
+    return selections.fresh(record);
+  });
+  await unclaimed?.claim(store, systemClock.now());
   keepDefined(scheme, writer);
   writer.start();
   const registry = new Registry();

@@ -1,13 +1,14 @@
 // Who has which service address and node port. Every one that is given out is a stored object of its own, named after
 // it and made with "must not exist": the store thread orders the creates, so two fronts never give out the same one.
 // A claim is made before its service is written and released after the service let go of it; what a crash leaves
-// between the two is put right by controllers/addresses.ts.
+// between the two is put right by controllers/addresses.ts. Services that a server without claims wrote get theirs before
+// anything is served: unclaimed.ts.
 import type { Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { encodeSelection } from "../../cache/shared/selection.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { Fault, parseJson } from "../../codec/engine/json.ts";
-import { changeTypes, type Refusal } from "../../storage/store.ts";
+import { type Change, changeTypes, type Refusal } from "../../storage/store.ts";
 import type { WriteServices } from "./writerequest.ts";
 
 /** What can be claimed, and the prefix its claims are stored under. */
@@ -46,14 +47,18 @@ export async function claim(
 ): Promise<undefined | typeof taken | Refusal> {
   if (findClaim(writers, kind, what) !== undefined) return taken;
   if (dryRun) return undefined;
-  const prefix = claimPrefixes[kind];
-  const { bytes, versionAt } = claimBytes(what, owner, writers.clock.now());
-  const selection = encodeSelection("", what, undefined, []);
-  const type = changeTypes.create;
-  const change = { prefix, key: `${prefix}/${what}`, expected: 0, type, selection, body: bytes, versionAt };
-  const outcome = await writers.store.commit(change);
+  const outcome = await writers.store.commit(claimChange(kind, what, owner, writers.clock.now()));
   if ("revision" in outcome) return undefined;
   return "refused" in outcome ? outcome : taken;
+}
+
+/** The change that claims `what` for `owner` unless it is claimed. `nowMs`: on the wall clock. */
+export function claimChange(kind: ClaimKind, what: string, owner: Owner, nowMs: number): Change {
+  const prefix = claimPrefixes[kind];
+  const { bytes, versionAt } = claimBytes(what, owner, nowMs);
+  const selection = encodeSelection("", what, undefined, []);
+  const type = changeTypes.create;
+  return { prefix, key: `${prefix}/${what}`, expected: 0, type, selection, body: bytes, versionAt };
 }
 
 /** Releases `what` if `owner` has it. What the store refuses is left for the repair. */
