@@ -39,6 +39,7 @@ import { Merges } from "../request/write/offload.ts";
 import { createWriteServices } from "../request/write/services.ts";
 import type { StoreClient } from "../storage/client.ts";
 import { PortClient } from "../storage/port.ts";
+import { engineOf } from "../storage/table.ts";
 import { advertisedAddress } from "./advertise.ts";
 import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
@@ -156,7 +157,9 @@ class OpenServer implements FrontServer {
     registerWatchMetrics(this.#registry, this.#fanout, server.scheme);
     forgetKinds(this.#registry, this.#scheme);
     if (data.controls) {
-      const { controllers: running, eventTtlMs, endpointsPerSliceMax, nodes, signing } = data.config;
+      const engine = engineOf(data.config.storageBackend);
+      const eventTtlMs = engine.endsObjects === true ? 0 : data.config.eventTtlMs;
+      const { controllers: running, endpointsPerSliceMax, nodes, signing } = data.config;
       const { authority, holder, config, serverAddress } = data;
       const address = { ip: advertisedAddress(config), port: portOf(serverAddress) };
       const clusterAddress = address.ip === undefined ? serverAddress : hostPort(address.ip, address.port);
@@ -164,7 +167,12 @@ class OpenServer implements FrontServer {
       const kept = { eventTtlMs, endpointsPerSliceMax, nodes, authority, address, endpointReconciler, clusterAddress };
       const common = { running, ...kept, holder, registry: this.#registry };
       const signs = { authorities: openAuthorities(config), lifeMsMax: signing.lifeMsMax, pool: this.#pool };
-      const options = { ...common, alone: true, onStep: (step: BootStep) => this.#steps.mark(step), signing: signs };
+      const options = {
+        ...common,
+        alone: !engine.isShared,
+        onStep: (step: BootStep) => this.#steps.mark(step),
+        signing: signs,
+      };
       this.#controllers = new Controllers(server, this.#log, options);
       this.started = this.#controllers.start();
     }
@@ -261,12 +269,17 @@ class OpenServer implements FrontServer {
     };
   }
 
-  /** A round trip to the store thread, one for all who ask at the same time: a disk that hangs holds it up. */
+  /**
+   * A round trip to the store thread, one for all who ask at the same time: a disk that hangs holds it up. A store that
+   * others share has to say what its newest revision is.
+   */
   #probe(): Promise<string | undefined> {
+    const { recent } = this.#client;
+    const msMax = recent === undefined ? limits.storeProbeMsMax : this.#data.config.etcd.healthMs;
     this.#probing ??= new Promise<string | undefined>((resolve) => {
-      const late = `the store thread has not answered for ${limits.storeProbeMsMax} ms`;
-      const timer = setTimeout(resolve, limits.storeProbeMsMax, late);
-      this.#client.probe().then(
+      const timer = setTimeout(resolve, msMax, `the store has not answered for ${msMax} ms`);
+      const asked = recent === undefined ? this.#client.probe() : recent(msMax);
+      asked.then(
         () => resolve(undefined),
         (error: Error) => resolve(error.message),
       );

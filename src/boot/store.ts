@@ -7,14 +7,16 @@ import { createScheme, type Scheme } from "../api/scheme.ts";
 import { systemClock } from "../base/clock.ts";
 import { Selections } from "../cache/shared/selectionof.ts";
 import { LogWriter } from "../cache/writer/writer.ts";
+import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { Registry } from "../observe/metrics.ts";
 import { claimPrefixes } from "../request/commit/serviceallocations.ts";
 import { UnclaimedAddresses } from "../request/commit/unclaimed.ts";
-import { type StoreLoop, serveStore } from "../storage/serve.ts";
+import { type ServeOptions, type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
 import { engineOf } from "../storage/table.ts";
+import { clusterOf } from "./cluster.ts";
 import { countStore } from "./count.ts";
 import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
@@ -61,17 +63,8 @@ interface StoreLogs {
 
 async function openLogs(data: StoreData): Promise<StoreLogs> {
   const { identity, runtimeConfig, gates, release } = data.config;
-  const store = await open(data);
   const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
-  const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
-  const selections = new Selections(scheme.resources, scheme.identity);
-  const services = scheme.find("", "v1", "services")?.stored;
-  const unclaimed = services && new UnclaimedAddresses(services);
-  const after = await writer.load(store, (record) => {
-    unclaimed?.take(record);
-    return selections.fresh(record);
-  });
-  await unclaimed?.claim(store, systemClock.now());
+  const { store, writer, after } = await load(data, scheme, false);
   keepDefined(scheme, writer);
   writer.start();
   const registry = new Registry();
@@ -83,6 +76,7 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
     publish: (records, revision) => writer.accept(records, revision),
     observe,
     prefixes: writer,
+    ...compactionOf(data.config),
   });
   const stop = async (): Promise<void> => {
     writer.stop();
@@ -111,26 +105,69 @@ function keepDefined(scheme: Scheme, writer: LogWriter): void {
   for (const each of defined) writer.register(each);
 }
 
-function open(data: StoreData): Promise<Store> {
-  const { dataDir, identity, storageBackend } = data.config;
+/** On etcd the interval of upstream's flag is both how old what is compacted is, and how often that is looked for. */
+function compactionOf({ etcd }: Config): Partial<ServeOptions> {
+  return etcd.servers.length === 0 ? {} : { historyMs: etcd.compactionMs, compactionMs: etcd.compactionMs };
+}
+
+/** A store that is open, and the logs filled from it. */
+interface Loaded {
+  readonly store: Store;
+  readonly writer: LogWriter;
+  /** Newest revision in the logs. */
+  readonly after: number;
+}
+
+/** Opens the store and fills logs from it. `atOnce`: as Cluster.atOnce. */
+async function load(data: StoreData, scheme: Scheme, atOnce: boolean, attempt = 1): Promise<Loaded> {
+  const store = await open(data, scheme, atOnce);
+  try {
+    const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
+    const selections = new Selections(scheme.resources, scheme.identity);
+    const services = scheme.find("", "v1", "services")?.stored;
+    const unclaimed = services && new UnclaimedAddresses(services);
+    const after = await writer.load(store, (record) => {
+      unclaimed?.take(record);
+      return selections.fresh(record);
+    });
+    await unclaimed?.claim(store, systemClock.now());
+    return { store, writer, after };
+  } catch (error) {
+    await store.close();
+    const isCompacted = error instanceof StoreError && error.kind === "compacted";
+    if (!isCompacted || attempt === limits.loadAttemptsMax) throw error;
+    return load(data, scheme, true, attempt + 1);
+  }
+}
+
+function open({ config }: StoreData, scheme: Scheme, atOnce: boolean): Promise<Store> {
+  const { dataDir, identity, storageBackend } = config;
+  const cluster = clusterOf(config, scheme);
   return engineOf(storageBackend).open({
     path: join(dataDir, "store"),
     identity,
     clock: systemClock,
     firstRevision: limits.firstRevision,
+    ...(cluster === undefined ? {} : { cluster: { ...cluster, atOnce } }),
   });
+}
+
+/** Where the store is, in the words of the flags. */
+function placeOf({ dataDir, etcd }: Config): string {
+  return etcd.servers.length === 0 ? dataDir : `etcd (${etcd.servers.join(", ")})`;
 }
 
 /** Why the store cannot be opened, in one line. */
 function describe(data: StoreData, error: unknown): string {
   const { dataDir } = data.config;
-  if (!(error instanceof StoreError)) return `cannot open the store in ${dataDir}: ${reasonOf(error)}`;
+  if (!(error instanceof StoreError)) return `cannot open the store in ${placeOf(data.config)}: ${reasonOf(error)}`;
   switch (error.kind) {
     case "locked":
       return `the data directory ${dataDir} is in use by another server`;
     case "identity":
+      if (data.config.etcd.servers.length > 0) return `cannot use etcd: ${error.message}`;
       return `data directory ${dataDir} was created with --identity=${error.holds}; start with that flag, or use another --data-dir`;
     default:
-      return `cannot open the store in ${dataDir}: ${error.message}`;
+      return `cannot open the store in ${placeOf(data.config)}: ${error.message}`;
   }
 }

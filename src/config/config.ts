@@ -5,6 +5,7 @@ import { type AggregationConfig, readAggregation } from "./aggregationflags.ts";
 import { type AuditConfig, readAudit } from "./auditflags.ts";
 import { type AuthnConfig, readAuthn, readTls, type TlsConfig } from "./authnflags.ts";
 import { parseDuration } from "./duration.ts";
+import { type EtcdConfig, readEtcd } from "./etcdflags.ts";
 import type { FlagValues } from "./flag.ts";
 import { parseBool, parseMap } from "./flags.ts";
 import { forbidsPrivileged, readGates } from "./gates.ts";
@@ -87,6 +88,7 @@ export interface Config {
   readonly dataDir: string;
   /** Name of an engine (storage/table.ts). */
   readonly storageBackend: string;
+  readonly etcd: EtcdConfig;
   readonly eventTtlMs: number;
   readonly identity: IdentityName;
   readonly runtimeConfig: ReadonlyMap<string, boolean>;
@@ -170,6 +172,9 @@ export function readConfig(values: FlagValues): Config | string {
   if (typeof authorization === "string") return authorization;
   const identities = readIdentities(values);
   if (typeof identities === "string") return identities;
+  const storageBackend = text("storage-backend") || (text("etcd-servers") === "" ? "lmdb" : "etcd3");
+  const etcd = readEtcd(values, storageBackend);
+  if (typeof etcd === "string") return etcd;
   const nodes = readNodes(values);
   if (typeof nodes === "string") return nodes;
   const recorded = readAudit(values);
@@ -203,7 +208,8 @@ export function readConfig(values: FlagValues): Config | string {
     shutdownDelayMs: ms("shutdown-delay-duration"),
     livezGraceMs: ms("livez-grace-period"),
     dataDir: text("data-dir"),
-    storageBackend: text("storage-backend"),
+    storageBackend,
+    etcd,
     eventTtlMs: ms("event-ttl"),
     identity: text("identity") as IdentityName,
     serviceAddressRanges: text("service-cluster-ip-range"),

@@ -5,6 +5,7 @@ import { aggregationFlags } from "./aggregationflags.ts";
 import { auditFlags } from "./auditflags.ts";
 import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
+import { etcdFlags } from "./etcdflags.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 import { limits } from "./limits.ts";
 import { nodeFlags } from "./nodeflags.ts";
@@ -165,10 +166,10 @@ export const flags = [
     name: "storage-backend",
     group: "Storage",
     type: "string",
-    default: "lmdb",
-    choices: ["lmdb", "memory"],
+    default: "",
+    choices: ["lmdb", "memory", "etcd3"],
     brief: "where objects are stored",
-    help: "Where objects are stored. lmdb: a file in the data directory, every write on disk before it is answered. memory: for tests and trials; nothing survives the process.",
+    help: "Where objects are stored. lmdb (the default): a file in the data directory, every write on disk before it is answered. etcd3: the cluster of --etcd-servers. memory: for tests and trials; nothing survives the process.",
   },
   {
     name: "event-ttl",
@@ -180,6 +181,7 @@ export const flags = [
     brief: "lifetime of events",
     help: "Lifetime of events after their last write.",
   },
+  ...etcdFlags,
   {
     name: "identity",
     group: "API",

@@ -281,6 +281,30 @@ export const limits = {
   pastBytesMax: 128 * MiB,
   /** Watch history and continue tokens (document: five minutes). */
   historyMsMin: 300_000,
+  /** Revisions of an etcd cluster's history that are read at the start: ten minutes of 150 writes a second. */
+  etcdHistoryRevisionsMax: 100_000,
+  /** Events of an etcd cluster that are kept while its state is read at the start: a minute of 300 writes a second. */
+  etcdEarlyEventsMax: 20_000,
+  /** Times the store is read anew at the start because what was read was compacted meanwhile. */
+  loadAttemptsMax: 10,
+  /** Batches of changes that wait for etcd at once. */
+  etcdCommitsMax: 64,
+  /** Time for the first answer of an etcd cluster. */
+  etcdOpenMs: 20_000,
+  /** Time for a question to etcd that another member may answer. */
+  etcdReadMs: 4_000,
+  /** Time for a write to etcd; what is not answered by then is in doubt. */
+  etcdWriteMs: 10_000,
+  /** Time for a page of objects from etcd. */
+  etcdPageMs: 30_000,
+  /** Time until the watch of etcd must have told a write that etcd has answered. */
+  etcdTellMs: 5_000,
+  /** Time the answer or the event of a write may take after its leader or its member was lost. */
+  etcdDoubtMs: 1_000,
+  /** How often etcd is asked whether it is there. */
+  etcdBeatMs: 1_000,
+  /** Time after which the watch of etcd is asked how far it is; twice as long each time, up to twenty times. */
+  etcdNudgeMs: 3,
   /** Dead records a log keeps, per resource prefix; the limit wins over the five minutes. */
   historyBytesMax: 256 * MiB,
   /** Signatures checked for one client's chain: about 0.1 ms each, 1.5 ms for the largest RSA keys. Ten authorities of

@@ -16,7 +16,7 @@ export class RecentRevision {
     this.#question = new SharedQuestion(
       () => store.currentRevision(),
       1,
-      (work) => work(),
+      (work) => queueMicrotask(work),
     );
     this.#published = published;
   }

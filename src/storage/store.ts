@@ -29,6 +29,7 @@
 // on: its refusal is `in-doubt`.
 
 import type { Clock } from "../base/clock.ts";
+import type { Values } from "./values.ts";
 
 /** Types of changes. */
 export const changeTypes = { create: 1, update: 2, delete: 3 } as const;
@@ -140,6 +141,45 @@ export interface OpenOptions {
   readonly mapBytesMax?: number;
   /** Revision a new store begins after; its history has nothing at or below it. Default 0. */
   readonly firstRevision?: number;
+  /** Of an engine that several servers share: the cluster and what is stored in it. */
+  readonly cluster?: Cluster;
+}
+
+/** The cluster of an engine that several servers share. */
+export interface Cluster {
+  readonly endpoints: Endpoints;
+  /** What keys begin with in it. */
+  readonly prefix: string;
+  readonly values: Values;
+  /** Time for which keys that end are given one lease, s. */
+  readonly leaseSharedSeconds: number;
+  /** How often it is asked for the size of its data, ms; 0: never. */
+  readonly sizePollMs: number;
+  /**
+   * Reads the state in one answer, and no history: for a cluster that is compacted faster than pages of one revision can be
+   * read. Takes twice the memory of what is stored.
+   */
+  readonly atOnce?: boolean;
+}
+
+/** How the members of a cluster are reached. */
+export interface Endpoints {
+  /** `http://host:port` or `https://host:port` of each. */
+  readonly urls: readonly string[];
+  /** PEM: whom they are verified by (absent: the machine's authorities), and who we are. */
+  readonly authority?: Buffer | undefined;
+  readonly certificate?: Buffer | undefined;
+  readonly key?: Buffer | undefined;
+}
+
+/** What callers of a store have to know of its engine. */
+export interface EngineTraits {
+  /** Commits that may be under way at once: 1 where a commit holds the thread, more where it waits for an answer. */
+  readonly overlap: number;
+  /** Other processes write the same data: the newest revision has to be asked for. */
+  readonly isShared: boolean;
+  /** It ends objects by itself when their time is over (Values.ttlSecondsOf). */
+  readonly endsObjects?: boolean;
 }
 
 /** What callers of a store have to know of its engine. */

@@ -1,5 +1,6 @@
 // The storage engines: a new one is a folder and a line here. Each passes test/contract/.
 import { assert } from "../base/assert.ts";
+import { limits } from "../config/limits.ts";
 import { fileName } from "./lmdb/file.ts";
 import { openLmdb } from "./lmdb/store.ts";
 import { openMemory } from "./memory/store.ts";
@@ -15,6 +16,19 @@ export const engines: readonly Engine[] = [
     // In microseconds, so that no revision is handed out again by the next process: clients remember them.
     open: async (options) => openMemory({ ...options, firstRevision: options.clock.now() * 1000 }),
     note: "--storage-backend=memory: nothing that is written survives the process",
+  },
+  {
+    name: "etcd3",
+    // As many as one connection carries well: a commit holds nothing while it waits.
+    overlap: limits.etcdCommitsMax,
+    isShared: true,
+    endsObjects: true,
+    open: async ({ cluster, ...options }) => {
+      assert(cluster !== undefined, "A store on etcd is opened without a cluster");
+      // Its library is loaded by who needs it.
+      const { openEtcd } = await import("./etcd/store.ts");
+      return openEtcd({ ...options, cluster });
+    },
   },
 ];
 

@@ -23,14 +23,14 @@ function revisionsOf(outcomes: readonly Outcome[]): number[] {
 /** Runs the suite. `overlap`: the engine's. */
 export function sharedContract(t: Test, engine: Engine, overlap: number): void {
   const clock = new HandClock();
-  const pair = (): [Store, Store] => {
+  const pair = async (): Promise<[Store, Store]> => {
     const path = engine.place();
-    const open = (): Store => engine.open({ path, identity: "orch", clock });
-    return [open(), open()];
+    const open = async (): Promise<Store> => engine.open({ path, identity: "orch", clock });
+    return [await open(), await open()];
   };
 
   t.test(`${engine.name}: what one server commits is delivered to each, in one order`, async (t) => {
-    const [a, b] = pair();
+    const [a, b] = await pair();
     const told: Record[][] = [[], []];
     for (const [index, store] of [a, b].entries()) await store.watch(0, (some) => told[index]?.push(...some));
     const made: number[] = [];
@@ -75,7 +75,7 @@ export function sharedContract(t: Test, engine: Engine, overlap: number): void {
   t.test(
     `${engine.name}: of changes that race one wins, on whatever server, and the others learn its revision`,
     async (t) => {
-      const [a, b] = pair();
+      const [a, b] = await pair();
       for (let round = 0, mod = 0; round < 10; round++) {
         const racing = Array.from({ length: overlap }, (_, i) =>
           change(mod === 0 ? "create" : "update", "x", mod, `${i}`),
@@ -95,7 +95,7 @@ export function sharedContract(t: Test, engine: Engine, overlap: number): void {
   );
 
   t.test(`${engine.name}: changes of a key in one batch are made in order, beside other batches`, async (t) => {
-    const [a, b] = pair();
+    const [a, b] = await pair();
     const batches = await Promise.all(
       Array.from({ length: overlap }, (_, i) =>
         (i % 2 === 0 ? a : b).commit([
@@ -115,7 +115,7 @@ export function sharedContract(t: Test, engine: Engine, overlap: number): void {
   });
 
   t.test(`${engine.name}: a guard holds against changes of another server`, async (t) => {
-    const [a, b] = pair();
+    const [a, b] = await pair();
     const namespace = (type: "create" | "update", expected: number) =>
       change(type, "a", expected, "", 0, "/registry/namespaces");
     const [made] = revisionsOf(await a.commit([namespace("create", 0)]));
@@ -129,7 +129,7 @@ export function sharedContract(t: Test, engine: Engine, overlap: number): void {
   });
 
   t.test(`${engine.name}: listAt() reads any revision above the floor, page by page`, async (t) => {
-    const [a, b] = pair();
+    const [a, b] = await pair();
     if (a.listAt === undefined || b.listAt === undefined) {
       t.comment("the engine has no past");
       return;

@@ -226,7 +226,7 @@ export class LogWriter {
         this.append(fresh(record));
         const isWhole = records[index + 1]?.revision !== record.revision;
         if (!isWhole || !this.#overLimit(record.prefix)) continue;
-        this.publish(record.revision);
+        this.publish(this.#revision);
         while (this.#overLimit(record.prefix) && this.tend());
       }
     });
@@ -262,9 +262,6 @@ export class LogWriter {
 
   /** Enters one committed change. Fronts may see it from now on; it counts as published with publish(). */
   append(record: Record): void {
-    // Records of one transaction have one revision, and are published together.
-    assertShared(record.revision > this.#published, "A record's revision is not above what is published");
-    assertShared(record.revision >= this.#revision, "A record's revision is below the one before");
     // Fronts take the key from the table; the byte count is a cheap check that it is the same.
     const keyBytes = keyBytesOf(record.selection);
     assertShared(keyBytes >= 0, "A record has no valid selection table");
@@ -273,6 +270,13 @@ export class LogWriter {
       "A record's key is not that of its selection table",
     );
     const log = this.#logs.get(record.prefix) ?? this.#addStray(record.prefix);
+    // A state comes log by log. Records of one transaction have one revision, and are published together.
+    if (record.revision <= this.#floor) {
+      assertShared(record.revision >= log.order, "A record's revision is below the one before");
+    } else {
+      assertShared(record.revision > this.#published, "A record's revision is not above what is published");
+      assertShared(record.revision >= this.#revision, "A record's revision is below the one before");
+    }
     const deleted = record.type === changeTypes.delete;
     let place = log.places.get(record.key);
     if (place === undefined) {
@@ -300,7 +304,7 @@ export class LogWriter {
     const frameBytes = bytesOfFrame(record.body.length);
     const segment = this.#room(log, frameBytes, record.selection.length);
     const index = segment.open.append(entry);
-    this.#revision = record.revision;
+    this.#revision = Math.max(this.#revision, record.revision);
     log.order = record.revision;
     log.leave(place, record.revision, nowMs);
     log.enter(segment, index, place, !deleted);

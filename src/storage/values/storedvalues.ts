@@ -14,15 +14,13 @@ import { readLeanMeta } from "../../codec/engine/canonical.ts";
 import { encodeForStore, textOf } from "../../codec/engine/json.ts";
 import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
 import { encodeProto } from "../../codec/proto/protobuf.ts";
+import type { StorageMediaType } from "../../config/etcdflags.ts";
 import type { ClusterFacts } from "../../kinds/strategy.ts";
 import { behaviourOf } from "../../kinds/table.ts";
 import { type Change, StoreError } from "../store.ts";
 import { customMessage, ForeignValues, Unreadable } from "./foreign.ts";
 import { type Head, headOf } from "./head.ts";
 import { namesOf, type Place, Places } from "./places.ts";
-
-/** What --storage-media-type takes. Custom resources, definitions and APIServices are JSON whatever it says (upstream). */
-export type StorageMediaType = "application/json" | "application/vnd.kubernetes.protobuf";
 
 /** What a record has from a value. */
 export interface Content {

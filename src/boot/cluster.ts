@@ -1,0 +1,61 @@
+// The cluster a store is kept in, as the flags say: how it is reached, and the form of what is stored there.
+import { readFileSync } from "node:fs";
+import type { Scheme } from "../api/scheme.ts";
+import type { Config } from "../config/config.ts";
+import { parseRanges } from "../kinds/ranges.ts";
+import { claimPrefixes } from "../request/commit/serviceallocations.ts";
+import type { Cluster, Endpoints } from "../storage/store.ts";
+import { StoredValues } from "../storage/values/storedvalues.ts";
+import type { Values } from "../storage/values.ts";
+import { BootFault, mending } from "./fault.ts";
+
+/** The cluster of --etcd-servers; undefined: there is none. Throws BootFault. */
+export function clusterOf(config: Config, scheme: Scheme): Cluster | undefined {
+  const { etcd } = config;
+  if (etcd.servers.length === 0) return undefined;
+  const { prefix, leaseSharedSeconds, sizePollMs } = etcd;
+  return { endpoints: endpointsOf(config), prefix, leaseSharedSeconds, sizePollMs, values: valuesOf(config, scheme) };
+}
+
+/** How the members are reached. Throws BootFault. */
+export function endpointsOf({ etcd }: Config): Endpoints {
+  return {
+    urls: etcd.servers,
+    authority: fileOf("--etcd-cafile", etcd.caFile),
+    certificate: fileOf("--etcd-certfile", etcd.certFile),
+    key: fileOf("--etcd-keyfile", etcd.keyFile),
+  };
+}
+
+function fileOf(flag: string, path: string): Buffer | undefined {
+  return path === "" ? undefined : mending(`cannot read ${flag} ${path}`, () => readFileSync(path));
+}
+
+function valuesOf(config: Config, scheme: Scheme): Values {
+  const stored = new StoredValues({
+    scheme,
+    mediaType: config.etcd.mediaType,
+    claims: Object.values(claimPrefixes),
+    cluster: { family: familyOf(config) },
+  });
+  const events = eventPrefixes(scheme);
+  const ttlSeconds = Math.ceil(config.eventTtlMs / 1000);
+  return {
+    prefixOf: (key) => stored.placeOf(key),
+    toStored: (change) => stored.encode(change),
+    toContent: (prefix, key, _storedKey, value, revision) => stored.decode(prefix, key, value, revision),
+    ttlSecondsOf: (prefix) => (events.has(prefix) ? ttlSeconds : 0),
+  };
+}
+
+/** Address family of services that name none. */
+function familyOf({ serviceAddressRanges, servicePortRange }: Config): "IPv4" | "IPv6" {
+  const ranges = parseRanges(serviceAddressRanges, servicePortRange);
+  if (typeof ranges === "string") throw new BootFault(ranges);
+  return ranges.addresses[0]?.family ?? "IPv4";
+}
+
+function eventPrefixes(scheme: Scheme): ReadonlySet<string> {
+  const prefix = scheme.find("", "v1", "events")?.stored?.prefix;
+  return new Set(prefix === undefined ? [] : [prefix]);
+}

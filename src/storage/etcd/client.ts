@@ -1,0 +1,194 @@
+// The connection to an etcd cluster: calls go to one member at a time, and to the next one when it does not answer. What
+// may be asked twice is asked again; what may have been done is not done again, the caller hears that it is in doubt.
+import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { assertShared } from "../../base/assert.ts";
+import type { Endpoints } from "../store.ts";
+
+/**
+ * Why a call failed. `unavailable`: no member took it; `in-doubt`: it may have been executed; `full`: the quota of the
+ * cluster is used up; `too-large`: the cluster takes no request of that size; `compacted`: it asks for a revision that is
+ * compacted; `refused`: anything else, as a wrong certificate.
+ */
+export type CallFault = "unavailable" | "in-doubt" | "full" | "too-large" | "compacted" | "refused";
+
+/** A call that failed. */
+export class CallError extends Error {
+  override name = "CallError";
+  readonly fault: CallFault;
+  constructor(fault: CallFault, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.fault = fault;
+  }
+}
+
+/** Time a member has to answer what can be asked of another one, ms; a quarter of the call's time where that is more. */
+const attemptMs = 1500;
+/** Time a member has to accept a connection, ms. */
+const connectMs = 1000;
+/** Pause after every member failed, ms. */
+const pauseMs = 50;
+
+/** The path of a call, and how its answer is read. */
+export interface Call<T> {
+  readonly path: string;
+  readonly request: Uint8Array;
+  readonly read: (bytes: Buffer) => T;
+  /** Executing it twice is as well as once. */
+  readonly isRead: boolean;
+  readonly timeoutMs: number;
+}
+
+const options = {
+  "grpc.max_receive_message_length": -1,
+  "grpc.max_send_message_length": -1,
+  // A call is never repeated behind our back.
+  "grpc.enable_retries": 0,
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.min_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 1000,
+} as const;
+
+const asIs = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const bytesOf = (bytes: Buffer): Buffer => bytes;
+
+/** A cluster. */
+export class EtcdClient {
+  readonly #members: readonly Client[];
+  readonly #metadata = new Metadata();
+  readonly #switched = new Set<() => void>();
+  #active = 0;
+  #closed = false;
+
+  constructor({ urls, authority, certificate, key }: Endpoints) {
+    assertShared(urls.length > 0, "A cluster has no members");
+    // A member without a leader says so at once instead of holding the call.
+    this.#metadata.set("hasleader", "true");
+    this.#members = urls.map((url) => {
+      const { protocol, host } = new URL(url);
+      const secure = protocol === "https:";
+      const how = secure
+        ? credentials.createSsl(authority ?? null, key ?? null, certificate ?? null)
+        : credentials.createInsecure();
+      return new Client(host, how, options);
+    });
+  }
+
+  /** The member calls go to, as an index of its URL. */
+  get active(): number {
+    return this.#active;
+  }
+
+  /** Calls `work` when calls go to another member; returns how to stop that. */
+  onSwitch(work: () => void): () => void {
+    this.#switched.add(work);
+    return () => void this.#switched.delete(work);
+  }
+
+  /** The member at `index` does not answer: calls go to the next one, unless they do already. */
+  leave(index: number): void {
+    if (index !== this.#active || this.#members.length === 1) return;
+    this.#active = (index + 1) % this.#members.length;
+    for (const work of this.#switched) work();
+  }
+
+  /** Makes a call. Rejects with CallError. */
+  async call<T>(call: Call<T>): Promise<T> {
+    const endMs = performance.now() + call.timeoutMs;
+    for (let tried = 0; ; tried += 1) {
+      if (this.#closed) throw new CallError("unavailable", "The connection to etcd is closed");
+      const index = this.#active;
+      const leftMs = endMs - performance.now();
+      try {
+        await this.#ready(index, Math.min(leftMs, connectMs));
+        const limitMs = endMs - performance.now();
+        return await this.#attempt(
+          index,
+          call,
+          call.isRead ? Math.min(limitMs, Math.max(attemptMs, call.timeoutMs / 4)) : limitMs,
+        );
+      } catch (error) {
+        assertShared(error instanceof CallError, `A call to etcd fails with ${String(error)}`);
+        const again = error.fault === "unavailable" || (call.isRead && error.fault === "in-doubt");
+        if (again) this.leave(index);
+        if (!again || endMs - performance.now() < pauseMs) throw error;
+        if (tried % this.#members.length === this.#members.length - 1) await pause(pauseMs);
+      }
+    }
+  }
+
+  /** Opens a stream on the active member; the path is that of Watch or Snapshot. */
+  stream(path: string): ClientDuplexStream<Uint8Array, Buffer> {
+    return this.#member(this.#active).makeBidiStreamRequest(path, asIs, bytesOf, this.#metadata);
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.#closed = true;
+    for (const member of this.#members) member.close();
+  }
+
+  #member(index: number): Client {
+    const member = this.#members[index];
+    assertShared(member !== undefined, `No member has index ${index}`);
+    return member;
+  }
+
+  #ready(index: number, timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#member(index).waitForReady(Date.now() + Math.max(1, timeoutMs), (error) => {
+        if (error === undefined) resolve();
+        else reject(new CallError("unavailable", `etcd does not accept a connection: ${error.message}`, error));
+      });
+    });
+  }
+
+  #attempt<T>(index: number, { path, request, read }: Call<T>, timeoutMs: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const deadline = Date.now() + Math.max(1, timeoutMs);
+      this.#member(index).makeUnaryRequest(
+        path,
+        asIs,
+        bytesOf,
+        request,
+        this.#metadata,
+        { deadline },
+        (error, answer) => {
+          if (error !== null) reject(faultOf(error));
+          else if (answer === undefined) reject(new CallError("in-doubt", "etcd sent no answer"));
+          else resolve(read(answer));
+        },
+      );
+    });
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** What a failed call means: the texts are those of etcd's published error list. */
+export function faultOf(error: ServiceError): CallError {
+  const { code, details } = error;
+  const fault = (): CallFault => {
+    switch (code) {
+      case status.OUT_OF_RANGE:
+        return "compacted";
+      case status.RESOURCE_EXHAUSTED:
+        // A member that is behind takes no proposal; nothing was proposed.
+        return details.includes("too many requests") ? "unavailable" : "full";
+      case status.INVALID_ARGUMENT:
+        return details.includes("too large") ? "too-large" : "refused";
+      case status.UNAVAILABLE:
+        return details.includes("no leader") ? "unavailable" : "in-doubt";
+      case status.UNAUTHENTICATED:
+      case status.PERMISSION_DENIED:
+      case status.UNIMPLEMENTED:
+      case status.NOT_FOUND:
+      case status.FAILED_PRECONDITION:
+        return "refused";
+      default:
+        return "in-doubt";
+    }
+  };
+  return new CallError(fault(), details === "" ? error.message : details, error);
+}

@@ -1,0 +1,71 @@
+// Who waits until the watch has told a revision. While somebody does and nothing comes, the watch is made to tell how far it is.
+import { limits } from "../../config/limits.ts";
+
+interface Waiting {
+  readonly revision: number;
+  readonly end: (isTold: boolean) => void;
+}
+
+/** How far the watch of one store is. */
+export class Reached {
+  readonly #nudge: () => void;
+  /** By revision. */
+  readonly #waiting: Waiting[] = [];
+  #revision: number;
+  #timer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  /** `revision`: what was told before. `nudge`: makes the watch tell how far it is. */
+  constructor(revision: number, nudge: () => void) {
+    this.#revision = revision;
+    this.#nudge = nudge;
+  }
+
+  /** Everything up to a revision was told. */
+  reach(revision: number): void {
+    this.#revision = revision;
+    let done = 0;
+    while (done < this.#waiting.length && (this.#waiting[done] as Waiting).revision <= revision) done += 1;
+    if (done > 0) for (const { end } of this.#waiting.splice(0, done)) end(true);
+  }
+
+  /** Resolves when a revision was told; false: it was not in time, or the store has ended. */
+  wait(revision: number, timeoutMs: number): Promise<boolean> {
+    if (revision <= this.#revision) return Promise.resolve(true);
+    if (this.#ended) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const waiting: Waiting = {
+        revision,
+        end: (isTold) => {
+          clearTimeout(timer);
+          resolve(isTold);
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        resolve(false);
+      }, timeoutMs);
+      // Most wait for the newest revision.
+      let at = this.#waiting.length;
+      while (at > 0 && (this.#waiting[at - 1] as Waiting).revision > revision) at -= 1;
+      this.#waiting.splice(at, 0, waiting);
+      this.#nudgeAfter(limits.etcdNudgeMs);
+    });
+  }
+
+  /** Nothing more is told. */
+  end(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    for (const { end } of this.#waiting.splice(0)) end(false);
+  }
+
+  #nudgeAfter(afterMs: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#waiting.length === 0) return;
+      this.#nudge();
+      this.#nudgeAfter(Math.min(2 * afterMs, limits.etcdNudgeMs * 20));
+    }, afterMs);
+  }
+}
