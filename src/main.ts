@@ -19,6 +19,7 @@ import { countProcess } from "./boot/count.ts";
 import { type Credentials, checkFiles, keepCredentials, keepRenewed, writeClientConfig } from "./boot/credentials.ts";
 import { openDataDir } from "./boot/datadir.ts";
 import { connectionsOf, descriptorsMax, openDescriptors } from "./boot/descriptors.ts";
+import { EncryptionFile } from "./boot/encryptionfile.ts";
 import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
 import { trustingOwn } from "./boot/signing.ts";
@@ -51,6 +52,7 @@ async function main(): Promise<void> {
   const files = await checkFiles(asked);
   const authz = await readAuthorizationFiles(asked.authorization, identities[asked.identity]);
   if (typeof authz === "string") die(authz);
+  const encryption = await EncryptionFile.open(asked, log);
   const auditFiles = await checkAuditFiles(asked, identities[asked.identity]);
   // Files of the server are its own: those of the store's library, which asks for no mode, too.
   process.umask(0o077);
@@ -64,7 +66,7 @@ async function main(): Promise<void> {
 
   let fronts: Fronts | undefined;
   const fail = (message: string): void => void end(message, fronts);
-  const store = new StoreThread(storeScript, { config }, fail);
+  const store = new StoreThread(storeScript, { config, encryption: encryption?.encryption }, fail);
   const opened = await store.opened();
   // The data directory is ours from here on.
   const credentials = await keepCredentials(config, identities[config.identity], files, systemClock);
@@ -78,12 +80,14 @@ async function main(): Promise<void> {
   const beats = beatsMemory();
   const audit = await startAudit(config, auditFiles, fail);
   const connectionsMax = connectionsOf(config.frontWorkers, descriptorsMax(), openDescriptors());
-  const shared = { startedMs, beats, started: startedMemory(), ...opened };
+  const kms = encryption?.encryption.health;
+  const shared = { startedMs, beats, started: startedMemory(), kms, ...opened };
   const data = { config, tls, authority, holder, authn, authz, serverAddress, connectionsMax, ...shared };
   const threads = new Fronts({ script: frontScript, config, store, audit, log, failed: fail, data, listeners });
   fronts = threads;
   const registry = new Registry();
   countProcess(registry, () => threads.crashes);
+  encryption?.follow((config) => store.encrypt(config), registry, holder, log);
   threads.gatherFrom(() => {
     const others = audit === undefined ? [] : [audit.collect()];
     return Promise.all([registry.snapshot(), store.collect(), ...others, ...threads.collect()]);

@@ -126,6 +126,7 @@ const reserved = [
       "src/request/commit/serviceallocations.ts",
       "src/request/commit/unclaimed.ts",
       "src/storage/serve.ts",
+      "src/storage/encryption/sealedstore.ts",
     ],
   ],
   [

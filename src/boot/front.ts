@@ -1,6 +1,5 @@
 // The body of a front thread: it opens what the server answers from, then its listeners, and does what main tells it.
 // A bug ends the thread, but not before its listeners are closed: an open one would take the whole process along.
-import { statSync } from "node:fs";
 import type { MessagePort } from "node:worker_threads";
 import { limits } from "../config/limits.ts";
 import type { Listener, ListenOptions } from "../http/listener.ts";
@@ -8,6 +7,7 @@ import { listenNode } from "../http/node.ts";
 import { listenUws } from "../http/uws.ts";
 import type { Exchange, Headers } from "../request/exchange/transport.ts";
 import { Beats } from "./beats.ts";
+import { changeOf } from "./filechanges.ts";
 import { watchHeap } from "./heap.ts";
 import type { FromFront, FrontData, ListenerPlan, ToFront } from "./messages.ts";
 import { type FrontServer, openServer } from "./server.ts";
@@ -157,24 +157,6 @@ class Front {
     this.#server?.close();
     setTimeout(() => process.exit(1), endingMs);
   }
-}
-
-/** A function that says whether any of these files changed since it was asked before. */
-function changeOf(paths: readonly string[]): () => boolean {
-  const look = (): string =>
-    paths
-      .map((path) => {
-        const found = statSync(path, { throwIfNoEntry: false });
-        return found === undefined ? "" : `${found.ino} ${found.size} ${found.mtimeMs}`;
-      })
-      .join();
-  let before = look();
-  return () => {
-    const now = look();
-    const changed = now !== before;
-    before = now;
-    return changed;
-  };
 }
 
 function listen(plan: ListenerPlan, options: Omit<ListenOptions, "port">): Promise<Listener> {

@@ -7,7 +7,9 @@ import type { Config, FrontName } from "../config/config.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import type { Connection } from "../outbound/client.ts";
+import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import type { StoreTraits } from "../storage/port.ts";
+import type { Encryption, KmsChecks } from "./encryptionfile.ts";
 
 /** A listener a front is to open. */
 export interface ListenerPlan {
@@ -42,6 +44,8 @@ export interface FrontData {
   readonly beats: SharedArrayBuffer;
   /** Steps of the start that are done: boot/started.ts. */
   readonly started: SharedArrayBuffer;
+  /** Health checks of KMS plugins; undefined: there are none. */
+  readonly kms: KmsChecks | undefined;
   /** LogWriter.control, for openViews(). */
   readonly control: SharedArrayBuffer;
   /** What the store is like. */
@@ -72,6 +76,8 @@ export interface AuditData {
 /** Worker data of the store thread. */
 export interface StoreData {
   readonly config: Config;
+  /** Undefined: nothing is encrypted. */
+  readonly encryption: Encryption | undefined;
 }
 
 /** Main to a thread of any kind. */
@@ -118,15 +124,16 @@ export type FromFront = FromThread | OfFront;
 export type ToStore =
   | ToThread
   /** A front is about to start, or to start again. */
-  | { readonly kind: "front"; readonly storePort: MessagePort; readonly logPort: MessagePort };
+  | { readonly kind: "front"; readonly storePort: MessagePort; readonly logPort: MessagePort }
+  /** Encrypt by this from now on; answered by "encrypts". */
+  | { readonly kind: "encrypt"; readonly config: EncryptionConfig };
 
-/** What only the store thread tells main: the store is open and its logs are filled. */
-export interface OfStore {
-  readonly kind: "opened";
-  readonly revision: number;
-  readonly control: SharedArrayBuffer;
-  readonly traits: StoreTraits;
-}
+/** What only the store thread tells main. */
+export type OfStore =
+  /** The store is open and its logs are filled. */
+  | { readonly kind: "opened"; readonly control: SharedArrayBuffer; readonly traits: StoreTraits }
+  /** The answer to "encrypt": why everything stays as it was, or undefined. */
+  | { readonly kind: "encrypts"; readonly fault: string | undefined };
 
 /** The store thread to main. */
 export type FromStore = FromThread | OfStore;

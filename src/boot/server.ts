@@ -23,7 +23,7 @@ import { limits } from "../config/limits.ts";
 import { Openings } from "../http/openings.ts";
 import { parseRanges } from "../kinds/ranges.ts";
 import { admissionMeter } from "../observe/admission.ts";
-import { answerHealth, type BootStep, createChecks } from "../observe/health.ts";
+import { answerHealth, type BootStep, type Check, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/requests.ts";
@@ -38,12 +38,14 @@ import { registerWatchMetrics } from "../request/watch/watchmetrics.ts";
 import { Merges } from "../request/write/offload.ts";
 import { createWriteServices } from "../request/write/services.ts";
 import type { StoreClient } from "../storage/client.ts";
+import { KmsHealth } from "../storage/encryption/kmsprobe.ts";
 import { PortClient } from "../storage/port.ts";
 import { engineOf } from "../storage/table.ts";
 import { advertisedAddress } from "./advertise.ts";
 import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
 import { countConnections, countFront, forgetKinds } from "./count.ts";
+import type { KmsChecks } from "./encryptionfile.ts";
 import type { FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
 import { openAuthorities } from "./signing.ts";
@@ -261,6 +263,7 @@ class OpenServer implements FrontServer {
       done: (step) => this.#steps.has(step),
       unregistered: () => this.#steps.unregistered(),
       shuttingDown: () => this.#shuttingDown,
+      kms: kmsChecks(this.#data.kms),
     });
     return (path, verbose, exclude): Promise<Page> | undefined => {
       const inGrace = systemClock.now() - startedMs < config.livezGraceMs;
@@ -351,6 +354,15 @@ class OpenServer implements FrontServer {
     this.#views.close();
     this.#data.storePort.close();
   }
+}
+
+/** Health checks of KMS plugins: what the store thread says of them. */
+function kmsChecks(kms: KmsChecks | undefined): Check[] {
+  if (kms === undefined) return [];
+  const health = new KmsHealth(kms.memory);
+  const failure = (check: number) => (): string | undefined =>
+    health.passes(check) ? undefined : "a KMS plugin does not work; the log says why";
+  return kms.names.map((name, check) => ({ name, failure: failure(check) }));
 }
 
 /** The port of `host:port`. */

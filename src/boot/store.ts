@@ -9,10 +9,16 @@ import { Selections } from "../cache/shared/selectionof.ts";
 import { LogWriter } from "../cache/writer/writer.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
-import { definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
+import { definedAt, definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
+import { createLog, type Logger } from "../observe/log.ts";
 import { Registry } from "../observe/metrics.ts";
 import { claimPrefixes } from "../request/commit/serviceallocations.ts";
 import { UnclaimedAddresses } from "../request/commit/unclaimed.ts";
+import { prefixLabels } from "../request/watch/watchmetrics.ts";
+import { KmsHealth } from "../storage/encryption/kmsprobe.ts";
+import { EncryptionMeter } from "../storage/encryption/meter.ts";
+import { sealedStore } from "../storage/encryption/sealedstore.ts";
+import { TransformError, Transformers } from "../storage/encryption/transformers.ts";
 import { type ServeOptions, type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
 import { engineOf } from "../storage/table.ts";
@@ -32,10 +38,10 @@ export async function startStore(data: StoreData, main: MessagePort): Promise<vo
     main.close();
     return;
   }
-  const { writer, loop, registry } = thread;
+  const { store, writer, loop, registry, transformers } = thread;
   const { isShared } = engineOf(data.config.storageBackend);
-  const traits = { isShared, hasPast: thread.store.listAt !== undefined };
-  tell({ kind: "opened", revision: thread.store.revision, control: writer.control, traits });
+  const traits = { isShared, hasPast: store.listAt !== undefined };
+  tell({ kind: "opened", control: writer.control, traits });
   main.on("message", (message: ToStore) => {
     switch (message.kind) {
       case "front":
@@ -44,6 +50,9 @@ export async function startStore(data: StoreData, main: MessagePort): Promise<vo
         return;
       case "collect":
         tell({ kind: "collected", id: message.id, families: registry.snapshot() });
+        return;
+      case "encrypt":
+        void transformers.reload(message.config).then((fault) => tell({ kind: "encrypts", fault }));
         return;
       case "close":
         void thread.stop().then(() => main.close());
@@ -56,6 +65,7 @@ export async function startStore(data: StoreData, main: MessagePort): Promise<vo
 interface StoreLogs {
   readonly store: Store;
   readonly writer: LogWriter;
+  readonly transformers: Transformers;
   readonly loop: StoreLoop;
   readonly registry: Registry;
   stop(): Promise<void>;
@@ -63,11 +73,14 @@ interface StoreLogs {
 
 async function openLogs(data: StoreData): Promise<StoreLogs> {
   const { identity, runtimeConfig, gates, release } = data.config;
+  const registry = new Registry();
   const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
-  const { store, writer, after } = await load(data, scheme, false);
+  const log = createLog(data.config.logLevel, "store");
+  const transformers = await openTransformers(data, scheme, registry, log);
+  const { store, writer, after } = await load(data, scheme, transformers, log);
+  transformers.onOutdated((isOutdated) => writer.outdate(isOutdated));
   keepDefined(scheme, writer);
   writer.start();
-  const registry = new Registry();
   const observe = countStore(registry, { store, writer, queued: () => loop.queued, scheme });
   const loop = await serveStore({
     store,
@@ -81,8 +94,36 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   const stop = async (): Promise<void> => {
     writer.stop();
     await loop.stop();
+    transformers.close();
   };
-  return { store, writer, loop, registry, stop };
+  return { store, writer, transformers, loop, registry, stop };
+}
+
+/** What encrypts, and whether KMS plugins work, for the fronts to know. */
+async function openTransformers(
+  data: StoreData,
+  scheme: Scheme,
+  registry: Registry,
+  log: Logger,
+): Promise<Transformers> {
+  const { config, health } = data.encryption ?? {};
+  const meter = new EncryptionMeter(registry);
+  const names = prefixLabels(scheme);
+  const resourceAt = (prefix: string): string | undefined => names.get(prefix)?.resource ?? definedAt(prefix);
+  const transformers = await Transformers.open({ config, resourceAt, meter });
+  const words = new KmsHealth(health?.memory ?? KmsHealth.memory(0));
+  const publish = (): void => {
+    const { failing } = transformers;
+    // One check for all of them, or one for each.
+    const checks = data.config.encryption.reloads ? [failing.includes(true)] : failing;
+    for (const [check, fails] of checks.entries()) words.set(check, !fails);
+  };
+  transformers.onHealth = (news) => {
+    publish();
+    if (news !== undefined) log.error({ fault: news }, "A KMS plugin fails");
+  };
+  publish();
+  return transformers;
 }
 
 /** Logs that exist from the start: one for each kind that is served, so that fronts need not wait for a first change. */
@@ -118,38 +159,48 @@ interface Loaded {
   readonly after: number;
 }
 
-/** Opens the store and fills logs from it. `atOnce`: as Cluster.atOnce. */
-async function load(data: StoreData, scheme: Scheme, atOnce: boolean, attempt = 1): Promise<Loaded> {
-  const store = await open(data, scheme, atOnce);
-  try {
-    const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
-    const selections = new Selections(scheme.resources, scheme.identity);
-    const services = scheme.find("", "v1", "services")?.stored;
-    const unclaimed = services && new UnclaimedAddresses(services);
-    const after = await writer.load(store, (record) => {
-      unclaimed?.take(record);
-      return selections.fresh(record);
-    });
-    await unclaimed?.claim(store, systemClock.now());
-    return { store, writer, after };
-  } catch (error) {
-    await store.close();
-    const isCompacted = error instanceof StoreError && error.kind === "compacted";
-    if (!isCompacted || attempt === limits.loadAttemptsMax) throw error;
-    return load(data, scheme, true, attempt + 1);
+/** Opens the store and fills logs from it; once more where history that was to be read is gone. */
+async function load(data: StoreData, scheme: Scheme, transformers: Transformers, log: Logger): Promise<Loaded> {
+  for (let attempt = 1; ; attempt += 1) {
+    const store = await open(data, scheme, transformers, attempt > 1);
+    try {
+      return { store, ...(await fill(store, scheme)) };
+    } catch (error) {
+      await store.close();
+      const isCompacted = error instanceof StoreError && error.kind === "compacted";
+      if (!isCompacted || attempt === limits.loadAttemptsMax) throw error;
+      log.warn({ reason: error.message }, "History was dropped: watches begin anew");
+    }
   }
 }
 
-function open({ config }: StoreData, scheme: Scheme, atOnce: boolean): Promise<Store> {
+/** Fills the shared logs from the durable one. */
+async function fill(store: Store, scheme: Scheme): Promise<Omit<Loaded, "store">> {
+  const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
+  const selections = new Selections(scheme.resources, scheme.identity);
+  const services = scheme.find("", "v1", "services")?.stored;
+  const unclaimed = services && new UnclaimedAddresses(services);
+  const after = await writer.load(store, (record) => {
+    unclaimed?.take(record);
+    return selections.fresh(record);
+  });
+  await unclaimed?.claim(store, systemClock.now());
+  return { writer, after };
+}
+
+/** `again`: not for the first time, as Cluster.atOnce. */
+async function open({ config }: StoreData, scheme: Scheme, transformers: Transformers, again: boolean): Promise<Store> {
   const { dataDir, identity, storageBackend } = config;
-  const cluster = clusterOf(config, scheme);
-  return engineOf(storageBackend).open({
+  const cluster = clusterOf(config, scheme, transformers);
+  const store = await engineOf(storageBackend).open({
     path: join(dataDir, "store"),
     identity,
     clock: systemClock,
     firstRevision: limits.firstRevision,
-    ...(cluster === undefined ? {} : { cluster: { ...cluster, atOnce } }),
+    ...(cluster === undefined ? {} : { cluster: { ...cluster, atOnce: again } }),
   });
+  // What is in a cluster is encrypted as upstream does it, value by value.
+  return cluster === undefined ? sealedStore(store, transformers) : store;
 }
 
 /** Where the store is, in the words of the flags. */
@@ -160,6 +211,7 @@ function placeOf({ dataDir, etcd }: Config): string {
 /** Why the store cannot be opened, in one line. */
 function describe(data: StoreData, error: unknown): string {
   const { dataDir } = data.config;
+  if (error instanceof TransformError) return `cannot open the store in ${placeOf(data.config)}: ${error.message}`;
   if (!(error instanceof StoreError)) return `cannot open the store in ${placeOf(data.config)}: ${reasonOf(error)}`;
   switch (error.kind) {
     case "locked":

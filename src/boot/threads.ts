@@ -1,11 +1,13 @@
 // Main's side of the other threads: it starts them, hears from them, starts a front that crashed again, and ends the
 // process when the store thread dies, because what it held of the log is gone with it.
 import type { MessagePort } from "node:worker_threads";
+import { assert } from "../base/assert.ts";
 import { within } from "../base/within.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
+import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import { Beats } from "./beats.ts";
 import { type KeptCrash, KeptThreads, type KindOf } from "./keptthreads.ts";
 import type {
@@ -26,16 +28,30 @@ import { endsProcess, type Failed, portPair, Thread } from "./thread.ts";
 /** The store thread. */
 export class StoreThread {
   readonly #thread: Thread<ToStore, OfStore>;
+  /** Waits for the answer to "encrypt"; there is one question at a time. */
+  #encrypts: (fault: string | undefined) => void = () => undefined;
 
   /** `failed` hears of its death once it was open. */
   constructor(script: URL, data: StoreData, failed: Failed) {
-    this.#thread = new Thread({ name: "store", script, data, opens: "opened", ...endsProcess("store", failed) });
+    const take = (message: OfStore): void => {
+      if (message.kind === "encrypts") this.#encrypts(message.fault);
+    };
+    this.#thread = new Thread({ name: "store", script, data, opens: "opened", take, ...endsProcess("store", failed) });
   }
 
   /** Resolves with LogWriter.control, and what the store is like, when it is open. Rejects with BootFault when it cannot be. */
   async opened(): Promise<Pick<FrontData, "control" | "store">> {
-    const { control, traits } = await this.#thread.opened;
-    return { control, store: traits };
+    const message = await this.#thread.opened;
+    assert(message.kind === "opened", "The store thread opens with another message");
+    return { control: message.control, store: message.traits };
+  }
+
+  /** Has it encrypt by another configuration. Resolves with an error message when it stays with the former one. */
+  encrypt(config: EncryptionConfig): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      this.#encrypts = resolve;
+      this.#thread.tell({ kind: "encrypt", config });
+    });
   }
 
   /** Connects a front: its two ports go to it. */

@@ -5,6 +5,7 @@ import { type AggregationConfig, readAggregation } from "./aggregationflags.ts";
 import { type AuditConfig, readAudit } from "./auditflags.ts";
 import { type AuthnConfig, readAuthn, readTls, type TlsConfig } from "./authnflags.ts";
 import { parseDuration } from "./duration.ts";
+import { type EncryptionFlags, readEncryptionFlags } from "./encryptionflags.ts";
 import { type EtcdConfig, readEtcd } from "./etcdflags.ts";
 import type { FlagValues } from "./flag.ts";
 import { parseBool, parseMap } from "./flags.ts";
@@ -89,6 +90,7 @@ export interface Config {
   /** Name of an engine (storage/table.ts). */
   readonly storageBackend: string;
   readonly etcd: EtcdConfig;
+  readonly encryption: EncryptionFlags;
   readonly eventTtlMs: number;
   readonly identity: IdentityName;
   readonly runtimeConfig: ReadonlyMap<string, boolean>;
@@ -163,7 +165,8 @@ export function readConfig(values: FlagValues): Config | string {
   }
   const address = addressFault(text);
   if (address !== undefined) return address;
-  if (text("data-dir") === "") return "--data-dir must not be empty";
+  const storage = readStorage(values);
+  if (typeof storage === "string") return storage;
   const controllers = readControllers(text("controllers"));
   if (typeof controllers === "string") return controllers;
   const lifecycle = readLifecycle(text);
@@ -172,9 +175,6 @@ export function readConfig(values: FlagValues): Config | string {
   if (typeof authorization === "string") return authorization;
   const identities = readIdentities(values);
   if (typeof identities === "string") return identities;
-  const storageBackend = text("storage-backend") || (text("etcd-servers") === "" ? "lmdb" : "etcd3");
-  const etcd = readEtcd(values, storageBackend);
-  if (typeof etcd === "string") return etcd;
   const nodes = readNodes(values);
   if (typeof nodes === "string") return nodes;
   const recorded = readAudit(values);
@@ -207,10 +207,7 @@ export function readConfig(values: FlagValues): Config | string {
     mutatingInflightMax: Number(text("max-mutating-requests-inflight")),
     shutdownDelayMs: ms("shutdown-delay-duration"),
     livezGraceMs: ms("livez-grace-period"),
-    dataDir: text("data-dir"),
-    storageBackend,
-    etcd,
-    eventTtlMs: ms("event-ttl"),
+    ...storage,
     identity: text("identity") as IdentityName,
     serviceAddressRanges: text("service-cluster-ip-range"),
     servicePortRange: text("service-node-port-range"),
@@ -227,6 +224,21 @@ export function readConfig(values: FlagValues): Config | string {
     return "--fanout-port needs --front=node";
   }
   return config;
+}
+
+/** Where objects are stored, and how. */
+function readStorage(
+  values: FlagValues,
+): Pick<Config, "dataDir" | "storageBackend" | "etcd" | "encryption" | "eventTtlMs"> | string {
+  const text = (name: string): string => values.get(name) ?? "";
+  if (text("data-dir") === "") return "--data-dir must not be empty";
+  const encryption = readEncryptionFlags(values);
+  if (typeof encryption === "string") return encryption;
+  const eventTtlMs = parseDuration(text("event-ttl")) ?? 0;
+  const storageBackend = text("storage-backend") || (text("etcd-servers") === "" ? "lmdb" : "etcd3");
+  const etcd = readEtcd(values, storageBackend);
+  if (typeof etcd === "string") return etcd;
+  return { dataDir: text("data-dir"), storageBackend, etcd, encryption, eventTtlMs };
 }
 
 /** By what clients, extension servers and the server itself are recognized, and what it signs. */

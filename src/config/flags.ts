@@ -5,6 +5,7 @@ import { aggregationFlags } from "./aggregationflags.ts";
 import { auditFlags } from "./auditflags.ts";
 import { authnFlags, tlsFlags } from "./authnflags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
+import { encryptionFlags } from "./encryptionflags.ts";
 import { etcdFlags } from "./etcdflags.ts";
 import type { Flag, FlagValues } from "./flag.ts";
 import { limits } from "./limits.ts";
@@ -171,6 +172,7 @@ export const flags = [
     brief: "where objects are stored",
     help: "Where objects are stored. lmdb (the default): a file in the data directory, every write on disk before it is answered. etcd3: the cluster of --etcd-servers. memory: for tests and trials; nothing survives the process.",
   },
+  ...encryptionFlags,
   {
     name: "event-ttl",
     group: "Storage",

@@ -671,6 +671,28 @@ export const limits = {
   storeQueueBytesMax: 128 * MiB,
   /** Bytes of records the embedded store keeps; only deletes are taken beyond (upstream's store: 2 to 8 GiB). */
   storeBytesMax: 8192 * MiB,
+  /** A call of a KMS plugin at most, as its timeout in the file may say, in milliseconds: changes wait for it. */
+  kmsTimeoutMsMax: 60_000,
+  /** Data keys of a KMS v1 plugin that are kept decrypted, at most, as cachesize may say: about 400 bytes each. */
+  kmsCacheMax: 100_000,
+  /** Seeds of a KMS v2 plugin that are kept decrypted: one for each start of a server, or each write of old releases. */
+  kmsSeedsMax: 10_000,
+  /** Calls of a KMS plugin under way at once. */
+  kmsCallsMax: 32,
+  /** Pauses between tries to connect to a KMS plugin, in milliseconds. */
+  kmsReconnectMsMin: 500,
+  kmsReconnectMsMax: 2_000,
+  /** How long a start waits for a KMS plugin that does not answer, in milliseconds. */
+  kmsStartMsMax: 30_000,
+  /** How often KMS plugins are looked at, and when one fails (upstream: the same), in milliseconds. */
+  kmsV1ProbeMs: 20_000,
+  kmsV1RetryMs: 3_000,
+  kmsV2ProbeMs: 60_000,
+  kmsV2RetryMs: 10_000,
+  /** How long a seed is used after its KMS v2 plugin was heard of last, in milliseconds (upstream: 3 minutes). */
+  kmsSeedMsMax: 180_000,
+  /** Characters of what a KMS plugin says of a failure. */
+  kmsFailureCharsMax: 200,
   /** Changes of one transaction; the rest waits for the next one. */
   commitChangesMax: 1_000,
   /** How often the store looks for records older than historyMsMin. */

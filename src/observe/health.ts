@@ -25,6 +25,8 @@ export interface HealthSources {
   /** Which APIServices of the server's own group versions were not seen available yet, in a line; undefined: none. */
   readonly unregistered: () => string | undefined;
   readonly shuttingDown: () => boolean;
+  /** Of KMS plugins. */
+  readonly kms: readonly Check[];
 }
 
 /** An answer of a health endpoint. */
@@ -57,6 +59,7 @@ export function createChecks(sources: HealthSources): readonly Check[] {
     { name: "ping", failure: () => undefined },
     { name: "log", failure: () => undefined },
     { name: "etcd", failure: sources.storage },
+    ...sources.kms,
     { name: "fronts", failure: sources.hung },
     { name: "informer-sync", failure: synced, only: "readyz" },
   ];

@@ -34,7 +34,7 @@ export class Feed {
       if (last === undefined) break;
       assertShared((records[0] as Record).revision > position, `Records after ${position} begin before it`);
       assertShared(last.revision > position, `Records after ${position} end before it`);
-      take(records, last.revision);
+      await take(records, last.revision);
       position = last.revision;
       await nextTurn();
     }
@@ -55,6 +55,8 @@ export class Feed {
       `Revision ${last.revision} is told of ${this.#store.revision}`,
     );
     this.#told = last.revision;
-    for (const take of this.#takers) take(records, last.revision);
+    for (const take of this.#takers) {
+      assertShared(!(take(records, last.revision) instanceof Promise), "A watcher puts records of a commit off");
+    }
   }
 }

@@ -16,7 +16,7 @@ export class RecentRevision {
     this.#question = new SharedQuestion(
       () => store.currentRevision(),
       1,
-      (work) => queueMicrotask(work),
+      (work) => work(),
     );
     this.#published = published;
   }

@@ -56,6 +56,11 @@ export interface Change {
   readonly body: Uint8Array;
   /** Byte offset in `body` between the two quotes of metadata.resourceVersion. */
   readonly versionAt: number;
+  /**
+   * What is stored instead of the body where it is encrypted (encryption/). The record of this commit tells the body; one
+   * that is read again tells these bytes (Record.isSealed).
+   */
+  readonly sealed?: Uint8Array;
 }
 
 /** A key that must be at a revision when a change is made: the namespace of an object that is created. */
@@ -82,6 +87,10 @@ export interface Record {
   /** The object's JSON with the revision's digits in it, at `versionAt`. */
   readonly body: Uint8Array;
   readonly versionAt: number;
+  /** The body is Change.sealed, without digits: `versionAt` is the offset in what it is decrypted to. Left out: it is not. */
+  readonly isSealed?: true;
+  /** It would be stored otherwise now: the next write of the object is stored even without a change. Left out: as it is. */
+  readonly isStale?: true;
 }
 
 /** The change was made. */
@@ -105,13 +114,21 @@ export interface Unguarded {
 /**
  * The store does not take this change; but for `in-doubt` nothing changed. `full`: the disk or the store's own limit
  * (deletes are still taken at the limit), `too-large`: the object (413), `invalid-key`: a key that is no UTF-8 text or not
- * below its prefix, `busy`: the queue to the store is full (429), `unavailable`: the store is going away, or a shared one
+ * below its prefix, `not-encrypted`: it must not be stored plain, and cannot be encrypted now (500), `busy`: the queue to the store is full (429), `unavailable`: the store is going away, or a shared one
  * cannot be reached, `no-log`: its kind is not served any more (404). `in-doubt`: a shared store did not say whether the
  * change was made; it may also be made later. Engines never return `busy` or `no-log`: their callers do; `unavailable`
  * and `in-doubt` are for shared ones.
  */
 export interface Refusal {
-  readonly refused: "full" | "too-large" | "invalid-key" | "busy" | "unavailable" | "no-log" | "in-doubt";
+  readonly refused:
+    | "full"
+    | "too-large"
+    | "invalid-key"
+    | "not-encrypted"
+    | "busy"
+    | "unavailable"
+    | "no-log"
+    | "in-doubt";
   readonly message: string;
 }
 
@@ -228,7 +245,8 @@ export interface Store {
   /**
    * Feeds every record replay is for (see above) to `take`, some at a time, and checks that nothing is missing or
    * altered on the way: rejects with StoreError "corrupt" else, possibly after some records. Resolves with the newest
-   * revision there was, from which a watch continues.
+   * revision there was, from which a watch continues. Rejects with StoreError "compacted", possibly after some records,
+   * when the floor had to rise meanwhile: what was taken is void, and another replay() is to be asked for.
    */
   replay(take: Take): Promise<number>;
   /**
@@ -256,11 +274,14 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Takes records in revision order. An error it throws ends the call that feeds it. */
-export type Take = (records: readonly Record[]) => void;
+/**
+ * Takes records in revision order. An error it throws ends the call that feeds it. Where it answers a promise, the next
+ * records come when that has resolved; for records of a commit under way it must not.
+ */
+export type Take = (records: readonly Record[]) => unknown;
 
 /** The same of a watch. `revision`: everything at or below it has been delivered, these records included. */
-export type Deliver = (records: readonly Record[], revision: number) => void;
+export type Deliver = (records: readonly Record[], revision: number) => unknown;
 
 /** A page of the past: live records in key order. */
 export interface PastRequest {

@@ -36,6 +36,7 @@ const codes = [
   "unavailable",
   "no-log",
   "in-doubt",
+  "not-encrypted",
 ] as const;
 /** Codes below are no refusals. */
 const refusedFrom = 3;

@@ -57,6 +57,7 @@ async function start(
     startedMs: 0,
     beats: beatsMemory(),
     started: startedMemory(),
+    kms: undefined,
   };
   const fronts = new Fronts({
     script: new URL("crashing.js", import.meta.url),

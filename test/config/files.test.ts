@@ -19,6 +19,11 @@ const check = await loadFileCheck(kubernetes.spell);
 const policy = (...rules: unknown[]): object => ({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules });
 const admission = { apiVersion: "apiserver.config.k8s.io/v1", kind: "AdmissionConfiguration" };
 const webhook = { apiVersion: "apiserver.config.k8s.io/v1", kind: "WebhookAdmission", kubeConfigFile: "/f" };
+const encryption = (...providers: unknown[]): object => ({
+  apiVersion: "apiserver.config.k8s.io/v1",
+  kind: "EncryptionConfiguration",
+  resources: [{ resources: ["secrets"], providers }],
+});
 const abac = { apiVersion: "abac.authorization.kubernetes.io/v1beta1", kind: "Policy" };
 const rate = (more: object): object => ({ limits: [{ type: "User", qps: 1, burst: 1, ...more }] });
 const images = (more: object): object => ({ imagePolicy: { kubeConfigFile: "f", ...more } });
@@ -42,6 +47,12 @@ const good: readonly (readonly [FormatName, ...(readonly object[])])[] = [
         { name: "B", path: "" },
       ],
     },
+  ],
+  [
+    "encryption-configuration",
+    encryption({ identity: {} }),
+    encryption({ aescbc: { keys: [{ name: "a", secret: "b" }] } }, { kms: { name: "k", endpoint: "unix:///k" } }),
+    encryption({ kms: { apiVersion: "v2", name: "k", endpoint: "unix:///k", timeout: "3s" } }),
   ],
   ["event-rate-limit", rate({}), rate({ cacheSize: 0, more: 1 }), { ...rate({}), kind: 5 }],
   [
@@ -115,6 +126,23 @@ const bad: readonly (readonly [FormatName, unknown, string])[] = [
     "admission-configuration",
     { ...admission, plugins: [{ name: "A", configuration: [] }] },
     "plugins[0].configuration: must be an object, not an empty list",
+  ],
+  [
+    "encryption-configuration",
+    encryption(),
+    "resources[0].providers: must be a list that is not empty, not an empty list",
+  ],
+  [
+    "encryption-configuration",
+    encryption({ aescbc: { keys: [], key: 1 } }, { identities: {} }),
+    "resources[0].providers[0].aescbc.key: there is no such field; there are keys; " +
+      "resources[0].providers[0].aescbc.keys: must be a list that is not empty, not an empty list; " +
+      "resources[0].providers[1].identities: there is no such field; there are aesgcm, aescbc, secretbox, identity, kms",
+  ],
+  [
+    "encryption-configuration",
+    encryption({ secretbox: { keys: [{ name: "a", secret: 1234567890 }] } }),
+    "resources[0].providers[0].secretbox.keys[0].secret: must be a string that is not empty, not a number",
   ],
   ["event-rate-limit", {}, "limits: is missing; it must be a list that is not empty"],
   [

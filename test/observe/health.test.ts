@@ -8,6 +8,7 @@ const well: HealthSources = {
   done: () => true,
   unregistered: () => undefined,
   shuttingDown: () => false,
+  kms: [],
 };
 
 const plain = { verbose: false, exclude: [], inGrace: false };

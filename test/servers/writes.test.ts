@@ -3,6 +3,7 @@
 import t, { type Test } from "tap";
 import { AddressRepair } from "../../src/controllers/addresses.ts";
 import { NamespaceController } from "../../src/controllers/namespace.ts";
+import { storedKind } from "../../src/controllers/storedkind.ts";
 import { type Change, changeTypes } from "../../src/storage/store.ts";
 import { reconcilerOf, Told } from "../support/controllers.ts";
 import { type InProcessOptions, until } from "../support/inprocess.ts";
@@ -456,10 +457,8 @@ running("claims of addresses race across servers, and doubt gives none away twic
 running("the repair of claims goes by its own clock, and by what is newest", async (t, { a, b }) => {
   const ip = "10.0.0.95";
   const service = { metadata: { name: "s" }, spec: { clusterIP: ip, ports: [{ port: 80 }] } };
-  const { writers, server, scheme } = b.server;
-  const resource = scheme.find("", "v1", "services");
-  if (resource === undefined) throw new Error("Services are not served");
-  const claims = new AddressRepair(writers, resource, new Told());
+  const { writers, server } = b.server;
+  const claims = new AddressRepair(writers, storedKind(server, "", "v1", "services"), new Told());
   const causes: unknown[] = [];
   const repair = reconcilerOf(claims, server.clock, (_message, cause) => void causes.push(cause));
   const look = (): Promise<void> => {

@@ -1,4 +1,5 @@
 import t from "tap";
+import { crc32 } from "../../src/base/crc32.ts";
 import {
   decodeCurrent,
   decodeMeta,
@@ -43,6 +44,25 @@ t.test("encodeRecord() splices the revision in, whatever its length", async (t) 
     });
     t.equal(Buffer.from(record.selection).toString(), "selection of default/é");
   }
+});
+
+t.test("encodeRecord() keeps what is encrypted as it is, and tells what it was encrypted from", async (t) => {
+  const sealed = Buffer.from("encrypted");
+  const bytes = Buffer.alloc(recordBytesMax({ ...one, sealed }, key.length));
+  const place = { revision: 42, previous: 41, createRevision: 7 };
+  const { record, end } = encodeRecord(bytes, 0, { ...one, sealed }, key, place);
+  t.same(readBody(record.body), { version: "42", value: "value" });
+  t.notOk("isSealed" in record);
+  t.notOk(bytes.includes("value"));
+  const read = decodeRecord(42, bytes.subarray(0, end));
+  t.match(read, { isSealed: true, versionAt: one.versionAt, key: one.key, previous: 41 });
+  t.same(Buffer.from(read.body), sealed);
+  // A release that knows of no flags refuses it.
+  t.equal(bytes.readUInt16LE(6), 1);
+  const other = Buffer.from(bytes.subarray(0, end));
+  other.writeUInt16LE(2, 6);
+  other.writeUInt32LE(crc32(other.subarray(4), crc32(encodeNumberKey(42))), 0);
+  t.throws(() => decodeRecord(42, other), { ...damage, message: /unknown format/ });
 });
 
 t.test("encodeRecord() asserts that the version stands between quotes", async (t) => {

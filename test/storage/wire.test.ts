@@ -47,6 +47,7 @@ t.test("readReply() gives the outcomes that were added", async (t) => {
     { refused: "too-large", message: "" },
     { refused: "invalid-key", message: "key" },
     { refused: "busy", message: "b" },
+    { refused: "not-encrypted", message: "n" },
     { refused: "unavailable", message: "u" },
     { refused: "in-doubt", message: "d" },
     { revision: 1 },

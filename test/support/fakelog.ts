@@ -35,6 +35,7 @@ const types = ["", "ADDED", "MODIFIED", "DELETED", "ADDED"];
 export class FakeLog implements LogView {
   readonly gone = false;
   readonly prefix: string;
+  readonly staleRevision = 0;
   floor = 0;
   head = 0;
   /** Newest revision anywhere: what drain() returns. */

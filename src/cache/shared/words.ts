@@ -3,7 +3,7 @@
 // @hot
 //
 //   slot 0          committed revision (i64) · wake (i32) · logs (i32)
-//   slot 1 + log    doorbell (i32) · floor (i64)
+//   slot 1 + log    doorbell (i32) · floor (i64) · stale (i64)
 //
 // In a segment's meta buffer the first word of each 64-byte entry is shared in the same way: segment.ts.
 //
@@ -22,6 +22,7 @@ const wakeByte = 8;
 const logsByte = 12;
 const doorbellByte = 0;
 const floorByte = 8;
+const staleByte = 16;
 const slotBytes = 64;
 const controlBytes = slotBytes * (1 + limits.logCountMax);
 
@@ -105,6 +106,19 @@ export class ControlWords {
     checkSlot(log);
     assertShared(revision >= this.floor(log), "The floor of a log goes back");
     Atomics.store(this.#bigs, ((1 + log) * slotBytes + floorByte) >> 3, BigInt(revision));
+  }
+
+  /**
+   * Revision up to which records of a log may be stored otherwise than they would be now. Written by the store thread; a
+   * slot that is used again begins with 0.
+   */
+  stale(log: number): number {
+    return Number(Atomics.load(this.#bigs, ((1 + log) * slotBytes + staleByte) >> 3));
+  }
+
+  setStale(log: number, revision: number): void {
+    checkSlot(log);
+    Atomics.store(this.#bigs, ((1 + log) * slotBytes + staleByte) >> 3, BigInt(revision));
   }
 }
 

@@ -114,6 +114,10 @@ export class Log implements LogView {
     return this.#reading === undefined ? 0 : this.#reading.base + this.#next;
   }
 
+  get staleRevision(): number {
+    return this.#closed ? 0 : this.#words.stale(this.number);
+  }
+
   /** See LogView. */
   drain(): number {
     assertShared(!this.#scanning, "A scan drains its own log");

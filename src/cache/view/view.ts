@@ -32,6 +32,11 @@ export interface LogView extends RecordSource {
   /** State at this revision and every change above it can be read; below it: 410. As of the last drain(). */
   readonly floor: number;
   /**
+   * Records up to this revision may be stored otherwise than they would be now (another key encrypts them): the next
+   * write of their objects is stored even without a change.
+   */
+  readonly staleRevision: number;
+  /**
    * Takes in everything published and returns a revision R such that the view is the state at R: it holds every change
    * at or below R, which is at least every change acknowledged to any client before the call, and none above R.
    */

@@ -260,6 +260,14 @@ export class LogWriter {
     for (const front of this.#fronts) front.port.close();
   }
 
+  /**
+   * What the logs of these prefixes hold is stored otherwise than it would be now: the next write of each object is stored
+   * even without a change.
+   */
+  outdate(isOutdated: (prefix: string) => boolean): void {
+    for (const log of this.#logList) if (isOutdated(log.prefix)) this.#words.setStale(log.index, this.#revision);
+  }
+
   /** Enters one committed change. Fronts may see it from now on; it counts as published with publish(). */
   append(record: Record): void {
     // Fronts take the key from the table; the byte count is a cheap check that it is the same.
@@ -306,6 +314,7 @@ export class LogWriter {
     const index = segment.open.append(entry);
     this.#revision = Math.max(this.#revision, record.revision);
     log.order = record.revision;
+    if (record.isStale === true) this.#words.setStale(log.index, record.revision);
     log.leave(place, record.revision, nowMs);
     log.enter(segment, index, place, !deleted);
   }
@@ -402,6 +411,7 @@ export class LogWriter {
     this.#bySlot[index] = log;
     this.#releasing.set(log, new Map());
     this.#setFloor(log, this.#floor);
+    this.#words.setStale(index, 0);
     for (const front of this.#fronts) post(front, { kind: "log", log: index, prefix });
     this.#words.changeLogs();
     return log;

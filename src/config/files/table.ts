@@ -3,6 +3,7 @@ import type { TSchema } from "typebox";
 import { abacPolicy, oldAbacPolicy } from "./abac.ts";
 import { admissionConfiguration } from "./admission.ts";
 import { auditPolicy } from "./auditpolicy.ts";
+import { encryptionConfiguration } from "./encryption.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 import type { Spell } from "./parts.ts";
 import {
@@ -24,6 +25,7 @@ interface Format {
 const formats = {
   "audit-policy": { about: "--audit-policy-file", schema: auditPolicy },
   "admission-configuration": { about: "--admission-control-config-file", schema: admissionConfiguration },
+  "encryption-configuration": { about: "--encryption-provider-config", schema: encryptionConfiguration },
   "event-rate-limit": { about: "settings of the plugin EventRateLimit", schema: () => eventRateSettings },
   "image-policy-webhook": { about: "settings of the plugin ImagePolicyWebhook", schema: () => imagePolicySettings },
   "pod-node-selector": { about: "settings of the plugin PodNodeSelector", schema: () => nodeSelectorSettings },

@@ -2,11 +2,10 @@
 // server's logs hold all that is acknowledged, and nothing here waits.
 import type { Status } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
-import type { Owner } from "../../base/shares.ts";
 import { within } from "../../base/within.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
-import type { Change, Guard, Mismatch, Outcome } from "../../storage/store.ts";
+import type { Guard, Mismatch, Outcome } from "../../storage/store.ts";
 import { catchUp, changed, InDoubt } from "./attempts.ts";
 import type { CommitRequest, StoreAccess } from "./writerequest.ts";
 
@@ -27,16 +26,14 @@ export function guardOf({ scheme, store, views }: StoreAccess, namespace: string
 }
 
 /**
- * Commits a change. A store that other servers write may take longer than the request has: then the change is in doubt.
- * One of our own is waited for.
+ * What becomes of a change that a request asked the store for. One that other servers write may take longer than the
+ * request has: then the change is in doubt. One of our own is waited for.
  */
-export function commitInTime(
+export function inTime(
   { store, clock }: StoreAccess,
   { deadline }: Timed,
-  change: Change,
-  owner: Owner | undefined,
+  outcome: Promise<Outcome>,
 ): Promise<Outcome> {
-  const outcome = store.commit(change, owner);
   if (store.recent === undefined) return outcome;
   return within(outcome, Math.min(deadline - clock.monotonic(), limits.requestMsMax)).then((made) => {
     if (made === "late") throw new InDoubt("the request's time is over");

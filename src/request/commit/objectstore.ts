@@ -25,7 +25,7 @@ import { type Change, changeTypes, type Refusal } from "../../storage/store.ts";
 import { isOutdated, represent, reshape, toPresent } from "../answer/toversion.ts";
 import { unknownResource } from "../route/info.ts";
 import { type changed, InDoubt, storeUnavailable } from "./attempts.ts";
-import { checkNewest, commitInTime, lost, reached } from "./newest.ts";
+import { checkNewest, inTime, lost, reached } from "./newest.ts";
 import type { CommitRequest, StoreAccess, WriteRequest, WriteServices } from "./writerequest.ts";
 
 /** An object's stored bytes at a revision. */
@@ -76,6 +76,8 @@ export class Current extends StoredObject implements StoredState {
   readonly bytes: number;
   readonly versionAt: number;
   readonly selection: Uint8Array;
+  /** It is stored otherwise than it would be now: a write that changes nothing is stored all the same. */
+  readonly isStale: boolean;
 
   /** Nothing of the record stays in use: it may be recycled while a write waits for something. */
   constructor(view: LogView, at: Location, isOutdated: boolean) {
@@ -85,6 +87,7 @@ export class Current extends StoredObject implements StoredState {
     this.bytes = object.length;
     this.versionAt = view.versionAt(at);
     this.selection = copyOf(view.selection(at));
+    this.isStale = this.revision <= view.staleRevision;
   }
 }
 
@@ -280,7 +283,8 @@ export async function commitObject(
   const showing = stored === resource ? kept : convertedFor(writers, request, show);
   const seen = showing instanceof Promise ? await showing : showing;
   if (isStatus(seen)) return seen;
-  const changesNothing = (now: Current) => !hadNull && isSame(now, body, versionAt) && !hasUnnamedField(now.selection);
+  const changesNothing = (now: Current) =>
+    !hadNull && !now.isStale && isSame(now, body, versionAt) && !hasUnnamedField(now.selection);
   const isWritten = !dryRun && (current === undefined || !changesNothing(current));
   const stale = isWritten ? undefined : await unwritten(writers, request, name, current);
   if (stale !== undefined) return stale;
@@ -297,7 +301,8 @@ export async function commitObject(
   request.trace.done("encode");
   const { guard, user } = request;
   const change: Change = { prefix, key, expected, type, guard, selection, body, versionAt };
-  const outcome = await commitInTime(writers, request, change, user && ownerOf(identity, user));
+  const committing = writers.store.commit(change, user && ownerOf(identity, user));
+  const outcome = await inTime(writers, request, committing);
   request.trace.done("commit");
   // The store took a copy.
   if (isBig) await nextTurn();
@@ -342,7 +347,8 @@ export async function commitRemoval(
   const selection = Uint8Array.from(current.selection);
   const type = changeTypes.delete;
   const change: Change = { prefix, key, expected: revision, type, selection, body: last, versionAt };
-  const outcome = await commitInTime(writers, request, change, ownerOf(writers.scheme.identity, request.user));
+  const committing = writers.store.commit(change, ownerOf(writers.scheme.identity, request.user));
+  const outcome = await inTime(writers, request, committing);
   request.trace.done("commit");
   if ("revision" in outcome) return outcome.revision;
   assert(!("guarded" in outcome), "A delete has no guard");
@@ -366,6 +372,14 @@ function storeRefusal({ refused, message }: Refusal): Status {
       return objectTooLarge;
     case "invalid-key":
       return badRequest("the name or namespace cannot be stored");
+    case "not-encrypted":
+      return new Status(
+        500,
+        "InternalError",
+        "Internal error occurred: the object cannot be encrypted",
+        undefined,
+        message,
+      );
     case "busy":
       return new Status(
         429,

@@ -81,13 +81,21 @@ export class RecordReader {
     };
     const own = deleted ? undefined : pending?.match(key, kv.value, place.previous, revision);
     if (own !== undefined) return { ...place, ...contentOf(own, revision) };
-    const content = this.#content(prefix, key, last.value, revision);
+    const content = this.#content(prefix, key, last.value, revision, pending !== undefined);
     return content instanceof Promise ? content.then((read) => ({ ...place, ...read })) : { ...place, ...content };
   }
 
-  #content(prefix: string, key: string, value: Uint8Array, revision: number): Content | Promise<Content> {
+  /** `waits`: the watch goes on; what cannot be read at a start ends it. */
+  #content(
+    prefix: string,
+    key: string,
+    value: Uint8Array,
+    revision: number,
+    waits: boolean,
+  ): Content | Promise<Content> {
     const read = (): Content | Promise<Content> =>
       this.#values.toContent(prefix, key, this.#keys.stored(key), value, revision);
+    if (!waits) return read();
     try {
       const content = read();
       return content instanceof Promise ? content.catch((error: unknown) => this.#later(read, error)) : content;

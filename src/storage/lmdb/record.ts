@@ -5,14 +5,15 @@
 //             value  0  4  CRC-32 of the key's 8 bytes, then of the value from byte 4 on
 //                    4  1  format, 1
 //                    5  1  type: 1 create, 2 update, 3 delete
-//                    6  2  zero
+//                    6  2  1 when the body is encrypted, else 0; earlier releases refuse what is encrypted
 //                    8  8  previous: the revision of the same key's record before this one, 0 for none
 //                   16  8  create revision
 //                   24  4  bytes of the prefix (the key begins with it)
 //                   28  4  bytes of the key
 //                   32  4  bytes of the selection
 //                   36  4  bytes of the body
-//                   40  4  offset of resourceVersion's digits in the body
+//                   40  4  offset of resourceVersion's digits in the body; encrypted, it has no digits, and this is
+//                          where they belong once it is decrypted
 //                   44     key (UTF-8), selection, body, nothing after it
 //
 //   current   key    the key in UTF-8; longer ones: byte 0xff, which UTF-8 does not have, and their SHA-256
@@ -30,6 +31,7 @@ import { createHash } from "node:crypto";
 import { assertShared } from "../../base/assert.ts";
 import { crc32 } from "../../base/crc32.ts";
 import type { Current } from "../check.ts";
+import { spliceDigits, withDigits } from "../digits.ts";
 import { type Change, type ChangeType, changeTypes, type Record, StoreError } from "../store.ts";
 
 /** Bytes before the key in a log value. */
@@ -37,6 +39,8 @@ export const headerBytes = 44;
 /** LMDB's longest key on 4 KiB pages. */
 export const lmdbKeyBytesMax = 1978;
 const format = 1;
+/** Flag of a record whose body is encrypted. */
+const sealedFlag = 1;
 const digitsMax = 16;
 
 /** The store's description of itself. */
@@ -158,8 +162,8 @@ export function newMeta(identity: string, revision = 0): Meta {
 }
 
 /** An upper bound of the bytes encodeRecord() needs for a change. */
-export function recordBytesMax(change: Change, keyBytes: number): number {
-  return headerBytes + keyBytes + change.selection.length + change.body.length + digitsMax;
+export function recordBytesMax({ selection, body, sealed = body }: Change, keyBytes: number): number {
+  return headerBytes + keyBytes + selection.length + sealed.length + digitsMax;
 }
 
 /** A record's place in history. */
@@ -171,7 +175,7 @@ export interface Place {
 
 /**
  * Lays a change out as a log value in `bytes` from `at` on. Returns the record, whose selection and body are slices of
- * `bytes`, and where the value ends.
+ * `bytes` (an encrypted body's plain one is a buffer of its own), and where the value ends.
  */
 export function encodeRecord(
   bytes: Buffer,
@@ -180,7 +184,7 @@ export function encodeRecord(
   key: Uint8Array,
   place: Place,
 ): { record: Record; end: number } {
-  const { selection, body, versionAt } = change;
+  const { selection, body, versionAt, sealed } = change;
   assertShared(versionAt > 0, `Version offset ${versionAt} of a body of ${body.length} bytes`);
   assertShared(versionAt < body.length, `Version offset ${versionAt} of a body of ${body.length} bytes`);
   assertShared(body[versionAt - 1] === 0x22, "No quote before the version digits");
@@ -190,16 +194,15 @@ export function encodeRecord(
   const digits = String(place.revision);
   const selectionAt = at + headerBytes + key.length;
   const bodyAt = selectionAt + selection.length;
-  const end = bodyAt + body.length + digits.length;
+  const end = bodyAt + (sealed === undefined ? body.length + digits.length : sealed.length);
   assertShared(end <= bytes.length, `A record ends at byte ${end} of ${bytes.length}`);
   bytes.set(key, at + headerBytes);
   bytes.set(selection, selectionAt);
-  bytes.set(body.subarray(0, versionAt), bodyAt);
-  bytes.write(digits, bodyAt + versionAt, "latin1");
-  bytes.set(body.subarray(versionAt), bodyAt + versionAt + digits.length);
+  if (sealed === undefined) spliceDigits(bytes, bodyAt, body, versionAt, digits);
+  else bytes.set(sealed, bodyAt);
   bytes[at + 4] = format;
   bytes[at + 5] = change.type;
-  bytes.writeUInt16LE(0, at + 6);
+  bytes.writeUInt16LE(sealed === undefined ? 0 : sealedFlag, at + 6);
   writeUint64(bytes, place.previous, at + 8);
   writeUint64(bytes, place.createRevision, at + 16);
   bytes.writeUInt32LE(Buffer.byteLength(change.prefix), at + 24);
@@ -216,7 +219,7 @@ export function encodeRecord(
     prefix: change.prefix,
     key: change.key,
     selection: bytes.subarray(selectionAt, bodyAt),
-    body: bytes.subarray(bodyAt, end),
+    body: sealed === undefined ? bytes.subarray(bodyAt, end) : withDigits(body, versionAt, place.revision),
     versionAt,
   };
   return { record, end };
@@ -227,7 +230,9 @@ export function decodeRecord(revision: number, bytes: Buffer): Record {
   if (bytes.length < headerBytes) corrupt(`record ${revision} of ${bytes.length} bytes`);
   const sum = crc32(bytes.subarray(4), crc32(encodeNumberKey(revision)));
   if (bytes.readUInt32LE(0) !== sum) corrupt(`checksum of record ${revision}`);
-  if (bytes[4] !== format || bytes.readUInt16LE(6) !== 0) corrupt(`record ${revision} has an unknown format`);
+  const flags = bytes.readUInt16LE(6);
+  if (bytes[4] !== format || flags > sealedFlag) corrupt(`record ${revision} has an unknown format`);
+  const isSealed = flags === sealedFlag;
   const type = bytes[5] as ChangeType;
   const prefixBytes = bytes.readUInt32LE(24);
   const selectionAt = headerBytes + bytes.readUInt32LE(28);
@@ -237,8 +242,8 @@ export function decodeRecord(revision: number, bytes: Buffer): Record {
     corrupt(`record ${revision} has an unknown type`);
   }
   if (bodyAt + bytes.readUInt32LE(36) !== bytes.length) corrupt(`lengths of record ${revision}`);
-  if (headerBytes + prefixBytes >= selectionAt || bodyAt + versionAt >= bytes.length)
-    corrupt(`offsets of record ${revision}`);
+  const endMin = isSealed ? bodyAt : bodyAt + versionAt;
+  if (headerBytes + prefixBytes >= selectionAt || endMin >= bytes.length) corrupt(`offsets of record ${revision}`);
   return {
     revision,
     createRevision: readUint64(bytes, 16),
@@ -249,5 +254,6 @@ export function decodeRecord(revision: number, bytes: Buffer): Record {
     selection: bytes.subarray(selectionAt, bodyAt),
     body: bytes.subarray(bodyAt),
     versionAt,
+    ...(isSealed ? { isSealed } : {}),
   };
 }

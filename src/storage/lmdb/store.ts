@@ -259,12 +259,12 @@ class LmdbStore implements Store {
       some.push(record);
       bytes += record.body.length;
       if (some.length < scanKeysMax && bytes < toldBytesMax) continue;
-      take(some);
+      await take(some);
       some = [];
       bytes = 0;
       await nextTurn();
     }
-    take(some);
+    await take(some);
     this.#checkIndex(heads, sum);
   }
 

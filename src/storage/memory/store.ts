@@ -117,7 +117,7 @@ class MemoryStore implements Store {
     }
     const records = [...this.#held.records.values()];
     for (let at = 0; at < records.length; at += recordsAtOnce) {
-      take(records.slice(at, at + recordsAtOnce));
+      await take(records.slice(at, at + recordsAtOnce));
       await nextTurn();
     }
     return this.#held.revision;
@@ -169,13 +169,14 @@ class MemoryStore implements Store {
     const record = recordOf(change, { revision, createRevision, previous: current.mod });
     assertShared(!held.records.has(revision), `Revision ${revision} is given out twice`);
     assertShared(current.mod < revision, `Revision ${revision} follows ${current.mod}`);
-    held.records.set(revision, record);
+    const kept = keptOf(record, change);
+    held.records.set(revision, kept);
     held.current.set(change.key, {
       mod: revision,
       create: change.type === changeTypes.delete ? 0 : createRevision,
     });
     held.revision = revision;
-    held.bytes += sizeOf(record);
+    held.bytes += sizeOf(kept);
     return record;
   }
 
@@ -184,7 +185,9 @@ class MemoryStore implements Store {
   }
 
   #checkRoom(change: Change): Refusal | undefined {
-    if (change.type === changeTypes.delete || this.#held.bytes + sizeOf(change) <= this.#bytesMax) return undefined;
+    const { type, sealed, body } = change;
+    const bytes = this.#held.bytes + sizeOf({ ...change, body: sealed ?? body });
+    if (type === changeTypes.delete || bytes <= this.#bytesMax) return undefined;
     return { refused: "full", message: `The store holds ${this.#held.bytes} of at most ${this.#bytesMax} bytes` };
   }
 
@@ -205,6 +208,11 @@ class MemoryStore implements Store {
     this.#held.bytes -= sizeOf(record);
     assertShared(this.#held.bytes >= 0, "More bytes are forgotten than were stored");
   }
+}
+
+/** What is kept of a record: where it is encrypted, that. */
+function keptOf(record: Record, { sealed }: Change): Record {
+  return sealed === undefined ? record : { ...record, body: sealed, isSealed: true };
 }
 
 function sizeOf({ key, selection, body }: Pick<Change, "key" | "selection" | "body">): number {

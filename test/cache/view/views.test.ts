@@ -361,6 +361,31 @@ t.test("load() keeps within the byte limit while it fills the logs", async (t) =
   t.equal(log?.liveCount, 50);
 });
 
+t.test("fronts know up to which revision a log may be stored otherwise than it would be now", async (t) => {
+  const source = new RecordSource();
+  const records = Array.from({ length: 5 }, (_, i) => source.next("ns", `p-${i}`, false, 10));
+  const stale = records.map((record, i) => (i === 2 ? { ...record, isStale: true as const } : record));
+  const { writer, connect } = setup({ prefixes: [prefix, "/registry/others"] });
+  await writer.load(storeOf(stale, 0, 5));
+  const [one, two] = [await connect(), await connect()].map((views) => views.log(prefix));
+  const other = (await connect()).log("/registry/others");
+  const seen = (): readonly unknown[] => [one?.staleRevision, two?.staleRevision, other.staleRevision];
+  t.same(seen(), [3, 3, 0]);
+  writer.accept([source.next("ns", "p-1", false, 10)]);
+  t.same(seen(), [3, 3, 0], "what is written now is not");
+  writer.outdate((each) => each === prefix);
+  t.same(seen(), [6, 6, 0]);
+  writer.accept([{ ...source.next("ns", "p-2", false, 10), isStale: true }]);
+  t.same(seen(), [7, 7, 0]);
+  // A log that takes the slot of another has nothing of it.
+  for (const name of ["p-0", "p-1", "p-2", "p-3", "p-4"]) writer.accept([source.next("ns", name, true, 10)]);
+  t.ok(writer.giveUp(prefix));
+  await until(() => writer.stats().usedBytes === 0, "the memory of the log");
+  for (let i = 0; i < 10; i++) writer.register(`/registry/new-${i}`);
+  const views = await connect();
+  for (let i = 0; i < 10; i++) t.equal(views.log(`/registry/new-${i}`).staleRevision, 0);
+});
+
 t.test("append() refuses what would break the log", (t) => {
   const { writer, source } = setup();
   const record = source.next("ns", "a", false, 10);
