@@ -9,6 +9,7 @@ import {
   apiVersionOf,
   customKinds,
   isNamespaced,
+  type Kind,
   kinds,
   listOf,
   pathOf,
@@ -136,6 +137,34 @@ async function adopt(world: World, drawn: Draws, { metadata: { uid } }: Stored):
   await world.yard.server.call("PATCH", pathTo(dependent), { metadata: { ownerReferences } }, merge);
 }
 
+/**
+ * Has an object that the collector is about to change be another one when the change comes: one with a living owner, or
+ * a new one of its name, which may have a finalizer of the collector's.
+ */
+async function meddle(world: World, drawn: Draws, object: Stored): Promise<void> {
+  const { kind, metadata } = object;
+  if (!world.isServed(kind)) return;
+  const owners = [...world.objects().values()].filter(
+    (each) =>
+      each.metadata.uid !== metadata.uid &&
+      each.metadata.deletionTimestamp === undefined &&
+      (!isNamespaced(each.kind) || each.metadata.namespace === metadata.namespace),
+  );
+  const ownerReferences = owners.length > 0 && drawn.chance(60) ? [referenceOf(drawn.pick(owners))] : [];
+  const { server } = world.yard;
+  if (metadata.deletionTimestamp === undefined && drawn.chance(50)) {
+    if (ownerReferences.length > 0)
+      await server.call("PATCH", pathTo(object), { metadata: { ownerReferences } }, merge);
+    return;
+  }
+  await world.remove(object, "Background");
+  await world.yard.free(pathTo(object));
+  const finalizers = drawn.pick([undefined, undefined, ["orphan"], ["foregroundDeletion"]]);
+  const anew = { name: metadata.name, ownerReferences, finalizers };
+  const sent = { apiVersion: apiVersionOf(kind as Kind), kind, metadata: anew };
+  await server.call("POST", pathOf(kind, metadata.namespace), sent);
+}
+
 t.test(
   "many at once, with finalizers and crashes: nothing living is deleted, and nothing is left undone",
   async (t) => {
@@ -144,7 +173,15 @@ t.test(
     const drawn = draws(seed + 1);
     const late = random(seed);
     const world = await World.open(() => late(6));
+    const meddling = draws(seed + 2);
+    let meddled = 0;
+    const meddleSometimes = async (object: Stored): Promise<void> => {
+      if (!meddling.chance(40)) return;
+      meddled += 1;
+      await meddle(world, meddling, object);
+    };
     for (let round = 0; round < rounds; round++) {
+      world.meddle = meddleSometimes;
       for (let count = 0; count < 40; count++) {
         if (drawn.chance(40)) world.crashAt(1 + drawn.next(8));
         await step(world, drawn);
@@ -156,14 +193,16 @@ t.test(
         await world.yard.settled();
       } while (!(await world.defineAll()));
       world.noCrash();
+      world.meddle = undefined;
       await world.yard.settled();
       const objects = world.objects();
       const ends = new Map([...objects].filter(([, { metadata }]) => metadata.deletionTimestamp !== undefined));
       t.same(listOf(ends), [], `round ${round} of seed ${seed}`);
       t.same(listOf(objects), world.settledList(objects), `round ${round} of seed ${seed}`);
     }
-    t.comment(`${world.crashes} crashes`);
+    t.comment(`${world.crashes} crashes, ${meddled} changes that something else came before`);
     t.ok(world.crashes > rounds);
+    t.ok(meddled > rounds);
     await world.close(t);
   },
 );

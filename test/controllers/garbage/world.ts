@@ -3,11 +3,11 @@
 import type { Test } from "tap";
 import { nextTurn } from "../../../src/base/turn.ts";
 import type { Reconciler } from "../../../src/controllers/reconciler.ts";
-import type { StoreClient } from "../../../src/storage/client.ts";
-import { type Change, changeTypes, type Outcome } from "../../../src/storage/store.ts";
+import { type Change, changeTypes } from "../../../src/storage/store.ts";
 import { definition, definitions, establishedIn, goneFrom, runDefinitions } from "../../support/definitions.ts";
 import { openInProcess } from "../../support/inprocess.ts";
 import { type Reference, Yard } from "./fixture.ts";
+import { MortalStore } from "./mortalstore.ts";
 
 /** An object as it is stored. */
 export interface Stored {
@@ -68,48 +68,14 @@ export function referenceOf({ kind, metadata: { name, uid } }: Stored): Referenc
   return { apiVersion: apiVersionOf(kind as Kind), kind, name, uid };
 }
 
-/** What a collector writes to until it is killed: then nothing it asks for is done, and nothing is answered. */
-class MortalStore implements StoreClient {
-  readonly #store: StoreClient;
-  readonly #check: (change: Change) => void;
-  /** Called before and after each commit; true: this is the end. */
-  readonly #ends: () => boolean;
-  /** Turns of the loop a commit is under way before the store has it. */
-  readonly #turns: () => number;
-  #isDead = false;
-
-  constructor(store: StoreClient, check: (change: Change) => void, ends: () => boolean, turns: () => number) {
-    this.#turns = turns;
-    this.#store = store;
-    this.#check = check;
-    this.#ends = ends;
-  }
-
-  async commit(change: Change): Promise<Outcome> {
-    for (let turns = this.#turns(); turns > 0; turns--) await nextTurn();
-    this.#look();
-    if (this.#isDead) return never();
-    this.#check(change);
-    const outcome = await this.#store.commit(change);
-    this.#look();
-    return this.#isDead ? never() : outcome;
-  }
-
-  #look(): void {
-    if (!this.#isDead) this.#isDead = this.#ends();
-  }
-}
-
-function never(): Promise<never> {
-  return new Promise(() => undefined);
-}
-
 /** All objects of a test, and the collector at work on them. */
 export class World {
   readonly yard: Yard;
   /** Uids of what the test deleted, not the collector. */
   readonly chosen = new Set<string>();
   readonly faults: string[] = [];
+  /** Called with the object of each change of the collector that is on its way to the store; what it does is done before. */
+  meddle: ((object: Stored) => Promise<void>) | undefined;
   /** Times the collector was killed. */
   crashes = 0;
   /** Ends of commits, begun and done, until the collector is killed. */
@@ -142,8 +108,15 @@ export class World {
       world.yard.crash();
       return true;
     };
-    const check = (change: Change): void => world.#checkLetGo(change);
-    const yard = new Yard(server, undefined, (store) => new MortalStore(store, check, ends, turns));
+    const check = (change: Change): void => {
+      world.#checkLetGo(change);
+      world.#checkRelease(change);
+    };
+    const way = async ({ body }: Change): Promise<void> => {
+      for (let left = turns(); left > 0; left--) await nextTurn();
+      await world.meddle?.(JSON.parse(Buffer.from(body).toString()) as Stored);
+    };
+    const yard = new Yard(server, undefined, (store) => new MortalStore(store, check, ends, way));
     const world = new World(yard, runDefinitions(server, yard.reports));
     for (const kind of customKinds) await world.define(kind);
     return world;
@@ -291,20 +264,40 @@ export class World {
       this.faults.push(`${kind} ${name} is deleted: ${JSON.stringify(owners)}`);
   }
 
+  /** The collector takes no reference to a living owner off. */
+  #checkRelease({ type, body, expected }: Change): void {
+    const { metadata } = JSON.parse(Buffer.from(body).toString()) as Stored;
+    const objects = this.objects();
+    const before = objects.get(metadata.uid);
+    if (type === changeTypes.delete || Number(before?.metadata.resourceVersion) !== expected) return;
+    const left = new Set(metadata.ownerReferences?.map(({ uid }) => uid));
+    for (const owner of before?.metadata.ownerReferences ?? []) {
+      if (before === undefined || left.has(owner.uid) || this.stateOf(objects, before, owner) !== "solid") continue;
+      if (objects.get(owner.uid)?.metadata.deletionTimestamp === undefined)
+        this.faults.push(`${pathTo(before)} loses its owner ${owner.kind} ${owner.name}`);
+    }
+  }
+
   /** An owner is let go by the collector when nothing that was there when its deletion began keeps it. */
   #checkLetGo({ type, body, expected }: Change): void {
     const { metadata } = JSON.parse(Buffer.from(body).toString()) as Stored;
     const objects = this.objects();
     const owner = objects.get(metadata.uid);
-    if (owner?.metadata.deletionTimestamp === undefined) return;
-    if (Number(owner.metadata.resourceVersion) !== expected) return;
+    if (owner === undefined || Number(owner.metadata.resourceVersion) !== expected) return;
     const left = type === changeTypes.delete ? [] : (metadata.finalizers ?? []);
     for (const finalizer of ["foregroundDeletion", "orphan"]) {
       if (!owner.metadata.finalizers?.includes(finalizer) || left.includes(finalizer)) continue;
+      if (owner.metadata.deletionTimestamp === undefined) {
+        // A deletion in the foreground takes the place of another one.
+        if (metadata.deletionTimestamp === undefined)
+          this.faults.push(`${pathTo(owner)} loses ${finalizer}, and is not being deleted`);
+        continue;
+      }
       const isForeground = finalizer === "foregroundDeletion";
       for (const object of objects.values()) {
         if (Number(object.metadata.resourceVersion) > Number(owner.metadata.resourceVersion)) continue;
-        if (isForeground && object === owner) continue;
+        // One that names itself goes with its reference, which may have been written after the last look.
+        if (object === owner) continue;
         if (isNamespaced(owner.kind) && object.metadata.namespace !== owner.metadata.namespace) continue;
         const isKeeping = object.metadata.ownerReferences?.some(
           ({ kind, name, uid, blockOwnerDeletion }) =>
