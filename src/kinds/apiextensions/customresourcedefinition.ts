@@ -71,8 +71,5 @@ function dropRules(
   old: CustomResourceDefinition | undefined,
 ): void {
   if (gates.has(rulesGate)) return;
-  const rootsOf = ({ spec }: CustomResourceDefinition) =>
-    (spec.versions ?? []).flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
-  if (old !== undefined && rootsOf(old).some(hasRules)) return;
-  for (const root of rootsOf(definition)) withoutRules(root);
+  if (old === undefined || !hasRules(old.spec)) withoutRules(definition.spec);
 }

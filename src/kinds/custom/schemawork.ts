@@ -5,41 +5,47 @@ import type { CustomResourceDefinitionSpec, JSONSchemaProps } from "../../api/ge
 import { limits } from "../../config/limits.ts";
 import { Patterns } from "../validation/pattern.ts";
 import { SchemaCompiler } from "./plan.ts";
+import { eachSchema, pushParts, rootsOf } from "./schemas.ts";
 
-/** What was compiled of the schemas of one definition. */
+/** How many schemas a definition has, and what was compiled of them. */
 export class SchemaWork {
   readonly patterns = new Patterns();
   readonly compiler = new SchemaCompiler();
+  /** Schemas of all versions, those within them included, and the items of their lists, which cost as much. */
+  readonly count: number;
+  /** Whether some schema has rules (`x-kubernetes-validations`), for which all of it is compiled. */
+  readonly hasRules: boolean;
+
+  constructor(spec: CustomResourceDefinitionSpec) {
+    let count = 0;
+    let rulesCount = 0;
+    eachSchema(spec, (schema) => {
+      const keys = schema["x-kubernetes-list-map-keys"];
+      count += 1 + (schema.enum?.length ?? 0) + (schema.required?.length ?? 0) + (keys?.length ?? 0);
+      rulesCount += schema["x-kubernetes-validations"]?.length ?? 0;
+    });
+    this.count = count + rulesCount;
+    this.hasRules = rulesCount > 0;
+  }
 }
 
 const made = new WeakMap<CustomResourceDefinitionSpec, SchemaWork>();
 
-/** What was made of a definition ahead, or nothing yet; what is in it fits as long as nothing changes the schemas. */
+/** What was made of a definition ahead, or nothing yet; it fits as long as nothing changes the schemas. */
 export function schemaWorkOf(spec: CustomResourceDefinitionSpec): SchemaWork {
-  return made.get(spec) ?? new SchemaWork();
+  return made.get(spec) ?? new SchemaWork(spec);
 }
 
 /** Makes ahead what the rules of a definition need; between two steps the thread may do something else. */
 export function* workAhead(spec: CustomResourceDefinitionSpec): Generator<undefined> {
-  if (schemaCount(spec) > limits.definitionSchemasMax) return;
-  const work = new SchemaWork();
+  const work = new SchemaWork(spec);
   made.set(spec, work);
-  const isWhole = hasExpressions(spec);
+  if (work.count > limits.definitionSchemasMax) return;
   for (const [schema, isDefaulted] of innermostFirst(spec)) {
     if (schema.pattern !== undefined && schema.pattern !== "") work.patterns.fault(schema.pattern);
-    if (isWhole || isDefaulted) work.compiler.compile(schema);
+    if (work.hasRules || isDefaulted) work.compiler.compile(schema);
     yield;
   }
-}
-
-/** Whether some schema has `x-kubernetes-validations`, for which all of it is compiled. */
-export function hasExpressions(spec: CustomResourceDefinitionSpec): boolean {
-  const rest = rootsOf(spec);
-  for (let schema = rest.pop(); schema !== undefined; schema = rest.pop()) {
-    if ((schema["x-kubernetes-validations"]?.length ?? 0) > 0) return true;
-    pushWithin(rest, schema);
-  }
-  return false;
 }
 
 /** Compiles the schemas of a definition that was accepted, step by step; `compiler` has what is done so far. */
@@ -74,31 +80,8 @@ function* innermostFirst(
     const isDefaulted = within.pop() === true || schema.default !== undefined;
     found.push(schema);
     defaulted.push(isDefaulted);
-    pushWithin(rest, schema);
+    pushParts(rest, schema);
     while (within.length < rest.length) within.push(isDefaulted);
   }
   while (found.length > 0) yield [found.pop() as JSONSchemaProps, defaulted.pop() as boolean];
-}
-
-/** Schemas of all versions, those within them included, and the items of their lists, which cost as much. */
-export function schemaCount(spec: CustomResourceDefinitionSpec): number {
-  let count = 0;
-  const rest = rootsOf(spec);
-  for (let schema = rest.pop(); schema !== undefined; schema = rest.pop()) {
-    count += 1 + (schema.enum?.length ?? 0) + (schema.required?.length ?? 0);
-    count += (schema["x-kubernetes-list-map-keys"]?.length ?? 0) + (schema["x-kubernetes-validations"]?.length ?? 0);
-    pushWithin(rest, schema);
-  }
-  return count;
-}
-
-function rootsOf({ versions = [] }: CustomResourceDefinitionSpec): JSONSchemaProps[] {
-  return versions.flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
-}
-
-function pushWithin(rest: JSONSchemaProps[], schema: JSONSchemaProps): void {
-  const { properties, items, additionalProperties, allOf, anyOf, oneOf, not } = schema;
-  for (const property of properties?.values() ?? []) rest.push(property);
-  for (const parts of [allOf, anyOf, oneOf, items?.jSONSchemas]) for (const part of parts ?? []) rest.push(part);
-  for (const one of [items?.schema, additionalProperties?.schema, not]) if (one !== undefined) rest.push(one);
 }

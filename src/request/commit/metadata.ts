@@ -46,7 +46,7 @@ export async function prepareCreate(
   if ((meta.name ?? "") === "" && strategy.namesItself) meta.name = randomUUID();
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
-  if (strategy.ahead !== undefined) await workAhead(strategy.ahead(object));
+  if (strategy.ahead !== undefined) await prepareRules(strategy.ahead(object));
   const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource, context.identity);
   const own = strategy.validate(context, object);
   const format = last ? "path-segment" : strategy.nameFormat;
@@ -95,7 +95,7 @@ export async function prepareUpdate(
   const part = updateOf(strategy, request.subresource);
   part.prepare(context, object, old);
   if (part === strategy.update && strategy.ahead !== undefined) {
-    await workAhead(strategy.ahead(object));
+    await prepareRules(strategy.ahead(object));
   }
   restoreSystemFields(meta, old.metadata, context.now);
   const rules = metaRulesOf(resource, context.identity);
@@ -247,7 +247,7 @@ export function dedupOwners(meta: ObjectMeta, warning: string, warnings: string[
 }
 
 /** Does what the rules of a kind need done before. They take long themselves, and get a turn of their own. */
-async function workAhead(steps: Iterator<undefined>): Promise<void> {
+async function prepareRules(steps: Iterator<undefined>): Promise<void> {
   await inSlices(steps, limits.sliceMsMax);
   await nextTurn();
 }

@@ -6,7 +6,7 @@ import { limits } from "../../../config/limits.ts";
 import { checkClient } from "../../admissionregistration/validation/webhooks.ts";
 import { hasDefaults, hasUnknownInDefaults } from "../../custom/defaults.ts";
 import { RuleCheck } from "../../custom/rules/check.ts";
-import { hasExpressions, schemaCount, schemaWorkOf } from "../../custom/schemawork.ts";
+import { type SchemaWork, schemaWorkOf } from "../../custom/schemawork.ts";
 import { compileVersions } from "../../custom/versions.ts";
 import { isDns1035Label, isDns1123Subdomain } from "../../formats.ts";
 import type { StrategyContext } from "../../strategy.ts";
@@ -33,8 +33,9 @@ export function validateDefinition(object: Definition, context: StrategyContext)
   if (metadata.name !== `${spec.names.plural}.${spec.group}`) {
     out.push(invalid("metadata.name", metadata.name ?? "", 'must be spec.names.plural+"."+spec.group'));
   }
-  if (isTooLarge(out, object, limits.definitionSchemasMax)) return out;
-  checkDefinition(out, object, context, () => true);
+  const work = schemaWorkOf(spec);
+  if (isTooLarge(out, work, limits.definitionSchemasMax)) return out;
+  checkDefinition(out, object, work, context, () => true);
   checkApproval(out, object, context);
   if (spec.preserveUnknownFields === true) {
     out.push(invalid("spec.preserveUnknownFields", true, keepsUnknown));
@@ -46,9 +47,10 @@ export function validateDefinition(object: Definition, context: StrategyContext)
 export function validateDefinitionUpdate(object: Definition, old: Definition, context: StrategyContext): FieldError[] {
   const out: Errors = [];
   // One that was stored by a server that took it may still be changed, and go.
-  if (isTooLarge(out, object, Math.max(limits.definitionSchemasMax, schemaCount(old.spec)))) return out;
+  const work = schemaWorkOf(object.spec);
+  if (isTooLarge(out, work, Math.max(limits.definitionSchemasMax, schemaWorkOf(old.spec).count))) return out;
   let isPruned: boolean | undefined;
-  checkDefinition(out, object, context, () => (isPruned ??= !hasUnprunedDefaults(old, context)));
+  checkDefinition(out, object, work, context, () => (isPruned ??= !hasUnprunedDefaults(old, context)));
   const [spec, before] = [object.spec, old.spec];
   const keep = (path: string, value: string, was: string): void => {
     if (value !== was) out.push(invalid(path, value, unchangeable));
@@ -69,8 +71,7 @@ export function validateDefinitionUpdate(object: Definition, old: Definition, co
 }
 
 /** What costs too much to be looked at is refused for that alone. */
-function isTooLarge(out: Errors, { spec }: Definition, most: number): boolean {
-  const count = schemaCount(spec);
+function isTooLarge(out: Errors, { count }: SchemaWork, most: number): boolean {
   if (count <= most) return false;
   const why = `must not have more than ${most} schemas, with those within them and the items of their lists; has ${count}`;
   out.push(forbiddenField("spec.versions", why));
@@ -80,6 +81,7 @@ function isTooLarge(out: Errors, { spec }: Definition, most: number): boolean {
 function checkDefinition(
   out: Errors,
   object: Definition,
+  { patterns, compiler, hasRules }: SchemaWork,
   context: StrategyContext,
   requirePruned: () => boolean,
 ): void {
@@ -93,7 +95,6 @@ function checkDefinition(
     }
   }
   checkChoice(out, "spec.scope", spec.scope, scopes);
-  const { patterns, compiler } = schemaWorkOf(spec);
   const rules = { patterns, compiler, identity: context.identity, requirePruned };
   const common = commonParts(spec.versions ?? []);
   checkVersions(out, spec, common, rules);
@@ -108,7 +109,7 @@ function checkDefinition(
   checkColumns(out, "spec.additionalPrinterColumns", common.additionalPrinterColumns);
   checkConversion(out, spec.conversion);
   checkStoredVersions(out, object);
-  if (out.length === 0 && hasExpressions(spec)) addAll(out, expressionFaults(spec, common, rules));
+  if (out.length === 0 && hasRules) addAll(out, expressionFaults(spec, common, rules));
 }
 
 /** Compiles all versions; the faults of their rules in `x-kubernetes-validations`. */
