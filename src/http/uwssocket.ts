@@ -18,6 +18,7 @@ import {
   type MessageTaker,
   type MessageTunnel,
   type NoUpgrade,
+  valuesOf,
 } from "../request/exchange/transport.ts";
 import type { Openings } from "./openings.ts";
 import type { Generation } from "./uwsapps.ts";
@@ -76,16 +77,16 @@ export function socketUpgrade(
   const protocol = asksUpgrade(exchange);
   if (protocol === undefined) return undefined;
   const none = (message: string, headers: Headers = []): NoUpgrade => ({ kind: "none", message, headers });
-  if (protocol.toLowerCase() !== "websocket" || exchange.headers.filter(([name]) => name === "upgrade").length > 1) {
+  if (protocol.toLowerCase() !== "websocket" || valuesOf(exchange.headers, "upgrade").length > 1) {
     return none(`an upgrade to ${JSON.stringify(protocol)} needs --front=node`);
   }
-  const versions = exchange.headers.flatMap(([name, value]) => (name === "sec-websocket-version" ? [value] : []));
+  const versions = valuesOf(exchange.headers, "sec-websocket-version");
   if (versions.length !== 1 || versions[0] !== "13") {
     return none(`version ${JSON.stringify(versions.join(", "))} of WebSocket is not spoken here, 13 is`, [
       ["Sec-WebSocket-Version", "13"],
     ]);
   }
-  const keys = exchange.headers.flatMap(([name, value]) => (name === "sec-websocket-key" ? [value] : []));
+  const keys = valuesOf(exchange.headers, "sec-websocket-key");
   if (keys.length !== 1 || !keyForm.test(keys[0] ?? "")) return none("Sec-WebSocket-Key is not one key of 16 bytes");
   if (hasBody || accept === undefined) return none("a request for another protocol must be a GET without a body");
   return { kind: "messages", fault: headFault, accept };

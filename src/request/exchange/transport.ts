@@ -151,4 +151,9 @@ export function asksUpgrade({ headers }: Pick<Exchange, "headers">): string | un
   return isAsked ? headers.find(([name]) => name === "upgrade")?.[1] : undefined;
 }
 
+/** The values of a header in the order they came in. `name`: in lower case; names of `headers` are in any. */
+export function valuesOf(headers: Headers, name: string): string[] {
+  return headers.flatMap(([key, value]) => (key.toLowerCase() === name ? [value] : []));
+}
+
 const upgradeToken = /(?:^|[ \t,])upgrade(?:$|[ \t,])/i;

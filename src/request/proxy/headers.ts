@@ -83,8 +83,3 @@ export function answerHeaders(raw: readonly string[], location: (value: string) 
     return [[name, lower === "location" ? location(value) : value] as const];
   });
 }
-
-/** First value of one of these headers; undefined: there is none. */
-export function firstOf(headers: Headers, name: string): string | undefined {
-  return headers.find(([key]) => key.toLowerCase() === name)?.[1];
-}

@@ -14,8 +14,13 @@ import {
   opcodes,
 } from "../../outbound/frames.ts";
 import type { Switched } from "../../outbound/streams.ts";
-import type { Exchange, Headers, MessagesUpgrade, MessageTunnel } from "../exchange/transport.ts";
-import { firstOf } from "./headers.ts";
+import {
+  type Exchange,
+  type Headers,
+  type MessagesUpgrade,
+  type MessageTunnel,
+  valuesOf,
+} from "../exchange/transport.ts";
 
 /** Fields of the handshake: the front answers its own. */
 const handshake: ReadonlySet<string> = new Set([
@@ -40,7 +45,7 @@ export function handshakeOf(exchange: Exchange, asked: Headers, answered: Header
   const accepts = valuesOf(answered, "sec-websocket-accept");
   const key = exchange.header("sec-websocket-key") ?? "";
   if (accepts.length !== 1 || accepts[0] !== acceptOf(key)) return "Sec-WebSocket-Accept is not that of the key";
-  const extensions = firstOf(answered, "sec-websocket-extensions");
+  const [extensions] = valuesOf(answered, "sec-websocket-extensions");
   if (extensions !== undefined) return `the extension ${JSON.stringify(extensions)} was not offered`;
   const chosen = valuesOf(answered, "sec-websocket-protocol");
   const [subprotocol = ""] = chosen;
@@ -51,10 +56,6 @@ export function handshakeOf(exchange: Exchange, asked: Headers, answered: Header
     return `the subprotocol ${JSON.stringify(chosen.join(", "))} was not offered`;
   }
   return { headers: answered.filter(([name]) => !handshake.has(name.toLowerCase())), subprotocol };
-}
-
-function valuesOf(headers: Headers, name: string): string[] {
-  return headers.flatMap(([key, value]) => (key.toLowerCase() === name ? [value] : []));
 }
 
 /** Charges bytes that wait. Returns how to tell that they are gone; undefined: their user holds too many. */

@@ -6,8 +6,7 @@ import { createGunzip } from "node:zlib";
 import { limits } from "../../config/limits.ts";
 import { CallFailure } from "../../outbound/client.ts";
 import type { Sent } from "../../outbound/streams.ts";
-import type { AnswerStream, Exchange, Headers, Payer } from "../exchange/transport.ts";
-import { firstOf } from "./headers.ts";
+import { type AnswerStream, type Exchange, type Headers, type Payer, valuesOf } from "../exchange/transport.ts";
 
 /** The time a request has; never over for those that last. */
 export interface Time {
@@ -160,8 +159,8 @@ class Relay {
 
 /** Whether a body of this type may begin with a space: JSON, and not packed. */
 function isSkippingSpace(headers: Headers): boolean {
-  const type = firstOf(headers, "content-type") ?? "";
+  const [type = ""] = valuesOf(headers, "content-type");
   return (
-    /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type) && firstOf(headers, "content-encoding") === undefined
+    /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type) && valuesOf(headers, "content-encoding").length === 0
   );
 }

@@ -24,10 +24,11 @@ import {
   type Exchange,
   type Headers,
   type MessagesUpgrade,
+  valuesOf,
 } from "../exchange/transport.ts";
 import { lasts, type NonResourceInfo } from "../route/info.ts";
 import { encodePath, encodeQuery, escapeByte, pathFault } from "./address.ts";
-import { answerHeaders, firstOf, passedHeaders } from "./headers.ts";
+import { answerHeaders, passedHeaders } from "./headers.ts";
 import { type Charge, handshakeOf, passMessages, withoutExtensions } from "./messages.ts";
 import { headOf, relay, type Time } from "./relay.ts";
 import { splice, switchHeaders, switchOf, upgradeFault } from "./upgrade.ts";
@@ -239,13 +240,13 @@ async function passAnswer(
   const { exchange } = reply;
   const code = response.statusCode ?? 0;
   const headers = answerHeaders(response.rawHeaders, (location) => absolute(location, target));
-  if (code >= 300 && code < 400 && firstOf(headers, "location") !== undefined) {
+  if (code >= 300 && code < 400 && valuesOf(headers, "location").length > 0) {
     sent.cut();
     return sendText(reply, 502, "the backend attempted to redirect this request, which is not permitted");
   }
   if (code < 400 && asked.isResource) server.extensions.names.learn(asked);
   const hasBody = exchange.method !== "HEAD" && code !== 204 && code !== 304;
-  const unpacks = hasBody && isPacked && firstOf(headers, "content-encoding")?.toLowerCase() === "gzip";
+  const unpacks = hasBody && isPacked && valuesOf(headers, "content-encoding")[0]?.toLowerCase() === "gzip";
   reply.answered(code, -1);
   const over = isLasting ? request.goesOn() : undefined;
   const relaying = {
@@ -290,7 +291,7 @@ function absolute(location: string, { url }: Connection): string {
 
 /** A 508 for a request that has come through too many proxies, which this server may be itself. */
 function hopFault({ headers }: Exchange): Status | undefined {
-  const hops = headers.flatMap(([name, value]) => (name === "x-forwarded-for" ? value.split(",") : []));
+  const hops = valuesOf(headers, "x-forwarded-for").flatMap((value) => value.split(","));
   if (hops.length < limits.proxyHopsMax) return undefined;
   const why = `the request came through ${hops.length} proxies (X-Forwarded-For), an API service may lead in a circle`;
   return { ...refuse("ServiceUnavailable", why), code: 508 };
