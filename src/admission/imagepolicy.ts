@@ -11,7 +11,7 @@ import { Fault, parseJson, writeValue } from "../codec/engine/json.ts";
 import { checkedBefore, type FileCheck } from "../config/filecheck.ts";
 import type { ImagePolicySettings } from "../config/files/plugins.ts";
 import { limits } from "../config/limits.ts";
-import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { CallFailure, type Connection, isWell, OutboundClient } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";
 import { post } from "../outbound/post.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid } from "./plugin.ts";
@@ -162,7 +162,7 @@ class ImagePolicy {
     if (answer instanceof CallFailure && answer.failure === "busy") return tooManyCalls;
     if (answer instanceof CallFailure && answer.failure === "late") return timedOut;
     const isAnswer = !(answer instanceof CallFailure);
-    if (isAnswer && answer.code >= 200 && answer.code < 300) return readAnswer(answer.body, apiVersion);
+    if (isAnswer && isWell(answer)) return readAnswer(answer.body, apiVersion);
     const why = isAnswer ? `the server answered ${answer.code}` : answer.message;
     return `the image policy webhook gave no answer: ${why}`;
   }

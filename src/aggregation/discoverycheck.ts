@@ -2,9 +2,10 @@
 // attempt, and by more at once where the first fails or takes long. Its code counts; the body is not read.
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
-import { checkUrl, OutboundClient } from "../outbound/client.ts";
+import { CallFailure } from "../outbound/client.ts";
+import { askPeer } from "./askpeer.ts";
 import { discoveryCall, discoveryFault, type Extensions } from "./extensions.ts";
-import { isNoTarget, type RemoteVersion } from "./target.ts";
+import type { RemoteVersion } from "./target.ts";
 
 /** Undefined: it answers. Else why it does not, as the condition of its APIService says it: nothing the peer sent. */
 export async function checkDiscovery(
@@ -12,23 +13,17 @@ export async function checkDiscovery(
   remote: RemoteVersion,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const clients: OutboundClient[] = [];
-  const end = (): void => {
-    for (const client of clients) client.close();
-  };
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
   // Each finds the address anew: with endpoints, it may be another one.
   const attempt = async (): Promise<string | undefined> => {
-    const target = extensions.discoveryTarget(remote);
-    if (isNoTarget(target)) return target.message;
-    // What may be the name of a service outside need not be a host.
-    const fault = checkUrl(target.url);
-    if (fault !== undefined) return `failing or missing response from ${target.url}: it ${fault}`;
-    if (signal.aborted) return "the server is shutting down";
-    const client = new OutboundClient(target);
-    clients.push(client);
-    return discoveryFault(remote, target, await client.call({ ...discoveryCall(remote), codeOnly: true }));
+    const fault = await askPeer(extensions.discoveryTarget(remote), over.signal, async (client, target) =>
+      discoveryFault(remote, target, await client.call({ ...discoveryCall(remote), codeOnly: true })),
+    );
+    return fault instanceof CallFailure ? fault.message : fault;
   };
-  signal.addEventListener("abort", end);
   try {
     const first = attempt();
     if ((await within(first, limits.discoveryHeadStartMs)) === undefined) return undefined;

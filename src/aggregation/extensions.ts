@@ -9,7 +9,7 @@ import type { RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
 import { type RemoteOpenApi, readRemoteOpenApi, readRemoteOpenApiV3 } from "../openapi/openapiremote.ts";
 import { Backends } from "../outbound/backends.ts";
-import { type Answer, type Call, CallFailure, type Connection } from "../outbound/client.ts";
+import { type Answer, type Call, CallFailure, type Connection, isWell } from "../outbound/client.ts";
 import { reasonOf } from "../outbound/reason.ts";
 import { ProxyCredentials } from "./credentials.ts";
 import { type DocumentKind, type Refused, RemoteDocuments } from "./remotedocuments.ts";
@@ -153,8 +153,7 @@ export function discoveryFault(
   const asked = `${url}${discoveryPath(remote)}`;
   const fault = `failing or missing response from ${asked}:`;
   if (!(outcome instanceof CallFailure)) {
-    const isWell = outcome.code >= 200 && outcome.code < 300;
-    return isWell ? undefined : `${fault} bad status from ${asked}: ${outcome.code}`;
+    return isWell(outcome) ? undefined : `${fault} bad status from ${asked}: ${outcome.code}`;
   }
   return `${fault} Get ${JSON.stringify(asked)}: ${whyNot(outcome, address)}`;
 }

@@ -6,9 +6,10 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
-import { type Call, CallFailure, type Connection, checkUrl, OutboundClient } from "../outbound/client.ts";
+import { type Call, CallFailure, type Connection } from "../outbound/client.ts";
+import { askPeer } from "./askpeer.ts";
 import type { Extensions } from "./extensions.ts";
-import { isNoTarget, type RemoteVersion } from "./target.ts";
+import { placeOf, type RemoteVersion } from "./target.ts";
 
 /** A kind of document. */
 export interface DocumentKind<T> {
@@ -181,16 +182,12 @@ export class RemoteDocuments<T> {
 
   /** Takes in the document an extension server has now; returns why it cannot. */
   async #ask(copy: Copy<T>, remote: RemoteVersion): Promise<string | undefined> {
-    const target = this.#extensions.target(remote);
-    if (isNoTarget(target)) return target.message;
-    const fault = checkUrl(target.url);
-    if (fault !== undefined) return fault;
     const { call, bytesMax, read } = this.#kind;
-    let client: OutboundClient | undefined;
+    const terms = { timeoutMs: limits.remoteDocumentMsMax, answerBytesMax: bytesMax };
     try {
-      client = new OutboundClient(target);
-      const terms = { timeoutMs: limits.remoteDocumentMsMax, answerBytesMax: bytesMax };
-      const answer = await client.call({ ...call(remote, target), ...terms });
+      const answer = await askPeer(this.#extensions.target(remote), undefined, (client, target) =>
+        client.call({ ...call(remote, target), ...terms }),
+      );
       if (answer instanceof CallFailure) return answer.message;
       // Upstream tolerates that, too.
       if (answer.code === 404) return this.#take(copy, undefined, 0, "");
@@ -205,10 +202,8 @@ export class RemoteDocuments<T> {
     } catch (error) {
       // JavaScript's message shows a piece of what is no JSON.
       if (error instanceof SyntaxError) return "it is no JSON";
-      // A bundle of authorities that cannot be used, or a document that is not what it should be.
+      // A document that is not what it should be.
       return (error as Error).message;
-    } finally {
-      client?.close();
     }
   }
 
@@ -230,6 +225,6 @@ export class RemoteDocuments<T> {
 }
 
 /** What a copy is good for, as text. */
-function askedOf({ group, version, namespace, service, port, authorities, insecure }: RemoteVersion): string {
-  return JSON.stringify([group, version, namespace, service, port, authorities, insecure]);
+function askedOf(remote: RemoteVersion): string {
+  return `${placeOf(remote)} ${JSON.stringify([remote.authorities, remote.insecure])}`;
 }

@@ -44,6 +44,11 @@ export function remoteVersionOf({ metadata, spec, status }: APIService): RemoteV
   };
 }
 
+/** Where an extension server is and what it serves, by its API service, as a text to compare. */
+export function placeOf({ group, version, namespace, service, port }: RemoteVersion): string {
+  return JSON.stringify([group, version, namespace, service, port]);
+}
+
 function authoritiesOf(bundle: APIServiceSpec["caBundle"]): string | undefined {
   return bundle === undefined || bundle === "" ? undefined : Buffer.from(bundle, "base64").toString();
 }

@@ -2,7 +2,7 @@
 // later each time; the peer's answers are looked at for their code only.
 import type { Identity } from "../api/identity.ts";
 import { limits } from "../config/limits.ts";
-import { type Answer, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { type Answer, CallFailure, type Connection, isWell, OutboundClient } from "../outbound/client.ts";
 import { mayPass, post } from "../outbound/post.ts";
 import type { Destination } from "./destination.ts";
 import { auditVersion } from "./event.ts";
@@ -39,7 +39,7 @@ export class Webhook implements Destination {
       pause: (ms) => this.#wait(ms * (1 + Math.random() * jitter)),
     });
     if (answer instanceof CallFailure) return answer.message;
-    return answer.code >= 200 && answer.code < 300 ? undefined : `the webhook answered ${answer.code}`;
+    return isWell(answer) ? undefined : `the webhook answered ${answer.code}`;
   }
 
   hurry(): void {

@@ -4,7 +4,7 @@
 // change; a condition is written when it says something else.
 import { checkDiscovery } from "../aggregation/discoverycheck.ts";
 import type { Extensions } from "../aggregation/extensions.ts";
-import { type RemoteVersion, remoteVersionOf } from "../aggregation/target.ts";
+import { placeOf, type RemoteVersion, remoteVersionOf } from "../aggregation/target.ts";
 import type { APIService, APIServiceCondition } from "../api/gen/apiregistration/v1.ts";
 import type { Endpoints, Service } from "../api/gen/core/v1.ts";
 import { quote } from "../api/gotext.ts";
@@ -137,7 +137,7 @@ export class AvailabilityController implements Controller {
 
   #checkOf(remote: RemoteVersion): Check {
     const { name, namespace, service } = remote;
-    const asked = askedOf(remote);
+    const asked = placeOf(remote);
     const known = this.#checks.get(name);
     if (known?.asked === asked) return known;
     this.#drop(name);
@@ -215,7 +215,7 @@ export class AvailabilityController implements Controller {
     const target = { resource: this.#resource, name, subresource: "status" };
     const done = await this.#actor.update<Registered>(target, (object) => {
       const remote = remoteVersionOf(object);
-      const isMeant = check?.asked === (remote && askedOf(remote));
+      const isMeant = check?.asked === (remote && placeOf(remote));
       // It names another service meanwhile, or none: that change has it looked at again.
       if (!isMeant || says(conditionOf(object.status), verdict)) return undefined;
       object.status.conditions = withVerdict(object.status, verdict, timeText(clock.now()));
@@ -234,11 +234,6 @@ const localVerdict: Verdict = localCondition;
 
 function unavailable(reason: string, message: string): Verdict {
   return { type: available, status: "False", reason, message: message.slice(0, limits.conditionMessageCharsMax) };
-}
-
-/** What a check is good for, as text. */
-function askedOf({ group, version, namespace, service, port }: RemoteVersion): string {
-  return JSON.stringify([group, version, namespace, service, port]);
 }
 
 /** Grows with each failure in a row. */

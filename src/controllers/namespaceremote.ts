@@ -1,14 +1,16 @@
 // What extension servers hold of a namespace that ends: each is asked what it serves, by the server's own calls, and its
 // objects are deleted as upstream's namespace controller does: the collection, or one by one where there is no such verb,
 // and then what is left is listed. Whatever is not known for sure keeps the namespace.
+import { askPeer } from "../aggregation/askpeer.ts";
 import { discoveryPath, type Extensions, resourceListCall } from "../aggregation/extensions.ts";
 import { isJsonObject, type RemoteResource, readResourceList } from "../aggregation/resourcelist.ts";
-import { isNoTarget, type RemoteVersion } from "../aggregation/target.ts";
+import type { RemoteVersion } from "../aggregation/target.ts";
 import { apiVersionOf, type Scheme } from "../api/scheme.ts";
 import { systemUser } from "../api/user.ts";
+import { severalAtOnce } from "../base/atonce.ts";
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
-import { type Answer, type Call, CallFailure, checkUrl, OutboundClient } from "../outbound/client.ts";
+import { type Answer, type Call, CallFailure, isWell, type OutboundClient } from "../outbound/client.ts";
 import { finalizerEstimateSeconds, type Remains } from "./namespaceconditions.ts";
 
 /** What it works with. */
@@ -24,7 +26,7 @@ type Served = readonly [remote: RemoteVersion, lists: readonly RemoteResource[]]
 /** How extension servers are asked. */
 interface OwnCalls {
   /** Who asks: the same user, with the same rights, as deletes what this server has. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: NonNullable<Call["headers"]>;
   /** Names and finalizers are enough. */
   readonly accept: string;
   readonly clock: Pick<Clock, "monotonic">;
@@ -60,7 +62,7 @@ export class RemoteContents {
     const { identity } = parts.scheme;
     const { name, groups } = systemUser(identity, "system:serviceaccount:kube-system:namespace-controller");
     this.#calls = {
-      headers: { "X-Remote-User": name, "X-Remote-Group": groups.join(), "Accept-Encoding": "identity" },
+      headers: { "X-Remote-User": name, "X-Remote-Group": groups, "Accept-Encoding": "identity" },
       accept: `application/json;as=PartialObjectMetadataList;g=${identity.spell("meta.k8s.io")};v=v1,application/json`,
       clock: parts.clock,
     };
@@ -71,7 +73,7 @@ export class RemoteContents {
     const remotes = this.#inOrder();
     if (remotes.length === 0) return;
     const found = await this.#discover(remotes, remains, signal);
-    await atOnce(found, async ([remote, lists]) => {
+    await severalAtOnce(found, limits.remoteDocumentFetchesMax, async ([remote, lists]) => {
       const fault = await this.#at(remote, signal, async (peer) => {
         for (const list of lists) {
           // One that does not answer is not asked for more.
@@ -96,7 +98,7 @@ export class RemoteContents {
   /** What can be deleted, in namespaces, at each. */
   async #discover(remotes: readonly RemoteVersion[], remains: Remains, signal: AbortSignal): Promise<Served[]> {
     const lists = new Map<RemoteVersion, readonly RemoteResource[]>();
-    await atOnce(remotes, async (remote) => {
+    await severalAtOnce(remotes, limits.remoteDocumentFetchesMax, async (remote) => {
       const groupVersion = apiVersionOf(remote.group, remote.version);
       const answer = remote.available
         ? await this.#at(remote, signal, (peer) => peer.call(resourceListCall(remote)))
@@ -122,27 +124,9 @@ export class RemoteContents {
   }
 
   /** Opens connections to an extension server for as long as `work` takes; undefined: it has no address. */
-  async #at<T>(
-    remote: RemoteVersion,
-    signal: AbortSignal,
-    work: (peer: RemotePeer) => Promise<T>,
-  ): Promise<T | CallFailure> {
-    let client: OutboundClient | undefined;
-    const end = (): void => client?.close();
-    signal.addEventListener("abort", end);
-    try {
-      const target = this.#parts.extensions.target(remote);
-      const fault = isNoTarget(target) ? target.message : checkUrl(target.url);
-      if (fault !== undefined || isNoTarget(target)) return new CallFailure("unreachable", fault ?? "");
-      client = new OutboundClient(target);
-      return await work(new RemotePeer(client, remote, this.#calls));
-    } catch (error) {
-      // A bundle of authorities that cannot be used.
-      return new CallFailure("unreachable", (error as Error).message);
-    } finally {
-      signal.removeEventListener("abort", end);
-      end();
-    }
+  #at<T>(remote: RemoteVersion, signal: AbortSignal, work: (peer: RemotePeer) => Promise<T>): Promise<T | CallFailure> {
+    const target = this.#parts.extensions.target(remote);
+    return askPeer(target, signal, (client) => work(new RemotePeer(client, remote, this.#calls)));
   }
 }
 
@@ -274,21 +258,8 @@ function parsed<T>(body: Uint8Array, read: (body: Uint8Array) => T | string): T 
   }
 }
 
-function isWell({ code }: Answer): boolean {
-  return code >= 200 && code < 300;
-}
-
 /** Why there is no answer, or not the one that was wanted; undefined: the APIService says it is not available. */
 function textOf(answer: Answer | CallFailure | undefined): string {
   const code = answer === undefined || answer instanceof CallFailure ? 503 : answer.code;
   return codeTexts.get(code) ?? `the server responded with the status code ${code} but did not return more information`;
-}
-
-/** Does a few of many things at a time. */
-async function atOnce<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
-  const rest = all.values();
-  const each = async (): Promise<void> => {
-    for (const one of rest) await work(one);
-  };
-  await Promise.all(Array.from({ length: Math.min(all.length, limits.remoteDocumentFetchesMax) }, each));
 }

@@ -1,7 +1,7 @@
 // Calls the server makes: to webhooks, identity providers and audit backends. One client per peer, with connections it
 // keeps. A call has a time limit for all of it, an answer has a size limit, a redirect is an answer like any other and
 // is never followed (CVE-2022-3172 and its like), and every failure is a value that never contains a response's text.
-import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
+import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { assert } from "../base/assert.ts";
@@ -34,7 +34,8 @@ export interface Call {
   readonly path?: string | undefined;
   /** Added to the query of the connection's url. */
   readonly query?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** A list is one line for each value. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Uint8Array | undefined;
   /** For all of it, connecting and reading included, from when it is sent: waiting in our own queue does not count. */
   readonly timeoutMs: number;
@@ -86,6 +87,11 @@ export class CallFailure {
     this.message = message;
     this.cause = cause;
   }
+}
+
+/** Whether a peer did what it was asked for: any 2xx. */
+export function isWell({ code }: Answer): boolean {
+  return code >= 200 && code < 300;
 }
 
 /** Calls one peer. */
@@ -169,7 +175,15 @@ export class OutboundClient {
           ...(body === undefined ? {} : { "Content-Length": String(body.length) }),
         },
       };
-      const asked = protocol === "https:" ? request(options) : plainRequest(options);
+      let asked: ClientRequest;
+      try {
+        asked = protocol === "https:" ? request(options) : plainRequest(options);
+      } catch (error) {
+        // A header that cannot be sent, or a certificate that cannot be used.
+        leave();
+        this.#next();
+        return resolve(failureOf(error as Error));
+      }
       // Connections are kept in HTTP/1.1 without a word (upstream says none).
       asked.removeHeader("Connection");
       let over = false;

@@ -209,6 +209,29 @@ t.test("call() trusts only the authorities it was given, for the name it means",
   t.equal(await ask({ url, insecure: true }), "answered 200");
 });
 
+t.test("call() sends a line for each value of a header that is a list", async (t) => {
+  let sent: string[] = [];
+  const { client } = await open((_body, response, { rawHeaders }) => {
+    sent = rawHeaders.filter((_value, index) => rawHeaders[index - 1] === "X-Remote-Group");
+    sayJson(response, {});
+  });
+  const headers = { "X-Remote-Group": ["system:masters", "a,b"] };
+  t.equal(failureOf(await client.call({ method: "GET", headers, timeoutMs })), "answered 200");
+  t.same(sent, ["system:masters", "a,b"]);
+});
+
+t.test("call() fails where a header or a certificate cannot be used, and holds no place for that", async (t) => {
+  const { peer, client } = await open((_body, response) => sayJson(response, {}));
+  for (let calls = 0; calls <= limits.outboundSocketsMax; calls++) {
+    const headers = { "X-Remote-User": `line ${calls}\nline` };
+    t.equal(failureOf(await client.call({ method: "GET", headers, timeoutMs })), "unreachable");
+  }
+  t.equal(failureOf(await client.call({ method: "GET", timeoutMs })), "answered 200");
+  const wrong = new OutboundClient({ url: peer.url, certificate: "no PEM", key: "no PEM" });
+  t.equal(failureOf(await wrong.call({ method: "GET", timeoutMs })), "unreachable");
+  wrong.close();
+});
+
 t.test("call() tells of a peer that is not there, and of a closed client", async (t) => {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));

@@ -5,7 +5,8 @@ import { admit } from "../../admission/table.ts";
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { conflict, isStatus, notFound, Status, type StatusDetails, timedOut } from "../../api/status.ts";
-import { nextTurn } from "../../base/turn.ts";
+import { severalAtOnce } from "../../base/atonce.ts";
+import { nextTurn, Turn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
@@ -72,36 +73,27 @@ export async function deleteItems(
   const { namespaced } = request.resource;
   // Read before anything waits: records may be recycled once the caller's hold is over.
   const keys = items.map((at) => view.keyOf(at));
-  let next = 0;
   let refusedAt = keys.length;
   let refusal: Status | undefined;
-  let turnEnds = performance.now() + limits.sliceMsMax;
+  const turn = new Turn(limits.sliceMsMax);
   const sieve = request.heard && new WarningSieve(request.heard);
-  const work = async (): Promise<void> => {
-    while (next < keys.length && refusal === undefined) {
-      // A dry run, and what is being deleted already, waits for no commit.
-      if (performance.now() > turnEnds) {
-        await nextTurn();
-        turnEnds = performance.now() + limits.sliceMsMax;
-        continue;
-      }
-      const index = next++;
-      const [first = "", second = ""] = (keys[index] ?? "").split("/");
-      const heard = sieve && [];
-      const one = namespaced
-        ? { ...request, namespace: first, name: second, heard }
-        : { ...request, name: first, heard };
-      const late = writers.clock.monotonic() >= request.deadline;
-      const done = late ? timedOut : await deleteObject(writers, one, options);
-      if (heard !== undefined) sieve?.take(heard);
-      if (!isStatus(done) || done.success || done.reason === "NotFound" || index > refusedAt) continue;
-      refusedAt = index;
-      refusal = done;
-    }
-  };
   // Several at a time share commits; where there are none they would only share a turn.
   const atOnce = request.dryRun ? 1 : limits.collectionDeletesMax;
-  await Promise.all(Array.from({ length: Math.min(atOnce, keys.length) }, work));
+  await severalAtOnce(keys.entries(), atOnce, async ([index, key]) => {
+    if (index > refusedAt) return;
+    // A dry run, and what is being deleted already, waits for no commit.
+    await turn.giveWay();
+    if (index > refusedAt) return;
+    const [first = "", second = ""] = key.split("/");
+    const heard = sieve && [];
+    const one = namespaced ? { ...request, namespace: first, name: second, heard } : { ...request, name: first, heard };
+    const late = writers.clock.monotonic() >= request.deadline;
+    const done = late ? timedOut : await deleteObject(writers, one, options);
+    if (heard !== undefined) sieve?.take(heard);
+    if (!isStatus(done) || done.success || done.reason === "NotFound" || index > refusedAt) return;
+    refusedAt = index;
+    refusal = done;
+  });
   return refusal;
 }
 

@@ -1,6 +1,8 @@
 // Deletes through the whole request path; answers are those of upstream's transcripts 040 to 044.
+import { nextTurn } from "../../../src/base/turn.ts";
 import { type Change, changeTypes } from "../../../src/storage/store.ts";
 import type { Answer } from "../../support/inprocess.ts";
+import { cpuMs } from "../../support/random.ts";
 import { scenario } from "../../support/scenario.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
@@ -256,4 +258,19 @@ scenario("deleteItems() stops at the deadline", async (t, server) => {
   server.store.before = undefined;
   const left = (await server.call("GET", maps)).json.items.length;
   t.ok(left > 0 && left < 100, `${left} are left`);
+});
+
+scenario("deleteItems() gives way to others where no commit is waited for", async (t, server) => {
+  const count = 1_000;
+  for (let i = 0; i < count; i++) await server.call("POST", maps, { metadata: { name: `m${i}` } });
+  let isOver = false;
+  const dry = server.call("DELETE", `${maps}?dryRun=All`).finally(() => {
+    isOver = true;
+  });
+  const start = cpuMs();
+  let turns = 0;
+  for (; !isOver; turns++) await nextTurn();
+  const passedMs = cpuMs() - start;
+  t.equal((await dry).json.items.length, count);
+  t.ok(turns > passedMs / 20, `${turns} turns in ${passedMs} ms`);
 });
