@@ -1,7 +1,7 @@
 import t from "tap";
 import { openEtcd } from "../../../src/storage/etcd/store.ts";
+import { denseStore, type Numbers } from "../../contract/densestore.ts";
 import { storeContract } from "../../contract/store.ts";
-import { denseStore, type Numbers } from "../../support/densestore.ts";
 import { noEtcd } from "../../support/etcd/binary.ts";
 import { Etcd } from "../../support/etcd/etcd.ts";
 import { plainValues } from "../../support/etcd/store.ts";
