@@ -146,9 +146,13 @@ function keepDefined(scheme: Scheme, writer: LogWriter): void {
   for (const each of defined) writer.register(each);
 }
 
+/** The longest time of a timer: as good as never. */
+const timerMsMax = 2 ** 31 - 1;
+
 /** On etcd the interval of upstream's flag is both how old what is compacted is, and how often that is looked for. */
 function compactionOf({ etcd }: Config): Partial<ServeOptions> {
-  return etcd.servers.length === 0 ? {} : { historyMs: etcd.compactionMs, compactionMs: etcd.compactionMs };
+  if (etcd.servers.length === 0) return {};
+  return { historyMs: etcd.compactionMs, compactionMs: etcd.compactionMs === 0 ? timerMsMax : etcd.compactionMs };
 }
 
 /** A store that is open, and the logs filled from it. */
