@@ -28,6 +28,12 @@ const connectMs = 1000;
 /** Pause after every member failed, ms. */
 const pauseMs = 50;
 
+/** How far a call has come. */
+export interface Sending {
+  /** A member may have it. */
+  isSent: boolean;
+}
+
 /** The path of a call, and how its answer is read. */
 export interface Call<T> {
   readonly path: string;
@@ -91,8 +97,8 @@ export class EtcdClient {
     for (const work of this.#switched) work();
   }
 
-  /** Makes a call. Rejects with CallError. */
-  async call<T>(call: Call<T>): Promise<T> {
+  /** Makes a call, and tells by `sending` whether a member may have it. Rejects with CallError. */
+  async call<T>(call: Call<T>, sending?: Sending): Promise<T> {
     const endMs = performance.now() + call.timeoutMs;
     for (let tried = 0; ; tried += 1) {
       if (this.#closed) throw new CallError("unavailable", "The connection to etcd is closed");
@@ -101,6 +107,7 @@ export class EtcdClient {
       try {
         await this.#ready(index, Math.min(leftMs, connectMs));
         const limitMs = endMs - performance.now();
+        if (sending !== undefined) sending.isSent = true;
         return await this.#attempt(
           index,
           call,
@@ -110,6 +117,7 @@ export class EtcdClient {
         assertShared(error instanceof CallError, `A call to etcd fails with ${String(error)}`);
         const again = error.fault === "unavailable" || (call.isRead && error.fault === "in-doubt");
         if (again) this.leave(index);
+        if (sending !== undefined && error.fault === "unavailable") sending.isSent = false;
         if (!again || endMs - performance.now() < pauseMs) throw error;
         if (tried % this.#members.length === this.#members.length - 1) await pause(pauseMs);
       }

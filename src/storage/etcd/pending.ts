@@ -1,9 +1,10 @@
 // Writes under way, by key: an event that comes back with the bytes of one is that write. Its record then needs no decoding,
 // and a write whose answer was lost is known to have been made.
 import type { Change } from "../store.ts";
+import type { Sending } from "./client.ts";
 
-/** A write that has been sent. */
-export interface Pending {
+/** A write that is sent, or will be when a member accepts a connection. */
+export interface Pending extends Sending {
   readonly change: Change;
   /** The bytes sent; undefined: a delete. */
   readonly value: Uint8Array | undefined;
@@ -19,7 +20,7 @@ export class PendingWrites {
 
   /** Notes a write before it is sent. */
   add(change: Change, value: Uint8Array | undefined): Pending {
-    const pending: Pending = { change, value, revision: 0, doubt: () => undefined };
+    const pending: Pending = { change, value, isSent: false, revision: 0, doubt: () => undefined };
     const known = this.#byKey.get(change.key);
     if (known === undefined) this.#byKey.set(change.key, [pending]);
     else known.push(pending);
@@ -34,9 +35,9 @@ export class PendingWrites {
     else this.#byKey.set(key, left);
   }
 
-  /** Answers of all writes may have been lost. */
+  /** Answers of all writes that were sent may have been lost. */
   doubtAll(): void {
-    for (const known of this.#byKey.values()) for (const { doubt } of known) doubt();
+    for (const known of this.#byKey.values()) for (const { isSent, doubt } of known) if (isSent) doubt();
   }
 
   /** The write that put `value` at a key at a revision, over what was there at `before`; undefined: none of ours. */

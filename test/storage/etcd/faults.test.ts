@@ -16,13 +16,15 @@ const made = (outcome: Outcome | undefined): boolean => outcome !== undefined &&
 class Wire {
   readonly url: string;
   readonly #server: ReturnType<typeof createServer>;
+  readonly #port: number;
   readonly #sockets = new Set<Socket>();
   /** Answers of the member are thrown away. */
   isDeaf = false;
 
   private constructor(server: ReturnType<typeof createServer>) {
     this.#server = server;
-    this.url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+    this.#port = (server.address() as { port: number }).port;
+    this.url = `http://127.0.0.1:${this.#port}`;
   }
 
   static async open(url: string): Promise<Wire> {
@@ -52,9 +54,16 @@ class Wire {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  close(): void {
+  /** Accepts connections again, at the same port. */
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, "127.0.0.1", resolve));
+  }
+
+  /** Accepts no connection any more. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.cut();
-    this.#server.close();
+    await closed;
   }
 }
 
@@ -136,7 +145,7 @@ t.test("a write whose answer is lost", { skip: noEtcd }, async (t) => {
   t.teardown(async () => {
     await store.close();
     await other.close();
-    wire.close();
+    await wire.close();
     await etcd.close();
   });
   const records = await recordsOf(store);
@@ -167,11 +176,13 @@ t.test("a write whose answer is lost", { skip: noEtcd }, async (t) => {
 
   t.test("is refused for good when it was not sent", async (t) => {
     await etcd.members[0]?.kill();
+    await wire.close();
     t.match(await store.commit([change("create", "unsent", 0, "1")]), [{ refused: /unavailable|in-doubt/ }]);
     t.match(await store.commit([change("create", "unsent", 0, "1")]), [{ refused: "unavailable" }]);
     await t.rejects(store.currentRevision(), { name: "StoreError" });
     etcd.members[0]?.restart();
     await etcd.healthy();
+    await wire.listen();
     await eventually(async () => made((await store.commit([change("create", "unsent", 0, "1")]))[0]));
     t.equal(records.filter(({ key }) => key.endsWith("unsent")).length, 1);
   });
