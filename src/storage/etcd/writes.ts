@@ -68,7 +68,10 @@ export class Writes {
     const expected = this.#expected(change.key, change.expected);
     const guard = change.guard && this.#expected(change.guard.key, change.guard.revision);
     try {
-      const call = this.#parts.client.call(swapCall({ ...expected, guard, ...put }, endMs - performance.now()), pending);
+      const call = this.#parts.client.call(
+        swapCall({ ...expected, guard, ...put }, endMs - performance.now()),
+        pending,
+      );
       const answer = await answerOf(call, pending);
       return answer instanceof CallError ? await this.#doubted(pending, answer) : await this.#outcome(answer, change);
     } catch (error) {
