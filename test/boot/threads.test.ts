@@ -20,6 +20,9 @@ t.setTimeout(600_000);
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
+/** Of each front: what a front holds at its start, with the source maps of tests, is below half of it. */
+const heapMiBMax = 400;
+
 /** Never connected to: these fronts have no store behind them. */
 const store = { connect: () => {} } as unknown as StoreThread;
 
@@ -163,7 +166,7 @@ for (const front of ["uws", "node"] as const) {
   t.test(`a ${front} front whose heap fills up ends alone, and is started again`, async (t) => {
     const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
     t.teardown(() => rmSync(directory, { recursive: true, force: true }));
-    const { fronts, target } = await start(front, several(front), directory, 160);
+    const { fronts, target } = await start(front, several(front), directory, heapMiBMax);
     const wire = await Wire.open(target);
     wire.send(get("/grow"));
     const end = performance.now() + 60_000;
