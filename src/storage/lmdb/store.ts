@@ -226,13 +226,20 @@ class LmdbStore implements Store {
   }
 
   async replay(take: Take): Promise<number> {
+    let taken: unknown;
     try {
-      await this.#replay(take);
+      await this.#replay((records) =>
+        Promise.resolve(take(records)).catch((error: unknown) => {
+          taken = error;
+          throw error;
+        }),
+      );
       return this.revision;
     } catch (error) {
-      // LMDB's own finds have negative codes: a page that is not there, a page of another type.
-      const code = (error as { code?: unknown }).code;
-      throw typeof code === "number" && code < 0 ? damaged((error as Error).message) : error;
+      // What the library throws over damaged pages is of no type of its own. Positive codes are the system's.
+      const { code, message } = error as { code?: unknown; message: string };
+      const isOther = error instanceof StoreError || error === taken || (typeof code === "number" && code > 0);
+      throw isOther ? error : damaged(message);
     }
   }
 
