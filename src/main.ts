@@ -23,9 +23,11 @@ import { EncryptionFile } from "./boot/encryptionfile.ts";
 import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
 import { trustingOwn } from "./boot/signing.ts";
+import { changeStore } from "./boot/snapshotcommand.ts";
 import { startedMemory } from "./boot/started.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
+import type { FlagValues } from "./config/flag.ts";
 import { flags, isFlagFault, parseFlags } from "./config/flags.ts";
 import { helpText, helpTopics } from "./config/help.ts";
 import { limits } from "./config/limits.ts";
@@ -120,6 +122,7 @@ async function startAudit(
 /** Parses the arguments. Prints and exits for --help, --version and the command `config`. */
 async function readCommandLine(args: readonly string[]): Promise<Config> {
   if (args[0] === "config") await runConfigCommand(args.slice(1));
+  if (args[0] === "snapshot" || args[0] === "storage") await runStoreCommand(args);
   const values = parseFlags(args);
   if (isFlagFault(values)) die(values.fault);
   const topic = values.get("help") ?? "";
@@ -156,15 +159,30 @@ async function readCommandLine(args: readonly string[]): Promise<Config> {
   return { ...config, admission };
 }
 
-/** Prints what `config` is asked for, and exits. Its one flag is --identity, in whose spelling names are printed. */
-async function runConfigCommand(args: readonly string[]): Promise<never> {
+/** The words of a command, and the values of the flags behind them, which are those of `names`. */
+function readCommand(args: readonly string[], ...names: string[]): { words: readonly string[]; values: FlagValues } {
   const first = args.findIndex((arg) => arg.startsWith("-"));
   const words = first === -1 ? args : args.slice(0, first);
   const values = parseFlags(
     args.slice(words.length),
-    flags.filter(({ name }) => name === "identity"),
+    flags.filter(({ name }) => names.includes(name)),
   );
   if (isFlagFault(values)) die(values.fault);
+  return { words, values };
+}
+
+/** Does what `snapshot` or `storage` is asked for, and exits. Its one flag is --data-dir. */
+async function runStoreCommand(args: readonly string[]): Promise<never> {
+  const { words, values } = readCommand(args, "data-dir");
+  process.umask(0o077);
+  process.stdout.write(`${await changeStore(words, values.get("data-dir") ?? "")}
+`);
+  process.exit(0);
+}
+
+/** Prints what `config` is asked for, and exits. Its one flag is --identity, in whose spelling names are printed. */
+async function runConfigCommand(args: readonly string[]): Promise<never> {
+  const { words, values } = readCommand(args, "identity");
   const { spell } = identities[values.get("identity") as Config["identity"]];
   const printed = await printConfigCommand(words, spell);
   if (typeof printed !== "string") die(printed.fault);

@@ -16,6 +16,8 @@ const head = [
   "        npm start -- --help GROUP           all flags of a group (all: of every group)",
   "        npm start -- --help gates           the feature gates",
   "        npm start -- config schema [NAME]   the JSON Schema of a configuration file, or their names",
+  "        npm start -- snapshot save|status|restore FILE    the state of a store, also of one in use",
+  "        npm start -- storage check          reads a store that no server uses, and checks it",
   "",
 ];
 

@@ -199,14 +199,6 @@ export interface EngineTraits {
   readonly endsObjects?: boolean;
 }
 
-/** What callers of a store have to know of its engine. */
-export interface EngineTraits {
-  /** Commits that may be under way at once: 1 where a commit holds the thread, more where it waits for an answer. */
-  readonly overlap: number;
-  /** Other processes write the same data: the newest revision has to be asked for. */
-  readonly isShared: boolean;
-}
-
 /** An engine, as storage/table.ts lists it. */
 export interface Engine extends EngineTraits {
   /** Its name for --storage-backend. */

@@ -74,21 +74,45 @@ export function openFile(file: string, bytesMax: number): Root {
   return root;
 }
 
-function syncDirectory(path: string): void {
+/** Makes names in a directory durable. */
+export function syncDirectory(path: string): void {
   const fd = openSync(path, "r");
   fsyncSync(fd);
   closeSync(fd);
 }
 
-/** A power cut leaves a new file full of zeros: such a file is removed. */
-function checkFile(file: string): void {
-  if (!existsSync(file)) return;
+/** The bytes of a file's first two pages. */
+function headOf(file: string): { head: Buffer; length: number } {
   const head = Buffer.alloc(2 * pageBytes);
   const fd = openSync(file, "r");
   const length = readSync(fd, head, 0, head.length, 0);
   closeSync(fd);
-  // Page header, then the magic number and version of the data format.
-  if (length === 0 || (head.readUInt32LE(24) === 0xbeefc0de && head.readUInt32LE(28) === 2)) return;
+  return { head, length };
+}
+
+/** Page header, then the magic number and version of the data format. */
+function isLmdb(head: Buffer): boolean {
+  return head.readUInt32LE(24) === 0xbeefc0de && head.readUInt32LE(28) === 2;
+}
+
+/** Opens a file to read it beside the process that writes it. Throws StoreError "corrupt". */
+export function openBeside(file: string, bytesMax: number): Root {
+  if (!existsSync(file) || !isLmdb(headOf(file).head)) throw new StoreError("corrupt", `${file} is not an LMDB file`);
+  return open<Buffer, Buffer>({
+    path: file,
+    readOnly: true,
+    maxDbs: 4,
+    encoding: "binary",
+    keyEncoding: "binary",
+    mapSize: bytesMax,
+  });
+}
+
+/** A power cut leaves a new file full of zeros: such a file is removed. */
+function checkFile(file: string): void {
+  if (!existsSync(file)) return;
+  const { head, length } = headOf(file);
+  if (length === 0 || isLmdb(head)) return;
   const untouched = head.every((byte) => byte === 0) && statSync(file).size <= head.length;
   if (!untouched) throw new StoreError("corrupt", `${file} is not an LMDB file`);
   rmSync(file);

@@ -1,0 +1,166 @@
+// A store's state, read beside the server that writes it, and a new store that begins with such a state.
+//
+// History is left behind. A restored store begins at a revision above every one its predecessor can have given out: its
+// floor is there. So whoever knew a later state than the one saved is told that history is gone (410), and a write that
+// expects a revision of then finds another one (409): no revision ever means two things.
+import { mkdirSync } from "node:fs";
+import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
+import { limits } from "../../config/limits.ts";
+import { changeTypes } from "../store.ts";
+import { damaged, fileOf, openBeside, syncDirectory } from "./file.ts";
+import {
+  decodeCurrent,
+  decodeMeta,
+  decodeNumberKey,
+  decodeRecord,
+  encodeCurrent,
+  encodeCurrentKey,
+  encodeMeta,
+  encodeNumberKey,
+  newMeta,
+} from "./record.ts";
+
+type Bytes = Database<Buffer, Buffer>;
+
+const metaKey = Buffer.from("store");
+/** Records of one page of a scan, and of one transaction that writes them. */
+const pageRecords = 1000;
+
+/** A live record, as the bytes of the store's log. */
+export interface LiveRecord {
+  readonly revision: number;
+  readonly value: Buffer;
+}
+
+/** The state of a store at one revision. */
+export interface StoreState {
+  readonly identity: string;
+  readonly revision: number;
+  /** Live records in order of revision, checked one by one. Rejects with StoreError "corrupt". */
+  records(): Generator<LiveRecord>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the newest state of the store in a directory, which a server may have open and go on writing. Throws StoreError
+ * "corrupt". To be closed soon: pages that the state needs are not used again meanwhile, and the file grows.
+ */
+export function readState(path: string): StoreState {
+  const root = openBeside(fileOf(path), limits.storeBytesMax);
+  const database = (name: string): Bytes =>
+    root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
+  const [log, current, meta] = [database("log"), database("current"), database("meta")] as const;
+  if (log === undefined || current === undefined || meta === undefined) throw damaged("it has no description");
+  const transaction = root.useReadTransaction();
+  const description = meta.get(metaKey, { transaction });
+  if (description === undefined) throw damaged("it has no description");
+  const { identity, revision: noted } = decodeMeta(Buffer.from(description));
+  const [newest] = [...log.getKeys({ reverse: true, limit: 1, transaction })];
+  const revision = Math.max(noted, newest === undefined ? 0 : decodeNumberKey(newest));
+  return {
+    identity,
+    revision,
+    records: () => liveRecords(log, current, transaction),
+    close: async () => {
+      transaction.done();
+      await root.close();
+    },
+  };
+}
+
+function* liveRecords(log: Bytes, current: Bytes, transaction: Transaction): Generator<LiveRecord> {
+  let found = 0;
+  for (const key of keysOf(log, transaction)) {
+    const revision = decodeNumberKey(key);
+    const value = bytesAt(log, key, transaction);
+    const record = decodeRecord(revision, value);
+    const currentKey = encodeCurrentKey(Buffer.from(record.key));
+    const { mod } = decodeCurrent(currentKey, bytesAt(current, currentKey, transaction));
+    if (mod < revision) throw damaged(`${record.key} is at ${mod}, and was changed at ${revision}`);
+    if (mod > revision) continue;
+    found++;
+    if (record.type !== changeTypes.delete) yield { revision, value };
+  }
+  let known = 0;
+  for (const _ of keysOf(current, transaction)) known++;
+  if (found !== known) throw damaged(`${found} keys in the log, ${known} in the index`);
+}
+
+function* keysOf(db: Bytes, transaction: Transaction): Generator<Buffer> {
+  let start = Buffer.of(0);
+  for (;;) {
+    const page = [...db.getKeys({ start, limit: pageRecords, transaction })];
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageRecords) return;
+    start = Buffer.concat([last, Buffer.of(0)]);
+  }
+}
+
+function bytesAt(db: Bytes, key: Buffer, transaction: Transaction): Buffer {
+  const value = db.get(key, { transaction });
+  if (value === undefined) throw damaged(`entry ${key.toString("hex")} is gone`);
+  return Buffer.from(value);
+}
+
+/**
+ * Makes a store in a directory that has none, whose state is `records` and whose first change comes after `revision`.
+ * Throws StoreError "corrupt" when a record is damaged, or not below `revision`.
+ */
+export async function writeState(
+  path: string,
+  { identity, revision }: { readonly identity: string; readonly revision: number },
+  records: Iterable<LiveRecord>,
+): Promise<void> {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const root = open<Buffer, Buffer>({
+    path: fileOf(path),
+    overlappingSync: false,
+    maxDbs: 4,
+    encoding: "binary",
+    keyEncoding: "binary",
+    mapSize: limits.storeBytesMax,
+  });
+  try {
+    writeAll(root, newMeta(identity, revision), records);
+  } finally {
+    await root.close();
+  }
+  syncDirectory(path);
+}
+
+function writeAll(
+  root: RootDatabase<Buffer, Buffer>,
+  meta: ReturnType<typeof newMeta>,
+  records: Iterable<LiveRecord>,
+): void {
+  const database = (name: string): Bytes =>
+    root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
+  const [log, current, described] = [database("log"), database("current"), database("meta")] as const;
+  let last = 0;
+  const put = ({ revision, value }: LiveRecord): void => {
+    if (revision <= last || revision > meta.revision) throw damaged(`revision ${revision} after ${last}`);
+    last = revision;
+    const { key, createRevision } = decodeRecord(revision, value);
+    const currentKey = encodeCurrentKey(Buffer.from(key));
+    if (current.doesExist(currentKey)) throw damaged(`${key} is there twice`);
+    log.putSync(encodeNumberKey(revision), value);
+    current.putSync(currentKey, encodeCurrent(currentKey, revision, createRevision));
+  };
+  const page: LiveRecord[] = [];
+  const flush = (): void => {
+    root.transactionSync(() => {
+      for (const record of page) put(record);
+    });
+    page.length = 0;
+  };
+  for (const record of records) {
+    page.push(record);
+    if (page.length === pageRecords) flush();
+  }
+  flush();
+  // Last: a store without a description is no store.
+  root.transactionSync(() => {
+    described.putSync(metaKey, encodeMeta(meta));
+  });
+}
