@@ -64,7 +64,7 @@ class DenseStore implements Store {
   async replay(take: Take): Promise<number> {
     const all: Record[] = [];
     const revision = await this.#inner.replay((records) => all.push(...records));
-    take(all.map((record) => this.#record(record)));
+    await take(all.map((record) => this.#record(record)));
     return this.#count(revision);
   }
 

@@ -266,6 +266,35 @@ export function storeContract(t: Test, engine: Engine): void {
     await again.close();
   });
 
+  t.test(
+    `${engine.name}: replay() and watch() wait for who takes records later, and end with their error`,
+    async (t) => {
+      const { open } = fresh();
+      const store = await open();
+      for (let at = 0; at < 30; at++) await store.commit([change("create", `k${at}`, 0, "x", 300_000)]);
+      const feeds: ((take: (records: readonly Record[]) => unknown) => Promise<unknown>)[] = [
+        (take) => store.replay(take),
+        (take) => store.watch(store.floor, take).then((end) => end()),
+      ];
+      for (const feed of feeds) {
+        let [inWork, most, taken] = [0, 0, 0];
+        await feed(async (records) => {
+          most = Math.max(most, ++inWork);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          taken += records.length;
+          inWork--;
+        });
+        t.same([most, taken, inWork], [1, 30, 0]);
+        const thrown = new Error("not taken");
+        await t.rejects(
+          feed(() => Promise.reject(thrown)),
+          thrown,
+        );
+      }
+      await store.close();
+    },
+  );
+
   t.test(`${engine.name}: a key of any length is its own`, async (t) => {
     const { open } = fresh();
     const store = await open();

@@ -44,7 +44,7 @@ export async function history(source: HistorySource, after: number, upTo: number
     const all = await Promise.all(parts);
     for (const [index, events] of all.entries()) {
       const records = source.records.read(events, undefined);
-      take(records instanceof Promise ? await records : records, ends[index] ?? upTo);
+      await take(records instanceof Promise ? await records : records, ends[index] ?? upTo);
       await nextTurn();
     }
   }

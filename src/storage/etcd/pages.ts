@@ -96,7 +96,7 @@ async function tell(kvs: KeyValue[], records: RecordReader, take: Take): Promise
       const read = record instanceof Promise ? await record : record;
       if (read !== undefined) some.push(read);
     }
-    take(some);
+    await take(some);
     await nextTurn();
   }
 }
