@@ -76,7 +76,10 @@ function take(line) {
   const name = (point[4] ?? "").replace(/ # time=.*$/, "").replace(/ \{$/, "");
   if (own?.open && own.name === name) {
     own.open = false;
-    if (level === 0) console.log(`${point[2] === "ok" ? "ok" : "FAILED"} ${relative("dist/test", name)}`);
+    if (level === 0) {
+      const seconds = Math.round(Number(/ # time=([\d.]+)ms/.exec(point[4] ?? "")?.[1] ?? 0) / 1000);
+      console.log(`${point[2] === "ok" ? "ok" : "FAILED"} ${relative("dist/test", name)} ${seconds} s`);
+    }
     // A file that died without a failing point of its own (a crash, a time-out) still counts.
     if (point[2] === "not ok" && !failures.some((f) => f.startsWith(own.name))) count("not ok", level, name);
     return;

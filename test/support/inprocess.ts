@@ -376,7 +376,7 @@ async function serveShared(store: SharedStore, writer: LogWriter): Promise<{ cli
 const completions = ["ServiceAccount", "Priority", "DefaultTolerationSeconds"];
 
 /** Waits for a condition, at most `limitMs`. */
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 5000): Promise<boolean> {
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (performance.now() < end) {
     if (await condition()) return true;

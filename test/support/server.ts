@@ -228,7 +228,7 @@ function authorityOf(kubeconfig: string): string {
 }
 
 /** Waits until `condition` holds, at most `limitMs`; false when it never did. */
-export async function eventually(condition: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<boolean> {
+export async function eventually(condition: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (performance.now() < end) {
     if (await condition()) return true;

@@ -338,7 +338,7 @@ t.test("merges wait for their turn up to their user's part of the queue", async 
   const words = new Int32Array(gate);
   const { server } = await open(t, { bytesMin: 0, script: failingScript, gate });
   const held = ["wait-0", "wait-1"].map((manager) => bad(server, manager));
-  t.ok(await until(() => Atomics.load(words, 0) === limits.poolThreadsMax), "every thread is held");
+  t.ok(await until(() => Atomics.load(words, 0) === limits.poolThreadsMax, 200_000), "every thread is held");
   const flood = Array.from({ length: limits.poolQueueMax + 3 }, () => bad(server, "m"));
   const refused = await Promise.race(flood);
   t.match(refused, { code: 429, json: { reason: "TooManyRequests", details: { retryAfterSeconds: 1 } } });
