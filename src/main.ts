@@ -11,6 +11,7 @@ import { checkRuntimeConfig } from "./api/scheme.ts";
 import { readAuthorizationFiles } from "./authz/files.ts";
 import { systemClock } from "./base/clock.ts";
 import { hostPort } from "./base/network.ts";
+import { Progress } from "./base/progress.ts";
 import { readAdmissionFile } from "./boot/admissionfile.ts";
 import { allocatorAdvice } from "./boot/allocator.ts";
 import { type AuditFiles, checkAuditFiles } from "./boot/auditfiles.ts";
@@ -23,11 +24,11 @@ import { EncryptionFile } from "./boot/encryptionfile.ts";
 import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
 import { trustingOwn } from "./boot/signing.ts";
-import { changeStore } from "./boot/snapshotcommand.ts";
 import { startedMemory } from "./boot/started.ts";
+import { runStoreCommand, storeCommandFlags, storeFlagNames } from "./boot/storecommand.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
-import type { FlagValues } from "./config/flag.ts";
+import type { Flag, FlagValues } from "./config/flag.ts";
 import { flags, isFlagFault, parseFlags } from "./config/flags.ts";
 import { helpText, helpTopics } from "./config/help.ts";
 import { limits } from "./config/limits.ts";
@@ -122,7 +123,7 @@ async function startAudit(
 /** Parses the arguments. Prints and exits for --help, --version and the command `config`. */
 async function readCommandLine(args: readonly string[]): Promise<Config> {
   if (args[0] === "config") await runConfigCommand(args.slice(1));
-  if (args[0] === "snapshot" || args[0] === "storage") await runStoreCommand(args);
+  if (args[0] === "snapshot" || args[0] === "storage") await doStoreCommand(args);
   const values = parseFlags(args);
   if (isFlagFault(values)) die(values.fault);
   const topic = values.get("help") ?? "";
@@ -159,30 +160,35 @@ async function readCommandLine(args: readonly string[]): Promise<Config> {
   return { ...config, admission };
 }
 
-/** The words of a command, and the values of the flags behind them, which are those of `names`. */
-function readCommand(args: readonly string[], ...names: string[]): { words: readonly string[]; values: FlagValues } {
+/** The words of a command, and the values of the flags behind them, which are those of `table`. */
+function readCommand(
+  args: readonly string[],
+  table: readonly Flag[],
+): { words: readonly string[]; values: FlagValues } {
   const first = args.findIndex((arg) => arg.startsWith("-"));
   const words = first === -1 ? args : args.slice(0, first);
-  const values = parseFlags(
-    args.slice(words.length),
-    flags.filter(({ name }) => names.includes(name)),
-  );
+  const values = parseFlags(args.slice(words.length), table);
   if (isFlagFault(values)) die(values.fault);
   return { words, values };
 }
 
-/** Does what `snapshot` or `storage` is asked for, and exits. Its one flag is --data-dir. */
-async function runStoreCommand(args: readonly string[]): Promise<never> {
-  const { words, values } = readCommand(args, "data-dir");
+/** Does what `snapshot` or `storage` is asked for, and exits. */
+async function doStoreCommand(args: readonly string[]): Promise<never> {
+  const own = [...flags.filter(({ name }) => storeFlagNames.includes(name)), ...storeCommandFlags];
+  const { words, values } = readCommand(args, own);
+  const defaults = parseFlags([]) as FlagValues;
   process.umask(0o077);
-  process.stdout.write(`${await changeStore(words, values.get("data-dir") ?? "")}
-`);
+  const progress = new Progress(process.stderr, () => performance.now());
+  process.stdout.write(`${await runStoreCommand(words, new Map([...defaults, ...values]), progress)}\n`);
   process.exit(0);
 }
 
 /** Prints what `config` is asked for, and exits. Its one flag is --identity, in whose spelling names are printed. */
 async function runConfigCommand(args: readonly string[]): Promise<never> {
-  const { words, values } = readCommand(args, "identity");
+  const { words, values } = readCommand(
+    args,
+    flags.filter(({ name }) => name === "identity"),
+  );
   const { spell } = identities[values.get("identity") as Config["identity"]];
   const printed = await printConfigCommand(words, spell);
   if (typeof printed !== "string") die(printed.fault);

@@ -1,6 +1,5 @@
 // The body of the store thread: it opens the durable log, fills the shared logs from it, and serves the fronts' ports.
 
-import { join } from "node:path";
 import type { MessagePort } from "node:worker_threads";
 import { identities } from "../api/identity.ts";
 import { createScheme, type Scheme } from "../api/scheme.ts";
@@ -9,23 +8,20 @@ import { Selections } from "../cache/shared/selectionof.ts";
 import { LogWriter } from "../cache/writer/writer.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
-import { definedAt, definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
+import { definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { createLog, type Logger } from "../observe/log.ts";
 import { Registry } from "../observe/metrics.ts";
 import { claimPrefixes } from "../request/commit/serviceallocations.ts";
 import { UnclaimedAddresses } from "../request/commit/unclaimed.ts";
-import { prefixLabels } from "../request/watch/watchmetrics.ts";
 import { KmsHealth } from "../storage/encryption/kmsprobe.ts";
-import { EncryptionMeter } from "../storage/encryption/meter.ts";
-import { sealedStore } from "../storage/encryption/sealedstore.ts";
-import { TransformError, Transformers } from "../storage/encryption/transformers.ts";
+import { TransformError, type Transformers } from "../storage/encryption/transformers.ts";
 import { type ServeOptions, type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
 import { engineOf } from "../storage/table.ts";
-import { clusterOf } from "./cluster.ts";
 import { countStore } from "./count.ts";
 import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
+import { openStore, openTransformers } from "./openstore.ts";
 
 /** Runs the store on this thread. */
 export async function startStore(data: StoreData, main: MessagePort): Promise<void> {
@@ -76,7 +72,7 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   const registry = new Registry();
   const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
   const log = createLog(data.config.logLevel, "store");
-  const transformers = await openTransformers(data, scheme, registry, log);
+  const transformers = await followTransformers(data, scheme, registry, log);
   const { store, writer, after } = await load(data, scheme, transformers, log);
   transformers.onOutdated((isOutdated) => writer.outdate(isOutdated));
   keepDefined(scheme, writer);
@@ -100,17 +96,14 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
 }
 
 /** What encrypts, and whether KMS plugins work, for the fronts to know. */
-async function openTransformers(
+async function followTransformers(
   data: StoreData,
   scheme: Scheme,
   registry: Registry,
   log: Logger,
 ): Promise<Transformers> {
   const { config, health } = data.encryption ?? {};
-  const meter = new EncryptionMeter(registry);
-  const names = prefixLabels(scheme);
-  const resourceAt = (prefix: string): string | undefined => names.get(prefix)?.resource ?? definedAt(prefix);
-  const transformers = await Transformers.open({ config, resourceAt, meter });
+  const transformers = await openTransformers(config, scheme, registry);
   const words = new KmsHealth(health?.memory ?? KmsHealth.memory(0));
   const publish = (): void => {
     const { failing } = transformers;
@@ -166,7 +159,7 @@ interface Loaded {
 /** Opens the store and fills logs from it; once more where history that was to be read is gone. */
 async function load(data: StoreData, scheme: Scheme, transformers: Transformers, log: Logger): Promise<Loaded> {
   for (let attempt = 1; ; attempt += 1) {
-    const store = await open(data, scheme, transformers, attempt > 1);
+    const store = await openStore(data.config, scheme, transformers, { atOnce: attempt > 1 });
     try {
       return { store, ...(await fill(store, scheme)) };
     } catch (error) {
@@ -190,21 +183,6 @@ async function fill(store: Store, scheme: Scheme): Promise<Omit<Loaded, "store">
   });
   await unclaimed?.claim(store, systemClock.now());
   return { writer, after };
-}
-
-/** `again`: not for the first time, as Cluster.atOnce. */
-async function open({ config }: StoreData, scheme: Scheme, transformers: Transformers, again: boolean): Promise<Store> {
-  const { dataDir, identity, storageBackend } = config;
-  const cluster = clusterOf(config, scheme, transformers);
-  const store = await engineOf(storageBackend).open({
-    path: join(dataDir, "store"),
-    identity,
-    clock: systemClock,
-    firstRevision: limits.firstRevision,
-    ...(cluster === undefined ? {} : { cluster: { ...cluster, atOnce: again } }),
-  });
-  // What is in a cluster is encrypted as upstream does it, value by value.
-  return cluster === undefined ? sealedStore(store, transformers) : store;
 }
 
 /** Where the store is, in the words of the flags. */

@@ -16,8 +16,9 @@ const head = [
   "        npm start -- --help GROUP           all flags of a group (all: of every group)",
   "        npm start -- --help gates           the feature gates",
   "        npm start -- config schema [NAME]   the JSON Schema of a configuration file, or their names",
-  "        npm start -- snapshot save|status|restore FILE    the state of a store, also of one in use",
-  "        npm start -- storage check          reads a store that no server uses, and checks it",
+  "        npm start -- snapshot save|status|restore FILE    the state of a store in one file",
+  "        npm start -- storage check                        reads a store and checks it",
+  "        npm start -- storage migrate --from=DIR|URLS --to=DIR|URLS   between a directory and etcd",
   "",
 ];
 

@@ -289,6 +289,15 @@ export const limits = {
   loadAttemptsMax: 10,
   /** Batches of changes that wait for etcd at once. */
   etcdCommitsMax: 64,
+  /**
+   * Revisions by which a cluster is raised at most, by so many writes, before objects of another store are moved to it: a
+   * quarter of an hour.
+   */
+  etcdRaiseMax: 10_000_000,
+  /** Such writes at once. */
+  etcdRaisesAtOnce: 256,
+  /** Objects of a move that are written at once. */
+  movedAtOnceMax: 500,
   /** Time for the first answer of an etcd cluster. */
   etcdOpenMs: 20_000,
   /** Time for a question to etcd that another member may answer. */

@@ -4,7 +4,7 @@
 //    8  4  format, 1
 //   12  4  bytes of the head
 //   16     JSON of Head
-//          for each live record, in order of revision: 8 revision, 4 bytes of its value, the value as in the log of the
+//          for each live record: 8 revision, 4 bytes of its value, the value as in the log of the
 //          embedded engine (lmdb/record.ts), whose checksum covers both
 //          8 zeros, 8 number of records
 //          32 SHA-256 of everything before
@@ -13,7 +13,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { LiveRecord, StoreState } from "./lmdb/copy.ts";
+import type { LiveRecord } from "./lmdb/copy.ts";
 import { syncDirectory } from "./lmdb/file.ts";
 import { StoreError } from "./store.ts";
 
@@ -46,60 +46,96 @@ function number64(value: number): Buffer {
   return bytes;
 }
 
-/**
- * Writes a state to a file that must not be there; it has its name when it is whole and on the disk. Throws StoreError
- * "corrupt" for a damaged store, else what the file system throws.
- */
-export function saveSnapshot(
-  file: string,
-  { identity, revision, records }: StoreState,
-  savedMs: number,
-): SnapshotStatus {
-  const draft = `${file}.part`;
-  const fd = openSync(draft, "wx", 0o600);
-  try {
-    const hash = createHash("sha256");
-    let bytes = 0;
-    let waiting: Buffer[] = [];
-    let waitingBytes = 0;
-    const flush = (): void => {
-      const all = Buffer.concat(waiting);
-      for (let at = 0; at < all.length; ) at += writeSync(fd, all, at);
-      hash.update(all);
-      bytes += all.length;
-      waiting = [];
-      waitingBytes = 0;
-    };
-    const write = (...parts: Buffer[]): void => {
-      for (const part of parts) waitingBytes += part.length;
-      waiting.push(...parts);
-      if (waitingBytes >= bufferBytes) flush();
-    };
-    const head = Buffer.from(JSON.stringify({ identity, revision, savedMs } satisfies Head));
+/** A snapshot that is being written: it has its name when it is whole and on the disk. */
+export class SnapshotWriter {
+  readonly #file: string;
+  readonly #draft: string;
+  readonly #head: Head;
+  readonly #fd: number;
+  readonly #hash = createHash("sha256");
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #bytes = 0;
+  #records = 0;
+
+  /** Begins a file that must not be there. Throws what the file system throws. */
+  constructor(file: string, head: Head) {
+    this.#file = file;
+    this.#draft = `${file}.part`;
+    this.#head = head;
+    this.#fd = openSync(this.#draft, "wx", 0o600);
+    const text = Buffer.from(JSON.stringify(head));
     const lengths = Buffer.alloc(8);
     lengths.writeUInt32LE(format, 0);
-    lengths.writeUInt32LE(head.length, 4);
-    write(magic, lengths, head);
-    let count = 0;
-    for (const record of records()) {
-      const length = Buffer.alloc(4);
-      length.writeUInt32LE(record.value.length);
-      write(number64(record.revision), length, record.value);
-      count++;
+    lengths.writeUInt32LE(text.length, 4);
+    this.#write(magic, lengths, text);
+  }
+
+  /** Adds a record. */
+  add({ revision, value }: LiveRecord): void {
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(value.length);
+    this.#write(number64(revision), length, value);
+    this.#records += 1;
+  }
+
+  /** All records were added. */
+  end(): SnapshotStatus {
+    this.#write(number64(0), number64(this.#records));
+    this.#flush();
+    const sum = this.#hash.digest();
+    writeSync(this.#fd, sum);
+    fsyncSync(this.#fd);
+    closeSync(this.#fd);
+    renameSync(this.#draft, this.#file);
+    syncDirectory(dirname(resolve(this.#file)));
+    return {
+      ...this.#head,
+      records: this.#records,
+      bytes: this.#bytes + sumBytes,
+      sum: sum.toString("hex"),
+    };
+  }
+
+  /** It is not to be. */
+  giveUp(): void {
+    try {
+      closeSync(this.#fd);
+    } catch {
+      // It was closed.
     }
-    write(number64(0), number64(count));
-    flush();
-    const sum = hash.digest();
-    writeSync(fd, sum);
-    fsyncSync(fd);
-    renameSync(draft, file);
-    syncDirectory(dirname(resolve(file)));
-    return { identity, revision, savedMs, records: count, bytes: bytes + sumBytes, sum: sum.toString("hex") };
+    rmSync(this.#draft, { force: true });
+  }
+
+  #write(...parts: Buffer[]): void {
+    for (const part of parts) this.#waitingBytes += part.length;
+    this.#waiting.push(...parts);
+    if (this.#waitingBytes >= bufferBytes) this.#flush();
+  }
+
+  #flush(): void {
+    const all = Buffer.concat(this.#waiting);
+    for (let at = 0; at < all.length; ) at += writeSync(this.#fd, all, at);
+    this.#hash.update(all);
+    this.#bytes += all.length;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+  }
+}
+
+/** Writes a snapshot of what `work` adds; nothing is left of it when that fails. Rejects with its error. */
+export async function saveSnapshot(
+  file: string,
+  head: Head,
+  work: (writer: SnapshotWriter) => void | Promise<void>,
+): Promise<SnapshotStatus> {
+  const writer = new SnapshotWriter(file, head);
+  try {
+    await work(writer);
+    return writer.end();
   } catch (error) {
-    rmSync(draft, { force: true });
+    writer.giveUp();
     throw error;
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -177,6 +177,10 @@ export interface Cluster {
    * read. Takes twice the memory of what is stored.
    */
   readonly atOnce?: boolean;
+  /** Reads the state alone. */
+  readonly withoutHistory?: boolean;
+  /** It is opened by who moves objects to it (etcd/filling.ts). */
+  readonly isFilling?: boolean;
 }
 
 /** How the members of a cluster are reached. */

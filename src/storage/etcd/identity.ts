@@ -7,6 +7,15 @@ import { type Keys, ownPrefix, rangeCall, swapCall } from "./keys.ts";
 /** The identity of a cluster that does not name one. */
 const unnamed = "kubernetes";
 
+/** The identity of a cluster's objects; undefined: there is nothing. Rejects with CallError. */
+export async function identityOf(client: EtcdClient, keys: Keys, timeoutMs: number): Promise<string | undefined> {
+  const key = Buffer.from(keys.stored(`${ownPrefix}identity`));
+  const named = (await client.call(rangeCall({ key }, timeoutMs))).kvs[0];
+  if (named !== undefined) return Buffer.from(named.value).toString();
+  const any = await client.call(rangeCall({ ...keys.range, limit: 1 }, timeoutMs));
+  return any.kvs.length > 0 ? unnamed : undefined;
+}
+
 /** Checks that a cluster's objects are of an identity, or begins it so. Rejects with StoreError "identity", CallError. */
 export async function claimIdentity(
   client: EtcdClient,
@@ -15,10 +24,9 @@ export async function claimIdentity(
   timeoutMs: number,
 ): Promise<void> {
   const key = Buffer.from(keys.stored(`${ownPrefix}identity`));
-  const named = (await client.call(rangeCall({ key }, timeoutMs))).kvs[0];
-  const any = await client.call(rangeCall({ key: keys.range.key, end: keys.range.end, limit: 1 }, timeoutMs));
-  const holds = named !== undefined ? Buffer.from(named.value).toString() : any.kvs.length > 0 ? unnamed : identity;
-  if (holds === identity && (named !== undefined || identity === unnamed)) return;
+  const found = await identityOf(client, keys, timeoutMs);
+  const holds = found ?? identity;
+  if (holds === identity && (found !== undefined || identity === unnamed)) return;
   if (holds === identity) {
     const swap = { key, expected: { modRevision: 0 }, value: Buffer.from(identity) };
     const { succeeded, found } = await client.call(swapCall(swap, timeoutMs));

@@ -26,6 +26,7 @@ import {
 } from "../store.ts";
 import { CallError, EtcdClient } from "./client.ts";
 import { Compactor } from "./compactor.ts";
+import { checkFilled } from "./filling.ts";
 import { history } from "./history.ts";
 import { claimIdentity } from "./identity.ts";
 import { Keys, ownPrefix, rangeCall, statusCall, swapCall } from "./keys.ts";
@@ -62,12 +63,13 @@ interface Begin {
  * "unavailable" when no member answers.
  */
 export async function openEtcd(options: EtcdOptions): Promise<Store> {
-  const { endpoints, prefix, atOnce } = options.cluster;
+  const { endpoints, prefix, atOnce, withoutHistory, isFilling } = options.cluster;
   const client = new EtcdClient(endpoints);
   try {
     const keys = new Keys(prefix);
     const { etcdOpenMs: timeoutMs, etcdWriteMs } = limits;
     const { version } = await client.call(statusCall(timeoutMs));
+    if (isFilling !== true) await checkFilled(client, keys, timeoutMs);
     await claimIdentity(client, keys, options.identity, timeoutMs);
     const compactor = await Compactor.open(client, etcdWriteMs);
     if (atOnce === true) {
@@ -76,7 +78,8 @@ export async function openEtcd(options: EtcdOptions): Promise<Store> {
       return new EtcdStore(options, client, keys, compactor, { header, floor: header.revision, version, kvs });
     }
     const { header } = await client.call(rangeCall({ key: keys.probe, countOnly: true }, timeoutMs));
-    const floor = await floorOf(client, keys, header.revision, timeoutMs);
+    const { revision } = header;
+    const floor = withoutHistory === true ? revision : await floorOf(client, keys, revision, timeoutMs);
     return new EtcdStore(options, client, keys, compactor, { header, floor, version, kvs: undefined });
   } catch (error) {
     client.close();
@@ -216,9 +219,17 @@ class EtcdStore implements Store {
       if (this.#state === undefined) await stateAt({ ...source, revision: this.floor, take });
       else await stateOf(this.#state, this.#records, take);
       this.#state = undefined;
-      await this.#past(this.floor, upTo, take);
     } catch (error) {
       throw storeErrorOf(error);
+    }
+    try {
+      await this.#past(this.floor, upTo, take);
+    } catch (error) {
+      // What an operator has removed because it could not be read is still in history.
+      const isUnreadable = error instanceof StoreError && error.kind === "corrupt";
+      throw isUnreadable
+        ? new StoreError("compacted", `History cannot be read: ${error.message}`, error)
+        : storeErrorOf(error);
     }
     return upTo;
   }
@@ -295,7 +306,7 @@ class EtcdStore implements Store {
     await this.#history(after, opened, take);
     if (opened === upTo) return;
     const events = early.filter(({ kv }) => kv.modRevision > opened && kv.modRevision <= upTo);
-    take(await this.#records.read(events, undefined), upTo);
+    await take(await this.#records.read(events, undefined), upTo);
   }
 
   #history(after: number, upTo: number, take: Deliver): Promise<void> {

@@ -6,7 +6,8 @@
 import { mkdirSync } from "node:fs";
 import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
 import { limits } from "../../config/limits.ts";
-import { changeTypes } from "../store.ts";
+import type { LiveObject } from "../liveobjects.ts";
+import { changeTypes, type Record } from "../store.ts";
 import { damaged, fileOf, openBeside, syncDirectory } from "./file.ts";
 import {
   decodeCurrent,
@@ -17,7 +18,9 @@ import {
   encodeCurrentKey,
   encodeMeta,
   encodeNumberKey,
+  encodeRecord,
   newMeta,
+  recordBytesMax,
 } from "./record.ts";
 
 type Bytes = Database<Buffer, Buffer>;
@@ -30,6 +33,22 @@ const pageRecords = 1000;
 export interface LiveRecord {
   readonly revision: number;
   readonly value: Buffer;
+}
+
+/** The bytes of an object's record. `sealed`: what is stored instead of its body. */
+export function encodeLive(object: LiveObject, sealed: Uint8Array): LiveRecord {
+  const { revision, createRevision, prefix, key, selection, body, versionAt } = object;
+  const change = { prefix, key, selection, body, versionAt, expected: 0, type: changeTypes.create };
+  const whole = sealed === body ? change : { ...change, sealed };
+  const keyBytes = Buffer.from(key);
+  const value = Buffer.alloc(recordBytesMax(whole, keyBytes.length));
+  const { end } = encodeRecord(value, 0, whole, keyBytes, { revision, previous: 0, createRevision });
+  return { revision, value: value.subarray(0, end) };
+}
+
+/** The record of such bytes. Throws StoreError "corrupt". */
+export function decodeLive({ revision, value }: LiveRecord): Record {
+  return decodeRecord(revision, value);
 }
 
 /** The state of a store at one revision. */
@@ -105,7 +124,7 @@ function bytesAt(db: Bytes, key: Buffer, transaction: Transaction): Buffer {
 
 /**
  * Makes a store in a directory that has none, whose state is `records` and whose first change comes after `revision`.
- * Throws StoreError "corrupt" when a record is damaged, or not below `revision`.
+ * Throws StoreError "corrupt" when a record is damaged, there twice, or not below `revision`.
  */
 export async function writeState(
   path: string,
@@ -137,14 +156,14 @@ function writeAll(
   const database = (name: string): Bytes =>
     root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" });
   const [log, current, described] = [database("log"), database("current"), database("meta")] as const;
-  let last = 0;
   const put = ({ revision, value }: LiveRecord): void => {
-    if (revision <= last || revision > meta.revision) throw damaged(`revision ${revision} after ${last}`);
-    last = revision;
+    if (revision > meta.revision) throw damaged(`revision ${revision} above ${meta.revision}`);
     const { key, createRevision } = decodeRecord(revision, value);
     const currentKey = encodeCurrentKey(Buffer.from(key));
     if (current.doesExist(currentKey)) throw damaged(`${key} is there twice`);
-    log.putSync(encodeNumberKey(revision), value);
+    const logKey = encodeNumberKey(revision);
+    if (log.doesExist(logKey)) throw damaged(`revision ${revision} is there twice`);
+    log.putSync(logKey, value);
     current.putSync(currentKey, encodeCurrent(currentKey, revision, createRevision));
   };
   const page: LiveRecord[] = [];
