@@ -124,7 +124,7 @@ async function isAnewFor(t: Test, server: TestServer, version: number): Promise<
   const stale = { metadata: { name: "m0", resourceVersion: String(version) }, data: { stale: "yes" } };
   t.match(await server.call("PUT", `${lists.maps}/m0`, stale), { code: 409 });
   const { json } = await server.call("GET", `${lists.maps}/m0`);
-  const written = await server.call("PUT", `${lists.maps}/m0`, { ...json, data: { changed: "yes" } });
+  const written = await server.call("PUT", `${lists.maps}/m0`, { ...json, data: { version: String(version) } });
   t.equal(written.code, 200, written.text);
   t.ok(Number(written.json.metadata.resourceVersion) > version, "versions go on above");
 }
