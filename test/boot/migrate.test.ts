@@ -166,6 +166,9 @@ t.test("objects move to a cluster, into a snapshot of it, and back", { skip }, a
   });
 
   await t.test("what was cut off is not served, and begins anew", async (t) => {
+    await etcd.put("/registry/orch/format", "2");
+    const older = await startServer([encryption, members], home).catch((error: unknown) => String(error));
+    t.match(older, /The data have format 2, and this release reads 1/);
     await etcd.put("/registry/orch/filling", "");
     await etcd.put("/registry/configmaps/default/left", "{}");
     const refused = await startServer([encryption, members], home).catch((error: unknown) => String(error));

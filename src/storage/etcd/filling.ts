@@ -17,11 +17,27 @@ const stepName = `${ownPrefix}step`;
 /** Keys that are deleted at once. */
 const pageKeys = 1000;
 
-/** Rejects with StoreError "corrupt" where a move into a cluster has not ended, else with CallError. */
-export async function checkFilled(client: EtcdClient, keys: Keys, timeoutMs: number): Promise<void> {
-  const mark = await readKey(client, keys, markName, timeoutMs);
+/** The format of what is stored that this release reads and writes. A later one says so by a key, before it writes. */
+const formatKnown = 1;
+const formatName = `${ownPrefix}format`;
+
+/**
+ * Rejects with StoreError "corrupt" where a server must not start on a cluster: a move into it has not ended, or a later
+ * release writes to it what this one would take for something else. Else with CallError.
+ */
+export async function checkUsable(client: EtcdClient, keys: Keys, timeoutMs: number): Promise<void> {
+  const [mark, format] = await Promise.all(
+    [markName, formatName].map((name) => readKey(client, keys, name, timeoutMs)),
+  );
   if (mark !== undefined) {
     throw new StoreError("corrupt", "Objects of another store are being moved to this one, or such a move was cut off");
+  }
+  const found = format === undefined ? formatKnown : Number(Buffer.from(format).toString());
+  if (!(found <= formatKnown)) {
+    throw new StoreError(
+      "corrupt",
+      `The data have format ${found}, and this release reads ${formatKnown}: start a later one`,
+    );
   }
 }
 

@@ -26,7 +26,7 @@ import {
 } from "../store.ts";
 import { CallError, EtcdClient } from "./client.ts";
 import { Compactor } from "./compactor.ts";
-import { checkFilled } from "./filling.ts";
+import { checkUsable } from "./filling.ts";
 import { history } from "./history.ts";
 import { claimIdentity } from "./identity.ts";
 import { Keys, ownPrefix, rangeCall, statusCall, swapCall } from "./keys.ts";
@@ -69,7 +69,7 @@ export async function openEtcd(options: EtcdOptions): Promise<Store> {
     const keys = new Keys(prefix);
     const { etcdOpenMs: timeoutMs, etcdWriteMs } = limits;
     const { version } = await client.call(statusCall(timeoutMs));
-    if (isFilling !== true) await checkFilled(client, keys, timeoutMs);
+    if (isFilling !== true) await checkUsable(client, keys, timeoutMs);
     await claimIdentity(client, keys, options.identity, timeoutMs);
     const compactor = await Compactor.open(client, etcdWriteMs);
     if (atOnce === true) {
