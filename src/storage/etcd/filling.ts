@@ -6,10 +6,10 @@
 import type { Progress } from "../../base/progress.ts";
 import { limits } from "../../config/limits.ts";
 import { type Cluster, StoreError } from "../store.ts";
-import { type Call, EtcdClient } from "./client.ts";
-import { claimIdentity, identityOf } from "./identity.ts";
+import { CallError, EtcdClient } from "./client.ts";
+import { claimIdentity, foreignKey, identityOf } from "./identity.ts";
 import { compactionCall, Keys, ownPrefix, rangeCall, swapCall } from "./keys.ts";
-import type { KeyValue, TxnAnswer } from "./messages.ts";
+import type { KeyValue, RangeAnswer, TxnAnswer } from "./messages.ts";
 
 const markName = `${ownPrefix}filling`;
 /** Written again and again: each write is a revision. */
@@ -58,6 +58,8 @@ export async function identityAt({
 export class Filling {
   readonly #client: EtcdClient;
   readonly #keys: Keys;
+  /** Revision of the mark: that of another move has another one. */
+  #mark = 0;
 
   constructor(cluster: Cluster) {
     this.#client = new EtcdClient(cluster.endpoints);
@@ -66,101 +68,102 @@ export class Filling {
 
   /**
    * Makes the cluster ready for the objects of a store whose newest version is `above`. Rejects with StoreError "full" when
-   * there is something else in it, or its revision is too far below.
+   * there is something else in it, or its revision is too far below; with "unavailable" when something else writes to it.
    */
   async begin(identity: string, above: number, progress: Progress): Promise<void> {
     const { etcdOpenMs: timeoutMs } = limits;
-    const mark = await readKey(this.#client, this.#keys, markName, timeoutMs);
-    const first = await this.#page(2);
-    const other = first.kvs.find(({ key }) => this.#keys.own(key)?.startsWith(ownPrefix) !== true);
-    if (mark === undefined && other !== undefined) {
-      const key = Buffer.from(other.key).toString();
-      throw new StoreError("full", `There are objects below --etcd-prefix already, as ${key}: name another prefix`);
+    const left = await this.#find(markName);
+    const other = await foreignKey(this.#client, this.#keys, timeoutMs);
+    if (left === undefined && other !== undefined) {
+      throw new StoreError("full", `There are objects below --etcd-prefix already, as ${other}: name another prefix`);
     }
-    const steps = above - first.header.revision;
+    const { header } = await this.#page(1);
+    const steps = above - header.revision;
     if (steps > limits.etcdRaiseMax) {
-      const what = `Its revision is ${first.header.revision}, and must be above ${above}, the newest version of what is moved`;
+      const what = `Its revision is ${header.revision}, and must be above ${above}, the newest version of what is moved`;
       const how = `restore a snapshot of an empty etcd with «etcdutl snapshot restore --bump-revision ${steps} --mark-compacted»`;
       throw new StoreError("full", `${what}: ${how}`);
     }
-    await this.#clear(progress);
+    // From here on a move that left the mark, and is still under way, does not come to its end.
+    const mark = await this.#swap(markName, left?.modRevision ?? 0, Buffer.from(String(Date.now())));
+    if (!mark.succeeded) throw new StoreError("unavailable", "Another move to this cluster begins");
+    this.#mark = mark.header.revision;
+    if (left !== undefined) await this.#clear(progress);
     await claimIdentity(this.#client, this.#keys, identity, timeoutMs);
-    await this.#put(markName);
     await this.#raise(above, progress);
   }
 
-  /** All objects are there. */
+  /** All objects are there. Rejects with StoreError "unavailable" when another move began meanwhile. */
   async end(): Promise<void> {
-    await this.#delete(stepName);
     const { header } = await this.#page(1);
-    await this.#client.call(compactionCall(header.revision, limits.etcdPageMs));
-    await this.#delete(markName);
+    try {
+      await this.#client.call(compactionCall(header.revision, limits.etcdPageMs));
+    } catch (error) {
+      // Another program did, just now.
+      if (!(error instanceof CallError) || error.fault !== "compacted") throw error;
+    }
+    const { succeeded } = await this.#swap(markName, this.#mark, undefined);
+    if (!succeeded)
+      throw new StoreError("unavailable", "Another move to this cluster began: repeat this one when that has ended");
   }
 
   close(): void {
     this.#client.close();
   }
 
-  /** Removes what a move that was cut off has left; its mark goes last. */
+  /** Removes what a move that was cut off has left, all but the mark. */
   async #clear(progress: Progress): Promise<void> {
-    let done = 0;
-    for (;;) {
+    const mark = this.#keys.stored(markName);
+    for (let done = 0; ; ) {
       const { kvs } = await this.#page(pageKeys);
-      const mark = this.#keys.stored(markName);
       const others = kvs.filter(({ key }) => Buffer.from(key).toString() !== mark);
-      await Promise.all(others.map((kv) => this.#deleteAt(kv)));
+      if (others.length === 0) return;
+      await Promise.all(
+        others.map(({ key, modRevision }) =>
+          this.#client.call(swapCall({ key, expected: { modRevision }, value: undefined }, limits.etcdWriteMs)),
+        ),
+      );
       done += others.length;
-      if (done > 0) progress.tell("objects of a move that was cut off removed", done);
-      if (others.length === 0) return this.#delete(markName);
+      progress.tell("objects of a move that was cut off removed", done);
     }
   }
 
   /** Writes until the revision is above another one. */
   async #raise(above: number, progress: Progress): Promise<void> {
-    const first = (await this.#page(1)).header.revision;
-    const total = Math.max(0, above - first);
+    const total = Math.max(0, above - (await this.#page(1)).header.revision);
     let asked = 0;
     const writer = async (at: number): Promise<void> => {
       // Each writes a key of its own: they do not wait for each other.
-      const key = Buffer.from(this.#keys.stored(`${stepName}/${at}`));
-      let modRevision = 0;
+      const name = `${stepName}/${at}`;
+      let revision = 0;
       while (asked < total) {
         asked += 1;
-        const swap = { key, expected: { modRevision }, value: Buffer.alloc(0) };
-        const { header, succeeded } = await this.#client.call(swapCall(swap, limits.etcdWriteMs));
+        const { header, succeeded } = await this.#swap(name, revision, Buffer.alloc(0));
         if (!succeeded) throw new StoreError("unavailable", "Something else writes to this cluster");
-        modRevision = header.revision;
+        revision = header.revision;
         progress.tell("revisions raised", asked, total);
       }
-      if (modRevision > 0)
-        await this.#client.call(swapCall({ key, expected: { modRevision }, value: undefined }, limits.etcdWriteMs));
+      if (revision > 0) await this.#swap(name, revision, undefined);
     };
     await Promise.all(Array.from({ length: limits.etcdRaisesAtOnce }, (_, at) => writer(at)));
   }
 
-  #page(limit: number) {
+  #page(limit: number): Promise<RangeAnswer> {
     return this.#client.call(rangeCall({ ...this.#keys.range, limit }, limits.etcdPageMs));
   }
 
-  async #put(name: string): Promise<void> {
-    const key = Buffer.from(this.#keys.stored(name));
-    const { succeeded } = await this.#swap({ key, expected: { modRevision: 0 }, value: Buffer.alloc(0) });
-    if (!succeeded) throw new StoreError("unavailable", "Something else moves objects to this cluster");
+  async #find(name: string): Promise<KeyValue | undefined> {
+    return (await this.#client.call(rangeCall({ key: this.#storedKey(name) }, limits.etcdOpenMs))).kvs[0];
   }
 
-  async #delete(name: string): Promise<void> {
-    const key = Buffer.from(this.#keys.stored(name));
-    const [found] = (await this.#client.call(rangeCall({ key }, limits.etcdOpenMs))).kvs;
-    if (found !== undefined) await this.#deleteAt(found);
+  /** Writes or deletes (undefined) a key that is at a revision. */
+  #swap(name: string, modRevision: number, value: Uint8Array | undefined): Promise<TxnAnswer> {
+    const swap = { key: this.#storedKey(name), expected: { modRevision }, value };
+    return this.#client.call(swapCall(swap, limits.etcdWriteMs));
   }
 
-  async #deleteAt({ key, modRevision }: KeyValue): Promise<void> {
-    await this.#swap({ key, expected: { modRevision }, value: undefined });
-  }
-
-  #swap(swap: Parameters<typeof swapCall>[0]): Promise<TxnAnswer> {
-    const call: Call<TxnAnswer> = swapCall(swap, limits.etcdWriteMs);
-    return this.#client.call(call);
+  #storedKey(name: string): Buffer {
+    return Buffer.from(this.#keys.stored(name));
   }
 }
 
