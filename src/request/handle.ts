@@ -24,6 +24,7 @@ import { Holdings } from "./call/holdings.ts";
 import { Book } from "./call/requestrecord.ts";
 import { RequestPermit } from "./exchange/permit.ts";
 import type { Exchange, Handler } from "./exchange/transport.ts";
+import { newestRoute } from "./newestroute.ts";
 import { servePage } from "./pages/pages.ts";
 import { serveRemote } from "./proxy/remote.ts";
 import { readAll, readOne } from "./readresource.ts";
@@ -105,8 +106,9 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
 }
 
 /** Whether the resource of a request is served no more; a definition comes after its log, and goes after it. */
-function isGone(server: Server, { info }: Route): boolean {
-  if (isStatus(info) || !info.isResource) return false;
+function isGone(server: Server, { asked, info }: Route): boolean {
+  // It was not served when the request came, and for a moment after (newestroute.ts).
+  if (isStatus(info) || !info.isResource) return asked.isResource;
   const { group, version, resource, provided } = info.resource;
   return provided === true || server.scheme.find(group, version, resource) !== info.resource;
 }
@@ -168,8 +170,11 @@ async function admit(
     const refused = await authorize(server, route, user, book);
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
-    if (route.remote === undefined && !awaitsBody(route.info) && !holdings.enter()) return sendTooMany(reply, book);
-    await dispatch(server, types, route, reply, book, user, holdings);
+    const found = newestRoute(server, reply.exchange, route);
+    const now = found instanceof Promise ? await found : found;
+    if (isStatus(now)) return sendStatus(reply, now);
+    if (now.remote === undefined && !awaitsBody(now.info) && !holdings.enter()) return sendTooMany(reply, book);
+    await dispatch(server, types, now, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
     holdings.release();

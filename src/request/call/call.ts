@@ -1,7 +1,7 @@
 // One request on its way, as the stages after negotiation get it.
 import type { User } from "../../api/user.ts";
 import { assert, verify } from "../../base/assert.ts";
-import type { LogView } from "../../cache/view/view.ts";
+import { type LogView, UnknownLog } from "../../cache/view/view.ts";
 import type { Trace } from "../../observe/trace.ts";
 import type { Reply } from "../answer/response.ts";
 import type { Permit } from "../exchange/permit.ts";
@@ -53,10 +53,18 @@ export function readInput(call: RequestContext): ReadInput {
 }
 
 /** How a request learns what is most recent; undefined: the logs hold it. */
-export function newestOf({ server, deadline }: RequestContext): ReadInput["newest"] {
-  const { clock, store } = server;
+export function newestOf({ server, deadline, info }: RequestContext): ReadInput["newest"] {
+  const { clock, store, scheme } = server;
   const { recent } = store;
-  return recent && (() => untilRecent(recent, deadline - clock.monotonic()));
+  if (recent === undefined) return undefined;
+  return async () => {
+    const newest = await untilRecent(recent, deadline - clock.monotonic());
+    const { group, version, resource, provided } = info.resource;
+    // Another server let its definition go before the request came.
+    if (provided === true && scheme.find(group, version, resource) === undefined)
+      throw new UnknownLog(`${resource}.${group} is served no more`);
+    return newest;
+  };
 }
 
 /** How a request reads what the logs do not hold any more; undefined: nobody has it. */
