@@ -43,6 +43,8 @@ export interface AccountTokens {
   /** Tokens in secrets end with their secret and account. */
   readonly lookup: boolean;
   readonly events: AuthnEvents;
+  /** Resolves when the logs hold what is newest, or that cannot be known; undefined: they hold it. */
+  readonly newest?: (() => Promise<unknown>) | undefined;
 }
 
 const invalidated = "service account token has been invalidated";
@@ -75,6 +77,8 @@ async function verifyBound(
   const checks = [new Presence(options, "serviceaccounts", namespace, account)];
   if (secret !== undefined) checks.push(new Presence(options, "secrets", namespace, secret));
   if (pod !== undefined) checks.push(new Presence(options, "pods", namespace, pod));
+  const stands = (): boolean => checks.every((check) => check.holds(options.clock.now() / 1000));
+  await catchUp(options, stands);
   const outcome = outcomeOf(options, verified, bound, (now) => {
     for (const check of checks) if (!check.holds(now)) return refused(invalidated);
     // Upstream counts only tokens that were let live longer than they say.
@@ -84,6 +88,14 @@ async function verifyBound(
   return warnAfter === undefined || !isAccepted(outcome)
     ? outcome
     : { ...outcome, notes: () => staleNotes(options, verified.claims, warnAfter) };
+}
+
+/**
+ * What a token is bound to may be on its way from the server that made it: a token with a good signature is not refused
+ * before that is here (upstream asks etcd for what its informers do not have).
+ */
+async function catchUp({ newest }: AccountTokens, stands: () => boolean): Promise<void> {
+  if (newest !== undefined && !stands()) await newest();
 }
 
 const noNotes: ReadonlyMap<string, string> = new Map();
@@ -195,12 +207,14 @@ async function verifyLegacy(
   const { namespace, account, secretName } = legacy;
   const presence = new Presence(options, "serviceaccounts", namespace, account);
   const bound = { namespace, account, pod: undefined, secret: undefined, warnAfter: undefined };
+  const faultOf = (now: number): string | undefined => {
+    if (!options.lookup) return undefined;
+    return tokenFault(options.objects, namespace, secretName, token) ?? (presence.holds(now) ? undefined : invalidated);
+  };
+  await catchUp(options, () => faultOf(options.clock.now() / 1000) === undefined);
   return outcomeOf(options, verified, bound, (now) => {
-    if (options.lookup) {
-      const kept = tokenFault(options.objects, namespace, secretName, token);
-      if (kept !== undefined) return refused(kept);
-      if (!presence.holds(now)) return refused(invalidated);
-    }
+    const fault = faultOf(now);
+    if (fault !== undefined) return refused(fault);
     options.events.accountToken("legacy");
     return undefined;
   });

@@ -62,6 +62,8 @@ export interface AuthnOptions {
   /** `host:port` others reach this server at. */
   readonly serverAddress: string;
   readonly events: AuthnEvents;
+  /** Where other servers write the same data: resolves when the logs hold what is newest, or that cannot be known. */
+  readonly newest?: (() => Promise<unknown>) | undefined;
 }
 
 /** The signer of service account tokens, and its rules. */
@@ -171,12 +173,12 @@ function describe(path: string, fault: string | undefined): string[] {
 
 /** Static, service accounts, bootstrap, OpenID Connect, webhook: local ones first, as upstream has them. */
 function tokenAuthenticators(options: AuthnOptions, { audiences }: AccountIssuer): TokenAuthenticator[] {
-  const { config, material, identity, objects, clock } = options;
+  const { config, material, identity, objects, clock, newest } = options;
   const keys = parsePublicKeys(material.accountKeys);
   assert(typeof keys !== "string", "Main checked the keys of service accounts");
   const issuers = config.accounts.issuers.length > 0 ? config.accounts.issuers : [defaultIssuer(identity)];
   const { lookup } = config.accounts;
-  const accounts = { identity, objects, clock, keys, issuers, audiences, lookup, events: options.events };
+  const accounts = { identity, objects, clock, keys, issuers, audiences, lookup, events: options.events, newest };
   const list = [
     audienceAgnostic(staticTokens(material.tokens), audiences),
     legacyTokens(accounts),

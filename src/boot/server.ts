@@ -32,6 +32,7 @@ import type { Page, Server, ServerParts } from "../request/call/context.ts";
 import { createBounds, Inflight } from "../request/call/holdings.ts";
 import type { Handler } from "../request/exchange/transport.ts";
 import { createHandler } from "../request/handle.ts";
+import { newestOf } from "../request/read/freshness.ts";
 import { followApiServices } from "../request/route/apiservices.ts";
 import { followDefinitions } from "../request/route/definitions.ts";
 import { registerWatchMetrics } from "../request/watch/watchmetrics.ts";
@@ -195,6 +196,7 @@ class OpenServer implements FrontServer {
       clock: systemClock,
       serverAddress,
       events: countAuthn(this.#registry, identity),
+      newest: newestOf(client),
     };
     const parts: ServerParts = {
       identity,

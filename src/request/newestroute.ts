@@ -4,7 +4,7 @@ import { isStatus, type Status } from "../api/status.ts";
 import { limits } from "../config/limits.ts";
 import type { Server } from "./call/context.ts";
 import type { Exchange } from "./exchange/transport.ts";
-import { untilRecent } from "./read/freshness.ts";
+import { newestOf } from "./read/freshness.ts";
 import { type Route, resolve } from "./route/info.ts";
 
 const stepMs = 10;
@@ -36,8 +36,7 @@ function isMissing({ views }: Server, { asked, info, scheme }: Route): boolean {
 }
 
 async function renewed(server: Server, exchange: Exchange, route: Route): Promise<Route | Status> {
-  const { recent } = server.store;
-  const late = recent && (await untilRecent(recent, limits.recentMsMax));
+  const late = await newestOf(server.store)?.();
   // Documents are told as this server knows them: clients need them whatever becomes of the store.
   if (isStatus(late) && route.asked.isResource) return late;
   for (let waitedMs = 0; ; waitedMs += stepMs) {

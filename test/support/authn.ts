@@ -53,6 +53,7 @@ export function testAuthentication(
   tokens: readonly TokenUser[] = [],
   more: Partial<AuthnMaterial> = {},
   events: Partial<AuthnEvents> = {},
+  newest?: AuthnOptions["newest"],
 ): Authentication {
   const options: AuthnOptions = {
     config,
@@ -62,6 +63,7 @@ export function testAuthentication(
     clock,
     serverAddress: "127.0.0.1:6443",
     events: { ...noEvents, ...events },
+    newest,
   };
   return createAuthentication(options);
 }

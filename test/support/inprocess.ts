@@ -31,6 +31,7 @@ import { claimPrefixes } from "../../src/request/commit/serviceallocations.ts";
 import type { WriteServices } from "../../src/request/commit/writerequest.ts";
 import type { Exchange, Handler, Headers } from "../../src/request/exchange/transport.ts";
 import { createHandler } from "../../src/request/handle.ts";
+import { newestOf } from "../../src/request/read/freshness.ts";
 import { followApiServices } from "../../src/request/route/apiservices.ts";
 import { followDefinitions } from "../../src/request/route/definitions.ts";
 import type { Merges } from "../../src/request/write/offload.ts";
@@ -161,7 +162,8 @@ export class InProcess {
     followDefinitions(this.scheme, this.objects, clock);
     followApiServices(this.scheme, this.objects);
     const rbac = new Rbac(this.scheme.identity, this.objects);
-    const authn = testAuthentication(this.scheme, views, clock);
+    const newest = newestOf(client ?? this.store);
+    const authn = testAuthentication(this.scheme, views, clock, undefined, undefined, undefined, undefined, newest);
     const auditor = (): Auditor | undefined => this.audit;
     const parts: ServerParts = {
       get audit() {

@@ -24,6 +24,11 @@ export async function untilRecent(
   }
 }
 
+/** As untilRecent() within its bound; undefined: no other server writes the data, and the logs hold what is newest. */
+export function newestOf({ recent }: StoreClient): AskNewest | undefined {
+  return recent && (() => untilRecent(recent, limits.recentMsMax));
+}
+
 /** 504 for a read that a store cannot answer now. */
 export function unavailable({ message }: StoreError): Status {
   const text = "Timeout: the store does not answer, please try again later";
