@@ -1,13 +1,14 @@
 // Starts the built server as its own process on a free port and a fresh folder, as a user would, and talks to it.
 import type { ChildProcess } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { type Agent, Agent as HttpsAgent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { noTokenSecrets } from "../../src/config/gates.ts";
 import { Balancer } from "./servers/balancer.ts";
-import { end } from "./servers/bound.ts";
+import { end, hasEnded } from "./servers/bound.ts";
 import { type ProcessOptions, type ServerProcess, startProcess } from "./servers/process.ts";
 import { forgetStored, namesStorage, serverCount, storageFlags } from "./servers/storage.ts";
 
@@ -52,9 +53,23 @@ export class TestServer {
     this.parts = parts;
     this.kubeconfig = kubeconfig;
     this.#balancer = balancer;
-    this.token = /token: "?([^"\s]+)/.exec(readFileSync(kubeconfig, "utf8"))?.[1] ?? "";
+    this.token = tokenOf(kubeconfig);
     this.ca = authorityOf(kubeconfig);
     this.#agent = new HttpsAgent({ keepAlive: true, ca: this.ca, maxSockets: 64 });
+  }
+
+  /** Sends a signal to each of its processes. */
+  kill(signal: NodeJS.Signals): void {
+    for (const { process } of this.parts) process.kill(signal);
+  }
+
+  /** Resolves when one of its processes has ended. */
+  ended(): Promise<void> {
+    return Promise.race(
+      this.parts.map(async ({ process }) => {
+        if (!hasEnded(process)) await once(process, "exit");
+      }),
+    );
   }
 
   /** The process of a server that is one. */
@@ -74,10 +89,40 @@ export class TestServer {
 
   /** Sends one request with the administrator's token; `body` is JSON unless it is a text. */
   call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#send(this.base, method, path, body, headers);
+  }
+
+  /**
+   * Waits until each of its processes has seen what was acknowledged so far. Objects are read at their newest from any of
+   * them; roles and configuration begin to count, and tokens end, at another process than the one that was asked when its
+   * logs have the change, and a read of the newest state is answered then.
+   */
+  async caughtUp(): Promise<void> {
+    if (this.parts.length === 1) return;
+    for (const { code, text } of await this.each("/api/v1/namespaces?limit=1")) if (code !== 200) throw new Error(text);
+  }
+
+  /** What each of its processes answers to a GET. */
+  each(path: string): Promise<Answer[]> {
+    return Promise.all(this.parts.map(({ base }) => this.#send(base, "GET", path)));
+  }
+
+  /** The metrics of its processes, one after the other: controllers run in one of them. */
+  async metrics(): Promise<string> {
+    return (await this.each("/metrics")).map(({ text }) => text).join("");
+  }
+
+  #send(
+    base: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
       const sent = request(
-        this.base + path,
+        base + path,
         {
           method,
           agent: this.#agent,
@@ -177,6 +222,9 @@ export async function startServer(
   return new TestServer(home, process.base, process.kubeconfig, [process]);
 }
 
+/** The flag of a file that each server has to itself. */
+const auditLog = "--audit-log-path=";
+
 /**
  * Starts several servers of one store, behind a balancer that clients know alone. Each has a folder of its own, inside that
  * of the first one, and all have its keys, its authority and its token, as an operator gives them to servers of a cluster.
@@ -188,7 +236,9 @@ async function startBalanced(
   options: ProcessOptions,
 ): Promise<TestServer> {
   const start = (index: number): Promise<ServerProcess> => {
-    const own = flags.map((flag) => (flag.startsWith("--audit-log-path=") ? fileOf(flag, index) : flag));
+    const own = flags.map((flag) =>
+      flag.startsWith(auditLog) ? auditLog + fileOf(flag.slice(auditLog.length), index) : flag,
+    );
     return startProcess([`--data-dir=${folderOf(home, index)}`, "--secure-port=0", ...own], options);
   };
   const first = start(0);
@@ -203,8 +253,9 @@ async function startBalanced(
   const parts = await Promise.all([first, ...others]);
   const [{ base, kubeconfig }] = parts as [ServerProcess];
   const ca = authorityOf(kubeconfig);
+  const token = tokenOf(kubeconfig);
   const balancer = await Balancer.open(
-    parts.map((part) => ({ base: part.base, ca })),
+    parts.map((part) => ({ base: part.base, ca, token })),
     port,
   );
   const config = join(home, "balanced.kubeconfig");
@@ -216,9 +267,15 @@ function folderOf(home: string, index: number): string {
   return index === 0 ? home : join(home, `server-${index + 1}`);
 }
 
-/** The file that the server of this index writes where a flag names one. */
+/** The file that the server of this index writes where a flag names one; standard output, devices and pipes are shared. */
 function fileOf(path: string, index: number): string {
-  return index === 0 ? path : `${path}.${index + 1}`;
+  const isShared = path === "-" || statSync(path, { throwIfNoEntry: false })?.isFile() === false;
+  return index === 0 || isShared ? path : `${path}.${index + 1}`;
+}
+
+/** The token that a client configuration holds. */
+function tokenOf(kubeconfig: string): string {
+  return /token: "?([^"\s]+)/.exec(readFileSync(kubeconfig, "utf8"))?.[1] ?? "";
 }
 
 /** PEM of the authority that a client configuration names. */

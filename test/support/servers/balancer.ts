@@ -10,6 +10,8 @@ export interface Backend {
   readonly base: string;
   /** PEM of what signed its certificate. */
   readonly ca: string;
+  /** As whom it is asked whether it is ready; left out: as nobody, which not every server answers. */
+  readonly token?: string;
 }
 
 /** How often servers are asked, and how long an answer may take; a paused server is given up after two. */
@@ -66,7 +68,10 @@ class Pool {
 
   #ask(): Promise<State> {
     return new Promise((resolve) => {
-      const sent = get(`${this.backend.base}/readyz`, { agent: this.#agent, timeout: answerMsMax }, (answer) => {
+      const { base, token } = this.backend;
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const options = { agent: this.#agent, timeout: answerMsMax, headers };
+      const sent = get(`${base}/readyz`, options, (answer) => {
         answer.resume();
         answer.on("error", () => resolve("silent"));
         answer.on("end", () => resolve(answer.statusCode === 200 ? "ready" : "not ready"));

@@ -6,7 +6,8 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { Etcd } from "../etcd/etcd.ts";
-import { Gateway, rangeOf } from "../etcd/gateway.ts";
+import { EtcdFault, Gateway, rangeOf } from "../etcd/gateway.ts";
+import type { Member } from "../etcd/member.ts";
 
 const backend = process.env["ORCH_TEST_STORAGE"] ?? "lmdb";
 if (backend !== "lmdb" && backend !== "etcd") throw new Error(`ORCH_TEST_STORAGE=${backend} is neither lmdb nor etcd`);
@@ -27,17 +28,48 @@ export const noOwnStore: string | false =
 export const noSingleServer: string | false =
   serverCount > 1 && `with ORCH_TEST_SERVERS=${serverCount} what looks into the process of a server is left out`;
 
+/**
+ * How long the controllers may stand still after their server was killed. The next server of a directory knows that the
+ * former one is dead; on a shared store the lease of the dead one has to run out (15 s, and 2 s between two looks at it).
+ */
+export const takeoverMsMax = isOnEtcd ? 60_000 : 5_000;
+
 const given = process.env["ORCH_TEST_ETCD"];
-let own: Promise<Etcd> | undefined;
+let opened: Promise<readonly string[]> | undefined;
 
 /** The etcd of this process: URLs of its members. It ends with the process, and keeps it from nothing. */
 async function endpoints(): Promise<readonly string[]> {
-  if (given !== undefined) return given.split(",");
-  own ??= Etcd.open().then((etcd) => {
-    etcd.leave();
-    return etcd;
+  opened ??= open();
+  return opened;
+}
+
+async function open(): Promise<readonly string[]> {
+  if (given !== undefined) {
+    const members = given.split(",");
+    await forgetFirst(new Gateway(members[0] ?? "", undefined));
+    return members;
+  }
+  const etcd = await Etcd.open();
+  etcd.leave();
+  await forgetFirst((etcd.members[0] as Member).gateway);
+  return etcd.endpoints;
+}
+
+/** How many of the first revisions are compacted. */
+const forgotten = 4;
+
+/**
+ * Compacts the first revisions, which are of no server: as in a directory, the history of no server begins with 1, and
+ * tests ask for that as for a version that is gone.
+ */
+async function forgetFirst(gateway: Gateway): Promise<void> {
+  const key = Buffer.from("/test").toString("base64");
+  for (let revision = 0; revision <= forgotten; ) {
+    revision = Number((await gateway.call("/v3/kv/put", { key, value: key })).header.revision);
+  }
+  await gateway.call("/v3/kv/compaction", { revision: String(forgotten) }).catch((error: unknown) => {
+    if (!(error instanceof EtcdFault) || !error.message.includes("compacted")) throw error;
   });
-  return (await own).endpoints;
 }
 
 /** The prefix that belongs to a server's directory: a restart there finds what was stored. */
@@ -55,9 +87,13 @@ export async function storageFlags(dir: string): Promise<string[]> {
   return isOnEtcd ? [`--etcd-servers=${(await endpoints()).join()}`, `--etcd-prefix=${prefixOf(dir)}`] : [];
 }
 
-/** Removes what servers of a directory stored outside of it. */
-export async function forgetStored(dir: string): Promise<void> {
-  if (!isOnEtcd) return;
+/** Removes what servers of a directory stored outside of it: all, or what is below a key. How many keys those were. */
+export async function forgetStored(dir: string, below = ""): Promise<number> {
+  if (!isOnEtcd) return 0;
   const [url = ""] = await endpoints();
-  await new Gateway(url, undefined).call("/v3/kv/deleterange", rangeOf(`${prefixOf(dir)}/`));
+  const { deleted } = await new Gateway(url, undefined).call(
+    "/v3/kv/deleterange",
+    rangeOf(`${prefixOf(dir)}${below}/`),
+  );
+  return Number(deleted ?? 0);
 }
