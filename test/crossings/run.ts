@@ -72,7 +72,8 @@ export async function runCrossings(front: string, count: number, seed: number): 
   ]);
   try {
     await makeBoxes(server);
-    const run = new Run(server, join(directory, "audit.log"), random(seed));
+    await server.caughtUp();
+    const run = new Run(server, server.files(join(directory, "audit.log")), random(seed));
     const start = performance.now();
     while (run.requests < count) {
       const people = withoutCertificates(await tokenOf(server, "robot"), await tokenOf(server, "helper"));
@@ -147,17 +148,18 @@ class Run {
   readonly #examples: string[] = [];
   readonly #kinds = new Map<string, number>();
   readonly #server: TestServer;
-  readonly #log: AuditLog;
+  /** That of each process of the server. */
+  readonly #logs: readonly AuditLog[];
   readonly #pick: (n: number) => number;
   /** Requests whose event was not seen, by their Audit-Id. */
   readonly #unseen = new Map<string, Sender>();
   /** Requests that were made up so far. */
   #made = 0;
 
-  constructor(server: TestServer, auditLog: string, pick: (n: number) => number) {
+  constructor(server: TestServer, auditLogs: readonly string[], pick: (n: number) => number) {
     this.#server = server;
     this.#pick = pick;
-    this.#log = new AuditLog(auditLog, (id, asker, acted) => this.#event(id, asker, acted));
+    this.#logs = auditLogs.map((path) => new AuditLog(path, (id, asker, acted) => this.#event(id, asker, acted)));
   }
 
   /** Sends `count` requests over these connections, and waits for all that is to be seen of them. */
@@ -176,7 +178,7 @@ class Run {
     for (const wire of wires) wire.close();
     if (!answered) throw new Error(`${aim - this.requests} requests were not answered`);
     const seen = await eventually(() => {
-      this.#log.read();
+      for (const log of this.#logs) log.read();
       return this.#unseen.size === 0;
     }, silenceMsMax);
     if (!seen) throw new Error(`${this.#unseen.size} requests left no audit event`);
@@ -195,7 +197,7 @@ class Run {
   }
 
   close(): void {
-    this.#log.close();
+    for (const log of this.#logs) log.close();
   }
 
   #wire({ senders, depth, certificate }: Line, more: () => boolean, again: (unanswered: number) => void): Wire {
