@@ -10,6 +10,7 @@ import t, { type Test } from "tap";
 import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+import { noOwnStore, noSingleServer } from "../support/servers/storage.ts";
 
 t.setTimeout(600_000);
 
@@ -47,14 +48,22 @@ t.test("a server without configuration makes what it needs, and a restart keeps 
   const mode = (file: string): number => statSync(join(server.dir, file)).mode & 0o777;
   for (const file of ["kubeconfig", "admin.token", "pki/ca.key", "pki/serving.key"])
     t.equal(mode(file), 0o600, `${file} is private`);
-  for (const folder of ["", "pki", "store"]) t.equal(mode(folder), 0o700, folder);
-  for (const file of readdirSync(join(server.dir, "store"))) t.equal(mode(join("store", file)), 0o600, file);
+  for (const folder of ["", "pki"]) t.equal(mode(folder), 0o700, folder);
   t.equal((await server.call("GET", "/readyz")).text, "ok");
   t.equal((await server.call("GET", "/readyz", undefined, { authorization: "Bearer wrong" })).code, 401);
   const { token, ca, dir } = server;
   t.equal(await server.stop("SIGTERM", false), 0, "SIGTERM ends it with 0");
   server = await startServer([], dir);
   t.same([server.token, server.ca], [token, ca], "clients keep their configuration");
+});
+
+t.test("a directory with data is private, of one server, and of one identity", { skip: noOwnStore }, async (t) => {
+  let server = await startServer();
+  t.teardown(() => server.stop("SIGKILL"));
+  const { dir } = server;
+  const mode = (file: string): number => statSync(join(dir, file)).mode & 0o777;
+  t.equal(mode("store"), 0o700);
+  for (const file of readdirSync(join(dir, "store"))) t.equal(mode(join("store", file)), 0o600, file);
   const busy = await run(["--data-dir", dir, "--secure-port=0"]);
   t.equal(busy.code, 1);
   t.equal(busy.errors, `orch: the data directory ${dir} is in use by another server\n`);
@@ -132,40 +141,44 @@ t.test("what the operator has to mend is one line and exit code 1", async (t) =>
   }
 });
 
-t.test("a data directory that is open to others, or half there, is closed or refused", async (t) => {
-  const server = await startServer();
-  t.teardown(() => server.stop("SIGKILL"));
-  const { dir } = server;
-  await server.stop("SIGTERM", false);
-  chmodSync(dir, 0o755);
-  chmodSync(join(dir, "store", "data.mdb"), 0o644);
-  const again = await startServer([], dir);
-  t.teardown(() => again.stop("SIGKILL"));
-  t.equal(statSync(dir).mode & 0o777, 0o700, "one of ours is closed");
-  t.equal(statSync(join(dir, "store", "data.mdb")).mode & 0o777, 0o600);
-  await again.stop("SIGTERM", false);
-  const refused = async (expected: RegExp, path = dir): Promise<void> => {
-    const ended = await run(["--data-dir", path, "--secure-port=0"]);
-    t.equal(ended.code, 1);
-    t.match(ended.errors, /^orch: [^\n]+\n$/, "one line");
-    t.match(ended.errors, expected);
-  };
-  const foreign = join(scratch(t), "shared");
-  mkdirSync(foreign);
-  writeFileSync(join(foreign, "of-others"), "");
-  chmodSync(foreign, 0o755);
-  await refused(/is open to others \(mode 0755\): run chmod 700 .*, or use another --data-dir$/m, foreign);
-  t.equal(statSync(foreign).mode & 0o777, 0o755, "what is not ours is left alone");
-  const key = join(dir, "pki", "service-account.key");
-  const text = readFileSync(key);
-  rmSync(key);
-  await refused(/service-account\.key is missing beside .*service-account\.pub: restore it/);
-  writeFileSync(key, text);
-  rmSync(join(dir, "pki", "ca.key"));
-  await refused(/ca\.key is missing beside .*ca\.crt: restore it/);
-  rmSync(join(dir, "store"), { recursive: true });
-  await refused(/has credentials of an earlier start and no store\/data\.mdb: restore it/);
-});
+t.test(
+  "a data directory that is open to others, or half there, is closed or refused",
+  { skip: noOwnStore },
+  async (t) => {
+    const server = await startServer();
+    t.teardown(() => server.stop("SIGKILL"));
+    const { dir } = server;
+    await server.stop("SIGTERM", false);
+    chmodSync(dir, 0o755);
+    chmodSync(join(dir, "store", "data.mdb"), 0o644);
+    const again = await startServer([], dir);
+    t.teardown(() => again.stop("SIGKILL"));
+    t.equal(statSync(dir).mode & 0o777, 0o700, "one of ours is closed");
+    t.equal(statSync(join(dir, "store", "data.mdb")).mode & 0o777, 0o600);
+    await again.stop("SIGTERM", false);
+    const refused = async (expected: RegExp, path = dir): Promise<void> => {
+      const ended = await run(["--data-dir", path, "--secure-port=0"]);
+      t.equal(ended.code, 1);
+      t.match(ended.errors, /^orch: [^\n]+\n$/, "one line");
+      t.match(ended.errors, expected);
+    };
+    const foreign = join(scratch(t), "shared");
+    mkdirSync(foreign);
+    writeFileSync(join(foreign, "of-others"), "");
+    chmodSync(foreign, 0o755);
+    await refused(/is open to others \(mode 0755\): run chmod 700 .*, or use another --data-dir$/m, foreign);
+    t.equal(statSync(foreign).mode & 0o777, 0o755, "what is not ours is left alone");
+    const key = join(dir, "pki", "service-account.key");
+    const text = readFileSync(key);
+    rmSync(key);
+    await refused(/service-account\.key is missing beside .*service-account\.pub: restore it/);
+    writeFileSync(key, text);
+    rmSync(join(dir, "pki", "ca.key"));
+    await refused(/ca\.key is missing beside .*ca\.crt: restore it/);
+    rmSync(join(dir, "store"), { recursive: true });
+    await refused(/has credentials of an earlier start and no store\/data\.mdb: restore it/);
+  },
+);
 
 t.test("--help and --version print and exit with 0", async (t) => {
   const help = await run(["--help"]);
@@ -318,7 +331,7 @@ const selected = "/api/v1/namespaces?labelSelector=none";
 
 for (const front of ["uws", "node"]) {
   if (front === "uws" && !loadsUws()) continue;
-  t.test(`SIGTERM ends a server on the ${front} front in order`, async (t) => {
+  t.test(`SIGTERM ends a server on the ${front} front in order`, { skip: noSingleServer }, async (t) => {
     const server = await startServer([`--front=${front}`, "--shutdown-delay-duration=700ms"]);
     t.teardown(() => server.stop("SIGKILL"));
     const watches = Array.from({ length: 5 }, () => watchToEnd(server, `${selected}&watch=1&allowWatchBookmarks=true`));
@@ -338,7 +351,7 @@ for (const front of ["uws", "node"]) {
   });
 }
 
-t.test("a second signal ends it at once", async (t) => {
+t.test("a second signal ends it at once", { skip: noSingleServer }, async (t) => {
   const server = await startServer(["--shutdown-delay-duration=1m"]);
   t.teardown(() => server.stop("SIGKILL"));
   const ended = new Promise<number | null>((resolve) => server.process.once("exit", resolve));

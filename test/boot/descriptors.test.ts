@@ -8,6 +8,7 @@ import { connectionsOf, descriptorsMax } from "../../src/boot/descriptors.ts";
 import { limits } from "../../src/config/limits.ts";
 import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { eventually, startServer } from "../support/server.ts";
+import { noSingleServer } from "../support/servers/storage.ts";
 
 t.setTimeout(300_000);
 
@@ -41,7 +42,8 @@ function cpuSeconds(pid: number): number {
 }
 
 for (const front of loadsUws() ? ["uws", "node"] : ["node"]) {
-  t.test(`clients that take every connection leave a ${front} server running (ulimit -n ${filesMax})`, async (t) => {
+  const title = `clients that take every connection leave a ${front} server running (ulimit -n ${filesMax})`;
+  t.test(title, { skip: noSingleServer }, async (t) => {
     const server = await startServer([`--front=${front}`, "--front-workers=1"], undefined, { filesMax });
     t.teardown(() => server.stop("SIGKILL"));
     const pid = server.process.pid as number;
