@@ -6,6 +6,7 @@ import { claimPrefixes } from "../../src/request/commit/serviceallocations.ts";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
 import { changeTypes, type Record } from "../../src/storage/store.ts";
 import { startServer } from "../support/server.ts";
+import { forgetStored, isOnEtcd } from "../support/servers/storage.ts";
 
 const services = "/api/v1/namespaces/default/services";
 
@@ -45,6 +46,7 @@ t.test("two fronts never give out one address twice, not even around a crash", a
 
 /** Takes all claims out of a store, as if a server that keeps none had written it. */
 async function forgetClaims(dir: string): Promise<number> {
+  if (isOnEtcd) return forgetStored(dir, "/ranges");
   const store = openLmdb({ path: join(dir, "store"), identity: "orch", clock: systemClock });
   const claims = new Map<string, Record>();
   const prefixes: readonly string[] = Object.values(claimPrefixes);

@@ -119,7 +119,7 @@ for (const front of loadsUws() ? ["uws", "node"] : ["node"]) {
     );
     socket.peer.on("open", () => socket.peer.send("hello"));
     t.ok(await eventually(() => socket.messages.includes("hello")), JSON.stringify(socket.refused));
-    server.process.kill("SIGTERM");
+    server.kill("SIGTERM");
     t.same(await Promise.all(ends.map(({ ended }) => ended)), [true, true, true, true], "whole answers");
     t.ok(await eventually(() => closed && socket.closed !== undefined), "the other protocols', too");
     t.equal(socket.closed?.[0], front === "uws" ? 1001 : 1006);

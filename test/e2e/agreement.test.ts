@@ -1,5 +1,5 @@
 // What one front thread has acknowledged counts on all of them at once: rights and tokens that come and go, asked about
-// on many connections (ATTACKS E11, E15).
+// on many connections (ATTACKS E11, E15). On all threads of another server of the store it counts when that has seen it.
 import { Agent, request } from "node:https";
 import t, { type Test } from "tap";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -68,8 +68,10 @@ for (const front of ["uws", "node"]) {
     const wrong: string[] = [];
     for (let round = 0; round < rounds; round++) {
       await server.call("POST", bindings, binding);
+      await server.caughtUp();
       const before = await may();
       await server.call("DELETE", `${bindings}/b`);
+      await server.caughtUp();
       const after = await may();
       if (before !== "201 true" || after !== "201 false") wrong.push(`${before}, then ${after}`);
     }
@@ -83,6 +85,7 @@ for (const front of ["uws", "node"]) {
       const name = `robot-${round}`;
       await server.call("POST", accounts, { metadata: { name } });
       const { token } = (await server.call("POST", `${accounts}/${name}/token`, {})).json.status;
+      await server.caughtUp();
       const codes = async (): Promise<string> => {
         const headers = { authorization: `Bearer ${token}` };
         const answers = await everywhere(server, agents, headers, "GET", "/api/v1/nodes", "");
@@ -90,6 +93,7 @@ for (const front of ["uws", "node"]) {
       };
       const before = await codes();
       await server.call("DELETE", `${accounts}/${name}`);
+      await server.caughtUp();
       const after = await codes();
       if (before !== "403" || after !== "401") wrong.push(`${before}, then ${after}`);
     }

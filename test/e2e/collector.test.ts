@@ -39,7 +39,7 @@ t.test("a server that is killed between any two steps of a collection ends it af
     process.env["ORCH_FAILPOINT"] = `collector-${step}`;
     let server = await startServer(["--identity=kubernetes"]);
     delete process.env["ORCH_FAILPOINT"];
-    const died = new Promise((resolve) => server.process.once("exit", resolve));
+    const died = server.ended();
     for (const policy of policies) {
       const owner = await make(server, policy.toLowerCase());
       for (let index = 0; index < 5; index++) await make(server, `${policy.toLowerCase()}-${index}`, owner);
@@ -51,6 +51,7 @@ t.test("a server that is killed between any two steps of a collection ends it af
     };
     await removeAll().catch(() => undefined);
     await died;
+    await server.stop("SIGKILL", false);
     const { dir } = server;
     server = await startServer(["--identity=kubernetes"], dir);
     await removeAll();

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+import { takeoverMsMax } from "../support/servers/storage.ts";
 
 t.test("a fresh server takes pods at once, with token, authority and account", { timeout: 120_000 }, async (t) => {
   const server = await startServer(["--identity=kubernetes", "--front-workers=2", "--controllers=*"]);
@@ -65,9 +66,9 @@ t.test(
     const second = await startServer(args, first.dir);
     t.teardown(() => second.stop());
     await second.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
-    // Far below the time the lease of the dead one would stand.
+    // With a store of its own far below the time the lease of the dead one would stand.
     const account = "/api/v1/namespaces/n/serviceaccounts/default";
-    t.ok(await eventually(async () => (await second.call("GET", account)).code === 200, 5_000));
+    t.ok(await eventually(async () => (await second.call("GET", account)).code === 200, takeoverMsMax));
     const { spec: after } = (await second.call("GET", lease)).json;
     t.equal(after.leaseTransitions, 1);
     t.not(after.holderIdentity, before.holderIdentity);

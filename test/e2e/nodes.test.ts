@@ -143,16 +143,13 @@ for (const identity of ["kubernetes", "orch"] as const) {
       return events.every((event) => list.includes(event));
     };
     t.ok(await eventually(isTold, 60_000), (await told()).join());
-    const metrics = (await server.call("GET", "/metrics")).text;
+    const metrics = await server.metrics();
     t.match(metrics, /^node_collector_zone_size\{zone=""\} 2$/m);
     t.match(metrics, /^node_collector_unhealthy_nodes_in_zone\{zone=""\} 1$/m);
     t.match(metrics, /^node_collector_evictions_number\{zone=""\} 1$/m);
 
-    const { dir, process } = server;
-    const died = new Promise((resolve) => process.once("exit", resolve));
-    process.kill("SIGKILL");
-    await died;
-    server = await startServer(args, dir);
+    await server.stop("SIGKILL", false);
+    server = await startServer(args, server.dir);
     agents.server = server;
     t.equal(await agents.state("living"), "True AgentReady");
     t.equal(await agents.state("dying"), lost);
