@@ -137,10 +137,11 @@ async function watches(t: Test, server: TestServer, kubectl: Kubectl): Promise<v
   watching.kill("SIGINT");
   await closed;
   await server.call("DELETE", `${maps}/first`);
-  const watched = async (count: number): Promise<boolean> =>
-    (await server.call("GET", "/metrics")).text.includes(
-      `registered_watchers{group="",version="v1",kind="ConfigMap"} ${count}\n`,
-    );
+  const watched = async (count: number): Promise<boolean> => {
+    const series = /registered_watchers\{group="",version="v1",kind="ConfigMap"\} (\d+)\n/g;
+    const watchers = [...(await server.metrics()).matchAll(series)].map(([, each]) => Number(each));
+    return watchers.length > 0 && watchers.reduce((sum, each) => sum + each) === count;
+  };
   t.ok(await eventually(() => watched(0)), "nobody watches");
   const waiting = kubectl.run("wait cm/second --for=delete --timeout=30s");
   t.ok(await eventually(() => watched(1), 20_000), "wait watches");

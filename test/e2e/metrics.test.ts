@@ -3,6 +3,7 @@
 import { connect } from "node:net";
 import t from "tap";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+import { noSingleServer } from "../support/servers/storage.ts";
 
 const target = ["group", "version", "resource", "subresource", "scope", "component"];
 
@@ -100,7 +101,7 @@ async function value(server: TestServer, series: string): Promise<number> {
   return Number(line?.slice(series.length) ?? Number.NaN);
 }
 
-t.test("/metrics has upstream's names and labels, and counts what was done", async (t) => {
+t.test("/metrics has upstream's names and labels, and counts what was done", { skip: noSingleServer }, async (t) => {
   // No config map but those of the test.
   const controllers = "--controllers=*,-root-ca-cert-publisher,-csrsigning";
   const flags = ["--identity=kubernetes", "--front=node", "--front-workers=2", "--max-mutating-requests-inflight=2"];
