@@ -13,7 +13,10 @@ export interface Content {
 export interface Values {
   /** The prefix of the kind a key belongs to (both as records spell them); undefined: it is none of a record. */
   prefixOf(key: string): string | undefined;
-  /** The bytes to store for a change that is no delete, at the key as the cluster has it. */
+  /**
+   * The bytes to store for a change that is no delete, at the key as the cluster has it. Throws or rejects with StoreError
+   * "unavailable" where they must not be stored plain, and cannot be encrypted now.
+   */
   toStored(change: Change, storedKey: string): Uint8Array | Promise<Uint8Array>;
   /**
    * The content of stored bytes at a revision. Throws or rejects with StoreError "corrupt" where they are not what their

@@ -8,6 +8,7 @@
 //   or the leader is lost     etcdDoubtMs have passed
 //   the same                  has not                         in-doubt
 //   not sent, or refused      –                               unavailable, full, too-large
+//   its value is not made     –                               not-encrypted
 import { assertShared } from "../../base/assert.ts";
 import { limits } from "../../config/limits.ts";
 import { checkChange } from "../check.ts";
@@ -62,7 +63,7 @@ export class Writes {
     } catch (error) {
       if (error instanceof CallError) return refusalOf(error);
       if (!(error instanceof StoreError)) throw error;
-      return { refused: "unavailable", message: error.message };
+      return { refused: "not-encrypted", message: error.message };
     }
     const pending = this.pending.add(change, put.value);
     const expected = this.#expected(change.key, change.expected);

@@ -1,5 +1,6 @@
 import t from "tap";
-import type { Outcome, Store } from "../../../src/storage/store.ts";
+import { type Outcome, type Store, StoreError } from "../../../src/storage/store.ts";
+import type { Values } from "../../../src/storage/values.ts";
 import { change, readBody } from "../../support/changes.ts";
 import { noEtcd } from "../../support/etcd/binary.ts";
 import { Etcd } from "../../support/etcd/etcd.ts";
@@ -145,6 +146,18 @@ t.test("stores of several servers on one etcd", { skip: noEtcd }, async (t) => {
     const state: string[] = [];
     await again.replay((some) => state.push(...some.filter(({ type }) => type !== 3).map(({ key }) => key)));
     t.ok(state.includes("/registry/configmaps/stays"));
+  });
+
+  t.test("a change whose value cannot be encrypted now is refused alone, as that", async (t) => {
+    const fault = new StoreError("unavailable", "the plugin is away");
+    const values: Values = {
+      ...plainValues,
+      toStored: (one, key) => (key.endsWith("secret") ? Promise.reject(fault) : plainValues.toStored(one, key)),
+    };
+    const store = await open({ values });
+    const [secret, plain] = await store.commit([change("create", "secret", 0, "1"), change("create", "plain", 0, "1")]);
+    t.same(secret, { refused: "not-encrypted", message: "the plugin is away" });
+    t.ok(revisionOf(plain) > 0);
   });
 
   t.test("a store that is opened at once has the state and no history", async (t) => {
