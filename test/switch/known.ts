@@ -1,0 +1,60 @@
+// What may differ between the servers, and what a start may write: each with its reason.
+
+/** A difference that is known. */
+export interface KnownDifference {
+  readonly pattern: RegExp;
+  readonly reason: string;
+}
+
+/** Keys of etcd that a start of either server writes, or that hold no object. */
+export const writtenAtStart: readonly KnownDifference[] = [
+  { pattern: /^\/registry\/masterleases\//, reason: "upstream's server renews its place among servers every 10 s" },
+  {
+    pattern: /^\/registry\/leases\/kube-system\/(kube-)?apiserver-/,
+    reason: "leases of this server and its controllers",
+  },
+  { pattern: /^\/registry\/ranges\//, reason: "addresses: upstream's bitmaps, and this server's claims" },
+  {
+    pattern: /^\/registry\/events\/kube-system\/apiserver-controllers\./,
+    reason: "an event tells who holds that lease",
+  },
+  {
+    pattern: /^\/registry\/orch\/touch$/,
+    reason: "what members of etcd before 3.4.25 are asked by for the progress of a watch",
+  },
+  {
+    pattern: /^\/registry\/flowschemas\/w-/,
+    reason: "upstream's flow control writes a condition (Dangling) into each",
+  },
+];
+
+/** What this server's controllers write at their first start on a cluster that never had any. */
+export const writtenByControllers: readonly KnownDifference[] = [
+  ...writtenAtStart,
+  { pattern: /^\/registry\/certificatesigningrequests\//, reason: "csrcleaner: requests that are a day old" },
+  { pattern: /^\/registry\/clusterroles\/(admin|edit|view)$/, reason: "clusterrole-aggregation" },
+  { pattern: /^\/registry\/minions\//, reason: "nodelifecycle: a node without an agent" },
+  { pattern: /^\/registry\/resourcequotas\//, reason: "resourcequota: what is used" },
+  { pattern: /^\/registry\/serviceaccounts\//, reason: "serviceaccount-token: secrets of accounts" },
+  { pattern: /^\/registry\/services\/endpoints\//, reason: "endpoint: endpoints of a service with a selector" },
+];
+
+/** Differences between lists of the two servers that are known. */
+export const knownDifferences: readonly KnownDifference[] = [
+  { pattern: /^\S*leases kube-system\/(kube-)?apiserver-/, reason: "leases of this server and its controllers" },
+  { pattern: /^\S*events kube-system\/apiserver-controllers\./, reason: "an event tells who holds that lease" },
+  { pattern: /^\S*flowschemas w-/, reason: "upstream's flow control writes a condition (Dangling) into each" },
+];
+
+/** Differences that are not known, and how often each known reason was met. */
+export function sortOut(
+  lines: readonly string[],
+  known: readonly KnownDifference[],
+  met: Record<string, number>,
+): string[] {
+  return lines.filter((line) => {
+    const found = known.find(({ pattern }) => pattern.test(line));
+    if (found !== undefined) met[found.reason] = (met[found.reason] ?? 0) + 1;
+    return found === undefined;
+  });
+}
