@@ -7,6 +7,25 @@ export function unreadKeys(keys: ReadonlyMap<string, StoredKey>, { objects }: Li
   return [...keys.values()].filter(({ modRevision }) => !listed.has(modRevision)).map(({ key }) => key);
 }
 
+/** How values of a prefix begin, by the snapshot's encryption configuration. */
+const encrypted: readonly (readonly [prefix: string, head: string])[] = [
+  ["/registry/secrets/", "k8s:enc:aescbc:v1:key1:"],
+  ["/registry/configmaps/", "k8s:enc:secretbox:v1:box1:"],
+];
+
+/** Keys that are stored otherwise than they must be: in the clear, or an event without a lease. */
+export function wronglyStored(keys: ReadonlyMap<string, StoredKey>): string[] {
+  const wrong: string[] = [];
+  for (const { key, value, lease } of keys.values()) {
+    const head = encrypted.find(([prefix]) => key.startsWith(prefix))?.[1];
+    if (head !== undefined && !value.subarray(0, head.length).equals(Buffer.from(head)))
+      wrong.push(`${key}: in the clear`);
+    if (key.startsWith("/registry/events/") !== (lease !== "0") && !key.startsWith("/registry/masterleases/"))
+      wrong.push(`${key}: its lease is ${lease}`);
+  }
+  return wrong;
+}
+
 interface Service {
   readonly spec: {
     readonly clusterIPs?: readonly string[];

@@ -28,6 +28,11 @@ export const writtenAtStart: readonly KnownDifference[] = [
   },
 ];
 
+/** The events in which upstream's repair tells that it takes addresses of this server's services into its bitmaps. */
+const repaired = "upstream's repair: addresses that this server gave out are new to its bitmaps";
+/** Upstream's controllers of API services do not wait for those of definitions, and delete what these have not said yet. */
+const registeredAnew = "upstream may delete API services of definitions at its start, and makes them anew";
+
 /** What this server's controllers write at their first start on a cluster that never had any. */
 export const writtenByControllers: readonly KnownDifference[] = [
   ...writtenAtStart,
@@ -44,6 +49,8 @@ export const knownDifferences: readonly KnownDifference[] = [
   { pattern: /^\S*leases kube-system\/(kube-)?apiserver-/, reason: "leases of this server and its controllers" },
   { pattern: /^\S*events kube-system\/apiserver-controllers\./, reason: "an event tells who holds that lease" },
   { pattern: /^\S*flowschemas w-/, reason: "upstream's flow control writes a condition (Dangling) into each" },
+  { pattern: /^\S*events .*second has it, (ClusterIP|Port)NotAllocated$/, reason: repaired },
+  { pattern: /^\S*apiservices v\w+\.\w+\.example\.com \.metadata\./, reason: registeredAnew },
 ];
 
 /** Differences that are not known, and how often each known reason was met. */

@@ -120,7 +120,7 @@ function shorten(value: unknown): string {
 export function compareObjects(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): string[] {
   const found: string[] = [];
   for (const key of new Set([...a.keys(), ...b.keys()])) {
-    if (!a.has(key)) found.push(`${key}: only the second has it`);
+    if (!a.has(key)) found.push(`${key}: only the second has it${reasonOf(b.get(key))}`);
     else if (!b.has(key)) found.push(`${key}: only the first has it`);
     else {
       const difference = firstDifference(a.get(key), b.get(key));
@@ -128,6 +128,11 @@ export function compareObjects(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<s
     }
   }
   return found;
+}
+
+/** What an event tells. */
+function reasonOf(object: unknown): string {
+  return isMap(object) && typeof object["reason"] === "string" ? `, ${object["reason"]}` : "";
 }
 
 /** Lists that have the same objects in another order. */

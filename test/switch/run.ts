@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Etcd } from "../support/etcd/etcd.ts";
 import { draws } from "../support/random.ts";
-import { addressesOf, unreadKeys } from "./checks.ts";
+import { addressesOf, unreadKeys, wronglyStored } from "./checks.ts";
 import { tryEachKind } from "./eachkind.ts";
 import { type KnownDifference, knownDifferences, sortOut, writtenAtStart, writtenByControllers } from "./known.ts";
 import {
@@ -110,7 +110,8 @@ class Run {
       for (const [name, count] of Object.entries(counts.refused)) {
         this.#refused[name] = (this.#refused[name] ?? 0) + count;
       }
-      this.#report(`writes ${n} to ${server.name}`, counts.failed);
+      // Upstream's own failures are counted with what is refused.
+      if (server.name === "orch") this.#report(`writes ${n} to orch`, counts.failed);
       if (this.#options.verbose) console.error(`${n}: ${JSON.stringify(counts.made)}`);
       await this.#switchTo(server.name === "orch" ? "upstream" : "orch", `switch ${n}`);
     }
@@ -201,6 +202,7 @@ class Run {
     );
     this.#report(`${step}: written by the start`, sortOut(moved, writtenAtStart, this.#known));
     this.#report(`${step}: not listed`, sortOut(unreadKeys(now, after), writtenAtStart, this.#known));
+    this.#report(`${step}: stored`, wronglyStored(now));
     this.#report(`${step}: addresses`, addressesOf(after));
   }
 

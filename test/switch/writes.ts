@@ -73,7 +73,9 @@ export class RandomWrites {
   async #write(side: Side, templates: readonly Template[]): Promise<[string, Template, Answer]> {
     const { next, pick, chance } = this.#draws;
     if (this.#known.length < 20 || chance(35)) {
-      const template = pick(templates);
+      // Services have what must not be given out twice.
+      const services = templates.find(({ resource }) => resource.path === "/api/v1/services");
+      const template = services !== undefined && chance(10) ? services : pick(templates);
       const path = this.#newPath(template);
       const isApply = chance(25);
       const answer = isApply ? await this.#apply(side, template, path) : await this.#create(side, template, path);
