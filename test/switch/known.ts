@@ -6,32 +6,38 @@ export interface KnownDifference {
   readonly reason: string;
 }
 
-/** Keys of etcd that a start of either server writes, or that hold no object. */
-export const writtenAtStart: readonly KnownDifference[] = [
+const ownLeases = "leases of this server and its controllers, renewed all the time";
+
+/** Keys of etcd that hold no object, or one that changes between two looks. */
+export const noObjects: readonly KnownDifference[] = [
   { pattern: /^\/registry\/masterleases\//, reason: "upstream's server renews its place among servers every 10 s" },
-  {
-    pattern: /^\/registry\/leases\/kube-system\/(kube-)?apiserver-/,
-    reason: "leases of this server and its controllers",
-  },
   { pattern: /^\/registry\/ranges\//, reason: "addresses: upstream's bitmaps, and this server's claims" },
-  {
-    pattern: /^\/registry\/events\/kube-system\/apiserver-controllers\./,
-    reason: "an event tells who holds that lease",
-  },
   {
     pattern: /^\/registry\/orch\/touch$/,
     reason: "what members of etcd before 3.4.25 are asked by for the progress of a watch",
   },
-  {
-    pattern: /^\/registry\/flowschemas\/w-/,
-    reason: "upstream's flow control writes a condition (Dangling) into each",
-  },
+  { pattern: /^\/registry\/leases\/kube-system\/(kube-)?apiserver-/, reason: ownLeases },
 ];
 
 /** The events in which upstream's repair tells that it takes addresses of this server's services into its bitmaps. */
 const repaired = "upstream's repair: addresses that this server gave out are new to its bitmaps";
 /** Upstream's controllers of API services do not wait for those of definitions, and delete what these have not said yet. */
 const registeredAnew = "upstream may delete API services of definitions at its start, and makes them anew";
+
+const holder = "an event tells who holds that lease";
+const dangling = "upstream's flow control writes a condition (Dangling) into each";
+
+/** Keys of etcd that a start of either server writes. */
+export const writtenAtStart: readonly KnownDifference[] = [
+  ...noObjects,
+  { pattern: /^\/registry\/events\/kube-system\/apiserver-controllers\./, reason: holder },
+  { pattern: /^\/registry\/events\/[^/]+\/w-[^/]+\.[0-9a-f]{16}$/, reason: repaired },
+  { pattern: /^\/registry\/flowschemas\/w-/, reason: dangling },
+  {
+    pattern: /^\/registry\/apiregistration\.k8s\.io\/apiservices\/v\w+\.\w+\.example\.com$/,
+    reason: registeredAnew,
+  },
+];
 
 /** What this server's controllers write at their first start on a cluster that never had any. */
 export const writtenByControllers: readonly KnownDifference[] = [
@@ -46,9 +52,9 @@ export const writtenByControllers: readonly KnownDifference[] = [
 
 /** Differences between lists of the two servers that are known. */
 export const knownDifferences: readonly KnownDifference[] = [
-  { pattern: /^\S*leases kube-system\/(kube-)?apiserver-/, reason: "leases of this server and its controllers" },
-  { pattern: /^\S*events kube-system\/apiserver-controllers\./, reason: "an event tells who holds that lease" },
-  { pattern: /^\S*flowschemas w-/, reason: "upstream's flow control writes a condition (Dangling) into each" },
+  { pattern: /^\S*leases kube-system\/(kube-)?apiserver-/, reason: ownLeases },
+  { pattern: /^\S*events kube-system\/apiserver-controllers\./, reason: holder },
+  { pattern: /^\S*flowschemas w-/, reason: dangling },
   { pattern: /^\S*events .*second has it, (ClusterIP|Port)NotAllocated$/, reason: repaired },
   { pattern: /^\S*apiservices v\w+\.\w+\.example\.com \.metadata\./, reason: registeredAnew },
 ];

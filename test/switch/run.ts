@@ -7,7 +7,14 @@ import { Etcd } from "../support/etcd/etcd.ts";
 import { draws } from "../support/random.ts";
 import { addressesOf, unreadKeys, wronglyStored } from "./checks.ts";
 import { tryEachKind } from "./eachkind.ts";
-import { type KnownDifference, knownDifferences, sortOut, writtenAtStart, writtenByControllers } from "./known.ts";
+import {
+  type KnownDifference,
+  knownDifferences,
+  noObjects,
+  sortOut,
+  writtenAtStart,
+  writtenByControllers,
+} from "./known.ts";
 import {
   compareObjects,
   compareOrder,
@@ -201,7 +208,7 @@ class Run {
       (key) => stored.get(key)?.modRevision !== now.get(key)?.modRevision,
     );
     this.#report(`${step}: written by the start`, sortOut(moved, writtenAtStart, this.#known));
-    this.#report(`${step}: not listed`, sortOut(unreadKeys(now, after), writtenAtStart, this.#known));
+    this.#report(`${step}: not listed`, sortOut(unreadKeys(now, after), noObjects, this.#known));
     this.#report(`${step}: stored`, wronglyStored(now));
     this.#report(`${step}: addresses`, addressesOf(after));
   }
