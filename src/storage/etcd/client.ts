@@ -32,6 +32,8 @@ const pauseMs = 50;
 export interface Sending {
   /** A member may have it. */
   isSent: boolean;
+  /** Called before each attempt, when a member has accepted the connection. */
+  readonly sends: () => void;
 }
 
 /** The path of a call, and how its answer is read. */
@@ -107,7 +109,10 @@ export class EtcdClient {
       try {
         await this.#ready(index, Math.min(leftMs, connectMs));
         const limitMs = endMs - performance.now();
-        if (sending !== undefined) sending.isSent = true;
+        if (sending !== undefined) {
+          sending.isSent = true;
+          sending.sends();
+        }
         return await this.#attempt(
           index,
           call,

@@ -8,6 +8,8 @@ export interface Pending extends Sending {
   readonly change: Change;
   /** The bytes sent; undefined: a delete. */
   readonly value: Uint8Array | undefined;
+  /** Newest revision the watch had told when it was sent: it comes after that one. */
+  toldBefore: number;
   /** Its revision, once its event has come. */
   revision: number;
   /** Called when its answer may have been lost. */
@@ -17,10 +19,26 @@ export interface Pending extends Sending {
 /** The writes of one server. */
 export class PendingWrites {
   readonly #byKey = new Map<string, Pending[]>();
+  readonly #told: () => number;
+
+  /** `told`: the newest revision the watch has told. */
+  constructor(told: () => number) {
+    this.#told = told;
+  }
 
   /** Notes a write before it is sent. */
   add(change: Change, value: Uint8Array | undefined): Pending {
-    const pending: Pending = { change, value, isSent: false, revision: 0, doubt: () => undefined };
+    const pending: Pending = {
+      change,
+      value,
+      isSent: false,
+      sends: () => {
+        pending.toldBefore = this.#told();
+      },
+      toldBefore: 0,
+      revision: 0,
+      doubt: () => undefined,
+    };
     const known = this.#byKey.get(change.key);
     if (known === undefined) this.#byKey.set(change.key, [pending]);
     else known.push(pending);

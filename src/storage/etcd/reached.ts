@@ -21,6 +21,11 @@ export class Reached {
     this.#nudge = nudge;
   }
 
+  /** Newest revision that was told. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** Everything up to a revision was told. */
   reach(revision: number): void {
     this.#revision = revision;
@@ -31,8 +36,9 @@ export class Reached {
 
   /** Resolves when a revision was told; false: it was not in time, or the store has ended. */
   wait(revision: number, timeoutMs: number): Promise<boolean> {
-    if (revision <= this.#revision) return Promise.resolve(true);
+    // A store that failed on an older state has told more than is there.
     if (this.#ended) return Promise.resolve(false);
+    if (revision <= this.#revision) return Promise.resolve(true);
     return new Promise((resolve) => {
       const waiting: Waiting = {
         revision,

@@ -158,7 +158,7 @@ class EtcdStore implements Store {
       values,
       leaseSharedSeconds,
       reached: this.#reached,
-      header: (answer) => this.#check(answer),
+      header: (answer, least) => this.#checkNow(answer, least),
     });
     this.#ages = new Ages(options.clock);
     this.#records = new RecordReader(keys, options.cluster.values);
@@ -421,17 +421,23 @@ class EtcdStore implements Store {
     this.#fail(new StoreError("corrupt", `etcd is another cluster now: ${cluster}, ${this.#cluster} before`));
   }
 
+  /** Checks an answer that went through the leader, and is of `least` or a later revision. Throws when the store cannot go on. */
+  #checkNow(header: Header, least: number): void {
+    this.#check(header);
+    if (header.revision < least) {
+      const what = `etcd is at revision ${header.revision}, and must be at ${least} at least: it was restored from an older state`;
+      this.#fail(new StoreError("corrupt", what));
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
   /** The newest revision of the cluster, through its leader: at least that of everything the watch has told by now. */
   async #ask(): Promise<number> {
     const told = this.revision;
     const { header } = await this.#client.call(
       rangeCall({ key: this.#keys.probe, countOnly: true }, limits.etcdReadMs),
     );
-    this.#check(header);
-    if (header.revision < told) {
-      const what = `etcd is at revision ${header.revision}, and was at ${told}: it was restored from an older state`;
-      this.#fail(new StoreError("corrupt", what));
-    }
+    this.#checkNow(header, told);
     return header.revision;
   }
 

@@ -29,8 +29,8 @@ export interface WriteParts {
   readonly reached: Reached;
   /** Time for which keys are given one lease, s. */
   readonly leaseSharedSeconds: number;
-  /** Of every answer. */
-  readonly header: (header: Header) => void;
+  /** Of every answer, which must be of `least` or a later revision. Throws when the store cannot go on. */
+  readonly header: (header: Header, least: number) => void;
 }
 
 /** What is put, and with which lease. */
@@ -43,12 +43,13 @@ interface Put {
 /** Makes the changes of one store. */
 export class Writes {
   /** Those under way. */
-  readonly pending = new PendingWrites();
+  readonly pending: PendingWrites;
   readonly #parts: WriteParts;
   readonly #leases: Leases;
 
   constructor(parts: WriteParts) {
     this.#parts = parts;
+    this.pending = new PendingWrites(() => parts.reached.revision);
     this.#leases = new Leases(parts.client, limits.etcdWriteMs, parts.leaseSharedSeconds);
   }
 
@@ -74,8 +75,9 @@ export class Writes {
         pending,
       );
       const answer = await answerOf(call, pending);
-      return answer instanceof CallError ? await this.#doubted(pending, answer) : await this.#outcome(answer, change);
+      return answer instanceof CallError ? await this.#doubted(pending, answer) : await this.#outcome(answer, pending);
     } catch (error) {
+      if (error instanceof StoreError) throw error;
       assertShared(error instanceof CallError, `A write to etcd fails with ${String(error)}`);
       return refusalOf(error);
     } finally {
@@ -102,9 +104,9 @@ export class Writes {
   }
 
   /** What an answered write has come to, once the watch has told as much. */
-  async #outcome({ header, succeeded, found }: TxnAnswer, change: Change): Promise<Outcome> {
+  async #outcome({ header, succeeded, found }: TxnAnswer, { change, toldBefore }: Pending): Promise<Outcome> {
     const { revision } = header;
-    this.#parts.header(header);
+    this.#parts.header(header, succeeded ? toldBefore + 1 : toldBefore);
     const isTold = await this.#parts.reached.wait(revision, limits.etcdTellMs);
     if (!succeeded) {
       const actual = found[0]?.modRevision ?? 0;

@@ -228,6 +228,42 @@ t.test("a cluster that was restored from an older state ends the store", { skip:
   t.same(kept, ["1"]);
 });
 
+t.test(
+  "no write is acknowledged at a revision that was given out before a restore",
+  { skip: noEtcd || noEtcdctl },
+  async (t) => {
+    const etcd = await Etcd.open();
+    const failed: Error[] = [];
+    const store = await openOn({ urls: etcd.endpoints, fail: (error) => failed.push(error) });
+    t.teardown(async () => {
+      await store.close();
+      await etcd.close();
+    });
+    await recordsOf(store);
+    await store.commit([change("create", "kept", 0, "1")]);
+    const snapshot = await etcd.snapshot();
+    for (let i = 0; i < 50; i++) await store.commit([change("create", `lost-${i}`, 0, "1")]);
+    const { revision } = store;
+    const given: number[] = [];
+    let next = 0;
+    const write = async (): Promise<void> => {
+      while (failed.length === 0) {
+        const outcomes = await store.commit([change("create", `late-${next++}`, 0, "1")]).catch(() => []);
+        for (const outcome of outcomes) if ("revision" in outcome) given.push(outcome.revision);
+      }
+    };
+    const restored = etcd.restore(snapshot);
+    const writers = Array.from({ length: 8 }, write);
+    await restored;
+    await Promise.all(writers);
+    t.match(failed[0]?.message, /restored from an older state/);
+    t.same(
+      given.filter((each) => each <= revision),
+      [],
+    );
+  },
+);
+
 t.test("a cluster that asks for certificates and users", { skip: noEtcd }, async (t) => {
   const etcd = await Etcd.open({ tls: true, users: true });
   t.teardown(() => etcd.close());
