@@ -1,12 +1,18 @@
 // The long crash tests: `node dist/scripts/crash.js store|server|controllers [kills] [seed]`, 1,000 kills by default; four
-// minutes for the store alone, half an hour for the server, an hour for what its controllers do. Ends with one line of JSON and, when a promise was broken, with
-// exit code 1 and the data kept for inspection.
+// minutes for the store alone, half an hour for the server, an hour for what its controllers do.
+// `crash.js etcd [minutes] [seed] [fault,...]`: two servers on an etcd of three members, 20 minutes of all faults by default.
+// `crash.js restore [times] [seed]`: that etcd goes back to an older snapshot.
+// `crash.js move [watches]`: one of two servers is killed under 5,000 watches, which go on at the other one.
+// Each run ends with one line of JSON and, when a promise was broken, with exit code 1 and the data kept for inspection.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Truth } from "../test/crash/check.ts";
 import { runControllers } from "../test/crash/controllers.ts";
 import { runCycle } from "../test/crash/cycle.ts";
+import { runEtcd } from "../test/crash/etcd.ts";
+import { runMove } from "../test/crash/etcdmove.ts";
+import { runRestore } from "../test/crash/etcdrestore.ts";
 import { runServer } from "../test/crash/server.ts";
 import { random } from "../test/support/random.ts";
 
@@ -53,15 +59,64 @@ async function killControllers(root: string, kills: number, seed: number): Promi
   return violations.length;
 }
 
+/** Two servers on an etcd, through faults of both. A leader that is lost may hold writes up for five seconds. */
+async function breakEtcd(root: string, minutes: number, seed: number): Promise<number> {
+  const names = (process.argv[5] ?? "").split(",").filter((name) => name !== "");
+  // A short run has short faults.
+  const lastsMsMax = minutes < 5 ? 5000 : 29_000;
+  const run = { dir: join(root, "servers"), runMs: minutes * 60_000, pick: random(seed), faults: names, lastsMsMax };
+  const { violations, surprises, ...figures } = await runEtcd(run);
+  for (const text of [...violations.slice(0, 100), ...surprises.slice(0, 100)]) console.error(text);
+  const isLate = figures.leaderGapMsMax > leaderGapMsMax;
+  if (isLate) console.error(`No server took writes for ${figures.leaderGapMsMax} ms after the loss of a leader`);
+  console.log(
+    JSON.stringify({ seed, minutes, violations: violations.length, surprises: surprises.length, ...figures }),
+  );
+  return violations.length + surprises.length + (isLate ? 1 : 0);
+}
+
+const leaderGapMsMax = 5000;
+
+/** An etcd that goes back to an older snapshot under two servers, so many times. */
+async function restoreEtcd(root: string, times: number, seed: number): Promise<number> {
+  let violations = 0;
+  let detectedMsMax = 0;
+  for (let time = 0; time < times; time += 1) {
+    const ran = await runRestore(join(root, `restore-${time}`), random(seed + time));
+    violations += ran.violations.length;
+    detectedMsMax = Math.max(detectedMsMax, ran.detectedMs);
+    for (const text of ran.violations.slice(0, 20)) console.error(`restore ${time}: ${text}`);
+  }
+  console.log(JSON.stringify({ seed, restores: times, violations, detectedMsMax }));
+  return violations;
+}
+
+/** Kills one of two servers under so many watches, of which less than one of a hundred may have to begin anew. */
+async function moveWatches(root: string, watches: number): Promise<number> {
+  const { violations, ...figures } = await runMove(join(root, "servers"), watches);
+  for (const text of violations.slice(0, 20)) console.error(text);
+  console.log(JSON.stringify({ violations: violations.length, ...figures }));
+  return violations.length + (100 * figures.relists >= watches ? 1 : 0);
+}
+
 const runs = new Map([
+  ["etcd", breakEtcd],
+  ["restore", restoreEtcd],
+  ["move", moveWatches],
   ["store", killStore],
   ["server", killServer],
   ["controllers", killControllers],
 ]);
+/** Where it is not kills. */
+const defaultCounts = new Map([
+  ["etcd", 20],
+  ["restore", 10],
+  ["move", 5000],
+]);
 const what = process.argv[2] ?? "store";
 const run = runs.get(what);
 if (run === undefined) throw new Error(`${what} is none of ${[...runs.keys()].join(", ")}`);
-const kills = Number(process.argv[3] ?? 1000);
+const kills = Number(process.argv[3] ?? defaultCounts.get(what) ?? 1000);
 const seed = Number(process.argv[4] ?? Date.now() % 1_000_000);
 const root = mkdtempSync(join(tmpdir(), "orch-crash-"));
 const found = await run(root, kills, seed);

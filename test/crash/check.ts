@@ -81,6 +81,8 @@ class History {
   readonly #byToken = new Map<string, Fact>();
   /** Facts per key, in order. */
   readonly #byKey = new Map<string, Fact[]>();
+  /** Deletes by key and the revision that was deleted. */
+  readonly #deletes = new Map<string, Fact>();
   readonly #asks = new Map<number, Ask>();
   readonly #askAfter = new Map<number, number>();
   readonly #open = new Map<number, Ask>();
@@ -102,7 +104,8 @@ class History {
       last = fact.revision;
       this.#byRevision.set(fact.revision, fact);
       // A delete carries the last state and so its token.
-      if (fact.op !== "delete") {
+      if (fact.op === "delete") this.#deletes.set(`${fact.key} ${fact.previous}`, fact);
+      else {
         if (this.#byToken.has(fact.token))
           this.#bad.push(`I8: ${fact.token} was made twice, the second time at ${fact.revision}`);
         this.#byToken.set(fact.token, fact);
@@ -181,7 +184,11 @@ class History {
     }
     this.#open.delete(id);
     this.#acked.push({ ask, revision });
-    if (revision === undefined) return;
+    if (revision === undefined) {
+      const made = ask.op === "delete" ? this.#deletes.get(`${ask.key} ${ask.expected}`) : undefined;
+      if (made !== undefined) this.#tell(ask.key, made.revision);
+      return;
+    }
     const other = this.#told.get(revision);
     if (other !== undefined) this.#bad.push(`I3: revision ${revision} was given to asks ${other} and ${id}`);
     this.#told.set(revision, id);
@@ -207,6 +214,9 @@ class History {
         facts.some((fact) => fact.op === "delete" && fact.revision >= after) || after <= this.#truth.floor;
       if (!deleted && !(after === 0 && gone))
         this.#bad.push(`I5: read ${id} found no ${key} although it was there at ${after}`);
+      const known = after > this.#truth.floor;
+      const first = known ? facts.find((fact) => fact.op === "delete" && fact.revision >= after) : undefined;
+      if (first !== undefined) this.#tell(key, first.revision);
       return;
     }
     this.#tell(key, revision);
@@ -221,10 +231,7 @@ class History {
   #present(ask: Ask, revision: number | undefined): void {
     const { floor } = this.#truth;
     const facts = this.#byKey.get(ask.key) ?? [];
-    const found =
-      ask.op === "delete"
-        ? facts.find((fact) => fact.op === "delete" && fact.previous === ask.expected)
-        : this.#byToken.get(ask.token);
+    const found = ask.op === "delete" ? this.#deletes.get(`${ask.key} ${ask.expected}`) : this.#byToken.get(ask.token);
     if (found !== undefined) {
       if (revision !== undefined && found.revision !== revision)
         this.#bad.push(`I1: ask ${ask.id} got ${revision} and is stored as ${found.revision}`);

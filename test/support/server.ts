@@ -144,7 +144,8 @@ export class TestServer {
           });
         },
       );
-      sent.on("error", reject);
+      // A connection that had served a request may have been closed before this one arrived.
+      sent.on("error", (error) => reject(Object.assign(error, { isReused: sent.reusedSocket })));
       sent.end(text);
     });
   }
@@ -246,8 +247,7 @@ async function startBalanced(
     const folder = folderOf(home, index);
     if (existsSync(folder)) continue;
     await first;
-    mkdirSync(folder, { mode: 0o700 });
-    for (const kept of ["admin.token", "pki"]) cpSync(join(home, kept), join(folder, kept), { recursive: true });
+    shareKeys(home, folder);
   }
   const others = Array.from({ length: serverCount - 1 }, (_, index) => start(index + 1));
   const parts = await Promise.all([first, ...others]);
@@ -261,6 +261,12 @@ async function startBalanced(
   const config = join(home, "balanced.kubeconfig");
   writeFileSync(config, readFileSync(kubeconfig, "utf8").replace(base, balancer.base), { mode: 0o600 });
   return new TestServer(home, balancer.base, config, parts, balancer);
+}
+
+/** Makes the folder of another server of the same store, with keys, authority and token of the first one. */
+export function shareKeys(home: string, folder: string): void {
+  mkdirSync(folder, { mode: 0o700 });
+  for (const kept of ["admin.token", "pki"]) cpSync(join(home, kept), join(folder, kept), { recursive: true });
 }
 
 function folderOf(home: string, index: number): string {

@@ -1,0 +1,219 @@
+// The fault run of the whole program on etcd: two servers, three members, clients at both, one fault after the other, and
+// then the offline check of everything the clients lived through against the history that etcd tells. Used by
+// etcd.test.ts and, for long runs, by scripts/crash.ts.
+import { mkdirSync } from "node:fs";
+import { Etcd } from "../support/etcd/etcd.ts";
+import { Network, noNetwork } from "../support/etcd/network.ts";
+import { eventually } from "../support/server.ts";
+import { check, type Truth } from "./check.ts";
+import { Clients, collection, storePrefix } from "./clients.ts";
+import { faults, type Scene } from "./etcdfaults.ts";
+import { EtcdHistory } from "./etcdhistory.ts";
+import { SharedServers, serverCount } from "./etcdservers.ts";
+
+/** What a run is to be. */
+export interface EtcdRun {
+  /** A folder of its own. */
+  readonly dir: string;
+  readonly runMs: number;
+  readonly pick: (n: number) => number;
+  /** Kinds of faults, in turns chosen by `pick`; empty: all. */
+  readonly faults: readonly string[];
+  /** How long a fault may last, ms. */
+  readonly lastsMsMax: number;
+  /** Each kind once, in order, however long that takes. */
+  readonly isEachOnce?: boolean;
+}
+
+/** What a run found. */
+export interface EtcdResult {
+  readonly violations: readonly string[];
+  readonly surprises: readonly string[];
+  /** How often each kind of fault happened. */
+  readonly faults: Readonly<Record<string, number>>;
+  readonly acknowledged: number;
+  readonly refused: number;
+  readonly inDoubt: number;
+  readonly events: number;
+  readonly lists: number;
+  readonly relists: number;
+  /** Servers that ended by themselves. */
+  readonly ended: number;
+  readonly readyMsMax: number;
+  /** Longest time in which no server acknowledged a change. */
+  readonly gapMsMax: number;
+  /** Longest time after the loss of a leader until each server acknowledged changes again. */
+  readonly leaderGapMsMax: number;
+}
+
+const writers = 10;
+const watchers = 6;
+const counters = 3;
+/** Time after a fault in which every server must take writes again, ms. */
+const recoverMsMax = 45_000;
+/** A server is given this time after the loss of a leader, ms. */
+const leaderWindowMs = 10_000;
+
+/** When changes were acknowledged. */
+class Gaps {
+  readonly counts = Array.from({ length: serverCount }, () => 0);
+  gapMsMax = 0;
+  leaderGapMsMax = 0;
+  readonly #lastMs = Array.from({ length: serverCount }, () => performance.now());
+  /** Undefined before the first. */
+  #anyMs: number | undefined;
+  #lostMs = Number.NEGATIVE_INFINITY;
+
+  leaderLost(): void {
+    this.#lostMs = performance.now();
+  }
+
+  /** Every server has acknowledged changes since: what comes next has another cause. */
+  settled(): void {
+    this.#lostMs = Number.NEGATIVE_INFINITY;
+  }
+
+  acknowledged(index: number): void {
+    const nowMs = performance.now();
+    this.gapMsMax = Math.max(this.gapMsMax, nowMs - (this.#anyMs ?? nowMs));
+    const last = this.#lastMs[index] as number;
+    if (nowMs > this.#lostMs && last < this.#lostMs + leaderWindowMs)
+      this.leaderGapMsMax = Math.max(this.leaderGapMsMax, nowMs - Math.max(last, this.#lostMs));
+    this.#lastMs[index] = nowMs;
+    this.#anyMs = nowMs;
+    this.counts[index] = (this.counts[index] as number) + 1;
+  }
+}
+
+/** Runs servers and clients through faults. */
+export async function runEtcd(run: EtcdRun): Promise<EtcdResult> {
+  const network = noNetwork === false ? await Network.open() : undefined;
+  const etcd = await Etcd.open({ members: 3, ...(network === undefined ? {} : { network }) });
+  const opened: { history?: EtcdHistory; servers?: SharedServers } = {};
+  try {
+    return await runOn(run, { etcd, network }, opened);
+  } finally {
+    opened.history?.close();
+    await opened.servers?.close();
+    await etcd.close();
+    await network?.close();
+  }
+}
+
+async function runOn(
+  run: EtcdRun,
+  { etcd, network }: Pick<Scene, "etcd" | "network">,
+  opened: { history?: EtcdHistory; servers?: SharedServers },
+): Promise<EtcdResult> {
+  const { pick } = run;
+  mkdirSync(run.dir, { recursive: true });
+  let mayRelist = false;
+  let ended = 0;
+  const gaps = new Gaps();
+  const clients = new Clients(pick, {
+    counters,
+    isPaged: true,
+    mayRelist: () => mayRelist,
+    acknowledged: (index) => gaps.acknowledged(index),
+  });
+  const servers = new SharedServers(run.dir, etcd, {
+    up: (server, index) => clients.up(server, index),
+    down: (index) => clients.down(index),
+    ended: (index, code, errors) => {
+      ended += 1;
+      // A watch that was away while history was compacted cannot go on: the server starts anew.
+      if (mayRelist && errors.includes("compacted")) return;
+      clients.surprises.push(`Server ${index} ended with ${code}: ${errors}`);
+    },
+  });
+  opened.servers = servers;
+  const history = await EtcdHistory.open(etcd, storePrefix);
+  opened.history = history;
+  const first = await servers.start(0);
+  await first.call("POST", "/api/v1/namespaces", { metadata: { name: "crash" } });
+  for (let index = 1; index < serverCount; index += 1) await servers.start(index);
+  const running = clients.run(writers, watchers);
+  const counted: Record<string, number> = {};
+  const scene: Scene = {
+    etcd,
+    network,
+    servers,
+    history,
+    pick,
+    lastsMsMax: run.lastsMsMax,
+    ending: (index) => clients.ending(index),
+    leaderDies: () => gaps.leaderLost(),
+    compacts: () => {
+      mayRelist = true;
+    },
+    wonder: (what) => clients.surprises.push(what),
+  };
+  const names = run.faults.length > 0 ? run.faults : [...faults.keys()];
+  const endMs = performance.now() + run.runMs;
+  await recovered("the start", clients, gaps);
+  for (let turn = 0; run.isEachOnce === true ? turn < names.length : performance.now() < endMs; turn += 1) {
+    const name = (run.isEachOnce === true ? names[turn] : names[pick(names.length)]) as string;
+    const fault = faults.get(name);
+    if (fault === undefined) throw new Error(`${name} is none of ${[...faults.keys()].join()}`);
+    counted[name] = (counted[name] ?? 0) + 1;
+    gaps.settled();
+    await fault(scene);
+    await recovered(name, clients, gaps);
+    await new Promise((resolve) => setTimeout(resolve, pick(1000)));
+  }
+  const last = await settle(servers, clients);
+  clients.stop();
+  await running;
+  return {
+    ...judge(await history.upTo(last), clients, history.counts),
+    surprises: [...clients.surprises, ...clients.lost],
+    faults: counted,
+    relists: clients.relists,
+    ended,
+    readyMsMax: servers.readyMsMax,
+    gapMsMax: Math.round(gaps.gapMsMax),
+    leaderGapMsMax: Math.round(gaps.leaderGapMsMax),
+  };
+}
+
+/** Every server takes writes again. */
+async function recovered(after: string, clients: Clients, { counts }: Gaps): Promise<void> {
+  const before = [...counts];
+  const isBack = (): boolean => counts.every((count, index) => count > (before[index] as number) + 3);
+  if (!(await eventually(isBack, recoverMsMax)))
+    clients.surprises.push(`After ${after} servers acknowledged ${counts.join()}, and ${before.join()} before`);
+}
+
+/** A last change reaches every watcher. */
+async function settle(servers: SharedServers, clients: Clients): Promise<number> {
+  const server = servers.at(0);
+  if (server === undefined) throw new Error("Server 0 is not there at the end");
+  const last = await server.call("POST", collection, { metadata: { name: "last" }, data: { value: "last" } });
+  const revision = Number(last.json.metadata.resourceVersion);
+  const settled = await eventually(() => clients.behind(revision).length === 0, 30_000);
+  if (!settled) clients.surprises.push(`I7: ${clients.behind(revision).join(", ")} never saw ${revision}`);
+  return revision;
+}
+
+function judge(
+  truth: Truth,
+  { lines }: Clients,
+  counts: ReadonlyMap<string, readonly number[]>,
+): Pick<EtcdResult, "violations" | "acknowledged" | "refused" | "inDoubt" | "events" | "lists"> {
+  const tally = { ask: 0, ack: 0, no: 0, event: 0, list: 0 };
+  for (const { t } of lines) if (t in tally) tally[t as keyof typeof tally] += 1;
+  const last = { t: "ask", id: -1, op: "create", key: `${storePrefix}last`, token: "last", expected: 0 } as const;
+  const violations = check(truth, [...lines, last]);
+  for (const [key, numbers] of counts) {
+    const wrong = numbers.findIndex((number, index) => number !== index);
+    if (wrong >= 0) violations.push(`I8: ${key} went from ${numbers[wrong - 1]} to ${numbers[wrong]}`);
+  }
+  return {
+    violations,
+    acknowledged: tally.ack,
+    refused: tally.no,
+    inDoubt: tally.ask - tally.ack - tally.no,
+    events: tally.event,
+    lists: tally.list,
+  };
+}

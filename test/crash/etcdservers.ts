@@ -1,0 +1,98 @@
+// Two servers on one etcd, each of which is killed, paused or asked to end, and is started again when it ends by itself.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Etcd } from "../support/etcd/etcd.ts";
+import { shareKeys, startServer, type TestServer } from "../support/server.ts";
+import { end, hasEnded } from "../support/servers/bound.ts";
+
+/** What is told of servers. */
+export interface ServersTold {
+  readonly up: (server: TestServer, index: number) => void;
+  readonly down: (index: number) => void;
+  /** It ended without being asked to. */
+  readonly ended: (index: number, code: number | null, errors: string) => void;
+}
+
+/** How many there are. */
+export const serverCount = 2;
+
+/** The servers of a run. */
+export class SharedServers {
+  /** Whether those that end by themselves are started again. */
+  isSupervised = true;
+  /** Longest start, ms. */
+  readyMsMax = 0;
+  readonly #dir: string;
+  readonly #etcd: Etcd;
+  readonly #told: ServersTold;
+  readonly #servers: (TestServer | undefined)[] = [];
+  readonly #ports: number[] = [];
+  #closed = false;
+
+  constructor(dir: string, etcd: Etcd, told: ServersTold) {
+    this.#dir = dir;
+    this.#etcd = etcd;
+    this.#told = told;
+  }
+
+  /** Starts one, again, with the port it had. */
+  async start(index: number): Promise<TestServer> {
+    const home = join(this.#dir, "server-0");
+    const dir = join(this.#dir, `server-${index}`);
+    if (index > 0 && !existsSync(dir)) shareKeys(home, dir);
+    // Each has a member of its own that it asks first.
+    const { endpoints } = this.#etcd;
+    const own = [...endpoints.slice(index), ...endpoints.slice(0, index)];
+    const startedMs = performance.now();
+    const flags = ["--log-level=error", ...this.#etcd.flags("/registry", own)];
+    const server = await startServer(flags, dir, { port: this.#ports[index] ?? 0 });
+    this.readyMsMax = Math.max(this.readyMsMax, Math.round(performance.now() - startedMs));
+    this.#ports[index] = Number(new URL(server.base).port);
+    this.#servers[index] = server;
+    server.process.once("exit", (code) => this.#ended(index, server, code));
+    if (hasEnded(server.process)) this.#ended(index, server, server.process.exitCode);
+    else this.#told.up(server, index);
+    return server;
+  }
+
+  /** One that is up. */
+  at(index: number): TestServer | undefined {
+    return this.#servers[index];
+  }
+
+  /** Ends one and waits for that; its exit code. */
+  async stop(index: number, signal: NodeJS.Signals): Promise<number | null> {
+    const server = this.#servers[index];
+    this.#servers[index] = undefined;
+    if (server === undefined) return null;
+    if (signal === "SIGKILL") this.#told.down(index);
+    await end(server.process, signal);
+    this.#told.down(index);
+    return server.process.exitCode;
+  }
+
+  /** Ends both. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (let index = 0; index < serverCount; index += 1) await this.stop(index, "SIGKILL");
+  }
+
+  #ended(index: number, server: TestServer, code: number | null): void {
+    if (this.#servers[index] !== server) return;
+    this.#servers[index] = undefined;
+    this.#told.down(index);
+    this.#told.ended(index, code, server.errors().slice(-2000));
+    if (this.isSupervised && !this.#closed) void this.#again(index);
+  }
+
+  /** What supervises it tries until it runs. */
+  async #again(index: number): Promise<void> {
+    while (!this.#closed && this.#servers[index] === undefined) {
+      try {
+        await this.start(index);
+      } catch (error) {
+        this.#told.ended(index, null, String(error).slice(-2000));
+      }
+    }
+  }
+}
