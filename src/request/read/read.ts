@@ -100,8 +100,10 @@ export async function readList(
   const plan = planList(options);
   if (isStatus(plan)) return plan;
   const { identity, namespace } = input;
-  const start = await startOf(input, options, plan);
-  if (isStatus(start)) return start;
+  const begun = await startOf(input, options, plan);
+  if (isStatus(begun)) return begun;
+  // Another request may have drained since; from here to the first look at the state nothing is waited for.
+  const start = begun.state === "now" ? { ...begun, version: input.view.drain() } : begun;
   const limit = plan.paged && options.limit > 0 ? options.limit : Number.POSITIVE_INFINITY;
   const found = await (start.state === "past" ? findPast : findHere)(input, start, selector, limit);
   if (isStatus(found)) return found;
