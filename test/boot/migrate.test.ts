@@ -1,12 +1,11 @@
 // Objects on their way between an embedded store, a cluster and snapshots, with the whole program: nothing but their versions
 // changes, versions of before mean nothing any more, and what was cut off is not taken for whole.
-import { execFile, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import t, { type Test } from "tap";
 import { documentOf, keyOf } from "../storage/encryption/fixture.ts";
+import { orch, program, scratch } from "../support/command.ts";
 import { noEtcd } from "../support/etcd/binary.ts";
 import { Etcd } from "../support/etcd/etcd.ts";
 import { rangeOf } from "../support/etcd/gateway.ts";
@@ -15,8 +14,6 @@ import { noOwnStore } from "../support/servers/storage.ts";
 
 t.setTimeout(600_000);
 
-const run = promisify(execFile);
-const program = new URL("../../src/main.js", import.meta.url).pathname;
 const secret = "canary-of-a-secret";
 const lists = {
   maps: "/api/v1/namespaces/default/configmaps",
@@ -28,23 +25,6 @@ const lists = {
   leases: "/apis/coordination.orch.io/v1/namespaces/default/leases",
 };
 const skip = noOwnStore || noEtcd;
-
-/** Runs a command of the program; what it printed, and its exit code. */
-async function orch(...args: string[]): Promise<{ out: string; err: string; code: number }> {
-  try {
-    const { stdout, stderr } = await run(process.execPath, [program, ...args]);
-    return { out: stdout, err: stderr, code: 0 };
-  } catch (error) {
-    const { stdout, stderr, code } = error as { stdout: string; stderr: string; code: number };
-    return { out: stdout, err: stderr, code };
-  }
-}
-
-function scratch(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), "orch-migrate-"));
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 /** Objects of every form: plain and encrypted, with addresses, built-in and custom. */
 async function fill(server: TestServer): Promise<void> {

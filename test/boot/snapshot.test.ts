@@ -1,36 +1,15 @@
 // Snapshots with the whole program: one taken beside a server that is written to, what is refused, and what clients of the
 // former server see of one that was started on a restored store.
-import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import t, { type Test } from "tap";
+import t from "tap";
+import { orch, scratch } from "../support/command.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 import { noOwnStore } from "../support/servers/storage.ts";
 
 t.setTimeout(240_000);
 
-const run = promisify(execFile);
-const program = new URL("../../src/main.js", import.meta.url).pathname;
 const maps = "/api/v1/namespaces/default/configmaps";
-
-/** Runs a command of the program; what it printed, and its exit code. */
-async function orch(...args: string[]): Promise<{ out: string; err: string; code: number }> {
-  try {
-    const { stdout, stderr } = await run(process.execPath, [program, ...args]);
-    return { out: stdout, err: stderr, code: 0 };
-  } catch (error) {
-    const { stdout, stderr, code } = error as { stdout: string; stderr: string; code: number };
-    return { out: stdout, err: stderr, code };
-  }
-}
-
-function scratch(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), "orch-snapshot-"));
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 /** Creates, changes and deletes objects until it is told to end; resolves with the number of writes. */
 function keepWriting(server: TestServer): () => Promise<number> {
