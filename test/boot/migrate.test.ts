@@ -5,11 +5,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { documentOf, keyOf } from "../storage/encryption/fixture.ts";
-import { orch, program, scratch } from "../support/command.ts";
 import { noEtcd } from "../support/etcd/binary.ts";
 import { Etcd } from "../support/etcd/etcd.ts";
 import { rangeOf } from "../support/etcd/gateway.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+import { orch, program, scratch } from "../support/servers/command.ts";
 import { noOwnStore } from "../support/servers/storage.ts";
 
 t.setTimeout(600_000);

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { orch, scratch } from "../support/command.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+import { orch, scratch } from "../support/servers/command.ts";
 import { noOwnStore } from "../support/servers/storage.ts";
 
 t.setTimeout(240_000);

@@ -9,7 +9,7 @@ import type { Test } from "tap";
 const run = promisify(execFile);
 
 /** The built program. */
-export const program = new URL("../../src/main.js", import.meta.url).pathname;
+export const program = new URL("../../../src/main.js", import.meta.url).pathname;
 
 /** Runs a command of the program; what it printed, and its exit code. */
 export async function orch(...args: string[]): Promise<{ out: string; err: string; code: number }> {
