@@ -25,7 +25,6 @@ import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
 import { trustingOwn } from "./boot/signing.ts";
 import { startedMemory } from "./boot/started.ts";
-import { runStoreCommand, storeCommandFlags, storeFlagNames } from "./boot/storecommand.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import type { Flag, FlagValues } from "./config/flag.ts";
@@ -174,6 +173,8 @@ function readCommand(
 
 /** Does what `snapshot` or `storage` is asked for, and exits. */
 async function doStoreCommand(args: readonly string[]): Promise<never> {
+  // A server needs nothing of it.
+  const { runStoreCommand, storeCommandFlags, storeFlagNames } = await import("./boot/storecommand.ts");
   const own = [...flags.filter(({ name }) => storeFlagNames.includes(name)), ...storeCommandFlags];
   const { words, values } = readCommand(args, own);
   const defaults = parseFlags([]) as FlagValues;

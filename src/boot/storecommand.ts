@@ -148,8 +148,7 @@ class StoreCommand {
     const config = { ...this.#config, identity: identity as Config["identity"] };
     if (config.etcd.servers.length > 0) {
       const above = revision + Math.ceil((sinceMs * laterOfCluster) / 1000);
-      const { transformers } = await this.#parts(config);
-      const count = await this.#fill(config, above, (take) => eachOf(readSnapshot(file), transformers, take));
+      const count = await this.#fill(config, above, (transformers) => eachOf(readSnapshot(file), transformers));
       return `${told(status)}\nrestored to etcd, ${count} objects; start with --identity=${identity} ${flagsOf(config)}`;
     }
     const first = revision + laterRevisions + sinceMs * laterRevisionsPerMs;
@@ -178,19 +177,22 @@ class StoreCommand {
     return this.#reading(source, async ({ store, identity }) => {
       const objects = await liveObjects(store);
       const config = { ...target, identity: identity as Config["identity"] };
-      const count = await this.#fill(config, objects.revision, objects.each, objects.count);
+      const count = await this.#fill(config, objects.revision, () => objects.each, objects.count);
       return `${count} objects moved, up to revision ${objects.revision}; start with --identity=${identity} ${flagsOf(config)}`;
     });
   }
 
-  /** Creates objects in a new store whose revisions are all above one. Returns their number. */
-  async #fill(config: Config, above: number, each: LiveObjects["each"], total?: number): Promise<number> {
+  /**
+   * Creates objects in a new store whose revisions are all above one; `eachBy`: how they are handed out, by what decrypts
+   * the new store. Returns their number.
+   */
+  async #fill(config: Config, above: number, eachBy: EachBy, total?: number): Promise<number> {
     const tellDone = (done: number): void => this.#progress.tell("objects", done, total);
     const { scheme, transformers } = await this.#parts(config);
     const fill = async (opening: Opening): Promise<number> => {
       const store = await openStore(config, scheme, transformers, opening);
       try {
-        return await fillStore(store, each, tellDone);
+        return await fillStore(store, eachBy(transformers), tellDone);
       } finally {
         await store.close();
       }
@@ -280,22 +282,22 @@ async function sealed(transformers: Transformers, object: LiveObject): Promise<L
   return encodeLive(object, await transformers.seal(object.prefix, object.key, object.body));
 }
 
+type EachBy = (transformers: Transformers) => LiveObjects["each"];
+
 /** Hands out the objects of a snapshot. */
-async function eachOf(
-  records: Iterable<LiveRecord>,
-  transformers: Transformers,
-  take: (some: readonly LiveObject[]) => Promise<void>,
-): Promise<void> {
-  let some: LiveObject[] = [];
-  for (const live of records) {
-    const { isSealed, ...record } = decodeLive(live);
-    const opened = isSealed === true ? await transformers.open(record.prefix, record.key, record.body) : undefined;
-    some.push(opened === undefined ? liveObject(record) : { ...record, body: opened.bytes });
-    if (some.length < limits.movedAtOnceMax) continue;
+function eachOf(records: Iterable<LiveRecord>, transformers: Transformers): LiveObjects["each"] {
+  return async (take) => {
+    let some: LiveObject[] = [];
+    for (const live of records) {
+      const { isSealed, ...record } = decodeLive(live);
+      const opened = isSealed === true ? await transformers.open(record.prefix, record.key, record.body) : undefined;
+      some.push(opened === undefined ? liveObject(record) : { ...record, body: opened.bytes });
+      if (some.length < limits.movedAtOnceMax) continue;
+      await take(some);
+      some = [];
+    }
     await take(some);
-    some = [];
-  }
-  await take(some);
+  };
 }
 
 function storeIn(dataDir: string): string {
