@@ -30,10 +30,14 @@ export function install() {
   writeFileSync(stamp, lock);
 }
 
-/** Compiles src/, workers/, test/, perf/ and scripts/ to dist/; quick when nothing changed. */
+/** Compiles src/, workers/, test/, perf/ and scripts/ to dist/, quickly when nothing changed, and bundles what is served. */
 export function build() {
   run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", "tsconfig.json"]);
+  run(process.execPath, [join(root, "scripts", "bundle.mjs")]);
 }
+
+/** The program that is run. */
+export const program = join(root, "bundle", "src", "orch.js");
 
 /** npm's command name on this platform. */
 export function npm() {

@@ -1,7 +1,6 @@
 // `npm start`: installs what is missing, builds, picks a runtime that can load the uws front, and serves.
 import { spawn } from "node:child_process";
-import { join } from "node:path";
-import { build, fail, install, root } from "./install.mjs";
+import { build, fail, install, program } from "./install.mjs";
 import { servingRuntime } from "./runtime.mjs";
 
 const args = process.argv.slice(2);
@@ -14,7 +13,7 @@ const runtime = asksNode ? process.execPath : servingRuntime();
 
 // Built by now.
 const { allocatorEnvironment } = await import("../dist/src/boot/allocator.js");
-const child = spawn(runtime, [join(root, "dist", "src", "main.js"), ...args], {
+const child = spawn(runtime, [program, ...args], {
   stdio: "inherit",
   env: { ...allocatorEnvironment, ...process.env },
 });

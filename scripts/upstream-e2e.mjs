@@ -340,7 +340,7 @@ async function stop(child, signal = child.spawnfile === process.execPath ? "SIGT
 
 /** Starts the server; resolves with it when it is ready. */
 async function serve(...more) {
-  const args = [join(root, "dist/src/main.js"), "--identity=kubernetes", `--data-dir=${data}`, "--secure-port=0"];
+  const args = [join(root, "bundle/src/orch.js"), "--identity=kubernetes", `--data-dir=${data}`, "--secure-port=0"];
   // A documentation address (RFC 5737): what the service leads to must not be the loopback.
   const child = start("server", process.execPath, [...args, "--advertise-address=192.0.2.1", ...more]);
   const base = await new Promise((resolve, reject) => {

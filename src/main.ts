@@ -16,6 +16,7 @@ import { readAdmissionFile } from "./boot/admissionfile.ts";
 import { allocatorAdvice } from "./boot/allocator.ts";
 import { type AuditFiles, checkAuditFiles } from "./boot/auditfiles.ts";
 import { beatsMemory } from "./boot/beats.ts";
+import { keepCompiled } from "./boot/compilecache.ts";
 import { countProcess } from "./boot/count.ts";
 import { type Credentials, checkFiles, keepCredentials, keepRenewed, writeClientConfig } from "./boot/credentials.ts";
 import { openDataDir } from "./boot/datadir.ts";
@@ -102,6 +103,7 @@ async function main(): Promise<void> {
   process.stdout.write(`kubeconfig: ${kubeconfig}\n`);
   await untilReady(url, credentials);
   process.stdout.write(`ready: ${url}\n`);
+  keepCompiled();
   const advice = allocatorAdvice(process.env);
   if (advice !== undefined) log.warn(advice);
 }

@@ -62,7 +62,7 @@ function orphans(sources: readonly Source[]): string[] {
   const imported = new Set(sources.flatMap(importsOf));
   return sources
     .map(({ path }) => path)
-    .filter((path) => path.startsWith("src/") && path !== "src/main.ts" && !imported.has(path));
+    .filter((path) => path.startsWith("src/") && path !== "src/orch.ts" && !imported.has(path));
 }
 
 /** Plugins beside a table that the table does not import. */

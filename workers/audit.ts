@@ -1,6 +1,8 @@
 // Entry point of the thread that writes audit events.
 import { parentPort, workerData } from "node:worker_threads";
 import { startAudit } from "../src/boot/audit.ts";
+import { keepCompiled } from "../src/boot/compilecache.ts";
 import type { AuditData } from "../src/boot/messages.ts";
 
+keepCompiled();
 if (parentPort !== null) startAudit(workerData as AuditData, parentPort);

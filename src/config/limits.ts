@@ -419,6 +419,8 @@ export const limits = {
   bootstrapMsMax: 3_000,
   /** Pause between looks whether the server is ready. */
   readyLookMs: 20,
+  /** When a thread writes what it compiled, after it was loaded. */
+  compiledKeptMs: 30_000,
   /** Time of a front to end on request. */
   frontEndMsMax: 1_000,
   /** Pause before a front that crashed twice in a row is started again; doubled with each further crash. */

@@ -4,17 +4,15 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+import { program } from "../support/servers/program.ts";
 import { noOwnStore, noSingleServer } from "../support/servers/storage.ts";
 
 t.setTimeout(600_000);
-
-const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 
 function scratch(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
@@ -25,7 +23,7 @@ function scratch(t: Test): string {
 /** Runs the server until it ends by itself. */
 function run(args: readonly string[]): Promise<{ code: number | null; out: string; errors: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [main, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
     let out = "";
     let errors = "";
     child.stdout.on("data", (chunk: Buffer) => {

@@ -9,7 +9,8 @@ import { noEtcd } from "../support/etcd/binary.ts";
 import { Etcd } from "../support/etcd/etcd.ts";
 import { rangeOf } from "../support/etcd/gateway.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
-import { orch, program, scratch } from "../support/servers/command.ts";
+import { orch, scratch } from "../support/servers/command.ts";
+import { program } from "../support/servers/program.ts";
 import { noOwnStore } from "../support/servers/storage.ts";
 
 t.setTimeout(600_000);

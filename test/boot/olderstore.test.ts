@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import t from "tap";
 import { eventually, startServer } from "../support/server.ts";
+import { program } from "../support/servers/program.ts";
 import { noOwnStore } from "../support/servers/storage.ts";
 
 t.setTimeout(240_000);
 
-const program = new URL("../../src/main.js", import.meta.url).pathname;
 const stored = new URL("../../../test/boot/format1.mdb.gz", import.meta.url);
 const maps = "/api/v1/namespaces/default/configmaps";
 const widgets = "/apis/example.com/v1/namespaces/default/widgets";

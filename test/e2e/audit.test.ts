@@ -3,11 +3,11 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { openPeer, sayJson } from "../support/peer.ts";
 import { eventually, startServer } from "../support/server.ts";
+import { program } from "../support/servers/program.ts";
 import { noSingleServer } from "../support/servers/storage.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into any event
@@ -250,7 +250,6 @@ t.test("standard output takes events, too", async (t) => {
 
 t.test("a bad file is one line and exit code 1", (t) => {
   const directory = folder(t);
-  const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
   const file = (name: string, text: string): string => {
     writeFileSync(join(directory, name), text);
     return join(directory, name);
@@ -274,7 +273,14 @@ t.test("a bad file is one line and exit code 1", (t) => {
   ];
   for (const [flags, said] of cases) {
     const log = flags.some((flag) => flag.includes("log-path")) ? [] : ["--audit-log-path=/dev/null"];
-    const args = [main, `--data-dir=${directory}/data`, "--identity=kubernetes", "--secure-port=0", ...log, ...flags];
+    const args = [
+      program,
+      `--data-dir=${directory}/data`,
+      "--identity=kubernetes",
+      "--secure-port=0",
+      ...log,
+      ...flags,
+    ];
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
     t.equal(status, 1, flags.join(" "));
     t.match(stderr, said);

@@ -5,13 +5,13 @@ import { X509Certificate } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { writePair } from "../../src/pki/files.ts";
 import { createAuthority } from "../../src/pki/x509.ts";
 import { Kubectl } from "../support/kubectl.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
+import { program } from "../support/servers/program.ts";
 import { takeoverMsMax } from "../support/servers/storage.ts";
 import {
   commonName,
@@ -25,7 +25,6 @@ import {
 
 t.setTimeout(600_000);
 
-const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "src", "main.js");
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const signing = ["--identity=kubernetes", "--controllers=*"];
 const merge = { "content-type": "application/merge-patch+json" };
@@ -226,7 +225,12 @@ t.test("files that cannot sign, and flags that contradict each other, end the st
   writeFileSync(bad, "junk");
   const run = (args: readonly string[]): Promise<string> =>
     new Promise((resolve) => {
-      const child = spawn(process.execPath, [main, `--data-dir=${join(folder, "data")}`, "--secure-port=0", ...args]);
+      const child = spawn(process.execPath, [
+        program,
+        `--data-dir=${join(folder, "data")}`,
+        "--secure-port=0",
+        ...args,
+      ]);
       let errors = "";
       child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
       child.on("close", () => resolve(errors));

@@ -5,11 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Test } from "tap";
+import { program } from "./program.ts";
 
 const run = promisify(execFile);
-
-/** The built program. */
-export const program = new URL("../../../src/main.js", import.meta.url).pathname;
 
 /** Runs a command of the program; what it printed, and its exit code. */
 export async function orch(...args: string[]): Promise<{ out: string; err: string; code: number }> {

@@ -1,10 +1,8 @@
 // The built server as a process.
 import type { ChildProcess } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { allocatorEnvironment } from "../../../src/boot/allocator.ts";
 import { spawnBound } from "./bound.ts";
-
-const main = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
+import { program } from "./program.ts";
 
 /** How long a start may take on a busy machine. */
 const readyMsMax = 120_000;
@@ -37,7 +35,7 @@ export async function startProcess(
 ): Promise<ServerProcess> {
   const limit = filesMax === undefined ? "" : `ulimit -n ${filesMax}; `;
   const variables = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
-  const child = spawnBound("sh", ["-c", `${limit}exec "$0" "$@"`, runtime, main, ...flags], {
+  const child = spawnBound("sh", ["-c", `${limit}exec "$0" "$@"`, runtime, program, ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...allocatorEnvironment, ...process.env, ...variables },
   });
