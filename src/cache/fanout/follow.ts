@@ -84,6 +84,10 @@ export class LogWatchers {
   #left = 0;
   /** Keeps the events of an open pass. */
   #hold: Hold | undefined;
+  /** Keeps what a log that was given up has told, for watchers that are behind. */
+  #last: Hold | undefined;
+  /** Nothing of the log is read any more. */
+  #isOver = false;
   readonly #stopNews: () => void;
   /** Position all synced watchers are at. */
   #cursor: number;
@@ -120,6 +124,7 @@ export class LogWatchers {
   close(): void {
     this.#stopNews();
     this.#closePass();
+    this.#last?.release();
   }
 
   /** The group for these wishes, made when it is not there. */
@@ -184,7 +189,7 @@ export class LogWatchers {
   /** Delivers new records to the watchers they concern; see the file's head. */
   pass(): void {
     if (this.#passing) return;
-    if (this.view.gone) return this.#endAll();
+    if (this.#isTold()) return this.#endAll();
     this.#passing = true;
     const { now, sliceMs, spent } = this.#around;
     const start = now();
@@ -206,7 +211,8 @@ export class LogWatchers {
     if (this.inStep) this.#behindSince = undefined;
     else this.#behindSince ??= end;
     spent(end - start);
-    this.#schedule();
+    if (this.#isTold() || (this.#last !== undefined && this.inStep)) this.#endAll();
+    else this.#schedule();
   }
 
   /** True when every synced watcher has everything this view holds. */
@@ -238,6 +244,7 @@ export class LogWatchers {
   /** Cuts watchers whose peer reads nothing, or that lag too far. */
   sweep(): void {
     const now = this.#around.now();
+    if (this.view.gone) this.#schedule();
     for (const watcher of this.#blocked) {
       const lag = this.#passedBytes - watcher.blockedBytes;
       if (now - watcher.blockedAt <= limits.watchStallMsMax && lag <= limits.watchLagBytesMax) continue;
@@ -248,18 +255,40 @@ export class LogWatchers {
     }
   }
 
-  /** The log was given up: watches end as at the end of their time. */
+  /**
+   * True when the log was given up and its watchers were told all of it. Those that cannot take their events yet are
+   * waited for as long as a hold lasts.
+   */
+  #isTold(): boolean {
+    if (!this.view.gone || this.#isOver) return this.#isOver;
+    if (this.#last === undefined) {
+      // A pass has to take in what was published last.
+      this.#last = this.view.hold();
+      return false;
+    }
+    const late = this.#runnable.size + this.#blocked.size + this.#parked.size;
+    if (!this.#last.expired && (late > 0 || !this.inStep)) return false;
+    this.#isOver = true;
+    this.#last.release();
+    return true;
+  }
+
+  /** The log was given up: watches that have all of it, or can get no more, end as at the end of their time. */
   #endAll(): void {
     const { now, sliceMs, spent } = this.#around;
     const start = now();
     const until = start + sliceMs(0);
     const synced = [...this.#groups.values()].flatMap((group) => group.synced);
-    for (const watcher of [...synced, ...this.#behind()]) {
-      if (now() > until) break;
+    const all = this.#isOver ? [...synced, ...this.#behind()] : synced;
+    let ended = 0;
+    for (const watcher of all) {
       this.end(watcher, false);
+      ended += 1;
+      if (now() > until) break;
     }
     spent(now() - start);
-    if (this.#counts.watchers > 0) this.#passLater();
+    if (ended < all.length) this.#passLater();
+    else if (!this.#isOver) this.#schedule();
   }
 
   /**
@@ -284,7 +313,7 @@ export class LogWatchers {
 
   #schedule(): void {
     if (this.#passing) return;
-    if (this.inStep && this.#runnable.size === 0) return;
+    if (this.inStep && this.#runnable.size === 0 && !this.#isTold()) return;
     this.#passLater();
   }
 
@@ -609,8 +638,8 @@ export class LogWatchers {
     watcher.blocked = false;
     this.#blocked.delete(watcher);
     this.#runnable.add(watcher);
-    // Nothing of a log that was given up can be read any more: its watchers are ended by a pass.
-    if (!this.#passing && !this.view.gone) this.#step(watcher);
+    // What cannot be read any more is not stepped through: a pass ends its watchers.
+    if (!this.#passing && !this.#isOver && this.#last?.expired !== true) this.#step(watcher);
     this.#schedule();
   }
 

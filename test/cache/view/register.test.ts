@@ -3,6 +3,7 @@
 import { MessageChannel } from "node:worker_threads";
 import t from "tap";
 import { Fanout } from "../../../src/cache/fanout/fanout.ts";
+import type { LogView } from "../../../src/cache/view/view.ts";
 import { type OpenViews, openViews } from "../../../src/cache/view/views.ts";
 import { LogWriter } from "../../../src/cache/writer/writer.ts";
 import { limits } from "../../../src/config/limits.ts";
@@ -148,6 +149,46 @@ t.test("giveUp() refuses a log with objects, ends its watches and waits for who 
   t.equal(later.ended, true, "a watch of it ends at once");
 });
 
+t.test(
+  "watchers that are behind when their log is given up get the rest of it, for as long as it is held",
+  async (t) => {
+    const { writer, views } = await setup(1);
+    const [front] = views as [OpenViews];
+    const fanout = new Fanout({ clock });
+    const prefix = "/registry/things";
+    const source = new RecordSource();
+    const open = (log: LogView, accepts: number): FakeSink => {
+      const sink = new FakeSink();
+      sink.accepts = accepts;
+      const watch = { view: log, namespaced: true, namespace: "", selector: selectorOf("", "") };
+      const rest = { representation: storedForm, bookmarks: false, initialEnd: undefined, timeoutMs: undefined };
+      fanout.watch({ ...watch, ...rest, start: { from: "now" }, sink });
+      return sink;
+    };
+    await front.register(prefix);
+    const log = front.log(prefix);
+    const [slow, never, quick] = [open(log, 1), open(log, 1), open(log, Number.POSITIVE_INFINITY)];
+    for (const name of ["a", "b"]) writer.accept([under(prefix, source.next("ns", name, false, 10))]);
+    await until(() => slow.behind && never.behind && quick.seen.length === 2, "the first events");
+    for (const name of ["a", "b"]) writer.accept([under(prefix, source.next("ns", name, true, 10))]);
+    t.equal(await front.giveUp(prefix), true);
+    await until(() => log.gone && quick.seen.length === 4, "events of who keeps up");
+    t.same([slow.ended, never.ended], [false, false], "the others are waited for");
+    slow.drain();
+    await until(() => slow.seen.length === 4, "what was left");
+    const told = ["ADDED a@1", "ADDED b@2", "DELETED a@3", "DELETED b@4"];
+    t.same([slow.seen, quick.seen], [told, told]);
+    t.ok(log.head > 0, "it is held");
+    clock.ms += limits.holdMsMax + 1000;
+    await until(() => log.head === 0, "the end of the log");
+    fanout.tick();
+    await until(() => fanout.watcherCount === 0, "the ends of the watches");
+    t.same([slow.ended, quick.ended, never.seen.length < 4], [true, true, true]);
+    never.drain();
+    await turn();
+  },
+);
+
 t.test("a front that hangs on to a log for too long, or leaves, does not keep its slot", async (t) => {
   const { writer, views, connect } = await setup(1);
   const [front] = views as [OpenViews];
@@ -244,8 +285,10 @@ t.test("a slow watcher of a log that was given up ends, also when its peer reads
   }
   t.equal(slow.behind, true);
   t.equal(await views1.giveUp(prefix), true);
+  await until(() => front.run(1) === 0 && quick.ended, "the end of who has all of it");
+  t.same([slow.ended, log.head > 0], [false, true]);
+  clock.ms += limits.holdMsMax + 1000;
   await until(() => log.head === 0, "the end of the log");
-  t.same([quick.ended, slow.ended], [true, false]);
   slow.drain();
   t.equal(front.fanout.watcherCount, 1);
   await until(() => front.run(1) === 0 || slow.ended, "its end");
