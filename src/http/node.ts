@@ -332,6 +332,9 @@ function readByStream(socket: Socket): void {
   // A listener for data makes Node do it; its own stays.
   socket.on("data", nothing);
   socket.off("data", nothing);
+  // The stream takes the read that the parser had for one of its own, still under way: a connection that is paused now
+  // would not be read again when it goes on.
+  socket.push(empty);
 }
 
 function nothing(): void {}

@@ -167,3 +167,30 @@ for (const front of fronts.filter(({ name }) => name === "node")) {
     wire.cut();
   });
 }
+
+for (const front of fronts.filter(({ name }) => name === "node")) {
+  const name = `${front.name}${front.secure ? " over TLS" : ""}`;
+  t.test(`${name} reads on after a request that came while an answer was not taken`, { buffered: true }, async (t) => {
+    const stand = await Stand.open(front, undefined, async (exchange) => {
+      await exchange.body(1_000_000);
+      handle(exchange);
+    });
+    t.teardown(() => stand.close());
+    const wire = await stand.wire();
+    const size = 8_000_000;
+    const body = "x".repeat(189_000);
+    const ask = (head: string, body = ""): void =>
+      wire.send(`${head} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    wire.socket.pause();
+    ask(`POST /send/0/${size}`, body);
+    t.ok(await until(() => stand.listener.pending === 1), "the first answer waits");
+    ask(`GET /send/1/${size}`);
+    t.ok(await until(() => stand.listener.pending === 2), "the second request is there");
+    wire.socket.resume();
+    t.ok(await until(() => wire.bytes > 2 * size), "both are answered");
+    t.ok(await until(() => stand.listener.pending === 0), "and done");
+    ask(`GET /send/2/${size}`);
+    t.ok(await until(() => wire.bytes > 3 * size), "the next one is read");
+    wire.cut();
+  });
+}
