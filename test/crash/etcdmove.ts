@@ -39,7 +39,7 @@ export async function runMove(dir: string, watches: number): Promise<MoveResult>
     for (let index = 0; index < serverCount; index += 1) all.push(await servers.start(index));
     const [first, second] = all as [TestServer, TestServer];
     await first.call("POST", "/api/v1/namespaces", { metadata: { name: "crash" } });
-    balancer = await Balancer.open(all.map(({ base, ca }) => ({ base, ca })));
+    balancer = await Balancer.open(all.map(({ base }) => ({ base })));
     const from = Number((await first.call("GET", collection)).json.metadata.resourceVersion);
     for (let index = 0; index < watches; index += 1) {
       streams.push(new MovingWatch(balancer.base, first, from));

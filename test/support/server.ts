@@ -44,6 +44,8 @@ export class TestServer {
   readonly kubeconfig: string;
   /** What it consists of: one process, or several behind a balancer. */
   readonly parts: readonly ServerProcess[];
+  /** How long `call` waits for an answer, ms; default: as long as that takes. */
+  patienceMs: number | undefined;
   readonly #agent: Agent;
   readonly #balancer: Balancer | undefined;
 
@@ -126,6 +128,7 @@ export class TestServer {
         {
           method,
           agent: this.#agent,
+          ...(this.patienceMs === undefined ? {} : { signal: AbortSignal.timeout(this.patienceMs) }),
           headers: {
             authorization: `Bearer ${this.token}`,
             ...(text === undefined
@@ -252,10 +255,9 @@ async function startBalanced(
   const others = Array.from({ length: serverCount - 1 }, (_, index) => start(index + 1));
   const parts = await Promise.all([first, ...others]);
   const [{ base, kubeconfig }] = parts as [ServerProcess];
-  const ca = authorityOf(kubeconfig);
   const token = tokenOf(kubeconfig);
   const balancer = await Balancer.open(
-    parts.map((part) => ({ base: part.base, ca, token })),
+    parts.map((part) => ({ base: part.base, token })),
     port,
   );
   const config = join(home, "balanced.kubeconfig");

@@ -68,7 +68,7 @@ function ask(base: string, agent: Agent | false = false): Promise<string> {
 
 async function open(t: Test): Promise<{ a: Named; b: Named; base: string; balancer: Balancer }> {
   const [a, b] = [await new Named("a").up(), await new Named("b").up()];
-  const balancer = await Balancer.open([a, b].map(({ base }) => ({ base, ca })));
+  const balancer = await Balancer.open([a, b]);
   t.teardown(async () => {
     balancer.close();
     for (const server of [a, b]) await server.down();

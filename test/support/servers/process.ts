@@ -15,6 +15,8 @@ export interface ProcessOptions {
   readonly runtime?: string;
   /** Options of the runtime (NODE_OPTIONS). */
   readonly nodeOptions?: string;
+  /** Called with the process when it begins to start. */
+  readonly spawned?: (process: ChildProcess) => void;
 }
 
 /** A server's process that said it is ready. */
@@ -31,7 +33,7 @@ export interface ServerProcess {
 /** Starts a server's process with these flags and waits until it says it is ready. */
 export async function startProcess(
   flags: readonly string[],
-  { filesMax, runtime = process.execPath, nodeOptions }: ProcessOptions = {},
+  { filesMax, runtime = process.execPath, nodeOptions, spawned }: ProcessOptions = {},
 ): Promise<ServerProcess> {
   const limit = filesMax === undefined ? "" : `ulimit -n ${filesMax}; `;
   const variables = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
@@ -39,6 +41,7 @@ export async function startProcess(
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...allocatorEnvironment, ...process.env, ...variables },
   });
+  spawned?.(child);
   let out = "";
   let errors = "";
   child.stderr?.on("data", (chunk: Buffer) => {
