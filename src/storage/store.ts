@@ -172,6 +172,8 @@ export interface Cluster {
   readonly leaseSharedSeconds: number;
   /** How often it is asked for the size of its data, ms; 0: never. */
   readonly sizePollMs: number;
+  /** How often it is asked whether it is there, ms; default: once a second. 0: never, for tests of what notices a fault else. */
+  readonly beatMs?: number;
   /**
    * Reads the state in one answer, and no history: for a cluster that is compacted faster than pages of one revision can be
    * read. Takes twice the memory of what is stored.

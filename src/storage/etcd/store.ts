@@ -133,7 +133,7 @@ class EtcdStore implements Store {
   #version: string;
   #term: number;
   #touched = 0;
-  readonly #beatTimer: NodeJS.Timeout;
+  #beatTimer: NodeJS.Timeout | undefined;
   readonly #sizeTimer: NodeJS.Timeout | undefined;
   #beats = 0;
   #failure: unknown;
@@ -151,7 +151,7 @@ class EtcdStore implements Store {
     this.#keys = keys;
     this.#compactor = compactor;
     this.#reached = new Reached(header.revision, () => this.#nudge(this.#live));
-    const { values, leaseSharedSeconds, sizePollMs } = options.cluster;
+    const { values, leaseSharedSeconds, sizePollMs, beatMs = limits.etcdBeatMs } = options.cluster;
     this.#writes = new Writes({
       client,
       keys,
@@ -182,7 +182,7 @@ class EtcdStore implements Store {
       this.#writes.doubtAll();
       void this.#learn();
     });
-    this.#beatTimer = setInterval(() => void this.#beat(), limits.etcdBeatMs);
+    if (beatMs > 0) this.#beatTimer = setInterval(() => void this.#beat(), beatMs);
     if (sizePollMs > 0) this.#sizeTimer = setInterval(() => void this.#learn(), sizePollMs);
     void this.#learn();
   }

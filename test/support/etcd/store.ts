@@ -33,13 +33,23 @@ export interface StoreOptions {
   readonly urls: readonly string[];
   readonly values?: Values;
   readonly atOnce?: boolean;
+  /** See Cluster. */
+  readonly beatMs?: number;
   /** Default: a failure of the store fails the test. */
   readonly fail?: (error: Error) => void;
 }
 
 /** Opens a store below /registry. */
-export function openOn({ urls, values = plainValues, atOnce = false, fail }: StoreOptions): Promise<Store> {
-  const cluster = { endpoints: { urls }, prefix: "/registry", values, leaseSharedSeconds: 60, sizePollMs: 0, atOnce };
+export function openOn({ urls, values = plainValues, atOnce = false, beatMs, fail }: StoreOptions): Promise<Store> {
+  const cluster = {
+    endpoints: { urls },
+    prefix: "/registry",
+    values,
+    leaseSharedSeconds: 60,
+    sizePollMs: 0,
+    atOnce,
+    ...(beatMs === undefined ? {} : { beatMs }),
+  };
   return openEtcd({ cluster, identity: "orch", clock: systemClock, ...(fail === undefined ? {} : { fail }) });
 }
 
