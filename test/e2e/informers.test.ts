@@ -80,6 +80,17 @@ t.test("informers stay in step through 5,000 random changes, a restart, and a fo
     const list = await server.call("GET", path);
     return summary(informer.list()) === summary(list.json.items);
   };
+  /** What differs, for who looks for the cause. */
+  const agrees = async (limitMs?: number): Promise<boolean> => {
+    if (await eventually(agree, limitMs)) return true;
+    const { items, metadata } = (await server.call("GET", path)).json;
+    const [seen, stored] = [informer.list(), items as V1ConfigMap[]].map((some) => new Set(summary(some).split(",")));
+    const only = (some?: Set<string>, other?: Set<string>): string[] =>
+      [...(some ?? [])].filter((each) => !other?.has(each));
+    t.comment(`the list is at ${metadata.resourceVersion}`);
+    t.comment(`informer alone: ${only(seen, stored).join()}; list alone: ${only(stored, seen).join()}`);
+    return false;
+  };
   await informer.start();
   const random = chance(20261121);
   const codes = await change(server, random, 5000);
@@ -88,14 +99,14 @@ t.test("informers stay in step through 5,000 random changes, a restart, and a fo
     [],
     "every change ends in an expected code",
   );
-  t.ok(await eventually(agree), "in step after 5,000 changes");
+  t.ok(await agrees(), "in step after 5,000 changes");
 
   const port = Number(new URL(server.base).port);
   const before = connects.count;
   await server.stop("SIGTERM", false);
   server = await startServer(["--identity=kubernetes"], server.dir, { port });
   await change(server, random, 300);
-  t.ok(await eventually(agree, 30_000), "in step after a restart");
+  t.ok(await agrees(30_000), "in step after a restart");
   t.ok(connects.count > before, "it reconnected");
 
   await informer.stop();
@@ -103,7 +114,7 @@ t.test("informers stay in step through 5,000 random changes, a restart, and a fo
   t.match(gone.text, /"code":410|"code": 410/, "a version before the history is answered 410");
   await informer.start();
   await change(server, random, 100);
-  t.ok(await eventually(agree), "in step after a fresh list");
+  t.ok(await agrees(), "in step after a fresh list");
   connects.over = true;
   await informer.stop();
 });

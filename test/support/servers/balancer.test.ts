@@ -95,6 +95,27 @@ t.test("Balancer gives connections to servers in turns, and requests of a connec
   t.ok(await eventually(() => balancer.counts.reduce((sum, count) => sum + count) === 1), "the others are closed");
 });
 
+t.test("Balancer serves a client that comes while it is opened", async (t) => {
+  const a = await new Named("a").up();
+  const former = await Balancer.open([a]);
+  const { base, port } = former;
+  former.close();
+  // Its readiness is not told until the client is there.
+  a.isSlow = true;
+  const opening = Balancer.open([a], port);
+  const listens = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
+      socket.on("connect", () => socket.destroy());
+    });
+  t.ok(await eventually(listens));
+  const early = ask(base);
+  a.isSlow = false;
+  t.equal(await early, "a");
+  (await opening).close();
+  await a.down();
+});
+
 t.test("Balancer gives nothing new to a server that is not ready, and leaves it what it has", async (t) => {
   const { a, b, base } = await open(t);
   const agents = [0, 1].map(() => new Agent({ keepAlive: true, maxSockets: 1, ca }));

@@ -99,13 +99,20 @@ export class Balancer {
   /** Opens one on this host, in front of servers that may come up later. `port` 0: a free one. */
   static async open(backends: readonly Backend[], port = 0): Promise<Balancer> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, "127.0.0.1", resolve);
-    });
     const pools = backends.map((backend) => new Pool(backend));
+    // Clients of a former one at this port come as soon as it listens: they are served from then on.
+    const balancer = new Balancer(server, pools);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, "127.0.0.1", resolve);
+      });
+    } catch (error) {
+      balancer.close();
+      throw error;
+    }
     await Promise.all(pools.map((pool) => pool.probe()));
-    return new Balancer(server, pools);
+    return balancer;
   }
 
   get port(): number {
