@@ -83,6 +83,7 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
     after,
     traits: engineOf(data.config.storageBackend),
     publish: (records, revision) => writer.accept(records, revision),
+    last: (prefix, key) => writer.last(prefix, key),
     observe,
     prefixes: writer,
     ...compactionOf(data.config),

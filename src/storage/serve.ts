@@ -8,7 +8,15 @@ import { failpoint } from "../base/failpoint.ts";
 import { limits } from "../config/limits.ts";
 import { type PackedPage, packPage } from "./past.ts";
 import { RecentRevision } from "./recent.ts";
-import { type Change, type Deliver, type EngineTraits, type Outcome, type Store, StoreError } from "./store.ts";
+import {
+  type Change,
+  type Deliver,
+  type EngineTraits,
+  type LastOf,
+  type Outcome,
+  type Store,
+  StoreError,
+} from "./store.ts";
 import { type Question, type Reply, ReplyWriter, type Request, readRequest } from "./wire.ts";
 
 /** One commit, for metrics. */
@@ -35,6 +43,8 @@ export interface ServeOptions {
   readonly traits?: EngineTraits;
   /** Takes every record above `after`, in order, before anybody hears of it: the shared log. */
   readonly publish: Deliver;
+  /** What was published last of a key. */
+  readonly last?: LastOf;
   /** Newest published revision. */
   readonly after: number;
   /** Age from which records are compacted; default limits.historyMsMin. */
@@ -66,7 +76,11 @@ interface Queued {
  */
 export async function serveStore(options: ServeOptions): Promise<StoreLoop> {
   const loop = new StoreLoop(options);
-  const end = await options.store.watch(options.after, (records, revision) => loop.publish(records, revision));
+  const end = await options.store.watch(
+    options.after,
+    (records, revision) => loop.publish(records, revision),
+    options.last,
+  );
   loop.start(end);
   return loop;
 }

@@ -93,6 +93,12 @@ export interface Record {
   readonly isStale?: true;
 }
 
+/** What a record without a place holds, and where that was. */
+export type LastRecord = Pick<Record, "revision" | "createRevision" | "selection" | "body" | "versionAt">;
+
+/** The newest record of a key that lives; undefined: there is none, or it is not known. */
+export type LastOf = (prefix: string, key: string) => LastRecord | undefined;
+
 /** The change was made. */
 export interface Committed {
   /** Its revision. */
@@ -250,9 +256,10 @@ export interface Store {
   /**
    * Delivers every record above `after`, in batches. Resolves when the existing ones were delivered, with a function
    * that ends the watch; later ones are delivered as they are committed. Rejects with StoreError "compacted" when
-   * `after` is below the floor, or rises above it before its records were delivered.
+   * `after` is below the floor, or rises above it before its records were delivered. `last`: what was delivered last of a
+   * key; it is asked where a store that is shared tells of a change and not of what that replaced.
    */
-  watch(after: number, take: Deliver): Promise<() => void>;
+  watch(after: number, take: Deliver, last?: LastOf): Promise<() => void>;
   /**
    * Reads a page of the state at a revision of the past that is no longer in memory. Left out: this engine has no past
    * beyond what replay() gave. Rejects with StoreError "compacted" when the revision is below the floor of the data,

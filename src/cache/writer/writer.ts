@@ -11,7 +11,7 @@ import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { assertShared } from "../../base/assert.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { limits } from "../../config/limits.ts";
-import { changeTypes, type Record, type Store } from "../../storage/store.ts";
+import { changeTypes, type LastRecord, type Record, type Store } from "../../storage/store.ts";
 import { SegmentPool } from "../shared/memory.ts";
 import type { SegmentMessage, ToFront, ToWriter } from "../shared/messages.ts";
 import { recordTypes } from "../shared/record.ts";
@@ -201,6 +201,22 @@ export class LogWriter {
   keysOf(prefix: string): string[] {
     const places = this.#logs.get(prefix)?.places.values() ?? [];
     return [...places].filter(({ live }) => live).map(({ key }) => key);
+  }
+
+  /** The newest record of a key, of which it holds copies; undefined: none lives. */
+  last(prefix: string, key: string): LastRecord | undefined {
+    const log = this.#logs.get(prefix);
+    const place = log?.places.get(key);
+    if (log === undefined || place?.live !== true) return undefined;
+    const segment = log.segmentOf(place.at).segment;
+    const index = indexOf(place.at);
+    return {
+      revision: segment.revision(index),
+      createRevision: segment.createRevision(index),
+      selection: Buffer.from(segment.selection(index)),
+      body: Buffer.from(segment.object(index)),
+      versionAt: segment.versionAt(index),
+    };
   }
 
   /** Gives up the logs that hold nothing, but for those of the start and those whose prefix is kept. */

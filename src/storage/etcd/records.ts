@@ -1,6 +1,5 @@
 // Records from what the cluster tells: keys and values of a state, or events of a watch.
-import { assertShared } from "../../base/assert.ts";
-import { changeTypes, type Record, StoreError } from "../store.ts";
+import { changeTypes, type LastOf, type LastRecord, type Record, StoreError } from "../store.ts";
 import { type Content, contentOf, type Values } from "../values.ts";
 import { type Keys, ownPrefix } from "./keys.ts";
 import type { KeyValue, WatchedEvent } from "./messages.ts";
@@ -8,6 +7,14 @@ import type { PendingWrites } from "./pending.ts";
 
 /** Time between looks whether a value can be read now, ms. */
 const againMs = 1000;
+
+/** What is known to the side of a watch that goes on. */
+export interface LiveWatch {
+  /** Writes whose bytes are known. */
+  readonly pending: PendingWrites;
+  /** What was delivered last of a key. */
+  readonly last: LastOf | undefined;
+}
 
 /** Reads records of one cluster. */
 export class RecordReader {
@@ -21,7 +28,7 @@ export class RecordReader {
 
   /** The record of a key as it stands at its last write; undefined: the key is none of a record. */
   stateOf(kv: KeyValue): Record | undefined | Promise<Record | undefined> {
-    return this.#record({ deleted: false, kv, before: undefined }, undefined);
+    return this.#record({ deleted: false, kv, before: undefined });
   }
 
   /** Prefix of the kind a key belongs to; undefined: none. */
@@ -34,12 +41,12 @@ export class RecordReader {
     return key.startsWith(ownPrefix) ? undefined : this.#values.prefixOf(key);
   }
 
-  /** The records of events, in order; keys of no record are left out. `pending`: writes whose bytes are known. */
-  read(events: readonly WatchedEvent[], pending: PendingWrites | undefined): Record[] | Promise<Record[]> {
+  /** The records of events, in order; keys of no record are left out. `live`: of a watch that goes on. */
+  read(events: readonly WatchedEvent[], live: LiveWatch | undefined): Record[] | Promise<Record[]> {
     const records: Record[] = [];
     for (const [index, event] of events.entries()) {
-      const record = this.#record(event, pending);
-      if (record instanceof Promise) return this.#readRest(records, record, events.slice(index + 1), pending);
+      const record = this.#record(event, live, records);
+      if (record instanceof Promise) return this.#readRest(records, record, events.slice(index + 1), live);
       if (record !== undefined) records.push(record);
     }
     return records;
@@ -49,40 +56,47 @@ export class RecordReader {
     records: Record[],
     next: Promise<Record | undefined>,
     events: readonly WatchedEvent[],
-    pending: PendingWrites | undefined,
+    live: LiveWatch | undefined,
   ): Promise<Record[]> {
     const one = await next;
     if (one !== undefined) records.push(one);
     for (const event of events) {
-      const record = this.#record(event, pending);
+      const record = this.#record(event, live, records);
       const read = record instanceof Promise ? await record : record;
       if (read !== undefined) records.push(read);
     }
     return records;
   }
 
-  #record(event: WatchedEvent, pending: PendingWrites | undefined): Record | undefined | Promise<Record | undefined> {
+  /** `told`: the records before it that were not delivered yet. */
+  #record(
+    event: WatchedEvent,
+    live?: LiveWatch,
+    told: readonly Record[] = [],
+  ): Record | undefined | Promise<Record | undefined> {
     const { deleted, kv, before } = event;
     const key = this.#keys.own(kv.key);
     const prefix = key === undefined ? undefined : this.#prefix(key);
     if (key === undefined || prefix === undefined) return undefined;
     const revision = kv.modRevision;
-    const last = deleted ? before : kv;
-    // A watch begins above what is compacted: what a delete removed is there.
-    assertShared(last !== undefined, `The delete at revision ${revision} does not tell what it removed`);
     const type = deleted ? changeTypes.delete : kv.version === 1 ? changeTypes.create : changeTypes.update;
-    const place = {
-      revision,
-      createRevision: last.createRevision,
-      previous: before?.modRevision ?? 0,
-      type,
-      prefix,
-      key,
-    };
-    const own = deleted ? undefined : pending?.match(key, kv.value, place.previous, revision);
-    if (own !== undefined) return { ...place, ...contentOf(own, revision) };
-    const content = this.#content(prefix, key, last.value, revision, pending !== undefined);
-    return content instanceof Promise ? content.then((read) => ({ ...place, ...read })) : { ...place, ...content };
+    // A member that is asked to compact up to now does so also while a watch has yet to be told: what was replaced is gone.
+    const last = before === undefined && type !== changeTypes.create ? lastOf(prefix, key, told, live) : undefined;
+    const previous = before?.modRevision ?? last?.revision ?? 0;
+    const place = { revision, previous, type, prefix, key };
+    if (deleted && before === undefined) {
+      if (last === undefined)
+        throw new StoreError("compacted", `What the delete at revision ${revision} removed is compacted`);
+      return { ...place, createRevision: last.createRevision, ...movedTo(last, revision) };
+    }
+    const from = before !== undefined && deleted ? before : kv;
+    const { createRevision } = from;
+    const own = deleted ? undefined : live?.pending.match(key, kv.value, previous, revision);
+    if (own !== undefined) return { ...place, createRevision, ...contentOf(own, revision) };
+    const content = this.#content(prefix, key, from.value, revision, live !== undefined);
+    return content instanceof Promise
+      ? content.then((read) => ({ ...place, createRevision, ...read }))
+      : { ...place, createRevision, ...content };
   }
 
   /** `waits`: the watch goes on; what cannot be read at a start ends it. */
@@ -117,4 +131,22 @@ export class RecordReader {
       }
     }
   }
+}
+
+/** The newest record of a key that lives, as the watch has told it by now. */
+function lastOf(
+  prefix: string,
+  key: string,
+  told: readonly Record[],
+  live: LiveWatch | undefined,
+): LastRecord | undefined {
+  const own = told.findLast((record) => record.key === key);
+  return own?.type === changeTypes.delete ? undefined : (own ?? live?.last?.(prefix, key));
+}
+
+/** What a record holds, with the digits of another revision. */
+function movedTo({ revision: former, selection, body, versionAt }: LastRecord, revision: number): Content {
+  const digits = Buffer.from(String(revision), "latin1");
+  const rest = body.subarray(versionAt + String(former).length);
+  return { selection, versionAt, body: Buffer.concat([body.subarray(0, versionAt), digits, rest]) };
 }

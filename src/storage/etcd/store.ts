@@ -16,6 +16,7 @@ import {
   type Change,
   type Cluster,
   type Deliver,
+  type LastOf,
   type Outcome,
   type PastPage,
   type PastRequest,
@@ -137,6 +138,8 @@ class EtcdStore implements Store {
   readonly #sizeTimer: NodeJS.Timeout | undefined;
   #beats = 0;
   #failure: unknown;
+  /** What a taker has of a key. */
+  #last: LastOf | undefined;
   #closed = false;
 
   constructor(
@@ -234,7 +237,7 @@ class EtcdStore implements Store {
     return upTo;
   }
 
-  async watch(after: number, take: Deliver): Promise<() => void> {
+  async watch(after: number, take: Deliver, last?: LastOf): Promise<() => void> {
     let position = after;
     for (;;) {
       this.#checkUsable();
@@ -253,8 +256,12 @@ class EtcdStore implements Store {
     // Each call is a watch of its own, whatever function it brings.
     const own: Deliver = (records, revision) => take(records, revision);
     this.#takers.add(own);
+    if (last !== undefined) this.#last = last;
     this.#early = undefined;
-    return () => void this.#takers.delete(own);
+    return () => {
+      this.#takers.delete(own);
+      if (this.#last === last) this.#last = undefined;
+    };
   }
 
   async listAt(request: PastRequest): Promise<PastPage> {
@@ -330,7 +337,10 @@ class EtcdStore implements Store {
         const last = (events.at(-1) as WatchedEvent).kv.modRevision;
         // Nobody watches yet: who begins to, is told them then.
         if (this.#takers.size === 0) this.#keep(events);
-        const records = this.#takers.size === 0 ? [] : this.#records.read(events, this.#writes.pending);
+        const records =
+          this.#takers.size === 0
+            ? []
+            : this.#records.read(events, { pending: this.#writes.pending, last: this.#last });
         this.#deliver(records instanceof Promise ? await records : records, last);
       }
     } catch (error) {

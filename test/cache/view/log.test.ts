@@ -118,6 +118,14 @@ for (const traffic of traffics) {
       retired = Math.max(retired, writer.stats().logs[0]?.floor ?? 0);
     }
     for (const each of views) check(t, each.log(prefix), model, random);
+    const state = model.stateAt(source.revision);
+    for (let key = 0; key < traffic.keys; key++) {
+      const name = `ns-${key % 3}/pod-${key}`;
+      const [last, wanted] = [writer.last(prefix, `${prefix}/${name}`), state.get(name)];
+      if (wanted === undefined || last === undefined) t.equal(last, wanted, `${name} is not there`);
+      else if (objectOf(wanted) !== Buffer.from(last.body).toString() || wanted.revision !== last.revision) t.fail(`last(${name})`);
+      else if (wanted.createRevision !== last.createRevision || wanted.versionAt !== last.versionAt) t.fail(name);
+    }
     t.equal(retired > 0, historyMs < 1e12 || historyBytes < 1e12, "the floor rises where it should");
     const stats = writer.stats();
     t.ok((stats.logs[0]?.usedBytes ?? 0) < historyBytes * 2 + 20e6, "memory stays within bounds");
