@@ -64,7 +64,16 @@ async function breakEtcd(root: string, minutes: number, seed: number): Promise<n
   const names = (process.argv[5] ?? "").split(",").filter((name) => name !== "");
   // A short run has short faults.
   const lastsMsMax = minutes < 5 ? 5000 : 29_000;
-  const run = { dir: join(root, "servers"), runMs: minutes * 60_000, pick: random(seed), faults: names, lastsMsMax };
+  const startMs = performance.now();
+  const tell = (text: string): void => console.error(`${Math.round((performance.now() - startMs) / 1000)} s: ${text}`);
+  const run = {
+    dir: join(root, "servers"),
+    runMs: minutes * 60_000,
+    pick: random(seed),
+    faults: names,
+    lastsMsMax,
+    tell,
+  };
   const { violations, surprises, ...figures } = await runEtcd(run);
   for (const text of [...violations.slice(0, 100), ...surprises.slice(0, 100)]) console.error(text);
   const isLate = figures.leaderGapMsMax > leaderGapMsMax;

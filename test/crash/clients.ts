@@ -28,6 +28,8 @@ export interface ClientOptions {
   readonly isPaged?: boolean;
   /** Whether history may be compacted by now: watches and lists that are too old begin anew. */
   readonly mayRelist?: () => boolean;
+  /** Pause of a writer after each step, ms. Default: none. */
+  readonly paceMs?: number;
   /** Called at each change that a server, by its index, acknowledges. */
   readonly acknowledged?: (index: number) => void;
 }
@@ -141,6 +143,7 @@ export class Clients {
       const place = await this.#current(away > 0 ? writer + 1 : writer);
       if (this.#stopping || place === undefined) return;
       const name = this.#pick(4) === 0 ? `shared-${this.#pick(6)}` : `own-${writer}-${this.#pick(8)}`;
+      if (this.#options.paceMs !== undefined) await pause(this.#options.paceMs);
       try {
         await this.#step(place, name);
       } catch (error) {

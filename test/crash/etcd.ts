@@ -8,8 +8,10 @@ import { eventually } from "../support/server.ts";
 import { check, type Truth } from "./check.ts";
 import { Clients, collection, storePrefix } from "./clients.ts";
 import { faults, type Scene } from "./etcdfaults.ts";
+import { Gaps, type LeaderGap } from "./etcdgaps.ts";
 import { EtcdHistory } from "./etcdhistory.ts";
 import { SharedServers, serverCount } from "./etcdservers.ts";
+import { Pulse, pulseNamespace } from "./pulse.ts";
 
 /** What a run is to be. */
 export interface EtcdRun {
@@ -23,6 +25,8 @@ export interface EtcdRun {
   readonly lastsMsMax: number;
   /** Each kind once, in order, however long that takes. */
   readonly isEachOnce?: boolean;
+  /** Told what happens, as it does. */
+  readonly tell?: (text: string) => void;
 }
 
 /** What a run found. */
@@ -40,10 +44,14 @@ export interface EtcdResult {
   /** Servers that ended by themselves. */
   readonly ended: number;
   readonly readyMsMax: number;
+  /** Servers that were killed: that served, and that had begun to start. */
+  readonly kills: SharedServers["kills"];
   /** Longest time in which no server acknowledged a change. */
   readonly gapMsMax: number;
-  /** Longest time after the loss of a leader until each server acknowledged changes again. */
+  /** Longest time after the loss of a leader in which a server that was up acknowledged nothing. */
   readonly leaderGapMsMax: number;
+  /** The longest of those times. */
+  readonly leaderGaps: readonly LeaderGap[];
 }
 
 const writers = 10;
@@ -51,40 +59,6 @@ const watchers = 6;
 const counters = 3;
 /** Time after a fault in which every server must take writes again, ms. */
 const recoverMsMax = 45_000;
-/** A server is given this time after the loss of a leader, ms. */
-const leaderWindowMs = 10_000;
-
-/** When changes were acknowledged. */
-class Gaps {
-  readonly counts = Array.from({ length: serverCount }, () => 0);
-  gapMsMax = 0;
-  leaderGapMsMax = 0;
-  readonly #lastMs = Array.from({ length: serverCount }, () => performance.now());
-  /** Undefined before the first. */
-  #anyMs: number | undefined;
-  #lostMs = Number.NEGATIVE_INFINITY;
-
-  leaderLost(): void {
-    this.#lostMs = performance.now();
-  }
-
-  /** Every server has acknowledged changes since: what comes next has another cause. */
-  settled(): void {
-    this.#lostMs = Number.NEGATIVE_INFINITY;
-  }
-
-  acknowledged(index: number): void {
-    const nowMs = performance.now();
-    this.gapMsMax = Math.max(this.gapMsMax, nowMs - (this.#anyMs ?? nowMs));
-    const last = this.#lastMs[index] as number;
-    if (nowMs > this.#lostMs && last < this.#lostMs + leaderWindowMs)
-      this.leaderGapMsMax = Math.max(this.leaderGapMsMax, nowMs - Math.max(last, this.#lostMs));
-    this.#lastMs[index] = nowMs;
-    this.#anyMs = nowMs;
-    this.counts[index] = (this.counts[index] as number) + 1;
-  }
-}
-
 /** Runs servers and clients through faults. */
 export async function runEtcd(run: EtcdRun): Promise<EtcdResult> {
   const network = noNetwork === false ? await Network.open() : undefined;
@@ -106,19 +80,30 @@ async function runOn(
   opened: { history?: EtcdHistory; servers?: SharedServers },
 ): Promise<EtcdResult> {
   const { pick } = run;
+  // Many kills in a short time: the machine is to start servers, and does that slowly beside writers without a pause.
+  const isKillsOnly = run.faults.join() === "kill";
   mkdirSync(run.dir, { recursive: true });
   let mayRelist = false;
   let ended = 0;
-  const gaps = new Gaps();
+  const gaps = new Gaps(serverCount);
+  const pulse = new Pulse((index) => gaps.acknowledged(index));
   const clients = new Clients(pick, {
     counters,
     isPaged: true,
     mayRelist: () => mayRelist,
     acknowledged: (index) => gaps.acknowledged(index),
+    ...(isKillsOnly ? { paceMs: 100 } : {}),
   });
   const servers = new SharedServers(run.dir, etcd, {
-    up: (server, index) => clients.up(server, index),
-    down: (index) => clients.down(index),
+    up: (server, index) => {
+      clients.up(server, index);
+      pulse.up(server, index);
+    },
+    down: (index) => {
+      clients.down(index);
+      pulse.down(index);
+      gaps.down(index);
+    },
     ended: (index, code, errors) => {
       ended += 1;
       // A watch that was away while history was compacted cannot go on: the server starts anew.
@@ -130,7 +115,7 @@ async function runOn(
   const history = await EtcdHistory.open(etcd, storePrefix);
   opened.history = history;
   const first = await servers.start(0);
-  await first.call("POST", "/api/v1/namespaces", { metadata: { name: "crash" } });
+  for (const name of ["crash", pulseNamespace]) await first.call("POST", "/api/v1/namespaces", { metadata: { name } });
   for (let index = 1; index < serverCount; index += 1) await servers.start(index);
   const running = clients.run(writers, watchers);
   const counted: Record<string, number> = {};
@@ -141,6 +126,7 @@ async function runOn(
     history,
     pick,
     lastsMsMax: run.lastsMsMax,
+    startKills: isKillsOnly ? 6 : 1,
     ending: (index) => clients.ending(index),
     leaderDies: () => gaps.leaderLost(),
     compacts: () => {
@@ -156,12 +142,15 @@ async function runOn(
     const fault = faults.get(name);
     if (fault === undefined) throw new Error(`${name} is none of ${[...faults.keys()].join()}`);
     counted[name] = (counted[name] ?? 0) + 1;
-    gaps.settled();
+    gaps.close();
+    run.tell?.(name);
     await fault(scene);
     await recovered(name, clients, gaps);
     await new Promise((resolve) => setTimeout(resolve, pick(1000)));
   }
   const last = await settle(servers, clients);
+  gaps.close();
+  pulse.stop();
   clients.stop();
   await running;
   return {
@@ -171,8 +160,10 @@ async function runOn(
     relists: clients.relists,
     ended,
     readyMsMax: servers.readyMsMax,
+    kills: servers.kills,
     gapMsMax: Math.round(gaps.gapMsMax),
-    leaderGapMsMax: Math.round(gaps.leaderGapMsMax),
+    leaderGapMsMax: gaps.leaderGaps[0]?.ms ?? 0,
+    leaderGaps: gaps.leaderGaps,
   };
 }
 

@@ -16,6 +16,8 @@ export interface Scene {
   readonly pick: (n: number) => number;
   /** How long what lasts may last, ms. */
   readonly lastsMsMax: number;
+  /** How often a server that was killed is killed in its start, on average. */
+  readonly startKills: number;
   /** A server is about to be asked to end. */
   readonly ending: (index: number) => void;
   /** A leader dies now. */
@@ -31,6 +33,8 @@ export type Fault = (scene: Scene) => Promise<void>;
 
 const leaderPeriodMs = 5000;
 const compactPeriodMs = 200;
+/** About how long a start takes, ms. */
+const startMsMax = 2500;
 
 /** All kinds, by the name they are asked for with. */
 export const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
@@ -44,10 +48,12 @@ export const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ["full", full],
 ]);
 
-async function killServer({ servers, pick }: Scene): Promise<void> {
+/** Then, `startKills` times on average, it is killed again before it serves, or about then. */
+async function killServer({ servers, pick, startKills }: Scene): Promise<void> {
   const index = pick(serverCount);
   await servers.stop(index, "SIGKILL");
-  await sleep(pick(1000));
+  while (pick(startKills + 1) > 0) await servers.startAndKill(index, pick(startMsMax));
+  await sleep(pick(500));
   await servers.start(index);
 }
 

@@ -1,9 +1,14 @@
 // Two servers on one etcd, each of which is killed, paused or asked to end, and is started again when it ends by itself.
+import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Etcd } from "../support/etcd/etcd.ts";
 import { shareKeys, startServer, type TestServer } from "../support/server.ts";
 import { end, hasEnded } from "../support/servers/bound.ts";
+import type { ProcessOptions } from "../support/servers/process.ts";
+
+/** How long clients wait for an answer, ms: a server may be paused. */
+const patienceMs = 15_000;
 
 /** What is told of servers. */
 export interface ServersTold {
@@ -22,6 +27,8 @@ export class SharedServers {
   isSupervised = true;
   /** Longest start, ms. */
   readyMsMax = 0;
+  /** How many were killed: that served, and that had begun to start. */
+  readonly kills = { serving: 0, starting: 0 };
   readonly #dir: string;
   readonly #etcd: Etcd;
   readonly #told: ServersTold;
@@ -36,7 +43,7 @@ export class SharedServers {
   }
 
   /** Starts one, again, with the port it had. */
-  async start(index: number): Promise<TestServer> {
+  async start(index: number, options: Pick<ProcessOptions, "spawned"> = {}): Promise<TestServer> {
     const home = join(this.#dir, "server-0");
     const dir = join(this.#dir, `server-${index}`);
     if (index > 0 && !existsSync(dir)) shareKeys(home, dir);
@@ -45,7 +52,8 @@ export class SharedServers {
     const own = [...endpoints.slice(index), ...endpoints.slice(0, index)];
     const startedMs = performance.now();
     const flags = ["--log-level=error", ...this.#etcd.flags("/registry", own)];
-    const server = await startServer(flags, dir, { port: this.#ports[index] ?? 0 });
+    const server = await startServer(flags, dir, { port: this.#ports[index] ?? 0, ...options });
+    server.patienceMs = patienceMs;
     this.readyMsMax = Math.max(this.readyMsMax, Math.round(performance.now() - startedMs));
     this.#ports[index] = Number(new URL(server.base).port);
     this.#servers[index] = server;
@@ -53,6 +61,24 @@ export class SharedServers {
     if (hasEnded(server.process)) this.#ended(index, server, server.process.exitCode);
     else this.#told.up(server, index);
     return server;
+  }
+
+  /** Starts one and kills it after a time, at which it may serve or not. */
+  async startAndKill(index: number, afterMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const spawned = (child: ChildProcess): void => {
+      timer = setTimeout(() => child.kill("SIGKILL"), afterMs);
+    };
+    const isUp = await this.start(index, { spawned }).then(
+      () => true,
+      (error: unknown) => {
+        if (String(error).includes("ended with SIGKILL")) return false;
+        throw error;
+      },
+    );
+    clearTimeout(timer);
+    if (isUp) await this.stop(index, "SIGKILL");
+    else this.kills.starting += 1;
   }
 
   /** One that is up. */
@@ -65,7 +91,10 @@ export class SharedServers {
     const server = this.#servers[index];
     this.#servers[index] = undefined;
     if (server === undefined) return null;
-    if (signal === "SIGKILL") this.#told.down(index);
+    if (signal === "SIGKILL") {
+      this.kills.serving += 1;
+      this.#told.down(index);
+    }
     await end(server.process, signal);
     this.#told.down(index);
     return server.process.exitCode;
