@@ -22,7 +22,7 @@ export const layers = [
   ["outbound"],
   ["client", "conversion", "aggregation"],
   ["authn", "authz"],
-  ["admission", "audit"],
+  ["admission", "audit", "flowcontrol"],
   ["request/exchange"],
   ["request/route"],
   ["request/body", "request/answer"],

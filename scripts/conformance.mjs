@@ -68,6 +68,7 @@ const areas = [
   "19[01]*",
   "2[0-6]*",
   "27[0-7]*",
+  "30[0-6]*",
 ];
 /**
  * Areas whose scenarios name the controllers they need: they are replayed on a server of their own, which runs what all of

@@ -20,6 +20,7 @@ import { SliceMirroringController } from "../controllers/endpoints/mirroring.ts"
 import { EndpointSliceController } from "../controllers/endpoints/slices.ts";
 import { EventExpirer } from "../controllers/events.ts";
 import { FinishedJobs } from "../controllers/finishedjobs.ts";
+import { FlowObjects } from "../controllers/flowobjects.ts";
 import { GarbageCollector } from "../controllers/garbage/collector.ts";
 import { Lease, type LeaseTimes } from "../controllers/lease.ts";
 import { NamespaceController } from "../controllers/namespace.ts";
@@ -110,7 +111,8 @@ interface Entry {
     | "address-repair"
     | "customresourcedefinition"
     | "apiservice-registration"
-    | "apiservice-availability";
+    | "apiservice-availability"
+    | "priority_and_fairness_config_queue";
   /** It runs in any case, on every server. */
   readonly everywhere?: true;
   /** Undefined: what it looks after is not served. What it follows and what it does about a key stands in its file. */
@@ -123,6 +125,8 @@ const table: readonly Entry[] = [
   { name: "customresourcedefinition", everywhere: true, make: definitions },
   { name: "apiservice-registration", everywhere: true, make: registrations },
   { name: "apiservice-availability", everywhere: true, make: availability },
+  // By the name upstream's metrics have for it.
+  { name: "priority_and_fairness_config_queue", everywhere: true, make: ({ server }) => FlowObjects.open(server) },
   { name: "eventttl", make: ({ writers, eventTtlMs }) => new EventExpirer(writers, eventTtlMs) },
   { name: "namespace", make: ({ server }) => new NamespaceController(server) },
   { name: "resourcequota", make: ({ server }) => new QuotaController(server) },

@@ -116,6 +116,11 @@ class Front {
       case "level":
         server.logAt(message.level);
         return;
+      case "slot":
+      case "dump":
+      case "dumps":
+        server.flowTold(message);
+        return;
       case "collect":
         this.#tell({ kind: "collected", id: message.id, families: server.families() });
         return;

@@ -4,6 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { AuthnMaterial } from "../authn/table.ts";
 import type { AuthorizationFiles } from "../authz/files.ts";
 import type { Config, FrontName } from "../config/config.ts";
+import type { LevelDump } from "../flowcontrol/dump.ts";
 import type { TlsFiles } from "../http/listener.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import type { Connection } from "../outbound/client.ts";
@@ -48,6 +49,8 @@ export interface FrontData {
   readonly kms: KmsChecks | undefined;
   /** LogWriter.control, for openViews(). */
   readonly control: SharedArrayBuffer;
+  /** Seats of priority levels: flowcontrol/seats.ts. */
+  readonly seats: SharedArrayBuffer;
   /** What the store is like. */
   readonly store: StoreTraits;
   /** To the store's loop: commits. */
@@ -104,6 +107,12 @@ export type ToFront =
   | { readonly kind: "drain"; readonly streamsPerSecond: number }
   /** From now on log at this level. */
   | { readonly kind: "level"; readonly level: string }
+  /** Tell of the levels of this front; the answer is "dumped". */
+  | { readonly kind: "dump"; readonly id: number }
+  /** The answer to "dumps". */
+  | { readonly kind: "dumps"; readonly id: number; readonly dumps: readonly (readonly LevelDump[])[] }
+  /** The slot of a level's seats. */
+  | { readonly kind: "slot"; readonly level: string; readonly slot: number }
   /** The answer to "gather". */
   | { readonly kind: "gathered"; readonly id: number; readonly snapshots: readonly (readonly FamilySnapshot[])[] };
 
@@ -114,6 +123,12 @@ export type OfFront =
   | { readonly kind: "drained" }
   /** An administrator wants every thread to log at this level. */
   | { readonly kind: "level"; readonly level: string }
+  /** It uses the seats of a level from now on, or not any more. */
+  | { readonly kind: "slot"; readonly level: string; readonly opens: boolean }
+  /** The answer to "dump". */
+  | { readonly kind: "dumped"; readonly id: number; readonly levels: readonly LevelDump[] }
+  /** Somebody asked for the levels of all fronts. */
+  | { readonly kind: "dumps"; readonly id: number }
   /** Somebody asked for /metrics: collect from every thread. */
   | { readonly kind: "gather"; readonly id: number };
 

@@ -47,6 +47,7 @@ import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
 import { countConnections, countFront, forgetKinds } from "./count.ts";
 import type { KmsChecks } from "./encryptionfile.ts";
+import { type FlowMessage, type FrontFlow, openFlow } from "./frontflow.ts";
 import type { FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
 import { openAuthorities } from "./signing.ts";
@@ -65,6 +66,8 @@ export interface FrontServer {
   queued(): number;
   /** Logs and counts a fault outside of any request. */
   fault(error: unknown): void;
+  /** What main tells of flow control. */
+  flowTold(message: FlowMessage): void;
   /** Ends watches in the order they began, at most `perSecond`, each with a last bookmark. */
   endWatches(perSecond: number): Promise<void>;
   /** Metrics of this thread. */
@@ -105,6 +108,7 @@ class OpenServer implements FrontServer {
   readonly #tell: (message: FromFront) => void;
   /** Scrapes that wait for the other threads, by number. */
   readonly #scrapes = new Map<number, (text: string) => void>();
+  readonly #flow: FrontFlow | undefined;
   readonly #log: Logger;
   readonly #observer: Observer;
   readonly #authn: Authentication;
@@ -153,6 +157,7 @@ class OpenServer implements FrontServer {
       objects: this.#objects,
       published: () => this.#authn.published(),
     });
+    this.#flow = openFlow(data, this.#registry, this.#scheme, this.#objects, tell);
     const server = this.#open(store);
     this.#server = server;
     this.#authn = server.authn;
@@ -207,6 +212,7 @@ class OpenServer implements FrontServer {
       clock: systemClock,
       observer: this.#observer,
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
+      flow: this.#flow?.parts,
       bounds: createBounds({ connections: this.#data.connectionsMax }),
       requestMsMax: config.requestTimeoutMs,
       authn: createAuthentication(from),
@@ -340,6 +346,10 @@ class OpenServer implements FrontServer {
     this.#observer.fault("", error);
   }
 
+  flowTold(message: FlowMessage): void {
+    this.#flow?.told(message);
+  }
+
   async endWatches(perSecond: number): Promise<void> {
     const { backends } = this.#server.extensions;
     const watches = [this.#fanout.closeAll(perSecond), backends.endLasting(perSecond)];
@@ -347,6 +357,7 @@ class OpenServer implements FrontServer {
   }
 
   close(): void {
+    this.#flow?.close();
     void this.#controllers?.stop();
     this.#outlet?.close();
     this.#server.extensions.backends.close();

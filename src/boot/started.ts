@@ -9,6 +9,7 @@ import type { Objects } from "../cache/view/objects.ts";
 import type { OpenViews } from "../cache/view/views.ts";
 import { authenticationMap } from "../controllers/authentication.ts";
 import { hasPolicy } from "../controllers/rbacpolicy.ts";
+import { flowGroup, servedVersion } from "../flowcontrol/objects.ts";
 import { apiServicesKind, conditionOf } from "../kinds/apiregistration/apiservice.ts";
 import { type BootStep, bootSteps } from "../observe/health.ts";
 
@@ -89,6 +90,8 @@ export class Started {
         return hasPolicy(scheme, objects);
       case "scheduling/bootstrap-system-priority-classes":
         return this.#exists(spell("scheduling.k8s.io"), "priorityclasses", "", "system-cluster-critical");
+      case "priority-and-fairness-config-producer":
+        return this.#exists(spell(flowGroup), "flowschemas", "", "catch-all", servedVersion(scheme, "flowschemas"));
       case "start-cluster-authentication-info-controller":
         return published().size === 0 || this.#exists("", "configmaps", spell("kube-system"), authenticationMap);
       // The thread of the controllers marks them.
@@ -99,9 +102,9 @@ export class Started {
   }
 
   /** A kind that is switched off holds nothing up. */
-  #exists(group: string, resource: string, namespace: string, name: string): boolean {
+  #exists(group: string, resource: string, namespace: string, name: string, version = "v1"): boolean {
     const { scheme, views } = this.#options;
-    const prefix = scheme.find(group, "v1", resource)?.prefix;
+    const prefix = scheme.find(group, version, resource)?.prefix;
     if (prefix === undefined) return true;
     const view = views.log(prefix);
     view.drain();

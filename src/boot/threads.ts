@@ -5,10 +5,12 @@ import { assert } from "../base/assert.ts";
 import { within } from "../base/within.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
+import type { SeatBoard } from "../flowcontrol/board.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import { Beats } from "./beats.ts";
+import { FlowBoard, frontNumber } from "./flowboard.ts";
 import { type KeptCrash, KeptThreads, type KindOf } from "./keptthreads.ts";
 import type {
   AuditData,
@@ -119,6 +121,7 @@ export interface FrontsOptions {
   /** Without what differs between fronts and starts. */
   readonly data: Omit<FrontData, "name" | "controls" | "listeners" | "storePort" | "logPort" | "audit">;
   readonly listeners: readonly ListenerPlan[];
+  readonly seats: SeatBoard;
   /** Heap of each; default limits.frontHeapMiBMax. */
   readonly heapMiBMax?: number;
 }
@@ -136,6 +139,7 @@ export class Fronts {
     (name) => this.#kindOf(name),
     (crash) => this.#crashed(crash),
   );
+  readonly #flow: FlowBoard;
   /** Called when a front has nothing left, by name. */
   readonly #drained = new Map<string, () => void>();
   #crashes = 0;
@@ -146,6 +150,10 @@ export class Fronts {
 
   constructor(options: FrontsOptions) {
     this.#options = options;
+    this.#flow = new FlowBoard(options.seats, {
+      tell: (name, message) => this.#threads.get(name)?.tell(message),
+      names: () => this.#threads.all.map(({ name }) => name).filter((name) => frontNumber(name) !== undefined),
+    });
   }
 
   /** What the latest crash was; undefined: there was none. */
@@ -208,6 +216,12 @@ export class Fronts {
       case "level":
         this.#logAt(message.level);
         return;
+      case "slot":
+        return this.#flow.slot(name, message);
+      case "dumped":
+        return this.#flow.dumped(message);
+      case "dumps":
+        return this.#flow.ask(name, message.id);
       case "gather":
         void this.#gather().then((snapshots) =>
           this.#threads.get(name)?.tell({ kind: "gathered", id: message.id, snapshots }),
@@ -232,6 +246,7 @@ export class Fronts {
     if (wasOpen) this.#crashes++;
     this.#lastCrash = crash;
     new Beats(this.#options.data.beats).clear(name);
+    this.#flow.ended(name);
     this.#options.log.error({ front: name, crash, pauseMs }, "A front crashed");
     const serves = this.#threads.all.some((thread) => thread.isOpen && thread.name !== controllers);
     if (serves || name === controllers || !isHopeless) return true;

@@ -124,7 +124,7 @@ export const flags = [
     min: 0,
     max: 1_000_000,
     brief: "concurrent reading requests",
-    help: "Maximum number of concurrent reading requests, watches excluded. Requests above it, or above the user's share of it, get 429, except those of system:masters. 0 disables the limit.",
+    help: "Maximum number of concurrent reading requests. With --enable-priority-and-fairness, the sum of this and --max-mutating-requests-inflight is the server's seats, which its priority levels divide. Without it, watches are excluded, and requests above it, or above the user's share of it, get 429, except those of system:masters. 0 disables the limit, and, for both, priority and fairness.",
   },
   {
     name: "max-mutating-requests-inflight",
@@ -134,7 +134,15 @@ export const flags = [
     min: 0,
     max: 1_000_000,
     brief: "concurrent changing requests",
-    help: "Maximum number of concurrent changing requests. Requests above it, or above the user's share of it, get 429, except those of system:masters. 0 disables the limit.",
+    help: "Maximum number of concurrent changing requests, as --max-requests-inflight is of reading ones.",
+  },
+  {
+    name: "enable-priority-and-fairness",
+    group: "Serving",
+    type: "bool",
+    default: "true",
+    brief: "queues requests by priority and fairness",
+    help: "Whether requests run at priority levels and wait in fair queues, as FlowSchemas and PriorityLevelConfigurations say. Without it, reading and changing requests have a limit each.",
   },
   {
     name: "livez-grace-period",

@@ -1,6 +1,5 @@
 // Health checks: `/livez`, `/readyz` and `/healthz`, with their individual checks, `verbose` and `exclude`. A check
-// passes only for a component that exists and works: features of upstream that this server lacks (flow control) have no
-// check. Machines read the code; the text is for people.
+// passes only for a component that exists and works. Machines read the code; the text is for people.
 
 /** One check: undefined when it passes, else an error message (clients see only "reason withheld"). */
 export interface Check {
@@ -42,6 +41,7 @@ export const bootSteps = [
   "bootstrap-controller",
   "rbac/bootstrap-roles",
   "scheduling/bootstrap-system-priority-classes",
+  "priority-and-fairness-config-producer",
   "start-cluster-authentication-info-controller",
   "apiservice-status-available-controller",
   "kube-apiserver-autoregistration",

@@ -31,6 +31,7 @@ import { readAll, readOne } from "./readresource.ts";
 import { isConnect, isOpen, opensByGet, type Route, resolve, unknownResource } from "./route/info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./route/negotiate.ts";
 import { first, type Query } from "./route/query.ts";
+import { onGone, takeSeats } from "./takeseats.ts";
 import { watchResource } from "./watchresource.ts";
 import { writeResource } from "./writeresource.ts";
 
@@ -167,13 +168,16 @@ async function admit(
       book.drop();
       return sendStatus(reply, full);
     }
+    const seated = takeSeats(server, route, reply, book, user, holdings);
+    if (seated !== true && !(await seated)) return void sendTooMany(reply, book);
     const refused = await authorize(server, route, user, book);
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
     const found = newestRoute(server, reply.exchange, route);
     const now = found instanceof Promise ? await found : found;
     if (isStatus(now)) return sendStatus(reply, now);
-    if (now.remote === undefined && !awaitsBody(now.info) && !holdings.enter()) return sendTooMany(reply, book);
+    const entered = now.remote !== undefined || awaitsBody(now.info) || holdings.enter(onGone(reply));
+    if (entered !== true && !(await entered)) return void sendTooMany(reply, book);
     await dispatch(server, types, now, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
@@ -249,10 +253,10 @@ async function dispatch(
   }
   const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book));
   const warnings: string[] = [];
-  const enter = (): boolean => {
-    const entered = holdings.enter();
-    if (!entered) sendTooMany(reply, book);
-    return entered;
+  const enter = (): boolean | Promise<boolean> => {
+    const entered = holdings.enter(onGone(reply));
+    if (entered instanceof Promise) return entered.then((isEntered) => isEntered || sendTooMany(reply, book));
+    return entered || sendTooMany(reply, book);
   };
   const about = { server, types, exchange, reply, info, user, permit, accepted };
   const call: RequestContext = { ...about, holdings, enter, lasts, deadline, trace, warnings };
@@ -280,10 +284,13 @@ function asksTrace(query: string): boolean {
 }
 
 /** Upstream's plain text, which it writes before it knows of media types. */
-function sendTooMany(reply: Reply, book: Book): void {
+function sendTooMany(reply: Reply, book: Book): false {
+  // A client that went away while its request waited is told nothing.
+  if (reply.exchange.aborted) return false;
   book.drop();
   book.headers.push(["Retry-After", "1"]);
   sendText(reply, 429, "Too many requests, please try again later.\n");
+  return false;
 }
 
 /** `?timeout=` shortens upstream's 60 s; a bad value is a 400. */

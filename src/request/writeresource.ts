@@ -117,8 +117,9 @@ async function patch(call: RequestContext): Promise<Written | Status | undefined
 
 /**
  * The body, at most `bytesMax` of it (what acts or asks instead of being stored, and options of deletes, is small). Its
- * bytes are charged to its user before the first is awaited, it has to be there by the request's deadline, and only then
- * does the request take a seat: an upload that drips holds up no other. A Status of 413 or 429; undefined when the request
+ * bytes are charged to its user before the first is awaited, and it has to be there by the request's deadline. Seats of
+ * flow control are held for it for a moment only, and those without it taken when it is there: an upload that drips holds
+ * up no other. A Status of 413 or 429; undefined when the request
  * was answered (429 without a seat, 504 past its deadline) or the client went away.
  */
 async function receiveBody(call: RequestContext, bytesMax: number): Promise<Uint8Array | Status | undefined> {
@@ -126,13 +127,15 @@ async function receiveBody(call: RequestContext, bytesMax: number): Promise<Uint
   const expected = expectedBytes(exchange.header("content-length"), exchange.header("transfer-encoding"), bytesMax);
   const full = expected === 0 ? undefined : holdings.receive(expected);
   if (full !== undefined) return full;
+  const lends = expected === 0 ? undefined : setTimeout(() => holdings.lendSeats(), limits.bodySeatMsMax);
   const bytes = await within(exchange.body(bytesMax), call.deadline - call.server.clock.monotonic());
+  clearTimeout(lends);
   trace.done("body");
   if (bytes === "aborted") return undefined;
   if (bytes === "too-large") {
     return refuse("RequestEntityTooLarge", `Request entity too large: limit is ${bytesMax}`);
   }
-  if (bytes !== "late") return call.enter() ? bytes : undefined;
+  if (bytes !== "late") return (await call.enter()) ? bytes : undefined;
   sendStatus(reply, timedOut, call.accepted, hangUp);
   return undefined;
 }

@@ -34,6 +34,7 @@ const server: FrontServer = {
   logAt: () => {},
   reload: () => {},
   gathered: () => {},
+  flowTold: () => {},
   close: () => {
     data.logPort.close();
     data.storePort.close();

@@ -51,6 +51,7 @@ scenario("Started.has() is what was looked up once, or marked", async (t, server
       "bootstrap-controller",
       "rbac/bootstrap-roles",
       "scheduling/bootstrap-system-priority-classes",
+      "priority-and-fairness-config-producer",
       "apiservice-status-available-controller",
       "kube-apiserver-autoregistration",
     ],

@@ -10,6 +10,7 @@ import { startedMemory } from "../../src/boot/started.ts";
 import { Fronts, type StoreThread } from "../../src/boot/threads.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { parseFlags } from "../../src/config/flags.ts";
+import { SeatBoard } from "../../src/flowcontrol/board.ts";
 import { canReusePort } from "../../src/http/node.ts";
 import { loadsUws } from "../../src/http/uwsbuild.ts";
 import { createLog } from "../../src/observe/log.ts";
@@ -46,6 +47,7 @@ async function start(
   if (config === undefined || typeof config === "string") throw new Error("The flags of the test are wrong");
   const { caFile, ...tls } = await keepServing(directory, ["localhost", "127.0.0.1"], systemClock);
   const port = await freePort();
+  const seats = new SeatBoard(workers);
   const data = {
     config,
     tls,
@@ -61,6 +63,7 @@ async function start(
     beats: beatsMemory(),
     started: startedMemory(),
     kms: undefined,
+    seats: seats.memory,
   };
   const fronts = new Fronts({
     script: new URL("crashing.js", import.meta.url),
@@ -70,6 +73,7 @@ async function start(
     failed: (message) => t.fail(message),
     data,
     listeners: [{ front, port, reusePort: workers > 1 }],
+    seats,
     ...(heapMiBMax === undefined ? {} : { heapMiBMax }),
   });
   await fronts.start();

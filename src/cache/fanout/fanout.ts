@@ -115,6 +115,11 @@ export class Fanout {
     return this.#watchers.size;
   }
 
+  /** Number of open watches of one log. */
+  watchersOf(view: LogView): number {
+    return this.#logs.get(view)?.counts.watchers ?? 0;
+  }
+
   /** Counts per log, for metrics. A log is named by its prefix. */
   counts(): ReadonlyMap<string, WatchCounts> {
     const all = new Map<string, WatchCounts>();

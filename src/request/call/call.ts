@@ -27,7 +27,7 @@ export interface RequestContext {
   /** What the request holds of what users share. */
   readonly holdings: Holdings;
   /** Takes the request's seat; false: there is none, and the request was answered with 429. */
-  readonly enter: () => boolean;
+  readonly enter: () => boolean | Promise<boolean>;
   /** The answer was begun and goes on after the handler returns; call what is returned once, when it is over. */
   readonly lasts: () => () => void;
   /** Clock.monotonic() by which the request must be answered. */

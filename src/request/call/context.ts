@@ -11,6 +11,8 @@ import type { Fanout } from "../../cache/fanout/fanout.ts";
 import type { Objects } from "../../cache/view/objects.ts";
 import type { Views } from "../../cache/view/view.ts";
 import type { AdmissionConfig } from "../../config/config.ts";
+import type { FlowControl } from "../../flowcontrol/flowcontrol.ts";
+import type { Widths } from "../../flowcontrol/width.ts";
 import type { ServiceRanges } from "../../kinds/ranges.ts";
 import type { AdmissionMeter } from "../../observe/admission.ts";
 import type { Observer } from "../../observe/requests.ts";
@@ -26,6 +28,18 @@ export interface Page {
   readonly body: string;
 }
 
+/** Flow control of a front. */
+export interface FlowParts {
+  readonly control: FlowControl;
+  readonly widths: Widths;
+  /** How many fronts there are: each knows its own watches only. */
+  readonly fronts: number;
+  /** Headers that name the schema and the level of a request. */
+  readonly headers: { readonly schema: string; readonly level: string };
+  /** The text of a dump; undefined: there is no such dump. */
+  readonly dump: (name: string, withDetails: boolean) => Promise<string | undefined>;
+}
+
 /** What a front or the controllers' thread opens to serve requests from. */
 export interface ServerParts {
   readonly identity: Identity;
@@ -39,6 +53,8 @@ export interface ServerParts {
   readonly observer: Observer;
   /** Seats of requests under way on this front. */
   readonly inflight: Inflight;
+  /** Seats by priority and fairness; left out: `inflight` alone bounds requests. */
+  readonly flow?: FlowParts | undefined;
   /** What else requests hold, divided among users. */
   readonly bounds: Bounds;
   /** Everything but watches is answered by then, milliseconds. */

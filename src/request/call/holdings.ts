@@ -3,6 +3,7 @@
 import type { Status } from "../../api/status.ts";
 import { type Owner, Shares } from "../../base/shares.ts";
 import { limits } from "../../config/limits.ts";
+import type { FlowSeat } from "../../flowcontrol/flowseat.ts";
 import type { RequestKind } from "../../observe/requests.ts";
 import { exceeded } from "../exchange/exceeded.ts";
 import { WatchBounds } from "../watch/watchbounds.ts";
@@ -76,6 +77,8 @@ export class Holdings {
   readonly #leave: (() => void)[] = [];
   #arrival: (() => void) | undefined;
   #entered = false;
+  /** Undefined: the request takes no part in flow control. */
+  #seat: FlowSeat | undefined;
 
   constructor(bounds: Bounds, inflight: Inflight, kind: RequestKind, owner: Owner) {
     this.#bounds = bounds;
@@ -100,22 +103,47 @@ export class Holdings {
     return undefined;
   }
 
-  /** Takes the request's seat, once; false: its user has no share of those that are free. */
-  enter(): boolean {
+  /**
+   * Takes the seats of flow control, at once or when they are free; false: the request is rejected. Until enter() it counts
+   * among the arrivals, too. `onGone` is given what is to be called when the client goes away meanwhile.
+   */
+  sit(seat: FlowSeat, onGone: (cancel: () => void) => void): boolean | Promise<boolean> {
+    this.#seat = seat;
+    this.#leave.push(() => seat.release());
+    return seat.take(onGone);
+  }
+
+  /** Its seats are free for others while its body is awaited; enter() takes them again. */
+  lendSeats(): void {
+    this.#seat?.pause();
+  }
+
+  /**
+   * The request begins, once: with the seats of flow control, or else one of its own, which it takes here. False: its user
+   * has no share of those that are free, or it is rejected.
+   */
+  enter(onGone: (cancel: () => void) => void): boolean | Promise<boolean> {
     if (this.#entered) return true;
+    const seated = this.#seat?.take(onGone);
+    if (seated instanceof Promise) return seated.then((isSeated) => isSeated && this.#begin());
+    if (seated !== undefined) return seated && this.#begin();
     const leave = this.#inflight.enter(this.#kind, this.owner);
     if (leave === undefined) return false;
-    this.#entered = true;
     this.#leave.push(leave);
+    return this.#begin();
+  }
+
+  #begin(): true {
+    this.#entered = true;
     this.#arrival?.();
     return true;
   }
 
   /** Holds a place elsewhere instead of a seat, until the request ends: it waits for another server. */
   leaveTo(leave: () => void): void {
-    this.#entered = true;
     this.#leave.push(leave);
-    this.#arrival?.();
+    this.#begin();
+    this.#seat?.release();
   }
 
   /** Holds a chunk for a list until the request ends; a 429 Status when its user's answers are not read. */

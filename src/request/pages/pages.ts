@@ -50,6 +50,7 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
   }
   const reads = verb === "get" || verb === "head";
   if (verb === "get" && (await serveProfile(info, reply))) return;
+  if (path.startsWith(dumpsPath) && (await sendDump(server, info, reply))) return;
   if (path === "/debug/flags/v") return serveVerbosity(server, info, reply);
   if (path.startsWith("/openapi/") && (await serveOpenApi(server, info, reply))) return;
   if (path === "/version" || path === "/version/") {
@@ -68,6 +69,16 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
   }
   if (/^\/api\//.test(path) || isUnderServedGroup(server, path)) return sendStatus(reply, unknownResource);
   sendNotFoundPage(reply);
+}
+
+const dumpsPath = "/debug/api_priority_and_fairness/";
+
+/** The tables of flow control, whatever the method (upstream). */
+async function sendDump({ flow }: Server, { path, query }: NonResourceInfo, reply: Reply): Promise<boolean> {
+  const withDetails = (query.get("includeRequestDetails")?.[0] ?? "") !== "";
+  const text = await flow?.dump(path.slice(dumpsPath.length), withDetails);
+  if (text !== undefined) sendText(reply, 200, text);
+  return text !== undefined;
 }
 
 function discovery(server: Server, path: string): Document | undefined {
