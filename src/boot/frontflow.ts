@@ -47,7 +47,7 @@ export class FrontFlow {
   readonly #dumps = new Map<number, (dumps: readonly (readonly LevelDump[])[]) => void>();
   #lastDump = 0;
 
-  constructor({ config, seats }: FrontData, front: number, options: FrontFlowOptions) {
+  constructor({ config, seats, holder }: FrontData, front: number, options: FrontFlowOptions) {
     const { registry, scheme, objects, tell } = options;
     this.#tell = tell;
     this.#control = new FlowControl({
@@ -58,6 +58,7 @@ export class FrontFlow {
       readOnlyMax: config.requestsInflightMax,
       mutatingMax: config.mutatingInflightMax,
       waitMsMax: config.requestTimeoutMs * waitingPart,
+      secret: holder,
       words: new SeatWords(seats, config.frontWorkers),
       front,
       meter: (levels, kinds) => flowMeter(registry, levels, kinds),

@@ -213,6 +213,7 @@ class OpenServer implements FrontServer {
       observer: this.#observer,
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       flow: this.#flow?.parts,
+      ends: config.goawayChance > 0 ? () => Math.random() < config.goawayChance : undefined,
       bounds: createBounds({ connections: this.#data.connectionsMax }),
       requestMsMax: config.requestTimeoutMs,
       authn: createAuthentication(from),

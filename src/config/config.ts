@@ -84,6 +84,8 @@ export interface Config {
   /** Of the whole server; 0: no limit. */
   readonly requestsInflightMax: number;
   readonly mutatingInflightMax: number;
+  /** Part of the responses that end their connection. */
+  readonly goawayChance: number;
   /** Requests are queued by priority and fairness. */
   readonly fairness: boolean;
   readonly shutdownDelayMs: number;
@@ -207,6 +209,7 @@ export function readConfig(values: FlagValues): Config | string {
     minRequestTimeoutSeconds: Number(text("min-request-timeout")),
     requestsInflightMax: Number(text("max-requests-inflight")),
     mutatingInflightMax: Number(text("max-mutating-requests-inflight")),
+    goawayChance: Number(text("goaway-chance")),
     fairness: isTrue(text("enable-priority-and-fairness")) && lifecycle.gates.has("APIPriorityAndFairness"),
     shutdownDelayMs: ms("shutdown-delay-duration"),
     livezGraceMs: ms("livez-grace-period"),

@@ -141,8 +141,17 @@ export const flags = [
     group: "Serving",
     type: "bool",
     default: "true",
-    brief: "queues requests by priority and fairness",
+    brief: "queues by priority and fairness",
     help: "Whether requests run at priority levels and wait in fair queues, as FlowSchemas and PriorityLevelConfigurations say. Without it, reading and changing requests have a limit each.",
+  },
+  {
+    name: "goaway-chance",
+    group: "Serving",
+    type: "float",
+    default: "0",
+    min: 0,
+    max: 0.02,
+    help: "Part of the responses, watches excluded, that end their connection, so that clients open another one: behind a load balancer they spread over servers again. 0: none. Clients speak HTTP/1.1 here, which has the header Connection for it.",
   },
   {
     name: "livez-grace-period",

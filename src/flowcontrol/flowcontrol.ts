@@ -10,7 +10,7 @@ import { Recent } from "../base/recent.ts";
 import type { Objects, ObjectTable } from "../cache/view/objects.ts";
 import { limits } from "../config/limits.ts";
 import type { FlowCounts, FlowMeter, KindFigures, LevelFigures } from "../observe/flowcontrol.ts";
-import { dealHand } from "./dealer.ts";
+import { Dealer } from "./dealer.ts";
 import { FlowSeat } from "./flowseat.ts";
 import { Level, type LevelParts, type LevelShape } from "./level.ts";
 import { type BuiltIns, builtIns, flowGroup, servedVersion } from "./objects.ts";
@@ -40,6 +40,8 @@ export interface FlowControlOptions {
   readonly mutatingMax: number;
   /** How long a request waits at most, in milliseconds. */
   readonly waitMsMax: number;
+  /** Of this process, the same on all fronts: by which flows are dealt their queues. */
+  readonly secret: string;
   readonly words: SeatWords;
   /** Which of the fronts this is. */
   readonly front: number;
@@ -68,6 +70,7 @@ export class FlowControl {
   readonly #options: FlowControlOptions;
   readonly #parts: LevelParts;
   readonly #meter: FlowMeter;
+  readonly #dealer: Dealer;
   readonly #builtIns: BuiltIns;
   readonly #schemaTable: ObjectTable<StoredSchema>;
   readonly #levelTable: ObjectTable<StoredLevel>;
@@ -89,6 +92,7 @@ export class FlowControl {
       () => this.figures(),
       () => this.#kindFigures(),
     );
+    this.#dealer = new Dealer(options.secret);
     this.#builtIns = builtIns(options.scheme.identity);
     const table = <T extends ApiObject>(resource: string): ObjectTable<T> =>
       options.objects.table<T>(flowGroup, servedVersion(options.scheme, resource) ?? "", resource);
@@ -144,7 +148,7 @@ export class FlowControl {
       distinguisher = distinguisherOf(schema, user, asked);
       let dealt = hands.get(distinguisher);
       if (dealt === undefined) {
-        dealt = dealHand(`${schema.name}\0${distinguisher}`, queues, handSize);
+        dealt = this.#dealer.deal(`${schema.name}\0${distinguisher}`, queues, handSize);
         hands.set(distinguisher, dealt);
       }
       hand = dealt;

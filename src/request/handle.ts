@@ -42,6 +42,9 @@ const tooManyTokens = refuse(
   { retryAfterSeconds: 1 },
 );
 
+/** Has the client open another connection. */
+const endsConnection = ["Connection", "close"] as const;
+
 /** The gate of a later release that demands the right to create a connection from who opens it by GET, too. */
 const createGate = "AuthorizePodWebsocketUpgradeCreatePermission";
 
@@ -86,6 +89,7 @@ function endIfShared(error: unknown): void {
 async function serve(server: Server, stages: Stages, exchange: Exchange): Promise<void> {
   const route = resolve(server.scheme.current(), exchange.method, exchange.path, exchange.query);
   const book = new Book(server, exchange, route);
+  if (server.ends !== undefined && book.kind !== "long" && server.ends()) book.headers.push(endsConnection);
   const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
   trace.done("resolve");
   const answered = (code: number, bytes: number): void => book.answered(code, bytes);

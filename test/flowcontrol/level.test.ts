@@ -2,12 +2,14 @@
 import t from "tap";
 import type { Clock } from "../../src/base/clock.ts";
 import { SeatBoard } from "../../src/flowcontrol/board.ts";
-import { dealHand } from "../../src/flowcontrol/dealer.ts";
+import { Dealer } from "../../src/flowcontrol/dealer.ts";
 import { Level, type LevelShape } from "../../src/flowcontrol/level.ts";
 import { Seats, SeatWords } from "../../src/flowcontrol/seats.ts";
 import { type Flow, HeldSeats, Rejection, Ticket } from "../../src/flowcontrol/ticket.ts";
 import { FlowCounts } from "../../src/observe/flowcontrol.ts";
 import { draws, fuzzRun } from "../support/random.ts";
+
+const dealer = new Dealer("secret");
 
 const queued: LevelShape = {
   name: "level",
@@ -72,7 +74,7 @@ class Bench {
 }
 
 function flowOf(name: string, { queues, handSize }: LevelShape = queued): Flow {
-  const hand = queues > 1 ? dealHand(name, queues, handSize) : [0];
+  const hand = queues > 1 ? dealer.deal(name, queues, handSize) : [0];
   return { schema: "schema", distinguisher: name, hand, owner: name, counts: new FlowCounts() };
 }
 

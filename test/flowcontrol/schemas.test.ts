@@ -3,10 +3,12 @@ import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import type { User } from "../../src/api/user.ts";
 import type { Question } from "../../src/authz/authorizer.ts";
-import { dealHand } from "../../src/flowcontrol/dealer.ts";
+import { Dealer } from "../../src/flowcontrol/dealer.ts";
 import { builtIns } from "../../src/flowcontrol/objects.ts";
 import { compileSchema, SchemaIndex } from "../../src/flowcontrol/schemas.ts";
 import { cpuMs } from "../support/random.ts";
+
+const dealer = new Dealer("secret");
 
 function user(name: string, ...groups: string[]): User {
   return { name, uid: "", groups: [...groups, "system:authenticated"], extra: new Map() };
@@ -151,18 +153,18 @@ t.test("thousands of schemas, and of rules, cost a request what may be its own",
   t.end();
 });
 
-t.test("dealHand() deals distinct queues, the same each time, all alike", (t) => {
+t.test("deal() gives distinct queues, the same each time, all alike", (t) => {
   const [queues, handSize, flows] = [128, 6, 5_000];
   const counts = new Array<number>(queues).fill(0);
   for (let at = 0; at < flows; at++) {
-    const hand = dealHand(`flow-${at}`, queues, handSize);
+    const hand = dealer.deal(`flow-${at}`, queues, handSize);
     t.equal(new Set(hand).size, handSize);
-    if (at < 10) t.same(dealHand(`flow-${at}`, queues, handSize), hand);
+    if (at < 10) t.same(dealer.deal(`flow-${at}`, queues, handSize), hand);
     for (const queue of hand) counts[queue] = (counts[queue] ?? 0) + 1;
   }
   const mean = (flows * handSize) / queues;
   t.ok(counts.every((count) => Math.abs(count - mean) < mean / 2));
-  t.same([...dealHand("x", 3, 3)].sort(), [0, 1, 2]);
-  t.equal(dealHand("x", 10_000_000, 2).length, 2);
+  t.same([...dealer.deal("x", 3, 3)].sort(), [0, 1, 2]);
+  t.equal(dealer.deal("x", 10_000_000, 2).length, 2);
   t.end();
 });

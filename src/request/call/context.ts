@@ -55,6 +55,8 @@ export interface ServerParts {
   readonly inflight: Inflight;
   /** Seats by priority and fairness; left out: `inflight` alone bounds requests. */
   readonly flow?: FlowParts | undefined;
+  /** Whether a response, of no watch, ends its connection; left out: none does. */
+  readonly ends?: (() => boolean) | undefined;
   /** What else requests hold, divided among users. */
   readonly bounds: Bounds;
   /** Everything but watches is answered by then, milliseconds. */

@@ -37,6 +37,7 @@ async function controlled(t: Test, seats = 600): Promise<Controlled> {
     readOnlyMax: seats,
     mutatingMax: seats,
     waitMsMax: 60_000,
+    secret: "x",
     words: new SeatWords(seatsMemory(1), 1),
     front: 0,
     meter: (levels, kinds) => flowMeter(registry, levels, kinds),
@@ -261,4 +262,21 @@ t.test("lists are as wide as what they hold", async (t) => {
   t.equal(widths.of({ ...list, verb: "create", watchers: 2_500 }, later), 3);
   t.equal(widths.of({ ...list, verb: "create", watchers: 250_000 }, later), limits.seatsPerRequestMax);
   t.equal(widths.of({ ...list, verb: "get", watchers: 250_000 }, later), 1);
+});
+
+t.test("some responses end their connection, those of watches do not", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  let asked = 0;
+  Object.assign(server.server, { ends: () => ++asked % 2 === 0 });
+  const ends = async (): Promise<boolean> => {
+    const { headers } = await server.call("GET", `${configMaps}/none`);
+    return named(headers, "Connection") === "close";
+  };
+  t.same([await ends(), await ends(), await ends(), await ends()], [false, true, false, true]);
+  const watch = new Upload();
+  void server.call("GET", `${configMaps}?watch=1`, undefined, {}, watch.exchange);
+  t.ok(await until(() => server.fanout.watcherCount === 1));
+  t.equal(asked, 4);
+  await server.fanout.closeAll(1_000);
 });
