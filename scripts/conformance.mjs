@@ -69,6 +69,7 @@ const areas = [
   "2[0-6]*",
   "27[0-7]*",
   "30[0-6]*",
+  "325*",
 ];
 /**
  * Areas whose scenarios name the controllers they need: they are replayed on a server of their own, which runs what all of

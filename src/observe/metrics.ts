@@ -248,11 +248,35 @@ export function exposition(
     const entry = merged.get(name);
     if (entry === undefined) continue;
     const { help, deprecatedIn } = entry.family;
-    const prefix = deprecatedIn === undefined ? "" : `(Deprecated from 1.${deprecatedIn}) `;
+    const since = deprecatedIn === undefined ? "" : `(Deprecated since 1.${deprecatedIn}.0) `;
+    const prefix = `${stabilityOf(name)}${since}`;
     lines.push(`# HELP ${name} ${prefix}${help}`, `# TYPE ${name} ${entry.family.type}`);
     for (const [key, values] of entry.series) writeSeries(lines, entry.family, key, values);
   }
   return `${lines.join("\n")}\n`;
+}
+
+/** Families that upstream promises not to change; all others of its names may go. */
+const stable: ReadonlySet<string> = new Set([
+  "apiserver_admission_controller_admission_duration_seconds",
+  "apiserver_admission_step_admission_duration_seconds",
+  "apiserver_admission_webhook_admission_duration_seconds",
+  "apiserver_current_inflight_requests",
+  "apiserver_request_duration_seconds",
+  "apiserver_request_total",
+  "apiserver_requested_deprecated_apis",
+  "apiserver_response_sizes",
+  "apiserver_storage_objects",
+]);
+
+/** How upstream's families begin that have a stability; ours, and those of the process, have none. */
+const upstreamName =
+  /^(?:aggregator|apiextensions|apiserver|authenticated|authentication|etcd|kube|kubernetes|node|pod|rest|serviceaccount|watch|workqueue)_/;
+
+/** What upstream says of a family's stability, in front of its help. */
+function stabilityOf(name: string): string {
+  if (stable.has(name)) return "[STABLE] ";
+  return upstreamName.test(name) ? "[ALPHA] " : "";
 }
 
 function addTo(all: number[], values: readonly number[], merge: MetricMerge): void {
@@ -265,7 +289,8 @@ function addTo(all: number[], values: readonly number[], merge: MetricMerge): vo
 function writeSeries(lines: string[], family: FamilySnapshot, key: string, values: readonly number[]): void {
   const { name, buckets } = family;
   const parts = family.labels.length === 0 ? [] : key.split("\0");
-  const labels = family.labels.map((label, i) => `${label}="${escapeLabel(parts[i] ?? "")}"`);
+  // In the order of their names, as upstream's: whoever compares texts finds the same.
+  const labels = family.labels.map((label, i) => `${label}="${escapeLabel(parts[i] ?? "")}"`).sort();
   const text = labels.length === 0 ? "" : `{${labels.join(",")}}`;
   if (family.type === "summary") return writeSummary(lines, name, labels, values);
   if (family.type !== "histogram") {

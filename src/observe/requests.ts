@@ -11,7 +11,7 @@ export interface RequestTarget {
   readonly resource: string;
   readonly subresource: string;
   readonly scope: "cluster" | "namespace" | "resource" | "";
-  /** LIST, WATCH, GET, POST, PUT, PATCH, DELETE, DELETECOLLECTION, CONNECT; the method for anything else. */
+  /** LIST, WATCH, GET, POST, PUT, PATCH, APPLY, DELETE, DELETECOLLECTION, CONNECT; the method for anything else. */
   readonly verb: string;
 }
 
@@ -53,10 +53,7 @@ export interface Observer {
 }
 
 /** Upper bounds in seconds, upstream's. */
-const secondBuckets = [
-  0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5,
-  5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
-];
+const secondBuckets = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 const byteBuckets = [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /** Requests slower than this are logged at the default level. */
@@ -228,8 +225,9 @@ function keysOf(known: Map<string, Keys>, record: RequestRecord): Keys {
   const alike = `${verb}\0${dry}\0${at}\0${code}`;
   let keys = known.get(alike);
   if (keys === undefined) {
-    const target = `${verb}\0${at}\0apiserver`;
-    const duration = `${verb}\0${dry}\0${at}\0apiserver`;
+    const component = record.resource === "" ? "" : "apiserver";
+    const target = `${verb}\0${at}\0${component}`;
+    const duration = `${verb}\0${dry}\0${at}\0${component}`;
     keys = { total: `${duration}\0${code}`, duration, target };
     if (known.size >= keysMax) known.clear();
     known.set(alike, keys);

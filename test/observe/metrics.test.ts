@@ -14,7 +14,7 @@ t.test("exposition() adds up the threads and escapes label values", (t) => {
     [
       "# HELP requests_total Requests.",
       "# TYPE requests_total counter",
-      'requests_total{verb="GET",path="a\\"b\\\\c\\nd"} 3',
+      'requests_total{path="a\\"b\\\\c\\nd",verb="GET"} 3',
       "# HELP seconds Seconds.",
       "# TYPE seconds histogram",
       'seconds_bucket{verb="GET",le="0.1"} 1',
@@ -67,7 +67,7 @@ t.test("exposition() hides a deprecated family three releases later, and drops i
   registry.gauge("old", "Old.").deprecatedIn = 23;
   const heads = (release: number, hiddenFor?: number) =>
     exposition([registry.snapshot()], { release, hiddenFor }).split("\n")[0];
-  const shown = "# HELP old (Deprecated from 1.23) Old.";
+  const shown = "# HELP old (Deprecated since 1.23.0) Old.";
   for (const release of [23, 24, 25]) t.equal(heads(release), shown);
   t.equal(heads(26), "");
   t.equal(heads(26, 25), shown);

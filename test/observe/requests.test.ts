@@ -31,10 +31,10 @@ t.test("createObserver() counts requests that were refused because there were to
   observer.finished("mutating", record);
   observer.finished("mutating", { ...record, dropped: true });
   const text = exposition([registry.snapshot()]);
-  const where = 'group="",version="v1",resource="pods",subresource="",scope="namespace",component="apiserver"';
+  const where = 'group="",resource="pods",scope="namespace",subresource="",verb="POST",version="v1"';
   t.match(text, 'apiserver_dropped_requests_total{request_kind="mutating"} 1\n');
-  t.match(text, `apiserver_request_terminations_total{verb="POST",${where},code="429"} 1\n`);
-  t.match(text, `apiserver_request_total{verb="POST",dry_run="",${where},code="429"} 2\n`);
+  t.match(text, `apiserver_request_terminations_total{code="429",component="apiserver",${where}} 1\n`);
+  t.match(text, `apiserver_request_total{code="429",component="apiserver",dry_run="",${where}} 2\n`);
   t.end();
 });
 

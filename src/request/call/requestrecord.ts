@@ -160,12 +160,30 @@ export class Book {
 
 const nothing: Omit<RequestTarget, "verb"> = { group: "", version: "", resource: "", subresource: "", scope: "" };
 
+const pagePaths: ReadonlySet<string> = new Set([
+  "/",
+  "/api",
+  "/apis",
+  "/healthz",
+  "/livez",
+  "/metrics",
+  "/openapi/v2",
+  "/openapi/v3",
+  "/readyz",
+  "/version",
+]);
+
 function targetOf(server: Server, exchange: Exchange, { info, asked, remote }: Route): RequestTarget {
   if (remote !== undefined) return remoteTarget(server, exchange, asked);
-  if (isStatus(info) || !info.isResource) return { ...nothing, verb: knownMethod(exchange.method) };
+  if (isStatus(info)) return { ...nothing, verb: knownMethod(exchange.method) };
+  if (!info.isResource) {
+    // Paths that are ours: what clients ask for besides is no label.
+    const subresource = pagePaths.has(info.path) ? info.path : "";
+    return { ...nothing, subresource, verb: knownMethod(exchange.method) };
+  }
   const { group, version, resource } = info.resource;
   return {
-    verb: metricVerb(info.verb),
+    verb: isApply(exchange, info.verb) ? "APPLY" : metricVerb(info.verb),
     group,
     version,
     resource,
@@ -226,6 +244,11 @@ const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 /** Methods as a metric label: what nobody defined is one value. */
 function knownMethod(method: string): string {
   return methods.has(method) ? method : "other";
+}
+
+/** An apply is counted by itself (upstream). */
+function isApply(exchange: Exchange, verb: string): boolean {
+  return verb === "patch" && exchange.header("content-type")?.startsWith("application/apply-patch+yaml") === true;
 }
 
 function metricVerb(verb: string): string {

@@ -19,15 +19,15 @@ t.test("registerWatchMetrics() shows watchers, events and their sizes by kind", 
   log.news();
   front.run();
   const text = exposition([registry.snapshot()]);
-  const kind = 'group="",version="v1",kind="Pod"';
+  const kind = 'group="",kind="Pod"';
   const lines = [
-    `apiserver_registered_watchers{${kind}} 3`,
-    `apiserver_watch_events_total{${kind}} 6`,
-    `apiserver_watch_events_sizes_bucket{${kind},le="1024"} 3`,
-    `apiserver_watch_events_sizes_bucket{${kind},le="2048"} 3`,
-    `apiserver_watch_events_sizes_bucket{${kind},le="4096"} 6`,
-    `apiserver_watch_events_sizes_bucket{${kind},le="+Inf"} 6`,
-    `apiserver_watch_events_sizes_count{${kind}} 6`,
+    `apiserver_registered_watchers{${kind},version="v1"} 3`,
+    `apiserver_watch_events_total{${kind},version="v1"} 6`,
+    `apiserver_watch_events_sizes_bucket{${kind},version="v1",le="1024"} 3`,
+    `apiserver_watch_events_sizes_bucket{${kind},version="v1",le="2048"} 3`,
+    `apiserver_watch_events_sizes_bucket{${kind},version="v1",le="4096"} 6`,
+    `apiserver_watch_events_sizes_bucket{${kind},version="v1",le="+Inf"} 6`,
+    `apiserver_watch_events_sizes_count{${kind},version="v1"} 6`,
     'orch_watch_groups{resource="pods"} 2',
     'orch_watch_behind{resource="pods"} 1',
     'apiserver_terminated_watchers_total{resource="pods"} 0',
