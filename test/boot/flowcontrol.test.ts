@@ -33,16 +33,24 @@ t.test("slow requests of one user leave those of others as fast as they were", a
   await server.call("POST", leases, { metadata: { name: "n" }, spec: { holderIdentity: "n" } });
   t.equal((await server.call("GET", `${maps}/m0`, undefined, as("light"))).code, 200);
 
-  /** Milliseconds of the slowest but one in a hundred, of requests one after the other; each has to succeed. */
-  const measure = async (): Promise<number> => {
-    const times: number[] = [];
-    for (let at = 0; at < round; at++) {
+  /**
+   * Milliseconds of the slowest but one in a hundred of a user's requests, and of an administrator's in between, which wait
+   * for no seat: what the machine does to both. Each has to succeed.
+   */
+  const measure = async (): Promise<{ readonly user: number; readonly exempt: number }> => {
+    const timed = async (headers: Record<string, string>, at: number): Promise<number> => {
       const from = performance.now();
-      const { code } = await server.call("GET", `${maps}/m${at % 40}`, undefined, as("light"));
-      times.push(performance.now() - from);
-      if (code !== 200) t.fail(`a request of another user is answered ${code}`);
+      const { code } = await server.call("GET", `${maps}/m${at % 40}`, undefined, headers);
+      if (code !== 200) t.fail(`a request is answered ${code}`);
+      return performance.now() - from;
+    };
+    const [user, exempt]: [number[], number[]] = [[], []];
+    for (let at = 0; at < round; at++) {
+      user.push(await timed(as("light"), at));
+      exempt.push(await timed({}, at));
     }
-    return times.sort((a, b) => a - b)[Math.floor(round * 0.98)] ?? 0;
+    const slowest = (times: number[]): number => times.sort((a, b) => a - b)[Math.floor(round * 0.98)] ?? 0;
+    return { user: slowest(user), exempt: slowest(exempt) };
   };
   const beat = async (): Promise<number> => {
     const patch = JSON.stringify({ spec: { renewTime: new Date().toISOString().replace("Z", "000Z") } });
@@ -57,7 +65,7 @@ t.test("slow requests of one user leave those of others as fast as they were", a
   };
 
   await t.test("uploads that drip, many more than there are seats", async (t) => {
-    const idleMs = await measure();
+    const idle = await measure();
     const { hostname, port } = new URL(server.base);
     const head = `POST ${maps} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer heavy-token\r\n`;
     const begun = `${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"metadata":`;
@@ -77,6 +85,7 @@ t.test("slow requests of one user leave those of others as fast as they were", a
       for (const socket of sockets) socket.destroy();
     });
     t.ok(await eventually(async () => (await metric("current_inqueue_requests")) > 20), "they wait in their queues");
+    t.ok(await eventually(() => open === uploads), "all are there");
     const held = await metric("request_concurrency_in_use");
     t.ok(held <= 49, `${held} seats are in use`);
     const dump = await server.call("GET", "/debug/api_priority_and_fairness/dump_requests?includeRequestDetails=1");
@@ -85,11 +94,12 @@ t.test("slow requests of one user leave those of others as fast as they were", a
     const beating = (async () => {
       for (let at = 0; at < 10; at++) beats.push(await beat());
     })();
-    const busyMs = await measure();
+    const busy = await measure();
     await beating;
-    t.comment(`idle ${idleMs.toFixed(1)} ms, busy ${busyMs.toFixed(1)} ms, ${refused} of ${open} uploads refused`);
-    // Twice as long, or less than what a machine with other work does to any request.
-    t.ok(busyMs < Math.max(2 * idleMs, 250), `${busyMs} ms, ${idleMs} when idle`);
+    const told = `idle ${idle.user.toFixed()} ms, busy ${busy.user.toFixed()} ms (exempt ${busy.exempt.toFixed()} ms)`;
+    t.comment(`${told}, ${refused} of ${open} uploads refused`);
+    // A request that waited for a seat would have waited for uploads, which hold theirs for two seconds.
+    t.ok(busy.user < Math.max(2 * idle.user, 2 * busy.exempt, 250), told);
     t.same(beats, new Array(10).fill(200), "heartbeats of nodes go on");
     for (const socket of sockets) socket.destroy();
     t.ok(
