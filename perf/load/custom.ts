@@ -12,9 +12,9 @@ import { runDefinitions } from "../../test/support/definitions.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
 import { ask, longestTurn, storeElsewhere } from "../../test/support/turns.ts";
 import { definitionBody, definitionName, groupAt, pathAt } from "../corpus/definition.ts";
+import { type Subject, startOurs, startPeer, subjectBytes, subjectCpuUs } from "../harness/peer.ts";
 import { record, round, wait } from "../results.ts";
 import { compareKinds } from "./customkinds.ts";
-import { type Subject, startOurs, startPeer, subjectBytes, subjectCpuUs } from "./peer.ts";
 import { RestClient } from "./rest.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -5,8 +5,8 @@ import { assert } from "../../src/base/assert.ts";
 import { definition, version } from "../../test/support/published.ts";
 import { benchGroup, schemaFrom } from "../corpus/definition.ts";
 import { podText } from "../corpus/pod.ts";
+import { type Subject, subjectCpuUs } from "../harness/peer.ts";
 import { record, round, wait } from "../results.ts";
-import { type Subject, subjectCpuUs } from "./peer.ts";
 import { type Address, RestClient } from "./rest.ts";
 
 type Json = Record<string, unknown>;

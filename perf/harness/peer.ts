@@ -1,15 +1,16 @@
 // Servers under load, ours and upstream's of whichever release: what clients need to know of one, and how a peer is
 // started from its binaries.
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { assert } from "../../src/base/assert.ts";
 import { startServer } from "../../test/support/server.ts";
+import { spawnBound } from "../../test/support/servers/bound.ts";
+import { processCpuUs, residentBytes } from "../load/process.ts";
 import { wait } from "../results.ts";
-import { processCpuUs, residentBytes } from "./process.ts";
-import { RestClient } from "./rest.ts";
+import { Connection } from "./connection.ts";
 
 /** A server that is measured. */
 export interface Subject {
@@ -27,7 +28,8 @@ export interface Subject {
 
 /** Our server. `dir`: its data, which are kept then. */
 export async function startOurs(args: readonly string[], dir?: string): Promise<Subject> {
-  const server = await startServer(["--identity=kubernetes", ...args], dir);
+  // Named, so that a missing build ends the run: by itself the server would go on with the other front.
+  const server = await startServer(["--identity=kubernetes", "--front=uws", ...args], dir);
   const { base, token, ca } = server;
   const stop = async (): Promise<void> => void (await server.stop("SIGTERM", dir === undefined));
   return { name: "ours", base, token, ca, pids: [server.process.pid ?? 0], stop };
@@ -35,8 +37,11 @@ export async function startOurs(args: readonly string[], dir?: string): Promise<
 
 const token = "admintoken";
 
-/** A peer: an API server of upstream's and its etcd, both in a folder that goes with them. */
-export async function startPeer(apiserver: string, etcd: string): Promise<Subject> {
+/**
+ * A peer: an API server of upstream's and its etcd, both in a folder that goes with them. `flags` are for the server, and
+ * come last; with `--etcd-servers` among them no etcd is started.
+ */
+export async function startPeer(apiserver: string, etcd: string, flags: readonly string[] = []): Promise<Subject> {
   const dir = mkdtempSync(join(tmpdir(), "orch-peer-"));
   const [port, clients, peers] = await Promise.all([freePort(), freePort(), freePort()]);
   const store = `http://127.0.0.1:${clients}`;
@@ -45,7 +50,32 @@ export async function startPeer(apiserver: string, etcd: string): Promise<Subjec
   spawnSync("openssl", ["genrsa", "-out", key, "2048"], { stdio: "ignore" });
   spawnSync("openssl", ["rsa", "-in", key, "-pubout", "-out", `${key}.pub`], { stdio: "ignore" });
   writeFileSync(join(dir, "tokens.csv"), `${token},admin,admin,"system:masters"\n`);
-  const database = run(dir, etcd, [
+  const brings = flags.some((flag) => flag.startsWith("--etcd-servers"));
+  const started = brings ? undefined : run(dir, etcd, etcdFlags(dir, store, members));
+  const server = run(dir, apiserver, [...serverFlags(dir, store, port), ...flags]);
+  const stop = async (): Promise<void> => {
+    for (const child of [server, started]) if (child !== undefined) await end(child);
+    rmSync(dir, { recursive: true, force: true });
+  };
+  const pids = [server.pid ?? 0, ...(started === undefined ? [] : [started.pid ?? 0])];
+  const base = `https://127.0.0.1:${port}`;
+  for (let tries = 0; tries < 240; tries += 1) {
+    await wait(500);
+    assert(server.exitCode === null, `The peer ended: ${dir}/log`);
+    const ca = certificateIn(dir);
+    if (ca === undefined) continue;
+    const subject: Subject = { name: "peer", base, token, ca, servername: "kubernetes.default.svc", pids, stop };
+    const client = new Connection(subject);
+    const { code } = await client.send({ method: "GET", path: "/readyz" });
+    client.close();
+    if (code === 200) return subject;
+  }
+  await stop();
+  throw new Error("The peer was not ready");
+}
+
+function etcdFlags(dir: string, store: string, members: string): string[] {
+  return [
     `--data-dir=${join(dir, "etcd")}`,
     `--listen-client-urls=${store}`,
     `--advertise-client-urls=${store}`,
@@ -53,8 +83,12 @@ export async function startPeer(apiserver: string, etcd: string): Promise<Subjec
     `--initial-advertise-peer-urls=${members}`,
     `--initial-cluster=default=${members}`,
     "--quota-backend-bytes=8000000000",
-  ]);
-  const server = run(dir, apiserver, [
+  ];
+}
+
+function serverFlags(dir: string, store: string, port: number): string[] {
+  const key = join(dir, "sa.key");
+  return [
     `--etcd-servers=${store}`,
     "--bind-address=127.0.0.1",
     `--secure-port=${port}`,
@@ -65,26 +99,7 @@ export async function startPeer(apiserver: string, etcd: string): Promise<Subjec
     `--service-account-key-file=${key}.pub`,
     `--service-account-signing-key-file=${key}`,
     "--service-cluster-ip-range=10.1.0.0/16",
-  ]);
-  const stop = async (): Promise<void> => {
-    for (const child of [server, database]) await end(child);
-    rmSync(dir, { recursive: true, force: true });
-  };
-  const pids = [server.pid ?? 0, database.pid ?? 0];
-  const base = `https://127.0.0.1:${port}`;
-  for (let tries = 0; tries < 240; tries += 1) {
-    await wait(500);
-    assert(server.exitCode === null, `The peer ended: ${dir}`);
-    const ca = certificateIn(dir);
-    if (ca === undefined) continue;
-    const subject: Subject = { name: "peer", base, token, ca, servername: "kubernetes.default.svc", pids, stop };
-    const client = new RestClient(subject);
-    const code = await client.send("GET", "/readyz");
-    client.close();
-    if (code === 200) return subject;
-  }
-  await stop();
-  throw new Error("The peer was not ready");
+  ];
 }
 
 function certificateIn(dir: string): string | undefined {
@@ -99,7 +114,7 @@ function run(dir: string, binary: string, args: readonly string[]): ChildProcess
   const out = openSync(join(dir, "log"), "a");
   // The oldest peer there is reads its OpenAPI from a file beside its folder.
   const env = { ...process.env, SWAGGER: join(dirname(dirname(binary)), "swagger-1.23.json") };
-  const child = spawn(binary, [...args], { stdio: ["ignore", out, out], env });
+  const child = spawnBound(binary, [...args], { stdio: ["ignore", out, out], env });
   closeSync(out);
   return child;
 }

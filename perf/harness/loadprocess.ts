@@ -1,0 +1,92 @@
+// The other side of a process of a load: what starts it, asks it, and hears what it tells.
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Endpoint } from "./connection.ts";
+import type { Message, ProcessData, Question, Tick, WatchResult, WatchWork, Work, WorkResult } from "./work.ts";
+
+const script = fileURLToPath(new URL("./load.process.js", import.meta.url));
+
+/** One process that sends requests, or holds watches. */
+export class LoadProcess {
+  readonly #child: ChildProcess;
+  readonly #tick: (ticks: readonly Tick[]) => void;
+  #settle: ((message: Message) => void) | undefined;
+  #ended = "";
+
+  private constructor(child: ChildProcess, tick: (ticks: readonly Tick[]) => void) {
+    this.#child = child;
+    this.#tick = tick;
+    child.on("message", (message: Message) => this.#take(message));
+    child.once("exit", (code, signal) => {
+      this.#ended = `A process of the load ended with ${code ?? signal}`;
+      this.#take({ tell: "failed", why: this.#ended });
+    });
+  }
+
+  /** Starts one; `tick` hears each second what happened. */
+  static async start(endpoint: Endpoint, tick: (ticks: readonly Tick[]) => void): Promise<LoadProcess> {
+    const child = fork(script, { serialization: "advanced", execArgv: ["--max-semi-space-size=64"] });
+    const started = new LoadProcess(child, tick);
+    await started.#send({ endpoint });
+    return started;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Sends requests for so many seconds; `changes` of marked objects are counted on, in place. */
+  async run(works: readonly Work[], seconds: number, changes: Int32Array): Promise<readonly WorkResult[]> {
+    const told = await this.#ask({ ask: "run", works, seconds, changes });
+    if (told.tell !== "ran") throw new Error(`Told ${told.tell}`);
+    changes.set(told.changes);
+    return told.results;
+  }
+
+  /** Opens watches. */
+  async watch(watches: readonly WatchWork[], last: Int32Array): Promise<void> {
+    await this.#ask({ ask: "watch", watches, last });
+  }
+
+  /** What the watches saw. */
+  async report(isReset = false): Promise<WatchResult> {
+    const told = await this.#ask({ ask: "report", isReset });
+    if (told.tell !== "report") throw new Error(`Told ${told.tell}`);
+    return told.report;
+  }
+
+  /** Closes all watches. */
+  async drop(): Promise<void> {
+    await this.#ask({ ask: "drop" });
+  }
+
+  /** Ends it. */
+  async stop(): Promise<void> {
+    if (this.#ended !== "") return;
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.send({ ask: "stop" } satisfies Question);
+    await ended;
+  }
+
+  #ask(question: Question): Promise<Message> {
+    return this.#send(question);
+  }
+
+  #send(question: Question | ProcessData): Promise<Message> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== "") return reject(new Error(this.#ended));
+      this.#settle = (message) => {
+        if (message.tell === "failed") reject(new Error(message.why));
+        else resolve(message);
+      };
+      this.#child.send(question);
+    });
+  }
+
+  #take(message: Message): void {
+    if (message.tell === "tick") return this.#tick(message.ticks);
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.(message);
+  }
+}

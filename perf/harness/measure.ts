@@ -1,0 +1,192 @@
+// Measures rounds: what each process used meanwhile, how busy the load's own processes and the machine were, and what
+// happened when.
+import { loadavg } from "node:os";
+import { LoadProcess } from "./loadprocess.ts";
+import { isRunning, type NamedProcesses, threadCpu, usageOf } from "./processes.ts";
+import type { Case, LoadSource, Row } from "./scenario.ts";
+import type { Target } from "./target.ts";
+import type { Tick } from "./work.ts";
+
+const sampleMs = 500;
+/** A process that has had so much of a core cannot give more load. */
+const busyShare = 0.9;
+/** A thread that has had so much of a core is what bounds a server. */
+const busyThreadShare = 0.85;
+
+/** Units end the names. */
+export type Figures = Readonly<Record<string, number>>;
+
+/** A moment of a round. */
+export interface Sample {
+  /** Since the round began, seconds. */
+  readonly t: number;
+  /** Percent of a core since the sample before, by name of the process. */
+  readonly cpu: Readonly<Record<string, number>>;
+  readonly memoryMib: Readonly<Record<string, number>>;
+}
+
+/** What was counted in a second. */
+export interface Counted extends Tick {
+  readonly t: number;
+}
+
+/** One round of one case on one server. */
+export interface Measured {
+  readonly case: string;
+  /** Seconds since the run began. */
+  readonly at: number;
+  readonly rows: readonly { readonly name: string; readonly isCause: boolean; readonly figures: Figures }[];
+  /** Of the round as a whole. */
+  readonly figures: Figures;
+  readonly faults: readonly string[];
+  /** What to know of it that is no fault. */
+  readonly hints: readonly string[];
+  readonly samples: readonly Sample[];
+  readonly counted: readonly Counted[];
+}
+
+/** A server with the processes that load it. */
+export class Subject implements LoadSource {
+  readonly target: Target;
+  readonly #processes: LoadProcess[] = [];
+  #counted: Counted[] = [];
+  #begun = 0;
+  /** Hears of every second. */
+  readonly #live: (ticks: readonly Tick[]) => void;
+
+  constructor(target: Target, live: (ticks: readonly Tick[]) => void) {
+    this.target = target;
+    this.#live = live;
+  }
+
+  async start(): Promise<LoadProcess> {
+    const started = await LoadProcess.start(this.target.endpoint, (ticks) => {
+      const t = (performance.now() - this.#begun) / 1000;
+      for (const tick of ticks) this.#counted.push({ ...tick, t });
+      this.#live(ticks);
+    });
+    this.#processes.push(started);
+    return started;
+  }
+
+  /** Runs a round of a case. */
+  async measure(one: Case, seconds: number, runBegun: number): Promise<Measured> {
+    const { processes } = this.target;
+    const clients = this.#processes.map(({ pid }) => pid);
+    const at = (performance.now() - runBegun) / 1000;
+    this.#counted = [];
+    this.#begun = performance.now();
+    const sampler = new Sampler([...processes, { name: "client", pids: clients }]);
+    const threads = threadCpu(processes.flatMap(({ pids }) => pids));
+    const clientsBefore = clients.map((pid) => usageOf([pid]).cpuUs);
+    const { rows, faults } = await one.run(seconds);
+    const tookUs = (performance.now() - this.#begun) * 1000;
+    const busiest =
+      Math.max(0, ...clients.map((pid, index) => usageOf([pid]).cpuUs - (clientsBefore[index] ?? 0))) / tookUs;
+    const hints = busyThreads(threads, threadCpu(processes.flatMap(({ pids }) => pids)), tookUs);
+    if (busiest > busyShare) {
+      hints.unshift(
+        `client-bound: a process of the load had ${Math.round(busiest * 100)} % of a core; CPU per operation counts, rates and latencies are the client's`,
+      );
+    }
+    const { figures, samples } = sampler.end(rows);
+    const gone = processes.flatMap(({ name, pids }) =>
+      pids.filter((pid) => !isRunning(pid)).map(() => `${name} has ended`),
+    );
+    return {
+      ...{ case: one.name, at, samples, hints, counted: this.#counted },
+      figures: { ...figures, clientShare: busiest, load: loadavg()[0] ?? 0 },
+      rows: rows.map((row) => ({ name: row.name, isCause: row.isCause === true, figures: figuresOf(row) })),
+      faults: [...faults, ...gone],
+    };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#processes.map((process) => process.stop()));
+  }
+}
+
+/** CPU and memory of some processes, over the time of a round. */
+class Sampler {
+  readonly #named: readonly NamedProcesses[];
+  readonly #first: readonly number[];
+  readonly #samples: Sample[] = [];
+  readonly #begun = performance.now();
+  #last: readonly number[];
+  #lastAt = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(named: readonly NamedProcesses[]) {
+    this.#named = named;
+    this.#first = named.map(({ pids }) => usageOf(pids).cpuUs);
+    this.#last = this.#first;
+    this.#timer = setInterval(() => this.#sample(), sampleMs);
+  }
+
+  end(rows: readonly Row[]): { figures: Figures; samples: readonly Sample[] } {
+    clearInterval(this.#timer);
+    this.#sample();
+    const operations = rows.filter(({ isCause }) => isCause !== true).reduce((sum, { count }) => sum + count, 0);
+    const figures: Record<string, number> = {};
+    let total = 0;
+    const seconds = (performance.now() - this.#begun) / 1000;
+    this.#named.forEach(({ name, pids }, index) => {
+      const { cpuUs, residentBytes, ownBytes } = usageOf(pids);
+      const used = cpuUs - (this.#first[index] ?? 0);
+      if (name !== "client") total += used;
+      figures[`${name}.cpuUs`] = operations === 0 ? 0 : used / operations;
+      figures[`${name}.cpuPercent`] = used / seconds / 10_000;
+      figures[`${name}.memoryMib`] = residentBytes / 2 ** 20;
+      figures[`${name}.ownMemoryMib`] = ownBytes / 2 ** 20;
+    });
+    figures["cpuUs"] = operations === 0 ? 0 : total / operations;
+    return { figures, samples: this.#samples };
+  }
+
+  #sample(): void {
+    const now = performance.now() - this.#begun;
+    if (now - this.#lastAt < sampleMs / 4) return;
+    const usages = this.#named.map(({ pids }) => usageOf(pids));
+    const percent = usages.map(({ cpuUs }, index) => (cpuUs - (this.#last[index] ?? 0)) / (now - this.#lastAt) / 10);
+    const names = this.#named.map(({ name }) => name);
+    this.#samples.push({
+      t: now / 1000,
+      cpu: Object.fromEntries(names.map((name, index) => [name, Math.max(0, percent[index] ?? 0)])),
+      memoryMib: Object.fromEntries(names.map((name, index) => [name, (usages[index]?.residentBytes ?? 0) / 2 ** 20])),
+    });
+    this.#last = usages.map(({ cpuUs }) => cpuUs);
+    this.#lastAt = now;
+  }
+}
+
+function busyThreads(
+  before: ReturnType<typeof threadCpu>,
+  after: ReturnType<typeof threadCpu>,
+  tookUs: number,
+): string[] {
+  const found: string[] = [];
+  for (const [id, { name, cpuUs }] of after) {
+    const share = (cpuUs - (before.get(id)?.cpuUs ?? 0)) / tookUs;
+    if (share > busyThreadShare)
+      found.push(`server-bound: thread ${name} (${id}) had ${Math.round(share * 100)} % of a core`);
+  }
+  return found;
+}
+
+function figuresOf({ count, seconds, bytes, latency, failures, firstByte, skew, figures }: Row): Figures {
+  const failed = Object.values(failures).reduce((sum, times) => sum + times, 0);
+  return {
+    count,
+    perSecond: count / seconds,
+    p50Ms: latency.at(0.5),
+    p90Ms: latency.at(0.9),
+    p99Ms: latency.at(0.99),
+    p999Ms: latency.at(0.999),
+    maxMs: latency.at(1),
+    mibPerSecond: bytes / seconds / 2 ** 20,
+    failed,
+    ...(firstByte === undefined ? {} : { firstByteP50Ms: firstByte.at(0.5) }),
+    ...(skew === undefined ? {} : { skewP50Ms: skew.at(0.5), skewP99Ms: skew.at(0.99) }),
+    ...figures,
+  };
+}

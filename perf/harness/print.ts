@@ -1,0 +1,122 @@
+// Tables of results for a terminal.
+import type { CaseResult, Side } from "./run.ts";
+
+/** A figure of a case: of the round as a whole, or of each kind of requests in it. */
+interface Column {
+  readonly title: string;
+  readonly figure: string;
+  /** Of a row, or of the round. */
+  readonly of: "row" | "round";
+  readonly digits: number;
+}
+
+const columns: readonly Column[] = [
+  { title: "per s", figure: "perSecond", of: "row", digits: 0 },
+  { title: "p50 ms", figure: "p50Ms", of: "row", digits: 2 },
+  { title: "p99 ms", figure: "p99Ms", of: "row", digits: 2 },
+  { title: "p99.9 ms", figure: "p999Ms", of: "row", digits: 1 },
+  { title: "skew p99 ms", figure: "skewP99Ms", of: "row", digits: 1 },
+  { title: "CPU µs/op", figure: "cpuUs", of: "round", digits: 1 },
+  { title: "memory MiB", figure: "server.memoryMib", of: "round", digits: 0 },
+  { title: "failed", figure: "failed", of: "row", digits: 0 },
+];
+
+/** Names of the kinds of requests of a side, causes last. */
+export function rowNames(side: Side): string[] {
+  return [...new Set(side.rounds.flatMap(({ rows }) => rows.map(({ name }) => name)))];
+}
+
+/** A figure's median, as text; empty: there is none. */
+export function shown(side: Side, name: string, digits: number): string {
+  const value = side.figures.get(name)?.median;
+  return value === undefined || Number.isNaN(value) ? "" : value.toFixed(digits);
+}
+
+/** One line for each kind of requests of each server. */
+export function tableOf(results: readonly CaseResult[]): string {
+  const lines = [["case", "server", ...columns.map(({ title }) => title)]];
+  for (const { name, sides } of results) {
+    for (const side of sides) {
+      for (const row of rowNames(side)) {
+        const isCause = side.rounds.some(({ rows }) => rows.some((one) => one.name === row && one.isCause));
+        const cells = columns.map(({ figure, of, digits }) => {
+          if (of === "row") return shown(side, `${row}.${figure}`, digits);
+          return isCause ? "" : shown(side, figure, digits);
+        });
+        lines.push([row === name ? name : `${name}: ${row}`, side.target, ...cells]);
+      }
+    }
+  }
+  return aligned(lines);
+}
+
+/** Figures of which two servers are compared; more is worse for all but rates. */
+const compared: readonly (readonly [title: string, figure: string, of: "row" | "round", digits: number])[] = [
+  ["CPU µs per operation, all processes", "cpuUs", "round", 1],
+  ["CPU µs per operation, server", "server.cpuUs", "round", 1],
+  ["p50 ms", "p50Ms", "row", 2],
+  ["p99 ms", "p99Ms", "row", 2],
+  ["skew p99 ms", "skewP99Ms", "row", 2],
+  ["per second", "perSecond", "row", 0],
+  ["memory MiB", "server.memoryMib", "round", 0],
+];
+
+/** One compared figure of two servers. */
+export interface Comparison {
+  readonly case: string;
+  readonly figure: string;
+  readonly first: string;
+  readonly second: string;
+  /** Second by first; NaN: one of them is zero. */
+  readonly ratio: number;
+  /** The spreads overlap. */
+  readonly isOverlapping: boolean;
+}
+
+/** The figures of all cases side by side, and the second by the first. */
+export function comparisonsOf(results: readonly CaseResult[]): Comparison[] {
+  const found: Comparison[] = [];
+  for (const { name, sides } of results) {
+    const [first, second] = sides;
+    if (first === undefined || second === undefined) continue;
+    for (const row of rowNames(first)) {
+      const isCause = first.rounds.some(({ rows }) => rows.some((one) => one.name === row && one.isCause));
+      for (const [title, figure, of, digits] of compared) {
+        if (isCause && of === "round") continue;
+        const key = of === "row" ? `${row}.${figure}` : figure;
+        const [a, b] = [first.figures.get(key), second.figures.get(key)];
+        if (a === undefined || b === undefined || (a.median === 0 && b.median === 0)) continue;
+        const text = (spread: typeof a): string =>
+          `${spread.median.toFixed(digits)} (${spread.min.toFixed(digits)}–${spread.max.toFixed(digits)})`;
+        found.push({
+          case: row === name ? name : `${name}: ${row}`,
+          ...{ figure: title, first: text(a), second: text(b) },
+          ratio: a.median === 0 ? Number.NaN : b.median / a.median,
+          isOverlapping: a.min <= b.max && b.min <= a.max,
+        });
+      }
+    }
+  }
+  return found;
+}
+
+/** The comparison as a table. */
+export function comparisonTable(results: readonly CaseResult[]): string {
+  const [first, second] = results[0]?.sides ?? [];
+  const lines = [["case", "figure", first?.target ?? "", second?.target ?? "", `${second?.target} / ${first?.target}`]];
+  for (const { case: name, figure, first: a, second: b, ratio, isOverlapping } of comparisonsOf(results)) {
+    lines.push([name, figure, a, b, `${ratio.toFixed(2)}${isOverlapping ? " (no difference seen)" : ""}`]);
+  }
+  return aligned(lines);
+}
+
+/** Columns side by side: the first to the left, numbers to the right. */
+export function aligned(lines: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const line of lines) line.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, cell.length)));
+  return lines
+    .map((line) =>
+      line.map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  "),
+    )
+    .join("\n");
+}

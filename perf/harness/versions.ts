@@ -1,0 +1,44 @@
+// Reads a watch stream of any objects: every line parses, and the versions of its objects rise.
+import type { EventReader, Findings } from "./marks.ts";
+
+const newline = 0x0a;
+
+/** The lines of one stream. */
+export class VersionReader implements EventReader {
+  readonly #findings: Findings;
+  #rest: Buffer[] = [];
+  #version = 0n;
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
+
+  push(bytes: Buffer, from: number, end: number): void {
+    this.#findings.bytes += end - from;
+    let start = from;
+    for (let stop = bytes.indexOf(newline, start); stop >= 0 && stop < end; stop = bytes.indexOf(newline, start)) {
+      this.#line(Buffer.concat([...this.#rest, bytes.subarray(start, stop)]).toString());
+      this.#rest = [];
+      start = stop + 1;
+    }
+    if (start < end) this.#rest.push(Buffer.from(bytes.subarray(start, end)));
+  }
+
+  #line(text: string): void {
+    if (text.trim() === "") return;
+    try {
+      const { type, object } = JSON.parse(text) as { type: string; object: { metadata: { resourceVersion: string } } };
+      if (type === "BOOKMARK") return;
+      if (type === "ERROR") {
+        this.#findings.errors += 1;
+        return;
+      }
+      this.#findings.events += 1;
+      const version = BigInt(object.metadata.resourceVersion);
+      if (version <= this.#version) this.#findings.gaps += 1;
+      this.#version = version;
+    } catch {
+      this.#findings.torn += 1;
+    }
+  }
+}

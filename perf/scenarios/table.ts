@@ -1,0 +1,10 @@
+// All scenarios: a new one is a file here and a line in this table.
+import type { Scenario } from "../harness/scenario.ts";
+import { fanout } from "./fanout.ts";
+import { list } from "./list.ts";
+import { write } from "./write.ts";
+
+const all: readonly Scenario[] = [fanout, list, write];
+
+/** By name. */
+export const scenarios: ReadonlyMap<string, Scenario> = new Map(all.map((scenario) => [scenario.name, scenario]));

@@ -1,0 +1,207 @@
+// The load harness counts what it says: tested against servers that stall, lie, and lose events.
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import t from "tap";
+import { readCommand, secondsOf } from "../../perf/harness/command.ts";
+import { FrameReader } from "../../perf/harness/frames.ts";
+import { Histogram, median } from "../../perf/harness/histogram.ts";
+import { LineReader } from "../../perf/harness/lines.ts";
+import { type Findings, markOf } from "../../perf/harness/marks.ts";
+import { comparisonsOf } from "../../perf/harness/print.ts";
+import type { CaseResult } from "../../perf/harness/run.ts";
+import { faultsOf } from "../../perf/harness/scenario.ts";
+import { Storm } from "../../perf/harness/storm.ts";
+import { words } from "../../perf/harness/target.ts";
+import { templateOf } from "../../perf/harness/template.ts";
+import { check, readThreshold } from "../../perf/harness/thresholds.ts";
+import type { Work } from "../../perf/harness/work.ts";
+import { itemsIn } from "../../perf/scenarios/list.ts";
+import { scenarios } from "../../perf/scenarios/table.ts";
+
+async function serve(answer: RequestListener): Promise<{ server: Server; base: string }> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, base: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const get: Work = { name: "get", method: "GET", path: "/<n>", wanted: 200, connections: 2, rate: 0, from: 0 };
+const noChanges = new Int32Array(0);
+
+t.test("Storm at a rate charges a stall for all requests that were due meanwhile", async (t) => {
+  let asked = 0;
+  const { server, base } = await serve((_, response) => {
+    asked += 1;
+    // One answer takes half a second; with one connection nothing is sent meanwhile.
+    setTimeout(() => response.end("{}"), asked === 20 ? 500 : 0);
+  });
+  const work = { ...get, connections: 1, rate: 100, countMax: 100 };
+  const result = await new Storm({ base }, work, noChanges).run(30);
+  const latency = Histogram.decode(result.latency);
+  t.equal(result.count, 100);
+  t.equal(latency.count, 100);
+  // About fifty were due in the stall: had they been timed from sending, one of a hundred would be slow.
+  t.ok(latency.at(0.75) > 100, `p75 is ${latency.at(0.75)} ms`);
+  t.same(faultsOf([result]), []);
+  server.close();
+});
+
+t.test("Storm reports whatever was not answered as it should be", async (t) => {
+  const { server, base } = await serve((request, response) => {
+    if (request.url === "/3") response.statusCode = 500;
+    if (request.url === "/5") return void request.socket.destroy();
+    response.end(request.url === "/7" ? "too long" : "{}");
+  });
+  const result = await new Storm({ base }, { ...get, bodyBytes: 2, countMax: 10 }, noChanges).run(30);
+  t.equal(result.count, 7);
+  t.same(result.failures, { "code 500": 1, "connection broke": 1, "wrong length": 1 });
+  t.equal(faultsOf([result]).length, 3);
+  server.close();
+});
+
+t.test("Storm changes no object twice at once, in either loop", async (t) => {
+  const underWay = new Set<string>();
+  let overlaps = 0;
+  const { server, base } = await serve((request, response) => {
+    const path = request.url ?? "";
+    if (underWay.has(path)) overlaps += 1;
+    underWay.add(path);
+    setTimeout(() => {
+      underWay.delete(path);
+      response.end();
+    }, 3);
+  });
+  for (const rate of [0, 2000]) {
+    const work = { ...get, path: "/<n%4>", connections: 8, rate, objects: 4, countMax: 60 };
+    t.equal((await new Storm({ base }, work, noChanges).run(30)).count, 60);
+  }
+  t.equal(overlaps, 0);
+  server.close();
+});
+
+t.test("templateOf() fills in numbers and marks", (t) => {
+  t.equal(templateOf("/p<n>/<n:4>/<n%3>")(10), "/p10/0010/1");
+  const changes = new Int32Array(2);
+  const text = templateOf("<mark%2>", changes);
+  t.match(text(1), /^0001-0000000001-\d{16}$/);
+  t.match(text(3), /^0001-0000000002-\d{16}$/);
+  t.same([...changes], [0, 2]);
+  t.end();
+});
+
+function findings(): Findings & { seen: number } {
+  return {
+    ...{ events: 0, bytes: 0, gaps: 0, torn: 0, errors: 0, seen: 0 },
+    event() {
+      this.seen += 1;
+    },
+  };
+}
+
+function line(change: number): string {
+  return `{"type":"MODIFIED","object":{"data":{"pad":"p","seq":"${markOf(1, change, 5)}"}}}\n`;
+}
+
+function frame(change: number): Buffer {
+  const body = Buffer.from(
+    `\n\bMODIFIED\x12${String.fromCharCode(0x40)}k8s\0seq${markOf(1, change, 5)}\x1a\0"\0`,
+    "latin1",
+  );
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length);
+  return Buffer.concat([length, body]);
+}
+
+t.test("readers of watches see gaps, doubles and torn events, however the bytes are split", (t) => {
+  const error = Buffer.from('{"type":"ERROR","object":{}}\n{"type":"BOOKMARK","object":{}}\n');
+  for (const [name, good, tail, make] of [
+    ["lines", (n: number) => Buffer.from(line(n)), error, (f: Findings) => new LineReader(f, new Int32Array(2))],
+    ["frames", frame, Buffer.alloc(0), (f: Findings) => new FrameReader(f, new Int32Array(2))],
+  ] as const) {
+    for (const size of [1, 7, 100_000]) {
+      const found = findings();
+      const reader = make(found);
+      const bytes = Buffer.concat([good(1), good(2), good(4), good(4), tail]);
+      for (let at = 0; at < bytes.length; at += size) reader.push(bytes, at, Math.min(bytes.length, at + size));
+      t.match(found, { events: 4, seen: 4, gaps: 2, torn: 0, errors: name === "lines" ? 1 : 0 }, `${name}, ${size}`);
+    }
+  }
+  const found = findings();
+  const text = Buffer.from(line(1).replace('"}}}', '"}}'));
+  new LineReader(found, new Int32Array(2)).push(text, 0, text.length);
+  t.equal(found.torn, 1);
+  t.end();
+});
+
+t.test("itemsIn() counts items of lists in JSON and protobuf, and rows of Tables", (t) => {
+  t.equal(itemsIn(Buffer.from('{"items":[{},{}]}')), 2);
+  t.equal(itemsIn(Buffer.from('{"rows":[{}]}')), 1);
+  // An envelope whose raw bytes are list metadata and two empty items.
+  t.equal(
+    itemsIn(Buffer.concat([Buffer.from("k8s\0"), Buffer.from([0x0a, 0, 0x12, 6, 0x0a, 0, 0x12, 0, 0x12, 0])])),
+    2,
+  );
+  t.end();
+});
+
+t.test("Histogram keeps three digits, also of values of several processes", (t) => {
+  const first = new Histogram();
+  for (let us = 1; us <= 1000; us += 1) first.add(us);
+  const second = new Histogram();
+  second.add(5_000_000);
+  const sum = Histogram.decode(second.encode());
+  sum.merge(Histogram.decode(first.encode()));
+  t.equal(sum.count, 1001);
+  t.equal(sum.at(0.5), 0.501);
+  t.ok(Math.abs(sum.at(1) - 5000) < 5, `${sum.at(1)}`);
+  t.equal(median([3, 1, 2]), 2);
+  t.equal(median([4, 1, 2, 3]), 2.5);
+  t.end();
+});
+
+function result(a: readonly number[], b: readonly number[]): CaseResult {
+  const side = (target: string, values: readonly number[]): CaseResult["sides"][number] => ({
+    target,
+    rounds: [
+      {
+        ...{ case: "get", at: 0, figures: {}, faults: [], hints: [], samples: [], counted: [] },
+        rows: [{ name: "get", isCause: false, figures: {} }],
+      },
+    ],
+    figures: new Map([["get.p50Ms", { median: median(values), min: Math.min(...values), max: Math.max(...values) }]]),
+  });
+  return { name: "get", sides: [side("A", a), side("B", b)] };
+}
+
+t.test("comparisons tell the ratio of medians, and when the spread covers the difference", (t) => {
+  t.match(comparisonsOf([result([2, 4, 6], [1, 1, 1])]), [{ ratio: 0.25, isOverlapping: false }]);
+  t.match(comparisonsOf([result([2, 4, 6], [1, 3, 5])]), [{ ratio: 0.75, isOverlapping: true }]);
+  t.end();
+});
+
+t.test("thresholds are kept, broken, or name no figure", (t) => {
+  const results = [result([2], [3])];
+  for (const [text, isKept] of [
+    ["get.p50Ms<3.5", true],
+    ["get.p50Ms<3", false],
+    ["get.p50Ms >= 2", true],
+    ["get.p42Ms<1", false],
+  ] as const) {
+    t.match(check([readThreshold(text)], results), [{ isKept }], text);
+  }
+  t.throws(() => readThreshold("p50"), /expected a figure/);
+  t.end();
+});
+
+t.test("command lines are read: units, quotes, defaults, and unknown flags are refused", (t) => {
+  const write = scenarios.get("write");
+  if (write === undefined) throw new Error("There is no scenario write");
+  t.equal(secondsOf("2m", "duration"), 120);
+  t.throws(() => secondsOf("soon", "duration"), /expected seconds/);
+  t.same(words(`--name=a --start='--x=1 --y' --pid="p=1"`), ["--name=a", "--start=--x=1 --y", "--pid=p=1"]);
+  const command = readCommand(write, ["--duration=90s", "--rate=5", "--pid=etcd=3", "--threshold=get.p99Ms<5"]);
+  t.match(command, { seconds: 90, warmSeconds: 8, rounds: undefined, target: { pid: ["etcd=3"] } });
+  t.equal(command.options.number("rate"), 5);
+  t.equal(command.options.number("connections"), 16);
+  t.throws(() => readCommand(write, ["--watchers=5"]), /watchers/);
+  t.end();
+});
