@@ -43,6 +43,11 @@ export class Histogram {
     return share >= 1 ? this.#hdr.maxValue / 1000 : this.#hdr.getValueAtPercentile(share * 100) / 1000;
   }
 
+  /** The mean, milliseconds; 0 of none. */
+  get meanMs(): number {
+    return this.count === 0 ? 0 : this.#hdr.mean / 1000;
+  }
+
   /** Removes all values. */
   reset(): void {
     this.#hdr.reset();

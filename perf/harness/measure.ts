@@ -4,6 +4,7 @@ import { loadavg } from "node:os";
 import { LoadProcess } from "./loadprocess.ts";
 import { isRunning, type NamedProcesses, threadCpu, usageOf } from "./processes.ts";
 import type { Case, LoadSource, Row } from "./scenario.ts";
+import { type Reading, readMetrics, type Stages, stagesBetween } from "./stages.ts";
 import type { Target } from "./target.ts";
 import type { Tick } from "./work.ts";
 
@@ -30,12 +31,27 @@ export interface Counted extends Tick {
   readonly t: number;
 }
 
+/** One kind of requests in a round. */
+export interface MeasuredRow {
+  readonly name: string;
+  readonly isCause: boolean;
+  readonly figures: Figures;
+  /** Milliseconds at each of `curveShares`, and the same of skew; empty: there is none. */
+  readonly curve: readonly number[];
+  readonly skewCurve: readonly number[];
+}
+
+/** Shares of all values of which latencies are drawn. */
+export const curveShares = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 1] as const;
+
 /** One round of one case on one server. */
 export interface Measured {
   readonly case: string;
   /** Seconds since the run began. */
   readonly at: number;
-  readonly rows: readonly { readonly name: string; readonly isCause: boolean; readonly figures: Figures }[];
+  readonly rows: readonly MeasuredRow[];
+  /** Of an average request; undefined: the server does not tell. */
+  readonly stages: Stages | undefined;
   /** Of the round as a whole. */
   readonly figures: Figures;
   readonly faults: readonly string[];
@@ -75,6 +91,7 @@ export class Subject implements LoadSource {
     const clients = this.#processes.map(({ pid }) => pid);
     const at = (performance.now() - runBegun) / 1000;
     this.#counted = [];
+    const metricsBefore = await readMetrics(this.target.connection);
     this.#begun = performance.now();
     const sampler = new Sampler([...processes, { name: "client", pids: clients }]);
     const threads = threadCpu(processes.flatMap(({ pids }) => pids));
@@ -90,13 +107,20 @@ export class Subject implements LoadSource {
       );
     }
     const { figures, samples } = sampler.end(rows);
+    const metricsAfter = await readMetrics(this.target.connection);
+    hints.push(...busyLoops(metricsAfter));
     const gone = processes.flatMap(({ name, pids }) =>
       pids.filter((pid) => !isRunning(pid)).map(() => `${name} has ended`),
     );
     return {
       ...{ case: one.name, at, samples, hints, counted: this.#counted },
       figures: { ...figures, clientShare: busiest, load: loadavg()[0] ?? 0 },
-      rows: rows.map((row) => ({ name: row.name, isCause: row.isCause === true, figures: figuresOf(row) })),
+      rows: rows.map((row) => ({
+        ...{ name: row.name, isCause: row.isCause === true, figures: figuresOf(row) },
+        curve: curveShares.map((share) => row.latency.at(share)),
+        skewCurve: row.skew === undefined ? [] : curveShares.map((share) => row.skew?.at(share) ?? 0),
+      })),
+      stages: stagesOf(metricsBefore, metricsAfter, rows),
       faults: [...faults, ...gone],
     };
   }
@@ -171,6 +195,22 @@ function busyThreads(
       found.push(`server-bound: thread ${name} (${id}) had ${Math.round(share * 100)} % of a core`);
   }
   return found;
+}
+
+/** Of requests; of events there is no telling. */
+function stagesOf(before: Reading | undefined, after: Reading | undefined, rows: readonly Row[]): Stages | undefined {
+  const requests = rows.filter(({ skew }) => skew === undefined);
+  const count = requests.reduce((sum, { latency }) => sum + latency.count, 0);
+  if (before === undefined || after === undefined || count === 0) return undefined;
+  const waited = requests.reduce((sum, { latency }) => sum + latency.meanMs * latency.count, 0);
+  return stagesBetween(before, after, waited / count);
+}
+
+function busyLoops(reading: Reading | undefined): string[] {
+  const busy = [...(reading?.busyLoops ?? [])].filter(([, share]) => share > busyThreadShare);
+  return busy.map(
+    ([thread, share]) => `server-bound: the loop of ${thread} was busy ${Math.round(share * 100)} % of the time`,
+  );
 }
 
 function figuresOf({ count, seconds, bytes, latency, failures, firstByte, skew, figures }: Row): Figures {

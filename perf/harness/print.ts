@@ -83,6 +83,7 @@ export function comparisonsOf(results: readonly CaseResult[]): Comparison[] {
       const isCause = first.rounds.some(({ rows }) => rows.some((one) => one.name === row && one.isCause));
       for (const [title, figure, of, digits] of compared) {
         if (isCause && of === "round") continue;
+        if (figure === "server.cpuUs" && isAlone(first) && isAlone(second)) continue;
         const key = of === "row" ? `${row}.${figure}` : figure;
         const [a, b] = [first.figures.get(key), second.figures.get(key)];
         if (a === undefined || b === undefined || (a.median === 0 && b.median === 0)) continue;
@@ -98,6 +99,11 @@ export function comparisonsOf(results: readonly CaseResult[]): Comparison[] {
     }
   }
   return found;
+}
+
+/** The server is the only process there is. */
+function isAlone({ figures }: Side): boolean {
+  return figures.get("server.cpuUs")?.median === figures.get("cpuUs")?.median;
 }
 
 /** The comparison as a table. */

@@ -1,9 +1,10 @@
 // What a run leaves behind: a table, a line of JSON, and its exit code.
 import { execFileSync } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { reportOf } from "../report/report.ts";
 import type { Command } from "./command.ts";
 import { comparisonTable, tableOf } from "./print.ts";
 import { type CaseResult, faultsIn } from "./run.ts";
@@ -52,6 +53,10 @@ export function publish(finished: Finished, { options }: Command): number {
     console.log(`threshold ${text}: ${isKept ? "kept" : "NOT KEPT"}, ${found}`);
   for (const fault of faults) console.log(`VOID: ${fault}`);
   const line = lineOf(finished);
+  if (options.text("html") !== "") {
+    writeFileSync(options.text("html"), reportOf(finished));
+    console.log(`report: ${options.text("html")}`);
+  }
   if (options.text("json") !== "") appendFileSync(options.text("json"), `${line}\n`);
   if (options.isSet("record")) appendFileSync(join(root, "perf", "results.ndjson"), `${line}\n`);
   if (faults.length > 0) return codes.void;

@@ -164,7 +164,8 @@ function result(a: readonly number[], b: readonly number[]): CaseResult {
     rounds: [
       {
         ...{ case: "get", at: 0, figures: {}, faults: [], hints: [], samples: [], counted: [] },
-        rows: [{ name: "get", isCause: false, figures: {} }],
+        rows: [{ name: "get", isCause: false, figures: {}, curve: [], skewCurve: [] }],
+        stages: undefined,
       },
     ],
     figures: new Map([["get.p50Ms", { median: median(values), min: Math.min(...values), max: Math.max(...values) }]]),
