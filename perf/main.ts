@@ -1,9 +1,11 @@
 // `npm run perf -- <scenario> [flags]`: puts a server under load, and says what that took. `compare` puts two servers under
 // the same load in turn.
 import { type Command, helpOf, overview, readCommand } from "./harness/command.ts";
+import { readScenarioFile } from "./harness/file.ts";
 import { LiveLine } from "./harness/live.ts";
 import { finish, publish } from "./harness/results.ts";
-import { runScenario } from "./harness/run.ts";
+import { type CaseResult, runScenario } from "./harness/run.ts";
+import { combinations, curveOf, type Point, readAxes } from "./harness/sweep.ts";
 import { openTarget, readTarget, type Target, type TargetOptions } from "./harness/target.ts";
 import { custom } from "./load/custom.ts";
 import { login } from "./load/login.ts";
@@ -25,6 +27,8 @@ function usage(): string {
   const others = [...benchmarks].map(([name, [, summary]]): readonly [string, string] => [name, summary]);
   return overview(scenarios.values(), [
     ["compare", "compare 'FLAGS OF A' 'FLAGS OF B' -- SCENARIO [flags]: two servers in turn"],
+    ["sweep", "sweep --front-workers 1,2 --pool-workers 0,1 -- SCENARIO [flags]: our server with each combination"],
+    ["run", "run FILE [flags]: a scenario file (examples in perf/examples)"],
     ...others,
   ]);
 }
@@ -41,6 +45,8 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (name === "compare") return compare(rest);
+  if (name === "sweep") return sweep(rest);
+  if (name === "run") return runFile(rest);
   const scenario = scenarios.get(name);
   if (scenario === undefined) {
     console.log(usage());
@@ -68,8 +74,52 @@ async function compare(args: readonly string[]): Promise<number> {
   return run(`compare ${args.join(" ")}`, command, sides.map(readTarget), command.rounds ?? comparisonRounds);
 }
 
+async function runFile(args: readonly string[]): Promise<number> {
+  const [path = "", ...rest] = args;
+  if (path === "" || path === "--help") {
+    console.log("npm run perf -- run FILE [flags]; flags override the file's options, thresholds are added to its own");
+    return path === "" ? 1 : 0;
+  }
+  const { scenario: name, options = {}, thresholds = [], servers = [] } = readScenarioFile(path);
+  const scenario = scenarios.get(name);
+  if (scenario === undefined) {
+    throw new Error(`${path}: there is no scenario ${name}; there are: ${[...scenarios.keys()].join(", ")}`);
+  }
+  const preset = new Map(Object.entries(options).map(([key, value]) => [key, String(value)]));
+  const command = readCommand(scenario, rest, preset, thresholds);
+  const sides = servers.length === 0 ? [command.target] : servers.map(readTarget);
+  return run(`run ${args.join(" ")}`, command, sides, command.rounds ?? (sides.length === 1 ? 1 : comparisonRounds));
+}
+
+async function sweep(args: readonly string[]): Promise<number> {
+  const at = args.indexOf("--");
+  const scenario = scenarios.get(args[at + 1] ?? "");
+  if (at < 0 || scenario === undefined) {
+    console.log(
+      "npm run perf -- sweep --front-workers 1,2 --pool-workers 0,1 -- SCENARIO [flags]; --start='…' holds for all",
+    );
+    return args.includes("--help") ? 0 : 1;
+  }
+  const command = readCommand(scenario, args.slice(at + 2));
+  const points: Point[] = [];
+  let worst = 0;
+  for (const flags of combinations(readAxes(args.slice(0, at)))) {
+    const target = { ...command.target, name: flags, start: `${command.target.start ?? ""} ${flags}` };
+    const keep = (results: readonly CaseResult[]): void => void points.push({ flags, results });
+    worst = Math.max(worst, await run(`sweep ${args.join(" ")}`, command, [target], command.rounds ?? 1, keep));
+  }
+  console.log(`\n${curveOf(points)}`);
+  return worst;
+}
+
 /** Opens the servers, runs, and ends what was started. */
-async function run(title: string, command: Command, sides: readonly TargetOptions[], rounds: number): Promise<number> {
+async function run(
+  title: string,
+  command: Command,
+  sides: readonly TargetOptions[],
+  rounds: number,
+  keep: (results: readonly CaseResult[]) => void = () => undefined,
+): Promise<number> {
   const targets: Target[] = [];
   const live = new LiveLine();
   try {
@@ -79,6 +129,7 @@ async function run(title: string, command: Command, sides: readonly TargetOption
     const { scenario, options, seconds, warmSeconds } = command;
     const results = await runScenario(scenario, targets, options, { seconds, warmSeconds, rounds }, live);
     live.end();
+    keep(results);
     return publish(finish(title, command, results), command);
   } finally {
     live.end();

@@ -162,9 +162,20 @@ class Sampler {
       figures[`${name}.cpuPercent`] = used / seconds / 10_000;
       figures[`${name}.memoryMib`] = residentBytes / 2 ** 20;
       figures[`${name}.ownMemoryMib`] = ownBytes / 2 ** 20;
+      figures[`${name}.growthMibPerHour`] = this.#growth(name);
     });
     figures["cpuUs"] = operations === 0 ? 0 : total / operations;
     return { figures, samples: this.#samples };
+  }
+
+  /** How memory grows over the second half of the round, MiB per hour: the slope of its line of least squares. */
+  #growth(name: string): number {
+    const half = this.#samples.slice(this.#samples.length >> 1);
+    const points = half.map(({ t, memoryMib }) => [t / 3600, memoryMib[name] ?? 0] as const);
+    const mean = (at: 0 | 1): number => points.reduce((sum, point) => sum + point[at], 0) / points.length;
+    const [hours, mib] = [mean(0), mean(1)];
+    const spread = points.reduce((sum, [x]) => sum + (x - hours) ** 2, 0);
+    return spread === 0 ? 0 : points.reduce((sum, [x, y]) => sum + (x - hours) * (y - mib), 0) / spread;
   }
 
   #sample(): void {

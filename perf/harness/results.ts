@@ -65,7 +65,7 @@ export function publish(finished: Finished, { options }: Command): number {
 
 /** Rounds say the same with other numbers: one of each is enough. */
 function oncePerCause(hints: readonly string[]): string[] {
-  const seen = new Map(hints.map((hint) => [hint.replace(/\d+/g, ""), hint]));
+  const seen = new Map(hints.map((hint) => [hint.replace(/\d/g, ""), hint]));
   return [...seen.values()];
 }
 

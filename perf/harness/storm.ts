@@ -96,7 +96,7 @@ export class Storm {
   /** Requests at a rate. */
   async #open(end: number): Promise<void> {
     const { rate, objects } = this.#work;
-    const begun = performance.now();
+    const begun = performance.now() + (this.#work.delaySeconds ?? 0) * 1000;
     const waiting: { n: number; due: number }[] = [];
     const free = [...this.#connections];
     const answers = new Set<Promise<unknown>>();
@@ -117,7 +117,7 @@ export class Storm {
         void answer.then(() => answers.delete(answer));
       }
     };
-    for (let now = begun; now < end && !this.#isLast; now = performance.now()) {
+    for (let now = performance.now(); now < end && !this.#isLast; now = performance.now()) {
       for (; begun + (this.#sent * 1000) / rate <= now && !this.#isLast; this.#sent += 1) {
         waiting.push({ n: this.#next++, due: begun + (this.#sent * 1000) / rate });
       }

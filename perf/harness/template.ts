@@ -1,8 +1,9 @@
 // Texts of requests with places that are filled in for each one: `<n>`, the number of the request; `<n:6>`, with that
-// many digits; `<n%5000>`, its remainder; `<mark%64>`, a mark for watchers (marks.ts). JSON holds no such thing.
+// many digits; `<n%5000>`, its remainder; `<mark%64>`, a mark for watchers (marks.ts); `<us>`, the time in
+// microseconds. JSON holds no such thing.
 import { markOf, microseconds } from "./marks.ts";
 
-const place = /<(n|mark)(?:%(\d+))?(?::(\d+))?>/g;
+const place = /<(n|mark|us)(?:%(\d+))?(?::(\d+))?>/g;
 
 /** Makes the text of a request of its number. */
 export type Template = (n: number) => string;
@@ -29,6 +30,7 @@ export function templateOf(text: string, changes: Int32Array = new Int32Array(0)
 function fillOf(kind: string, modulus: number, digits: number, changes: Int32Array): Template {
   const number = modulus === 0 ? (n: number): number => n : (n: number): number => n % modulus;
   if (kind === "n") return (n) => String(number(n)).padStart(digits, "0");
+  if (kind === "us") return () => String(microseconds());
   return (n) => {
     const object = number(n);
     const change = (changes[object] ?? 0) + 1;

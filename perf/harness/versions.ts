@@ -1,7 +1,14 @@
-// Reads a watch stream of any objects: every line parses, and the versions of its objects rise.
+// Reads a watch stream of any objects: every line parses, and the versions of its objects rise. A status whose
+// message is `at <microseconds>` tells when its change was sent.
 import type { EventReader, Findings } from "./marks.ts";
 
 const newline = 0x0a;
+
+/** What is read of an object. */
+interface Shown {
+  readonly metadata: { readonly resourceVersion: string; readonly deletionTimestamp?: string };
+  readonly status?: { readonly message?: string };
+}
 
 /** The lines of one stream. */
 export class VersionReader implements EventReader {
@@ -27,7 +34,7 @@ export class VersionReader implements EventReader {
   #line(text: string): void {
     if (text.trim() === "") return;
     try {
-      const { type, object } = JSON.parse(text) as { type: string; object: { metadata: { resourceVersion: string } } };
+      const { type, object } = JSON.parse(text) as { type: string; object: Shown };
       if (type === "BOOKMARK") return;
       if (type === "ERROR") {
         this.#findings.errors += 1;
@@ -37,6 +44,10 @@ export class VersionReader implements EventReader {
       const version = BigInt(object.metadata.resourceVersion);
       if (version <= this.#version) this.#findings.gaps += 1;
       this.#version = version;
+      const sentUs = /^at (\d{16})$/.exec(object.status?.message ?? "")?.[1];
+      // A delete shows the last status again, in one event or two.
+      const isLast = type !== "MODIFIED" || object.metadata.deletionTimestamp !== undefined;
+      if (sentUs !== undefined && !isLast) this.#findings.event(0, Number(version), Number(sentUs));
     } catch {
       this.#findings.torn += 1;
     }

@@ -20,6 +20,8 @@ export interface Work {
   readonly connections: number;
   /** Requests per second, whatever the answers take; 0: each connection sends when it has its answer. */
   readonly rate: number;
+  /** Seconds before the first request; left out: none. */
+  readonly delaySeconds?: number;
   /** The number of the first request. */
   readonly from: number;
   /** How many are sent at most; left out: until the time is over. */

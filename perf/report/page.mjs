@@ -60,7 +60,7 @@ function head() {
     );
     note(broken.length > 0 ? "bad" : "good", "Thresholds", lines);
   }
-  const once = new Map(data.hints.map((hint) => [hint.replace(/\d+/g, ""), hint]));
+  const once = new Map(data.hints.map((hint) => [hint.replace(/\d/g, ""), hint]));
   note("warn", "What bounded it", [...once.values()]);
 }
 

@@ -1,17 +1,23 @@
 // The load harness counts what it says: tested against servers that stall, lie, and lose events.
+
+import { readdirSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t from "tap";
 import { readCommand, secondsOf } from "../../perf/harness/command.ts";
+import { readScenarioFile } from "../../perf/harness/file.ts";
 import { FrameReader } from "../../perf/harness/frames.ts";
 import { Histogram, median } from "../../perf/harness/histogram.ts";
 import { LineReader } from "../../perf/harness/lines.ts";
 import { type Findings, markOf } from "../../perf/harness/marks.ts";
 import { comparisonsOf } from "../../perf/harness/print.ts";
-import type { CaseResult } from "../../perf/harness/run.ts";
-import { faultsOf } from "../../perf/harness/scenario.ts";
+import type { CaseResult, Spread } from "../../perf/harness/run.ts";
+import { faultsOf, type Scenario } from "../../perf/harness/scenario.ts";
 import { Storm } from "../../perf/harness/storm.ts";
-import { words } from "../../perf/harness/target.ts";
+import { combinations, curveOf, type Point, readAxes } from "../../perf/harness/sweep.ts";
+import { readTarget, words } from "../../perf/harness/target.ts";
 import { templateOf } from "../../perf/harness/template.ts";
 import { check, readThreshold } from "../../perf/harness/thresholds.ts";
 import type { Work } from "../../perf/harness/work.ts";
@@ -190,6 +196,51 @@ t.test("thresholds are kept, broken, or name no figure", (t) => {
     t.match(check([readThreshold(text)], results), [{ isKept }], text);
   }
   t.throws(() => readThreshold("p50"), /expected a figure/);
+  t.end();
+});
+
+t.test("scenario files are checked by their schema, and the examples pass", (t) => {
+  const dir = t.testdir({
+    "bad.json": '{"scenario":"write","options":[],"thresholds":"x","more":1}',
+    "text.json": "{",
+  });
+  t.throws(() => readScenarioFile(join(dir, "bad.json")), /options.*thresholds|thresholds.*options/s);
+  t.throws(() => readScenarioFile(join(dir, "text.json")), /text\.json/);
+  const examples = fileURLToPath(new URL("../../../perf/examples/", import.meta.url));
+  for (const name of readdirSync(examples)) {
+    const { scenario, options = {}, servers = [], thresholds } = readScenarioFile(join(examples, name));
+    const preset = new Map(Object.entries(options).map(([key, value]) => [key, String(value)]));
+    readCommand(scenarios.get(scenario) as Scenario, [], preset, thresholds);
+    servers.forEach(readTarget);
+  }
+  t.end();
+});
+
+t.test("examples of --help are command lines that are read", (t) => {
+  for (const { name, examples } of scenarios.values()) {
+    for (const example of examples) {
+      const [, rest = ""] = example.split(`npm run perf -- ${name} `);
+      t.doesNotThrow(() => readCommand(scenarios.get(name) as Scenario, words(rest)), example);
+    }
+  }
+  t.end();
+});
+
+t.test("sweeps try every combination, and recommend the least CPU near the highest rate", (t) => {
+  const axes = readAxes(["--front-workers", "1,2", "--pool-workers=0,1"]);
+  t.same(combinations(axes).length, 4);
+  t.equal(combinations(axes)[3], "--front-workers=2 --pool-workers=1");
+  t.throws(() => readAxes(["--front-workers"]), /expected a flag/);
+  const point = (flags: string, rate: number, cpu: number): Point => {
+    const { name, sides } = result([1], [1]);
+    const figure = (value: number): Spread => ({ median: value, min: value, max: value });
+    const figures = new Map([
+      ["get.perSecond", figure(rate)],
+      ["cpuUs", figure(cpu)],
+    ] as const);
+    return { flags, results: [{ name, sides: sides.map((side) => ({ ...side, figures })) }] };
+  };
+  t.match(curveOf([point("a", 100, 9), point("b", 95, 5), point("c", 20, 1)]), /recommended for get: b /);
   t.end();
 });
 
