@@ -19,7 +19,8 @@ function element(name, attributes = {}, ...children) {
 function number(value, digits) {
   if (value === undefined || Number.isNaN(value)) return "–";
   const places = digits ?? (value >= 100 ? 0 : value >= 10 ? 1 : 2);
-  return value.toFixed(places).replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, "\u2009");
+  const options = { minimumFractionDigits: places, maximumFractionDigits: places };
+  return value.toLocaleString("en", options).replaceAll(",", "\u2009");
 }
 
 function section(title, about, ...children) {
@@ -76,12 +77,10 @@ function lead() {
       const unclear = whole.isOverlapping ? "no difference seen" : whole.figure;
       tiles.push([`${name}: ${servers[1]} / ${servers[0]}`, `${number(whole.ratio)}×`, unclear]);
     } else {
-      const row = first.rows.find(({ isCause }) => !isCause)?.name;
-      tiles.push([
-        name,
-        `${number(first.figures[`${row}.perSecond`])}/s`,
-        `p99 ${number(first.figures[`${row}.p99Ms`])} ms`,
-      ]);
+      const rows = first.rows.filter(({ isCause }) => !isCause).map(({ name: row }) => row);
+      const rate = rows.reduce((sum, row) => sum + (first.figures[`${row}.perSecond`] ?? 0), 0);
+      const worst = Math.max(...rows.map((row) => first.figures[`${row}.p99Ms`] ?? 0));
+      tiles.push([name, `${number(rate)}/s`, `p99 ${number(worst)} ms${rows.length > 1 ? ", the slowest kind" : ""}`]);
     }
   }
   const made = tiles.map(([title, big, small]) =>
