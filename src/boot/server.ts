@@ -47,7 +47,7 @@ import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
 import { countConnections, countFront, forgetKinds } from "./count.ts";
 import type { KmsChecks } from "./encryptionfile.ts";
-import { type FlowMessage, type FrontFlow, openFlow } from "./frontflow.ts";
+import { type FlowMessage, type FrontFlow, openFlow } from "./flow/front.ts";
 import type { FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
 import { openAuthorities } from "./signing.ts";

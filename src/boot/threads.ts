@@ -10,7 +10,7 @@ import type { Logger } from "../observe/log.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import { Beats } from "./beats.ts";
-import { FlowBoard, frontNumber } from "./flowboard.ts";
+import { FlowBoard, frontNumber } from "./flow/board.ts";
 import { type KeptCrash, KeptThreads, type KindOf } from "./keptthreads.ts";
 import type {
   AuditData,

@@ -7,9 +7,10 @@ import { limits } from "../../config/limits.ts";
 import type { LogView } from "../view/view.ts";
 import type { Bookmark } from "./bookmark.ts";
 import { addCounts, emptyCounts, type WatchCounts } from "./counts.ts";
-import { LogWatchers, type Surroundings } from "./follow.ts";
+import { LogWatchers } from "./follow.ts";
 import { Gather } from "./gather.ts";
 import type { Representation } from "./group.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { type Sink, Watcher, type WatchStart, watcherStates } from "./watcher.ts";
 
 /** A requested watch. */

@@ -27,30 +27,11 @@ import type { Hold, LogView } from "../view/view.ts";
 import { countPending, gatherEvents, initialRecords, nextEvents, pendingRecords } from "./ahead.ts";
 import { errorEvent, expiredEvent } from "./bookmark.ts";
 import { countEvent, emptyCounts, type WatchCounts } from "./counts.ts";
-import { eventForms, type Gather } from "./gather.ts";
+import { eventForms } from "./gather.ts";
 import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
 import { gatherInitial } from "./initial.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { type Watcher, watcherStates } from "./watcher.ts";
-
-/** Services of the front that the watchers of a log use. */
-export interface Surroundings {
-  /** Scratch of the thread: used within one call. */
-  readonly gather: Gather;
-  /** Runs `work` in a later turn of the loop. */
-  readonly defer: (work: () => void) => void;
-  /** Milliseconds of the monotonic clock. */
-  readonly now: () => number;
-  /** A watcher is no more. */
-  readonly ended: (watcher: Watcher) => void;
-  /** Events could not be written as watchers want them: a fault of ours, to be logged and counted. */
-  readonly failed: (error: unknown) => void;
-  /** Milliseconds a pass may take in this turn of the loop, of a log whose synced watchers have been behind for so long. */
-  readonly sliceMs: (behindMs: number) => number;
-  /** Told how many milliseconds a pass took. */
-  readonly spent: (ms: number) => void;
-  /** Watchers written to, pages of 4 KiB, or four records looked at or groups found, between two looks at the clock. */
-  readonly writesPerLook: number;
-}
 
 const nothing = new Uint8Array(0);
 

@@ -123,7 +123,8 @@ for (const traffic of traffics) {
       const name = `ns-${key % 3}/pod-${key}`;
       const [last, wanted] = [writer.last(prefix, `${prefix}/${name}`), state.get(name)];
       if (wanted === undefined || last === undefined) t.equal(last, wanted, `${name} is not there`);
-      else if (objectOf(wanted) !== Buffer.from(last.body).toString() || wanted.revision !== last.revision) t.fail(`last(${name})`);
+      else if (objectOf(wanted) !== Buffer.from(last.body).toString() || wanted.revision !== last.revision)
+        t.fail(`last(${name})`);
       else if (wanted.createRevision !== last.createRevision || wanted.versionAt !== last.versionAt) t.fail(name);
     }
     t.equal(retired > 0, historyMs < 1e12 || historyBytes < 1e12, "the floor rises where it should");

@@ -1,9 +1,9 @@
 // Main's side of flow control: it knows which level has which slot of the shared seats, and gathers what fronts have of
 // levels, queues and waiting requests.
-import { limits } from "../config/limits.ts";
-import type { SeatBoard } from "../flowcontrol/board.ts";
-import type { LevelDump } from "../flowcontrol/dump.ts";
-import type { OfFront, ToFront } from "./messages.ts";
+import { limits } from "../../config/limits.ts";
+import type { SeatBoard } from "../../flowcontrol/board.ts";
+import type { LevelDump } from "../../flowcontrol/dump.ts";
+import type { OfFront, ToFront } from "../messages.ts";
 
 /** How fronts are reached. */
 interface FrontLines {

@@ -1,16 +1,16 @@
 // Flow control as a front opens it: its part of the shared seats, its meter, and dumps of all fronts by way of main.
-import type { Scheme } from "../api/scheme.ts";
-import { systemClock } from "../base/clock.ts";
-import type { Objects } from "../cache/view/objects.ts";
-import { dumpLevels, dumpNames, dumpText, type LevelDump } from "../flowcontrol/dump.ts";
-import { FlowControl } from "../flowcontrol/flowcontrol.ts";
-import { SeatWords } from "../flowcontrol/seats.ts";
-import { Widths } from "../flowcontrol/width.ts";
-import { flowMeter } from "../observe/flowcontrol.ts";
-import type { Registry } from "../observe/metrics.ts";
-import type { FlowParts } from "../request/call/context.ts";
-import { frontNumber } from "./flowboard.ts";
-import type { FromFront, FrontData, ToFront } from "./messages.ts";
+import type { Scheme } from "../../api/scheme.ts";
+import { systemClock } from "../../base/clock.ts";
+import type { Objects } from "../../cache/view/objects.ts";
+import { dumpLevels, dumpNames, dumpText, type LevelDump } from "../../flowcontrol/dump.ts";
+import { FlowControl } from "../../flowcontrol/flowcontrol.ts";
+import { SeatWords } from "../../flowcontrol/seats.ts";
+import { Widths } from "../../flowcontrol/width.ts";
+import { flowMeter } from "../../observe/flowcontrol.ts";
+import type { Registry } from "../../observe/metrics.ts";
+import type { FlowParts } from "../../request/call/context.ts";
+import type { FromFront, FrontData, ToFront } from "../messages.ts";
+import { frontNumber } from "./board.ts";
 
 /** What main tells a front of flow control. */
 export type FlowMessage = Extract<ToFront, { readonly kind: "slot" | "dump" | "dumps" }>;
