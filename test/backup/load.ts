@@ -79,7 +79,7 @@ export class Load {
       seconds: Math.round(10 * seconds) / 10,
       writes: done.length,
       perSecond: Math.round(done.length / seconds),
-      perSecondMin: Math.min(...counts),
+      perSecondMin: whole > 0 ? Math.min(...counts) : Math.round(done.length / seconds),
       p50Ms: at(0.5),
       p99Ms: at(0.99),
       maxMs: Math.round(sorted.at(-1) ?? 0),
