@@ -111,8 +111,8 @@ export type ToFront =
   | { readonly kind: "dump"; readonly id: number }
   /** The answer to "dumps". */
   | { readonly kind: "dumps"; readonly id: number; readonly dumps: readonly (readonly LevelDump[])[] }
-  /** The slot of a level's seats. */
-  | { readonly kind: "slot"; readonly level: string; readonly slot: number }
+  /** The slot of a level's seats; undefined: there is none left. */
+  | { readonly kind: "slot"; readonly level: string; readonly slot: number | undefined }
   /** The answer to "gather". */
   | { readonly kind: "gathered"; readonly id: number; readonly snapshots: readonly (readonly FamilySnapshot[])[] };
 

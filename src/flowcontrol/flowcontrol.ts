@@ -77,6 +77,8 @@ export class FlowControl {
   /** By object, which is decoded once per change. */
   readonly #compiled = new WeakMap<FlowSchema["spec"], CompiledSchema>();
   readonly #levels = new Map<string, Level>();
+  /** Slots that were asked for and not told yet, by level. */
+  readonly #slotsAsked = new Map<string, number>();
   readonly #kinds = { readOnly: { executing: 0, waiting: 0 }, mutating: { executing: 0, waiting: 0 } };
   #placements = new Map<CompiledSchema, Placement>();
   #index = new SchemaIndex([]);
@@ -126,9 +128,12 @@ export class FlowControl {
     for (const level of this.#levels.values()) level.close();
   }
 
-  /** The slot of a level is known. */
-  slotted(name: string, slot: number): void {
-    if (!this.#isClosed) this.#levels.get(name)?.seats.share(slot);
+  /** The answer to openSlot(); undefined: there is none left. Of a level that came back meanwhile the last one counts. */
+  slotted(name: string, slot: number | undefined): void {
+    const asked = (this.#slotsAsked.get(name) ?? 1) - 1;
+    if (asked > 0) this.#slotsAsked.set(name, asked);
+    else this.#slotsAsked.delete(name);
+    if (asked === 0 && slot !== undefined && !this.#isClosed) this.#levels.get(name)?.seats.share(slot);
   }
 
   /** The schema of a request, and its level. */
@@ -260,7 +265,9 @@ export class FlowControl {
   #open(shape: LevelShape): void {
     const { words, front, openSlot } = this.#options;
     this.#levels.set(shape.name, new Level(shape, new Seats(words, front, shape.seats), this.#parts));
-    if (!shape.isExempt) openSlot(shape.name);
+    if (shape.isExempt) return;
+    this.#slotsAsked.set(shape.name, (this.#slotsAsked.get(shape.name) ?? 0) + 1);
+    openSlot(shape.name);
   }
 
   /** Lets levels go that are not configured any more and have nothing left to do. */

@@ -44,8 +44,7 @@ export class FlowBoard {
     const front = frontNumber(name);
     if (front === undefined) return;
     if (!opens) return this.#board.close(front, level);
-    const slot = this.#board.open(front, level);
-    if (slot !== undefined) this.#lines.tell(name, { kind: "slot", level, slot });
+    this.#lines.tell(name, { kind: "slot", level, slot: this.#board.open(front, level) });
   }
 
   /** A front ended. */

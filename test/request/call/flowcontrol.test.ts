@@ -21,6 +21,7 @@ function user(name: string): User {
 interface Controlled {
   readonly server: InProcess;
   readonly flow: FlowControl;
+  readonly words: SeatWords;
   readonly metrics: () => string;
 }
 
@@ -29,6 +30,7 @@ async function controlled(t: Test, seats = 600): Promise<Controlled> {
   const server = await openInProcess();
   const registry = new Registry();
   const { scheme, objects } = server;
+  const words = new SeatWords(seatsMemory(1), 1);
   const flow = new FlowControl({
     scheme,
     objects,
@@ -38,7 +40,7 @@ async function controlled(t: Test, seats = 600): Promise<Controlled> {
     mutatingMax: seats,
     waitMsMax: 60_000,
     secret: "x",
-    words: new SeatWords(seatsMemory(1), 1),
+    words,
     front: 0,
     meter: (levels, kinds) => flowMeter(registry, levels, kinds),
     openSlot: () => undefined,
@@ -57,7 +59,7 @@ async function controlled(t: Test, seats = 600): Promise<Controlled> {
     flow.close();
     server.close();
   });
-  return { server, flow, metrics: () => exposition([registry.snapshot()]) };
+  return { server, flow, words, metrics: () => exposition([registry.snapshot()]) };
 }
 
 function schema(name: string, level: string, of: string): object {
@@ -279,4 +281,29 @@ t.test("some responses end their connection, those of watches do not", async (t)
   t.ok(await until(() => server.fanout.watcherCount === 1));
   t.equal(asked, 4);
   await server.fanout.closeAll(1_000);
+});
+
+t.test("a level that goes and comes back before its slot is told has the last one told", async (t) => {
+  const { server, flow, words } = await controlled(t);
+  const admin = server.user;
+  for (const { shape } of [...flow.levels]) if (!shape.isExempt) flow.slotted(shape.name, undefined);
+  for (const method of ["POST", "DELETE", "POST"]) {
+    const path = `${base}/prioritylevelconfigurations${method === "DELETE" ? "/l" : ""}`;
+    await server.call(method, path, method === "DELETE" ? undefined : level("l", 1));
+    flow.update();
+  }
+  await server.call("POST", `${base}/flowschemas`, schema("s", "l", "u"));
+  flow.update();
+  flow.slotted("l", 7);
+  flow.slotted("l", 9);
+  flow.slotted("gone", 11);
+  server.user = user("u");
+  const upload = new Upload();
+  const held = server.call("POST", configMaps, { metadata: { name: "x" } }, {}, upload.exchange);
+  t.ok(await until(() => words.used(9) === 1));
+  t.equal(words.used(7), 0);
+  upload.end(Buffer.from('{"metadata":{"name":"x"}}'));
+  t.equal((await held).code, 201);
+  t.ok(await until(() => words.used(9) === 0));
+  server.user = admin;
 });
