@@ -17,6 +17,8 @@ export interface Work {
   readonly wanted: number;
   /** Bytes of the body of a good answer; left out: any. */
   readonly bodyBytes?: number;
+  /** How far from that it may be; left out: not at all. */
+  readonly bodySlackBytes?: number;
   readonly connections: number;
   /** Requests per second, whatever the answers take; 0: each connection sends when it has its answer. */
   readonly rate: number;
