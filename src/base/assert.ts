@@ -27,6 +27,12 @@ export function assertShared(condition: boolean, message: string): asserts condi
   if (!condition) throw new SharedStateFailure(message);
 }
 
+/** Throws an error that is a broken invariant of shared state, which ends the thread; returns any other one. */
+export function passShared(error: unknown): unknown {
+  if (error instanceof SharedStateFailure) throw error;
+  return error;
+}
+
 /** Marks code that cannot be reached with any data of a request. */
 export function unreachable(message: string): never {
   throw new AssertionFailure(message);

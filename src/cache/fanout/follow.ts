@@ -19,7 +19,7 @@
 
 import type { Selector } from "../../api/selector.ts";
 import { internalError, type Status } from "../../api/status.ts";
-import { assertShared, SharedStateFailure } from "../../base/assert.ts";
+import { assertShared, passShared } from "../../base/assert.ts";
 import { copyOf } from "../../base/copy.ts";
 import { limits } from "../../config/limits.ts";
 import { type Location, recordTypes } from "../shared/record.ts";
@@ -242,13 +242,11 @@ export class LogWatchers {
    */
   #isTold(): boolean {
     if (!this.view.gone || this.#isOver) return this.#isOver;
-    if (this.#last === undefined) {
-      // A pass has to take in what was published last.
-      this.#last = this.view.hold();
-      return false;
-    }
+    // At first a pass has to take in what was published last.
+    const isFirst = this.#last === undefined;
+    this.#last ??= this.view.hold();
     const late = this.#runnable.size + this.#blocked.size + this.#parked.size;
-    if (!this.#last.expired && (late > 0 || !this.inStep)) return false;
+    if (isFirst || (!this.#last.expired && (late > 0 || !this.inStep))) return false;
     this.#isOver = true;
     this.#last.release();
     return true;
@@ -260,28 +258,24 @@ export class LogWatchers {
     const start = now();
     const until = start + sliceMs(0);
     const synced = [...this.#groups.values()].flatMap((group) => group.synced);
-    const all = this.#isOver ? [...synced, ...this.#behind()] : synced;
-    let ended = 0;
-    for (const watcher of all) {
-      this.end(watcher, false);
-      ended += 1;
-      if (now() > until) break;
-    }
+    const isDone = this.#endEach(this.#isOver ? [...synced, ...this.#behind()] : synced, until);
     spent(now() - start);
-    if (ended < all.length) this.#passLater();
+    if (!isDone) this.#passLater();
     else if (!this.#isOver) this.#schedule();
   }
 
-  /**
-   * Ends watches whose representation changed, before they get a record written since. False: some are left for
-   * the next turn.
-   */
+  /** Ends watches whose representation changed, before they get a record written since. False: some are left. */
   #endAged(until: number): boolean {
     const aged = [...this.#groups.values()].filter(({ representation }) => representation.isCurrent?.() === false);
     if (aged.length === 0) return true;
     const others = this.#behind().filter(({ group }) => aged.includes(group));
-    for (const watcher of [...aged.flatMap(({ synced }) => synced), ...others]) {
-      if (this.#around.now() > until) return false;
+    return this.#endEach([...aged.flatMap(({ synced }) => synced), ...others], until);
+  }
+
+  /** Ends one watcher at least. False: some are left for the next turn. */
+  #endEach(watchers: readonly Watcher[], until: number): boolean {
+    for (const [at, watcher] of watchers.entries()) {
+      if (at > 0 && this.#around.now() > until) return false;
       this.end(watcher, false);
     }
     return true;
@@ -474,7 +468,7 @@ export class LogWatchers {
       }
       return gather.bytes();
     } catch (error) {
-      this.#around.failed(endIfShared(error));
+      this.#around.failed(passShared(error));
       return undefined;
     } finally {
       group.clearPending();
@@ -504,7 +498,7 @@ export class LogWatchers {
     try {
       return records.length === 0 ? undefined : representation.ahead?.(this.view, records);
     } catch (error) {
-      this.#around.failed(endIfShared(error));
+      this.#around.failed(passShared(error));
       return Promise.resolve(internalError("a watch"));
     }
   }
@@ -646,7 +640,7 @@ export class LogWatchers {
         else this.#stepFiltered(watcher);
       }
     } catch (error) {
-      this.#around.failed(endIfShared(error));
+      this.#around.failed(passShared(error));
       this.#fail(watcher);
     }
     if (this.#isOpen) return;
@@ -800,10 +794,4 @@ export class LogWatchers {
     }
     this.#around.ended(watcher);
   }
-}
-
-/** A broken log ends the thread; any other error concerns the events of some watchers. */
-function endIfShared(error: unknown): unknown {
-  if (error instanceof SharedStateFailure) throw error;
-  return error;
 }
