@@ -642,12 +642,17 @@ class NodeStream implements AnswerStream {
   }
 
   onDrain(drained: () => void): void {
+    const { socket } = this.#res.req;
     const listener = (): void => {
       if (!this.#ended) drained();
     };
+    // What is written past the response object is told by its connection, which may still be that of the answer before.
+    const taken = (): void => {
+      if (this.#res.socket !== null) listener();
+    };
     this.#res.on("drain", listener);
-    this.#res.socket?.on("drain", listener);
-    this.#res.once("close", () => this.#res.req.socket.off("drain", listener));
+    socket.on("drain", taken);
+    this.#res.once("close", () => socket.off("drain", taken));
   }
 
   end(): void {

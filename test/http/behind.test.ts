@@ -193,3 +193,32 @@ for (const front of fronts.filter(({ name }) => name === "node")) {
     wire.cut();
   });
 }
+
+for (const front of fronts.filter(({ name }) => name === "node")) {
+  const name = `${front.name}${front.secure ? " over TLS" : ""}`;
+  t.test(`${name} goes on with a stream that began behind another answer`, { buffered: true }, async (t) => {
+    const [size, chunks] = [100_000, 80];
+    const stand = await Stand.open(front, undefined, (exchange) => {
+      if (!exchange.path.startsWith("/chunks")) return handle(exchange);
+      const stream = exchange.stream(200, headers);
+      let written = 0;
+      const write = (): void => {
+        while (written < chunks) if (!stream.write(bodyOf(written++, size))) return;
+        stream.end();
+      };
+      stream.onDrain(write);
+      write();
+    });
+    t.teardown(() => stand.close());
+    const wire = await stand.wire();
+    wire.socket.pause();
+    wire.send("GET /send/0/8000000 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    t.ok(await until(() => stand.listener.pending === 1), "the first answer waits");
+    wire.send("GET /chunks HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    t.ok(await until(() => stand.listener.pending === 2), "the stream begins");
+    wire.socket.resume();
+    t.ok(await until(() => wire.bytes > 8_000_000 + chunks * size), "and ends");
+    t.same(codes(wire.received), [200, 200]);
+    wire.cut();
+  });
+}
