@@ -74,7 +74,7 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   const log = createLog(data.config.logLevel, "store");
   const transformers = await followTransformers(data, scheme, registry, log);
   const { store, writer, after } = await load(data, scheme, transformers, log);
-  transformers.onOutdated((isOutdated) => writer.outdate(isOutdated));
+  transformers.onOutdated((isOutdated) => writer.outdate(isOutdated, store.revision));
   keepDefined(scheme, writer);
   writer.start();
   const observe = countStore(registry, { store, writer, queued: () => loop.queued, scheme });

@@ -7,10 +7,14 @@ export interface Content {
   /** The object's JSON with the revision's digits at `versionAt`. */
   readonly body: Uint8Array;
   readonly versionAt: number;
+  /** It would be stored otherwise now: the object's next write is stored even without a change. */
+  readonly isStale?: true;
 }
 
 /** The form of what is stored: encoding and encryption. */
 export interface Values {
+  /** Grows when what was encrypted before is outdated. */
+  readonly generation: number;
   /** The prefix of the kind a key belongs to (both as records spell them); undefined: it is none of a record. */
   prefixOf(key: string): string | undefined;
   /**

@@ -103,7 +103,7 @@ t.test(
 
     const reloads = async (status: string, count: number): Promise<boolean> => {
       const line = new RegExp(
-        `^apiserver_encryption_config_controller_automatic_reloads_total\\{status="${status}",.*\\} (\\d+)$`,
+        `^apiserver_encryption_config_controller_automatic_reloads_total\\{.*status="${status}".*\\} (\\d+)$`,
         "m",
       );
       return eventually(async () => (await metric(server, line)) === count, lookMsMax);

@@ -278,10 +278,11 @@ export class LogWriter {
 
   /**
    * What the logs of these prefixes hold is stored otherwise than it would be now: the next write of each object is stored
-   * even without a change.
+   * even without a change. `told`: the store's newest revision, whose records may be on their way here.
    */
-  outdate(isOutdated: (prefix: string) => boolean): void {
-    for (const log of this.#logList) if (isOutdated(log.prefix)) this.#words.setStale(log.index, this.#revision);
+  outdate(isOutdated: (prefix: string) => boolean, told: number): void {
+    const revision = Math.max(told, this.#revision);
+    for (const log of this.#logList) if (isOutdated(log.prefix)) this.#words.setStale(log.index, revision);
   }
 
   /** Enters one committed change. Fronts may see it from now on; it counts as published with publish(). */

@@ -8,6 +8,8 @@ export interface Pending extends Sending {
   readonly change: Change;
   /** The bytes sent; undefined: a delete. */
   readonly value: Uint8Array | undefined;
+  /** Values.generation from before they were made. */
+  readonly generation: number;
   /** Newest revision the watch had told when it was sent: it comes after that one. */
   toldBefore: number;
   /** Its revision, once its event has come. */
@@ -27,10 +29,11 @@ export class PendingWrites {
   }
 
   /** Notes a write before it is sent. */
-  add(change: Change, value: Uint8Array | undefined): Pending {
+  add(change: Change, value: Uint8Array | undefined, generation: number): Pending {
     const pending: Pending = {
       change,
       value,
+      generation,
       isSent: false,
       sends: () => {
         pending.toldBefore = this.#told();
@@ -59,14 +62,14 @@ export class PendingWrites {
   }
 
   /** The write that put `value` at a key at a revision, over what was there at `before`; undefined: none of ours. */
-  match(key: string, value: Uint8Array, before: number, revision: number): Change | undefined {
+  match(key: string, value: Uint8Array, before: number, revision: number): Pending | undefined {
     const known = this.#byKey.get(key);
     if (known === undefined) return undefined;
     for (const pending of known) {
       if (pending.value === undefined || pending.revision !== 0 || pending.change.expected !== before) continue;
       if (Buffer.compare(pending.value, value) !== 0) continue;
       pending.revision = revision;
-      return pending.change;
+      return pending;
     }
     return undefined;
   }

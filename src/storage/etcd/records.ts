@@ -92,7 +92,11 @@ export class RecordReader {
     const from = before !== undefined && deleted ? before : kv;
     const { createRevision } = from;
     const own = deleted ? undefined : live?.pending.match(key, kv.value, previous, revision);
-    if (own !== undefined) return { ...place, createRevision, ...contentOf(own, revision) };
+    if (own !== undefined) {
+      // The key was exchanged while it was on its way.
+      const mark = own.generation === this.#values.generation ? {} : ({ isStale: true } as const);
+      return { ...place, createRevision, ...contentOf(own.change, revision), ...mark };
+    }
     const content = this.#content(prefix, key, from.value, revision, live !== undefined);
     return content instanceof Promise
       ? content.then((read) => ({ ...place, createRevision, ...read }))

@@ -12,6 +12,7 @@ import { assertShared } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { limits } from "../../config/limits.ts";
 import { Ages } from "../ages.ts";
+import { TransformError } from "../encryption/transformers.ts";
 import {
   type Change,
   type Cluster,
@@ -86,6 +87,17 @@ export async function openEtcd(options: EtcdOptions): Promise<Store> {
     client.close();
     throw storeErrorOf(error);
   }
+}
+
+/**
+ * What becomes of the past when it cannot be read: it is given up. What an operator has removed for that reason is still in
+ * it, and so are values under a key that was exchanged since. Whether the present can be read is found next.
+ */
+function pastErrorOf(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return storeErrorOf(error);
+  const { kind, cause, message } = error;
+  const isUnreadable = kind === "corrupt" || (cause instanceof TransformError && !cause.isPassing);
+  return isUnreadable ? new StoreError("compacted", `History cannot be read: ${message}`, error) : error;
 }
 
 /** The revision above which the cluster has its history, as far as it is of use. */
@@ -221,18 +233,14 @@ class EtcdStore implements Store {
       const source = { client: this.#client, keys: this.#keys, records: this.#records };
       if (this.#state === undefined) await stateAt({ ...source, revision: this.floor, take });
       else await stateOf(this.#state, this.#records, take);
-      this.#state = undefined;
     } catch (error) {
-      throw storeErrorOf(error);
+      throw this.#state === undefined ? pastErrorOf(error) : storeErrorOf(error);
     }
+    this.#state = undefined;
     try {
       await this.#past(this.floor, upTo, take);
     } catch (error) {
-      // What an operator has removed because it could not be read is still in history.
-      const isUnreadable = error instanceof StoreError && error.kind === "corrupt";
-      throw isUnreadable
-        ? new StoreError("compacted", `History cannot be read: ${error.message}`, error)
-        : storeErrorOf(error);
+      throw pastErrorOf(error);
     }
     return upTo;
   }

@@ -58,6 +58,7 @@ export class Writes {
     const refused = checkChange(change, Buffer.from(change.key), { mod: change.expected, create: change.expected });
     if (refused !== undefined) return refused;
     const endMs = performance.now() + limits.etcdWriteMs;
+    const { generation } = this.#parts.values;
     let put: Put;
     try {
       put = await this.#put(change);
@@ -66,7 +67,7 @@ export class Writes {
       if (!(error instanceof StoreError)) throw error;
       return { refused: "not-encrypted", message: error.message };
     }
-    const pending = this.pending.add(change, put.value);
+    const pending = this.pending.add(change, put.value, generation);
     const expected = this.#expected(change.key, change.expected);
     const guard = change.guard && this.#expected(change.guard.key, change.guard.revision);
     try {

@@ -373,7 +373,7 @@ t.test("fronts know up to which revision a log may be stored otherwise than it w
   t.same(seen(), [3, 3, 0]);
   writer.accept([source.next("ns", "p-1", false, 10)]);
   t.same(seen(), [3, 3, 0], "what is written now is not");
-  writer.outdate((each) => each === prefix);
+  writer.outdate((each) => each === prefix, 0);
   t.same(seen(), [6, 6, 0]);
   writer.accept([{ ...source.next("ns", "p-2", false, 10), isStale: true }]);
   t.same(seen(), [7, 7, 0]);
