@@ -138,7 +138,7 @@ async function watches(t: Test, server: TestServer, kubectl: Kubectl): Promise<v
   await closed;
   await server.call("DELETE", `${maps}/first`);
   const watched = async (count: number): Promise<boolean> => {
-    const series = /registered_watchers\{group="",version="v1",kind="ConfigMap"\} (\d+)\n/g;
+    const series = /registered_watchers\{group="",kind="ConfigMap",version="v1"\} (\d+)\n/g;
     const watchers = [...(await server.metrics()).matchAll(series)].map(([, each]) => Number(each));
     return watchers.length > 0 && watchers.reduce((sum, each) => sum + each) === count;
   };
