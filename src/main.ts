@@ -27,6 +27,7 @@ import type { ListenerPlan } from "./boot/messages.ts";
 import { trustingOwn } from "./boot/signing.ts";
 import { startedMemory } from "./boot/started.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
+import { versionDocument } from "./boot/version.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import type { Flag, FlagValues } from "./config/flag.ts";
 import { flags, isFlagFault, parseFlags } from "./config/flags.ts";
@@ -37,8 +38,9 @@ import { SeatBoard } from "./flowcontrol/board.ts";
 import { canReusePort } from "./http/node.ts";
 import { loadsUws, uwsVersion } from "./http/uwsbuild.ts";
 import { parseRanges } from "./kinds/ranges.ts";
+import { gatheredOf } from "./observe/gathered.ts";
 import { createLog, type Logger } from "./observe/log.ts";
-import { Registry } from "./observe/metrics.ts";
+import { exposition, Registry } from "./observe/metrics.ts";
 import { engineOf } from "./storage/table.ts";
 
 const storeScript = new URL("../workers/store.js", import.meta.url);
@@ -52,7 +54,7 @@ main().catch((error: unknown) => {
 
 async function main(): Promise<void> {
   const asked = await readCommandLine(process.argv.slice(2));
-  const log = createLog(asked.logLevel, "main");
+  const log = createLog(asked.logLevel, "main", asked.logFormat);
   const files = await checkFiles(asked);
   const authz = await readAuthorizationFiles(asked.authorization, identities[asked.identity]);
   if (typeof authz === "string") die(authz);
@@ -67,6 +69,7 @@ async function main(): Promise<void> {
   if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
   const listeners = planListeners(config, front, port, log);
   process.stdout.write(runtimeLine(listeners));
+  logStart(log, config);
 
   let fronts: Fronts | undefined;
   const fail = (message: string): void => void end(message, fronts);
@@ -93,13 +96,15 @@ async function main(): Promise<void> {
   const registry = new Registry();
   countProcess(registry, () => threads.crashes);
   encryption?.follow((config) => store.encrypt(config), registry, holder, log);
-  threads.gatherFrom(() => {
+  threads.gatherFrom(async (_page, gzips) => {
     const others = audit === undefined ? [] : [audit.collect()];
-    return Promise.all([registry.snapshot(), store.collect(), ...others, ...threads.collect()]);
+    const families = await Promise.all([registry.snapshot(), store.collect(), ...others, ...threads.collect()]);
+    const lifecycle = { release: config.release, hiddenFor: config.hiddenMetricsFor };
+    return gatheredOf(exposition(families, lifecycle), gzips);
   });
   process.on("uncaughtException", (error) => fail(`the main thread failed: ${error.stack ?? error.message}`));
   // Before the fronts: a signal during the start ends it in order.
-  onSignals(threads, () => shutDown(config, threads, store, audit));
+  onSignals(threads, (signal) => shutDown(config, threads, store, audit, log, signal));
   await threads.start();
   keepRenewed(config, identities[config.identity], systemClock, log);
   process.stdout.write(`kubeconfig: ${kubeconfig}\n`);
@@ -138,10 +143,7 @@ async function readCommandLine(args: readonly string[]): Promise<Config> {
     process.exit(0);
   }
   if (values.get("version") === "true") {
-    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-      version: string;
-    };
-    process.stdout.write(`orch ${version}\n`);
+    process.stdout.write(`orch ${programVersion()}\n`);
     process.exit(0);
   }
   const config = readConfig(values);
@@ -257,6 +259,22 @@ function chooseFront(config: Config, log: Logger): FrontName {
   return "node";
 }
 
+/** What an operator asks first of a log: what runs, where, and with how many threads. */
+function logStart(log: Logger, config: Config): void {
+  const { gitVersion } = JSON.parse(versionDocument()) as { readonly gitVersion: string };
+  const { identity, frontWorkers, dataDir, storageBackend, etcd } = config;
+  const data = etcd.servers.length === 0 ? dataDir : etcd.servers.join(",");
+  const version = programVersion();
+  const about = { version, release: gitVersion, identity, frontWorkers, storage: storageBackend, data };
+  log.info({ ...about, node: process.version, pid: process.pid }, "The server starts");
+}
+
+/** The program's own version. */
+function programVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { readonly version: string }).version;
+}
+
 /** One line: the runtime, and what serves. */
 function runtimeLine(listeners: readonly ListenerPlan[]): string {
   const serves = listeners.some(({ front }) => front === "uws") ? `, uWebSockets.js ${uwsVersion()}` : "";
@@ -283,11 +301,11 @@ async function untilReady(url: string, { ca, adminToken }: Credentials): Promise
 }
 
 /** Calls `down` at the first SIGTERM, SIGINT or SIGHUP; the second one ends the process at once. */
-function onSignals(fronts: Fronts, down: () => Promise<void>): void {
+function onSignals(fronts: Fronts, down: (signal: string) => Promise<void>): void {
   let asked = false;
-  const take = (): void => {
+  const take = (signal: string): void => {
     if (asked) void fronts.close().then(() => exitNow(1));
-    else down().catch((error: unknown) => end(`shutdown failed: ${String(error)}`, fronts));
+    else down(signal).catch((error: unknown) => end(`shutdown failed: ${String(error)}`, fronts));
     asked = true;
   };
   process.on("SIGTERM", take);
@@ -307,12 +325,16 @@ async function shutDown(
   fronts: Fronts,
   store: StoreThread,
   audit: AuditThread | undefined,
+  log: Logger,
+  signal: string,
 ): Promise<void> {
+  log.info({ signal, delayMs: config.shutdownDelayMs }, "The server shuts down");
   fronts.shutdown();
   await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
   await fronts.drain(limits.drainMsMax);
   const ended = await audit?.close();
   await store.close();
+  log.info({ uptimeSeconds: Math.round(process.uptime()) }, "The server has ended");
   // An orderly exit would wait for the thread that hangs.
   if (ended === false) process.kill(process.pid, "SIGKILL");
   exitNow(0);

@@ -15,16 +15,19 @@ import type { AuditDelivery } from "../config/auditflags.ts";
 import { limits } from "../config/limits.ts";
 import { createLog } from "../observe/log.ts";
 import { Registry } from "../observe/metrics.ts";
+import { countThread, nameThread } from "../observe/threads.ts";
 import { reasonOf } from "./fault.ts";
 import type { AuditData, FromAudit, ToAudit } from "./messages.ts";
 
 /** Runs the writer on this thread. */
 export function startAudit(data: AuditData, main: MessagePort): void {
   const tell = (message: FromAudit): void => main.postMessage(message);
-  const { audit, logLevel } = data.config;
+  nameThread("audit");
+  const { audit, logLevel, logFormat } = data.config;
   assert(audit !== undefined, "Nothing is to be audited");
   const registry = new Registry();
-  const log = createLog(logLevel, "audit");
+  countThread(registry, "audit");
+  const log = createLog(logLevel, "audit", logFormat);
   const losses = createLosses(registry, (line, text) => log.error(line, text));
   const identity = identities[data.config.identity];
   const annotation = identity.spell("audit.k8s.io/truncated");

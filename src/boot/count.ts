@@ -1,6 +1,6 @@
 // Metrics of the threads themselves: the store thread's commits and logs, a front's watchers and loop, the process.
 // Names follow upstream where it measures the same thing (ANCHORS 3.2).
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { readFileSync } from "node:fs";
 import type { Registry as ResourceRegistry } from "../api/registry.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { Fanout } from "../cache/fanout/fanout.ts";
@@ -8,10 +8,12 @@ import type { LogWriter } from "../cache/writer/writer.ts";
 import type { Openings } from "../http/openings.ts";
 import { definedAt } from "../kinds/custom/prefix.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
+import { countThread, poolThreadName } from "../observe/threads.ts";
 import { prefixLabels } from "../request/watch/watchmetrics.ts";
 import type { BatchSeen } from "../storage/serve.ts";
 import type { Store } from "../storage/store.ts";
-import { openDescriptors } from "./descriptors.ts";
+import { descriptorsMax, openDescriptors } from "./descriptors.ts";
+import { versionDocument } from "./version.ts";
 
 const commitSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000];
@@ -55,7 +57,7 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
     registry.gauge(name, sizeHelp, "endpoint"),
   );
   const pool = registry.gauge("orch_log_pool_bytes", "Shared memory of all logs, by use.", "use");
-  countLoop(registry, "store");
+  countThread(registry, "store");
   registry.onCollect(() => {
     revision.set("", store.revision);
     floor.set("", store.floor);
@@ -113,7 +115,7 @@ export function countFront(registry: Registry, thread: string, fanout: Fanout, q
   const groups = gauge("orch_front_watch_groups", "Groups of watchers of a front that share their slices.");
   const waiting = gauge("orch_front_queued_changes", "Changes a front waits for.");
   const bytes = registry.counter("orch_front_watch_bytes_total", "Bytes a front sent to watchers.", "thread");
-  countLoop(registry, thread);
+  countThread(registry, thread);
   registry.onCollect(() => {
     const all = { watchers: 0, groups: 0, bytes: 0 };
     for (const counts of fanout.counts().values()) {
@@ -141,31 +143,6 @@ export function countConnections(registry: Registry, thread: string, openings: O
   });
 }
 
-/** Counts how late this thread's event loop runs. */
-export function countLoop(registry: Registry, thread: string): void {
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
-  const lag = registry.gauge(
-    "orch_event_loop_lag_seconds",
-    "Lag of a thread's event loop since the last scrape.",
-    "thread",
-    "quantile",
-  );
-  const busy = registry.gauge(
-    "orch_event_loop_utilization",
-    "Share of its time a thread is busy, since the last scrape.",
-    "thread",
-  );
-  let before = performance.eventLoopUtilization();
-  registry.onCollect(() => {
-    for (const quantile of [50, 99]) lag.set(`${thread}\0${quantile / 100}`, delay.percentile(quantile) / 1e9);
-    delay.reset();
-    const now = performance.eventLoopUtilization();
-    busy.set(thread, performance.eventLoopUtilization(now, before).utilization);
-    before = now;
-  });
-}
-
 /** Counts the process as a whole, by the names Prometheus clients share; `crashes` tells how many fronts crashed. */
 export function countProcess(registry: Registry, crashes: () => number): void {
   const crashed = registry.counter("orch_front_crashes_total", "Front threads that crashed and were started again.");
@@ -176,9 +153,12 @@ export function countProcess(registry: Registry, crashes: () => number): void {
     "Start time of the process since unix epoch in seconds.",
   );
   const files = registry.gauge("process_open_fds", "Number of open file descriptors.");
+  const filesMax = registry.gauge("process_max_fds", "Maximum number of open file descriptors.");
+  const virtual = registry.gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.");
   const heap = registry.gauge("orch_heap_bytes", "Heap of the main thread.");
   started.set("", Date.now() / 1000 - process.uptime());
-  countLoop(registry, "main");
+  countThread(registry, "main", poolThreadName);
+  countBuild(registry);
   registry.onCollect(() => {
     crashed.set("", crashes());
     const { user, system } = process.cpuUsage();
@@ -186,5 +166,35 @@ export function countProcess(registry: Registry, crashes: () => number): void {
     resident.set("", process.memoryUsage.rss());
     heap.set("", process.memoryUsage().heapUsed);
     files.set("", openDescriptors());
+    filesMax.set("", descriptorsMax() ?? 0);
+    virtual.set("", virtualBytes());
   });
+}
+
+/** Virtual memory of the process; 0: the system does not tell. */
+function virtualBytes(): number {
+  try {
+    return 1024 * Number(/^VmSize:\s+([0-9]+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** The release served, by upstream's name. */
+function countBuild(registry: Registry): void {
+  const about = JSON.parse(versionDocument()) as Readonly<Record<string, string>>;
+  const labels = [
+    ["build_date", about["buildDate"]],
+    ["compiler", about["compiler"]],
+    ["git_commit", about["gitCommit"]],
+    ["git_tree_state", about["gitTreeState"]],
+    ["git_version", about["gitVersion"]],
+    ["go_version", about["goVersion"]],
+    ["major", about["major"]],
+    ["minor", about["minor"]],
+    ["platform", about["platform"]],
+  ] as const;
+  const help = "Always 1; the labels say what release is served.";
+  const build = registry.gauge("kubernetes_build_info", help, ...labels.map(([label]) => label));
+  build.set(labels.map(([, value]) => value ?? "").join("\0"), 1);
 }

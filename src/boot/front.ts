@@ -5,6 +5,7 @@ import { limits } from "../config/limits.ts";
 import type { Listener, ListenOptions } from "../http/listener.ts";
 import { listenNode } from "../http/node.ts";
 import { listenUws } from "../http/uws.ts";
+import { nameThread } from "../observe/threads.ts";
 import type { Exchange, Headers } from "../request/exchange/transport.ts";
 import { Beats } from "./beats.ts";
 import { changeOf } from "./filechanges.ts";
@@ -29,6 +30,7 @@ type Open = typeof openServer;
 
 /** Runs a front on this thread. Resolves when its listeners are open. */
 export async function startFront(data: FrontData, main: MessagePort, open: Open = openServer): Promise<void> {
+  nameThread(data.name);
   const front = new Front(main);
   process.on("uncaughtException", (error) => front.crash(error));
   watchHeap((message) => front.crash(new Error(message)));
@@ -125,7 +127,7 @@ class Front {
         this.#tell({ kind: "collected", id: message.id, families: server.families() });
         return;
       case "gathered":
-        server.gathered(message.id, message.snapshots);
+        server.gathered(message.id, message.answer);
         return;
     }
   }

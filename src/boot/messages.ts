@@ -6,6 +6,7 @@ import type { AuthorizationFiles } from "../authz/files.ts";
 import type { Config, FrontName } from "../config/config.ts";
 import type { LevelDump } from "../flowcontrol/dump.ts";
 import type { TlsFiles } from "../http/listener.ts";
+import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import type { Connection } from "../outbound/client.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
@@ -114,7 +115,7 @@ export type ToFront =
   /** The slot of a level's seats; undefined: there is none left. */
   | { readonly kind: "slot"; readonly level: string; readonly slot: number | undefined }
   /** The answer to "gather". */
-  | { readonly kind: "gathered"; readonly id: number; readonly snapshots: readonly (readonly FamilySnapshot[])[] };
+  | { readonly kind: "gathered"; readonly id: number; readonly answer: Gathered };
 
 /** What only a front tells main. */
 export type OfFront =
@@ -129,8 +130,8 @@ export type OfFront =
   | { readonly kind: "dumped"; readonly id: number; readonly levels: readonly LevelDump[] }
   /** Somebody asked for the levels of all fronts. */
   | { readonly kind: "dumps"; readonly id: number }
-  /** Somebody asked for /metrics: collect from every thread. */
-  | { readonly kind: "gather"; readonly id: number };
+  /** A client asked for this page: collect from every thread, and write it. */
+  | { readonly kind: "gather"; readonly id: number; readonly page: GatheredPage; readonly gzip: boolean };
 
 /** A front to main. */
 export type FromFront = FromThread | OfFront;

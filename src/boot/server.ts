@@ -23,9 +23,10 @@ import { limits } from "../config/limits.ts";
 import { Openings } from "../http/openings.ts";
 import { parseRanges } from "../kinds/ranges.ts";
 import { admissionMeter } from "../observe/admission.ts";
+import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import { answerHealth, type BootStep, type Check, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
-import { exposition, type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
+import { type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/requests.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { Page, Server, ServerParts } from "../request/call/context.ts";
@@ -78,8 +79,8 @@ export interface FrontServer {
   logAt(level: string): void;
   /** Looks at the files of certificates again, the listeners' (`faults` is what came of these) and its own. */
   reload(faults: readonly string[]): void;
-  /** The metrics of every thread, which it asked main for. */
-  gathered(id: number, snapshots: readonly (readonly FamilySnapshot[])[]): void;
+  /** A page about all threads, which it asked main for. */
+  gathered(id: number, answer: Gathered): void;
   close(): void;
 }
 
@@ -107,7 +108,7 @@ class OpenServer implements FrontServer {
   readonly #registry = new Registry();
   readonly #tell: (message: FromFront) => void;
   /** Scrapes that wait for the other threads, by number. */
-  readonly #scrapes = new Map<number, (text: string) => void>();
+  readonly #scrapes = new Map<number, (answer: Gathered) => void>();
   readonly #flow: FrontFlow | undefined;
   readonly #log: Logger;
   readonly #observer: Observer;
@@ -128,8 +129,8 @@ class OpenServer implements FrontServer {
     this.#data = data;
     this.#views = views;
     this.#tell = tell;
-    this.#log = createLog(data.config.logLevel, data.name);
-    this.#observer = createObserver(this.#registry, this.#log);
+    this.#log = createLog(data.config.logLevel, data.name, data.config.logFormat);
+    this.#observer = createObserver(this.#registry, this.#log, data.config.release);
     const failed = (error: unknown): void => this.#observer.fault("", error);
     this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000, failed });
     this.#fanout.start();
@@ -243,7 +244,7 @@ class OpenServer implements FrontServer {
       ranges,
       serverAddress,
       health: this.#health(),
-      metrics: () => this.#metrics(),
+      gathered: (page, gzip) => this.#gather(page, gzip),
       setVerbosity: (verbosity) => this.#tell({ kind: "level", level: levelOf(verbosity, config.quietLogLevel) }),
       version: versionDocument(),
     };
@@ -302,17 +303,16 @@ class OpenServer implements FrontServer {
     return this.#probing;
   }
 
-  #metrics(): Promise<string> {
+  #gather(page: GatheredPage, gzip: boolean): Promise<Gathered> {
     const id = ++this.#scrape;
     return new Promise((resolve) => {
       this.#scrapes.set(id, resolve);
-      this.#tell({ kind: "gather", id });
+      this.#tell({ kind: "gather", id, page, gzip });
     });
   }
 
-  gathered(id: number, snapshots: readonly (readonly FamilySnapshot[])[]): void {
-    const { release, hiddenMetricsFor } = this.#data.config;
-    this.#scrapes.get(id)?.(exposition(snapshots, { release, hiddenFor: hiddenMetricsFor }));
+  gathered(id: number, answer: Gathered): void {
+    this.#scrapes.get(id)?.(answer);
     this.#scrapes.delete(id);
   }
 

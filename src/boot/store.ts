@@ -11,6 +11,7 @@ import { limits } from "../config/limits.ts";
 import { definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { createLog, type Logger } from "../observe/log.ts";
 import { Registry } from "../observe/metrics.ts";
+import { nameThread } from "../observe/threads.ts";
 import { claimPrefixes } from "../request/commit/serviceallocations.ts";
 import { UnclaimedAddresses } from "../request/commit/unclaimed.ts";
 import { KmsHealth } from "../storage/encryption/kmsprobe.ts";
@@ -26,6 +27,7 @@ import { openStore, openTransformers } from "./openstore.ts";
 /** Runs the store on this thread. */
 export async function startStore(data: StoreData, main: MessagePort): Promise<void> {
   const tell = (message: FromStore): void => main.postMessage(message);
+  nameThread("store");
   let thread: StoreLogs;
   try {
     thread = await openLogs(data);
@@ -71,7 +73,7 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   const { identity, runtimeConfig, gates, release } = data.config;
   const registry = new Registry();
   const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
-  const log = createLog(data.config.logLevel, "store");
+  const log = createLog(data.config.logLevel, "store", data.config.logFormat);
   const transformers = await followTransformers(data, scheme, registry, log);
   const { store, writer, after } = await load(data, scheme, transformers, log);
   transformers.onOutdated((isOutdated) => writer.outdate(isOutdated, store.revision));

@@ -2,6 +2,7 @@
 import { identities } from "../api/identity.ts";
 import { createScheme } from "../api/scheme.ts";
 import { signTask } from "../controllers/certificates/signtask.ts";
+import { nameThread, poolThreadName } from "../observe/threads.ts";
 import type { Task } from "../pool/task.ts";
 import { type PoolScript, serveTasks } from "../pool/thread.ts";
 import { printTask } from "../request/answer/printtask.ts";
@@ -12,6 +13,7 @@ const table: readonly Task<never, object>[] = [mergeTask, printTask, signTask];
 
 /** What a thread of the pool does with its orders. */
 export const openTasks: PoolScript["open"] = ({ identity, runtimeConfig, gates, release }) => {
+  nameThread(poolThreadName);
   const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
   return serveTasks(table, { scheme });
 };

@@ -121,8 +121,8 @@ export class Thread<To, Own extends { readonly kind: string }> {
     this.#kind.ended(this.#crash);
   }
 
-  /** Sends it a message; ports go along. */
-  tell(message: To | ToThread, ports: readonly MessagePort[] = []): void {
+  /** Sends it a message; ports and buffers go along. */
+  tell(message: To | ToThread, ports: readonly (MessagePort | ArrayBuffer)[] = []): void {
     this.#worker.postMessage(message, [...ports]);
   }
 

@@ -6,6 +6,7 @@ import { within } from "../base/within.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import type { SeatBoard } from "../flowcontrol/board.ts";
+import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
@@ -126,8 +127,8 @@ export interface FrontsOptions {
   readonly heapMiBMax?: number;
 }
 
-/** Where a scrape of all threads starts from, as main knows it. */
-export type Gather = () => Promise<readonly (readonly FamilySnapshot[])[]>;
+/** Makes a page of what all threads tell, on the main thread. */
+export type Gather = (page: GatheredPage, gzip: boolean) => Promise<Gathered>;
 
 /** The thread that works on the server's own behalf. */
 const controllers = "controllers";
@@ -146,7 +147,7 @@ export class Fronts {
   #lastCrash: string | undefined;
   /** What an administrator set while running. */
   #level: string | undefined;
-  #gather: Gather = () => Promise.resolve([]);
+  #gather: Gather = () => Promise.resolve({ body: new Uint8Array(0), isGzipped: false });
 
   constructor(options: FrontsOptions) {
     this.#options = options;
@@ -166,7 +167,7 @@ export class Fronts {
     return this.#crashes;
   }
 
-  /** Sets where /metrics of a front comes from. */
+  /** Sets where pages of fronts about all threads come from. */
   gatherFrom(gather: Gather): void {
     this.#gather = gather;
   }
@@ -223,9 +224,9 @@ export class Fronts {
       case "dumps":
         return this.#flow.ask(name, message.id);
       case "gather":
-        void this.#gather().then((snapshots) =>
-          this.#threads.get(name)?.tell({ kind: "gathered", id: message.id, snapshots }),
-        );
+        void this.#gather(message.page, message.gzip).then((answer) => {
+          this.#threads.get(name)?.tell({ kind: "gathered", id: message.id, answer }, [answer.body.buffer]);
+        });
         return;
     }
   }

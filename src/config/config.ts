@@ -1,6 +1,7 @@
 // The configuration of the server from its flags: one plain value that every thread gets a copy of.
 import { isIP } from "node:net";
 import { levelOf } from "../observe/log.ts";
+import type { LogFormat } from "../observe/logtext.ts";
 import { type AggregationConfig, readAggregation } from "./aggregationflags.ts";
 import { type AuditConfig, readAudit } from "./auditflags.ts";
 import { type AuthnConfig, readAuthn, readTls, type TlsConfig } from "./authnflags.ts";
@@ -124,6 +125,7 @@ export interface Config {
   /** Undefined: nothing is written down. */
   readonly audit: AuditConfig | undefined;
   readonly logLevel: string;
+  readonly logFormat: LogFormat;
   /** The level while no verbosity is set. */
   readonly quietLogLevel: string;
 }
@@ -224,6 +226,7 @@ export function readConfig(values: FlagValues): Config | string {
     nodes,
     audit: recorded,
     logLevel: levelOf(Number(text("v")), text("log-level")),
+    logFormat: text("logging-format") as LogFormat,
     quietLogLevel: text("log-level"),
   };
   if (config.fanoutPort !== 0 && config.front !== "node" && nodeFrontFlag(config) === undefined) {

@@ -379,6 +379,15 @@ export const flags = [
     help: "Least severe level to log.",
   },
   {
+    name: "logging-format",
+    group: "Logging",
+    type: "string",
+    default: "json",
+    choices: ["text", "json"],
+    brief: "text or json",
+    help: "How lines of the log are written: as JSON, or as text for people.",
+  },
+  {
     name: "show-hidden-metrics-for-version",
     group: "Logging",
     type: "string",

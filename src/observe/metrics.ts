@@ -12,7 +12,10 @@ const seriesMax = 10_000;
 /** How the values of several threads become one. */
 export type MetricMerge = "sum" | "max";
 
-/** One family as threads send it: plain data. */
+/**
+ * One family as threads send it: plain data, and the numbers of all series in one array, which is copied to another
+ * thread a hundred times faster than an array for each.
+ */
 export interface FamilySnapshot {
   readonly name: string;
   readonly help: string;
@@ -21,8 +24,17 @@ export interface FamilySnapshot {
   readonly deprecatedIn: number | undefined;
   readonly labels: readonly string[];
   readonly buckets: readonly number[];
-  /** Label values joined by a zero byte; counts per bucket, then count and sum (summaries as well), or the one value. */
-  readonly series: readonly (readonly [key: string, values: readonly number[]])[];
+  /** Label values of each series, joined by a zero byte. */
+  readonly keys: readonly string[];
+  /** Numbers of one series: counts per bucket, then count and sum (summaries as well), or the one value. */
+  readonly width: number;
+  /** Of all series, in the order of `keys`. */
+  readonly values: Float64Array<ArrayBuffer>;
+}
+
+/** The series of a snapshot, one by one. */
+export function seriesOf({ keys, values, width }: FamilySnapshot): readonly (readonly [key: string, number[]])[] {
+  return keys.map((key, at) => [key, [...values.subarray(at * width, (at + 1) * width)]]);
 }
 
 /** Quantiles of a summary (upstream). */
@@ -121,10 +133,15 @@ export class Family {
 
   snapshot(): FamilySnapshot {
     const { name, help, type, merge, deprecatedIn, labels, buckets } = this;
-    const series = [...this.#series].map(
-      ([key, values]) => [key, type === "summary" ? summarySnapshot(values) : [...values]] as const,
-    );
-    return { name, help, type, merge, deprecatedIn, labels, buckets, series };
+    const isSummary = type === "summary";
+    const width = isSummary ? summaryBounds.length + 2 : sizeOf(this);
+    const values = new Float64Array(width * this.#series.size);
+    let at = 0;
+    for (const one of this.#series.values()) {
+      values.set(isSummary ? summarySnapshot(one) : one, at);
+      at += width;
+    }
+    return { name, help, type, merge, deprecatedIn, labels, buckets, keys: [...this.#series.keys()], width, values };
   }
 
   #at(key: string): Float64Array {
@@ -229,20 +246,7 @@ export function exposition(
   snapshots: readonly (readonly FamilySnapshot[])[],
   lifecycle: MetricLifecycle = { release: 0, hiddenFor: undefined },
 ): string {
-  const merged = new Map<string, { family: FamilySnapshot; series: Map<string, number[]> }>();
-  for (const family of snapshots.flat()) {
-    if (!isShown(family, lifecycle)) continue;
-    let entry = merged.get(family.name);
-    if (entry === undefined) {
-      entry = { family, series: new Map() };
-      merged.set(family.name, entry);
-    }
-    for (const [key, values] of family.series) {
-      const sum = entry.series.get(key);
-      if (sum === undefined) entry.series.set(key, [...values]);
-      else addTo(sum, values, family.merge);
-    }
-  }
+  const merged = mergeSnapshots(snapshots, (family) => isShown(family, lifecycle));
   const lines: string[] = [];
   for (const name of [...merged.keys()].sort()) {
     const entry = merged.get(name);
@@ -279,14 +283,45 @@ function stabilityOf(name: string): string {
   return upstreamName.test(name) ? "[ALPHA] " : "";
 }
 
-function addTo(all: number[], values: readonly number[], merge: MetricMerge): void {
+/** A family of all threads: the values of each series, by its key. */
+export interface MergedFamily {
+  readonly family: FamilySnapshot;
+  readonly series: ReadonlyMap<string, Float64Array>;
+}
+
+/** Adds up the snapshots of all threads, of families that `takes` wants; by name. */
+export function mergeSnapshots(
+  snapshots: readonly (readonly FamilySnapshot[])[],
+  takes: (family: FamilySnapshot) => boolean = () => true,
+): ReadonlyMap<string, MergedFamily> {
+  const merged = new Map<string, { family: FamilySnapshot; series: Map<string, Float64Array> }>();
+  for (const family of snapshots.flat()) {
+    if (!takes(family)) continue;
+    let entry = merged.get(family.name);
+    if (entry === undefined) {
+      entry = { family, series: new Map() };
+      merged.set(family.name, entry);
+    }
+    const { keys, width, values } = family;
+    for (const [at, key] of keys.entries()) {
+      const own = values.subarray(at * width, (at + 1) * width);
+      const sum = entry.series.get(key);
+      // A copy: what is added to it must not change the snapshot.
+      if (sum === undefined) entry.series.set(key, own.slice());
+      else addTo(sum, own, family.merge);
+    }
+  }
+  return merged;
+}
+
+function addTo(all: Float64Array, values: Float64Array, merge: MetricMerge): void {
   for (let i = 0; i < values.length; i++) {
     const [a = 0, b = 0] = [all[i], values[i]];
     all[i] = merge === "sum" ? a + b : Math.max(a, b);
   }
 }
 
-function writeSeries(lines: string[], family: FamilySnapshot, key: string, values: readonly number[]): void {
+function writeSeries(lines: string[], family: FamilySnapshot, key: string, values: Float64Array): void {
   const { name, buckets } = family;
   const parts = family.labels.length === 0 ? [] : key.split("\0");
   // In the order of their names, as upstream's: whoever compares texts finds the same.
@@ -314,9 +349,9 @@ function boundText(bound: number): string {
   return bound > 0 && bound < 1e-4 ? bound.toExponential().replace(/e-(\d)$/, "e-0$1") : String(bound);
 }
 
-function writeSummary(lines: string[], name: string, labels: readonly string[], values: readonly number[]): void {
-  const counts = values.slice(0, summaryBounds.length);
-  const [count = 0, sum = 0] = values.slice(summaryBounds.length);
+function writeSummary(lines: string[], name: string, labels: readonly string[], values: Float64Array): void {
+  const counts = values.subarray(0, summaryBounds.length);
+  const [count = 0, sum = 0] = values.subarray(summaryBounds.length);
   const all = counts.reduce((total, one) => total + one, 0);
   for (const quantile of quantiles) {
     const shown = [...labels, `quantile="${quantile}"`].join(",");
@@ -327,7 +362,7 @@ function writeSummary(lines: string[], name: string, labels: readonly string[], 
 }
 
 /** The bound below which `rank` observations lie, three digits of it. */
-function valueAt(counts: readonly number[], rank: number): number {
+function valueAt(counts: Float64Array, rank: number): number {
   let seen = 0;
   const at = counts.findIndex((count) => (seen += count) >= rank);
   return Number((summaryBounds[at] ?? 0).toPrecision(3));

@@ -63,8 +63,8 @@ const slowMs = 1000;
 interface RequestFamilies {
   readonly total: Family;
   readonly duration: Family;
-  readonly slo: Family;
-  readonly sli: Family;
+  /** Without long-running requests. */
+  readonly short: Family;
   readonly sizes: Family;
   readonly inflight: Family;
   readonly long: readonly Family[];
@@ -83,8 +83,13 @@ function deprecated(family: Family): Family {
   return family;
 }
 
-/** Registers the families, by upstream's names. */
-function families(registry: Registry): RequestFamilies {
+/** The name of their durations changed with 1.26. */
+function shortName(release: number): string {
+  return `apiserver_request_${release < 26 ? "slo" : "sli"}_duration_seconds`;
+}
+
+/** Registers the families, by the names of upstream's release 1.`release`. */
+function families(registry: Registry, release: number): RequestFamilies {
   const where = ["group", "version", "resource", "subresource", "scope"];
   const target = [...where, "component"];
   const seconds = (name: string, help: string, ...labels: string[]): Family =>
@@ -105,8 +110,13 @@ function families(registry: Registry): RequestFamilies {
       "verb",
       "dry_run",
     ),
-    slo: seconds("apiserver_request_slo_duration_seconds", "The same without long-running requests.", "verb"),
-    sli: seconds("apiserver_request_sli_duration_seconds", "The same, by the name later releases give it.", "verb"),
+    short: registry.histogram(
+      shortName(release),
+      "The same without long-running requests.",
+      secondBuckets,
+      "verb",
+      ...target,
+    ),
     sizes: registry.histogram("apiserver_response_sizes", "Bytes of answers.", byteBuckets, "verb", ...target),
     inflight: registry.gauge("apiserver_current_inflight_requests", "Requests being served.", "request_kind"),
     long: [deprecated(watches("apiserver_longrunning_gauge")), watches("apiserver_longrunning_requests")],
@@ -156,9 +166,9 @@ function kindOfFault(error: unknown): string {
   return error instanceof AssertionFailure ? "assertion" : "error";
 }
 
-/** Counts into `registry` and logs to `log`. */
-export function createObserver(registry: Registry, log: Logger): Observer {
-  const { inflight, long, outdated, lists, listed, faults, ...others } = families(registry);
+/** Counts into `registry`, by the names of release 1.`release`, and logs to `log`. */
+export function createObserver(registry: Registry, log: Logger, release = 23): Observer {
+  const { inflight, long, outdated, lists, listed, faults, ...others } = families(registry, release);
   const counted: Counted = { ...others, known: new Map() };
   for (const kind of ["readOnly", "mutating"]) inflight.set(kind, 0);
   const moved = (kind: RequestKind, target: RequestTarget, by: number): void => {
@@ -186,10 +196,9 @@ export function createObserver(registry: Registry, log: Logger): Observer {
   };
 }
 
-type Counted = Pick<
-  RequestFamilies,
-  "total" | "duration" | "slo" | "sli" | "sizes" | "aborts" | "dropped" | "terminated"
-> & { readonly known: Map<string, Keys> };
+type Counted = Pick<RequestFamilies, "total" | "duration" | "short" | "sizes" | "aborts" | "dropped" | "terminated"> & {
+  readonly known: Map<string, Keys>;
+};
 
 function count(to: Counted, record: RequestRecord, kind: RequestKind): void {
   const keys = keysOf(to.known, record);
@@ -197,8 +206,7 @@ function count(to: Counted, record: RequestRecord, kind: RequestKind): void {
   to.total.add(keys.total);
   to.duration.observe(keys.duration, seconds);
   if (kind !== "long") {
-    to.slo.observe(keys.target, seconds);
-    to.sli.observe(keys.target, seconds);
+    to.short.observe(keys.target, seconds);
   }
   if (record.bytes >= 0 && kind === "readOnly") to.sizes.observe(keys.target, record.bytes);
   if (record.code === 499) to.aborts.add(`${record.verb}\0${keyOf(record)}`);

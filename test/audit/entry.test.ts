@@ -6,7 +6,7 @@ import { sourcesOf } from "../../src/audit/sources.ts";
 import type { Owner } from "../../src/base/shares.ts";
 import { checkedBefore } from "../../src/config/filecheck.ts";
 import { limits } from "../../src/config/limits.ts";
-import { Registry } from "../../src/observe/metrics.ts";
+import { Registry, seriesOf } from "../../src/observe/metrics.ts";
 import { openInProcess } from "../support/inprocess.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into any event
@@ -166,7 +166,7 @@ omitStages: [RequestReceived]`;
   t.equal(page.level, "RequestResponse");
   t.notOk("responseObject" in page || "objectRef" in page, "pages have no objects");
   const counted = registry.snapshot().find(({ name }) => name === "apiserver_audit_level_total");
-  t.same(new Map(counted?.series.map(([key, [count]]) => [key, count])).get("None"), 1);
+  t.same(new Map((counted && seriesOf(counted))?.map(([key, [count]]) => [key, count])).get("None"), 1);
 });
 
 t.test("refusals tell status, reason and code", async (t) => {

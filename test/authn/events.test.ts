@@ -5,7 +5,7 @@ import type { Headers } from "../../src/authn/authenticator.ts";
 import { countAuthn } from "../../src/authn/events.ts";
 import { hashToken } from "../../src/authn/tokens.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { Registry } from "../../src/observe/metrics.ts";
+import { Registry, seriesOf } from "../../src/observe/metrics.ts";
 import { authnConfig, testAuthentication } from "../support/authn.ts";
 import { openInProcess } from "../support/inprocess.ts";
 
@@ -31,7 +31,7 @@ t.test("attempts are counted by result, and users by sort, never by name", async
   const counted = (name: string): Record<string, number | undefined> => {
     const family = registry.snapshot().find((one) => one.name === name);
     const at = family?.type === "histogram" ? -2 : -1;
-    return Object.fromEntries(family?.series.map(([key, values]) => [key, values.at(at)]) ?? []);
+    return Object.fromEntries((family && seriesOf(family))?.map(([key, values]) => [key, values.at(at)]) ?? []);
   };
   const attempts = { success: 7, error: 2, failure: 1 };
   t.same(counted("authentication_attempts"), attempts);

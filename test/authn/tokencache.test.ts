@@ -5,7 +5,7 @@ import { type Outcome, refused, type TokenAuthenticator } from "../../src/authn/
 import { countAuthn } from "../../src/authn/events.ts";
 import { cacheTokens } from "../../src/authn/tokencache.ts";
 import { limits } from "../../src/config/limits.ts";
-import { Registry } from "../../src/observe/metrics.ts";
+import { Registry, seriesOf } from "../../src/observe/metrics.ts";
 
 function setting(
   answer: (token: string, audiences: readonly string[] | undefined) => Outcome | Promise<Outcome>,
@@ -29,7 +29,7 @@ function setting(
   /** What was counted: label and value. */
   const counted = (name: string): Record<string, number | undefined> => {
     const family = registry.snapshot().find((one) => one.name === `authentication_token_cache_${name}`);
-    return Object.fromEntries(family?.series.map(([key, values]) => [key, values.at(-1)]) ?? []);
+    return Object.fromEntries((family && seriesOf(family))?.map(([key, values]) => [key, values.at(-1)]) ?? []);
   };
   return {
     state,

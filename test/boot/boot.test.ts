@@ -368,7 +368,7 @@ t.test("/metrics has the threads of the whole server", async (t) => {
   const { code, text } = await server.call("GET", "/metrics");
   t.equal(code, 200);
   for (const thread of ["main", "store", "controllers", "front-0", "front-1"])
-    t.match(text, new RegExp(`^orch_event_loop_lag_seconds\\{.*thread="${thread}"\\}`, "m"));
+    t.match(text, new RegExp(`^orch_event_loop_lag_seconds_count\\{.*thread="${thread}"\\}`, "m"));
   for (const name of [
     "process_resident_memory_bytes",
     "apiserver_request_total",

@@ -19,8 +19,7 @@ t.test("forgetKinds() forgets what was counted for kinds that are gone, and noth
   const open = registry.gauge("watches", "", "group", "resource");
   const lists = registry.counter("lists", "", "resource_prefix");
   forgetKinds(registry, kinds);
-  const keys = (): string[] =>
-    registry.snapshot().flatMap(({ series }) => series.map(([key]) => key.replaceAll("\0", " ")));
+  const keys = (): string[] => registry.snapshot().flatMap(({ keys }) => keys.map((key) => key.replaceAll("\0", " ")));
   kinds.provide("widgets", [widgets]);
   for (const of of [
     "\0pods",

@@ -216,7 +216,7 @@ export class InProcess {
       ranges,
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
-      metrics: () => Promise.resolve(""),
+      gathered: () => Promise.resolve({ body: new Uint8Array(0), isGzipped: false }),
       setVerbosity: (verbosity) => {
         this.verbosity = verbosity;
       },

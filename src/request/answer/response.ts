@@ -6,6 +6,7 @@ import { statusJson } from "../../api/statusjson.ts";
 import type { Entry } from "../../audit/entry.ts";
 import { copyOf } from "../../base/copy.ts";
 import { limits } from "../../config/limits.ts";
+import type { Gathered } from "../../observe/gathered.ts";
 import { serverTiming, type Trace } from "../../observe/trace.ts";
 import type { AnswerStream, Exchange, Headers } from "../exchange/transport.ts";
 import {
@@ -134,6 +135,20 @@ function sendBody(reply: Reply, code: number, body: Uint8Array | string, content
   }
   reply.answered(code, body.length);
   reply.exchange.send(code, headersOf(reply, contentType, more), body);
+}
+
+/** Sends a body that may be gzipped already. */
+export function sendPacked(
+  reply: Reply,
+  code: number,
+  { body, isGzipped }: Gathered,
+  contentType: string,
+  more: Headers = [],
+): void {
+  if (reply.exchange.aborted) return;
+  reply.answered(code, body.length);
+  const packed: Headers = isGzipped ? gzipHeaders : [];
+  reply.exchange.send(code, headersOf(reply, contentType, [...packed, ...more]), body);
 }
 
 /** Sends a JSON document that is the same for everybody, and for the next hour. */

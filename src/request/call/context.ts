@@ -15,6 +15,7 @@ import type { FlowControl } from "../../flowcontrol/flowcontrol.ts";
 import type { Widths } from "../../flowcontrol/width.ts";
 import type { ServiceRanges } from "../../kinds/ranges.ts";
 import type { AdmissionMeter } from "../../observe/admission.ts";
+import type { Gathered, GatheredPage } from "../../observe/gathered.ts";
 import type { Observer } from "../../observe/requests.ts";
 import type { StoreClient } from "../../storage/client.ts";
 import type { WriteServices } from "../commit/writerequest.ts";
@@ -86,8 +87,8 @@ export interface ServerParts {
   readonly serverAddress: string;
   /** `/livez…`, `/readyz…`, `/healthz…` (path and query decoded); undefined: no such check. */
   readonly health: (path: string, verbose: boolean, exclude: readonly string[]) => Promise<Page> | undefined;
-  /** The text of `/metrics`. */
-  readonly metrics: () => Promise<string>;
+  /** A page about every thread of the server; gzipped where that is asked for. */
+  readonly gathered: (page: GatheredPage, gzips: boolean) => Promise<Gathered>;
   /** Sets how much every thread logs, as `-v` does at the start. */
   readonly setVerbosity: (verbosity: number) => void;
   /** `/version`, as JSON. */

@@ -8,12 +8,14 @@ import {
 } from "../../api/discovery.ts";
 import { messageOf } from "../../api/messages.ts";
 import { refuse } from "../../api/status.ts";
+import type { GatheredPage } from "../../observe/gathered.ts";
 import {
   headersOf,
   type Reply,
   sendJson,
   sendNotFoundPage,
   sendObject,
+  sendPacked,
   sendPublic,
   sendStatus,
   sendText,
@@ -22,6 +24,7 @@ import type { Server } from "../call/context.ts";
 import { methodNotAllowed, type NonResourceInfo, unknownResource } from "../route/info.ts";
 import {
   type Accepted,
+  acceptsGzip,
   jsonPretty,
   type MediaTypes,
   negotiatePage,
@@ -46,7 +49,7 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
     return sendText(reply, code, body, contentType);
   }
   if (path === "/metrics") {
-    return sendText(reply, 200, await server.metrics(), "text/plain; version=0.0.4; charset=utf-8");
+    return sendGathered(server, "metrics", "text/plain; version=0.0.4; charset=utf-8", reply);
   }
   const reads = verb === "get" || verb === "head";
   if (verb === "get" && (await serveProfile(info, reply))) return;
@@ -79,6 +82,12 @@ async function sendDump({ flow }: Server, { path, query }: NonResourceInfo, repl
   const text = await flow?.dump(path.slice(dumpsPath.length), withDetails);
   if (text !== undefined) sendText(reply, 200, text);
   return text !== undefined;
+}
+
+/** Sends a page that the main thread makes. */
+async function sendGathered(server: Server, page: GatheredPage, contentType: string, reply: Reply): Promise<void> {
+  const gzips = acceptsGzip(reply.exchange.header("accept-encoding"));
+  sendPacked(reply, 200, await server.gathered(page, gzips), contentType);
 }
 
 function discovery(server: Server, path: string): Document | undefined {

@@ -3,7 +3,7 @@ import t from "tap";
 import type { IdentityName } from "../../../src/api/identity.ts";
 import { limits } from "../../../src/config/limits.ts";
 import { EventWriter } from "../../../src/controllers/recording/eventwriter.ts";
-import { Registry } from "../../../src/observe/metrics.ts";
+import { Registry, seriesOf } from "../../../src/observe/metrics.ts";
 import { eventMeter } from "../../../src/observe/recordedevents.ts";
 import { reconcilerParts } from "../../support/controllers.ts";
 import { openInProcess, until } from "../../support/inprocess.ts";
@@ -82,7 +82,7 @@ for (const identity of ["kubernetes", "orch"] as IdentityName[]) {
       t.same((await server.call("GET", maps)).json.items, []);
       const figures = (): Map<string, number> => {
         const family = registry.snapshot().find(({ name }) => name === "orch_recorded_events_total");
-        return new Map(family?.series.map(([key, [value = 0]]) => [key.split("\0")[1] ?? "", value]));
+        return new Map((family && seriesOf(family))?.map(([key, [value = 0]]) => [key.split("\0")[1] ?? "", value]));
       };
       const events = async (): Promise<unknown[]> => (await server.call("GET", "/api/v1/events")).json.items;
       t.ok(await until(async () => (await events()).length === figures().get("written")), [...figures()].join(" "));

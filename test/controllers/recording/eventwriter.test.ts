@@ -3,7 +3,7 @@ import t, { type Test } from "tap";
 import type { IdentityName } from "../../../src/api/identity.ts";
 import { limits } from "../../../src/config/limits.ts";
 import { EventWriter, type Recorder } from "../../../src/controllers/recording/eventwriter.ts";
-import { Registry } from "../../../src/observe/metrics.ts";
+import { Registry, seriesOf } from "../../../src/observe/metrics.ts";
 import { eventMeter } from "../../../src/observe/recordedevents.ts";
 import type { Outcome } from "../../../src/storage/store.ts";
 import { reconcilerParts } from "../../support/controllers.ts";
@@ -37,7 +37,7 @@ class Desk {
   /** How many occurrences ended so. */
   count(outcome: string): number {
     const family = this.#registry.snapshot().find(({ name }) => name === "orch_recorded_events_total");
-    return family?.series.find(([key]) => key === `some-controller\0${outcome}`)?.[1][0] ?? -1;
+    return (family && seriesOf(family))?.find(([key]) => key === `some-controller\0${outcome}`)?.[1][0] ?? -1;
   }
 }
 

@@ -1,0 +1,28 @@
+// Pages that tell of every thread. The main thread makes them, text and compression, because it serves nobody: a front
+// pays for taking its own snapshot, and for sending what comes back.
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
+
+const compress = promisify(gzip);
+
+/** Pages that are made of what every thread tells. */
+export type GatheredPage = "metrics" | "console";
+
+/** One of them. */
+export interface Gathered {
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly isGzipped: boolean;
+}
+
+/** Puts a page into bytes of its own, which may be handed to another thread; gzipped by a thread of the runtime's pool. */
+export async function gatheredOf(text: string, gzips: boolean): Promise<Gathered> {
+  if (!gzips) return { body: owned(Buffer.from(text)), isGzipped: false };
+  return { body: owned(await compress(text, { level: constants.Z_BEST_SPEED })), isGzipped: true };
+}
+
+/** Small buffers of Node share memory, which cannot be handed over. */
+function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const copy = new Uint8Array(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
