@@ -1,6 +1,6 @@
 // Writes what `npm start` runs to bundle/: src/ and workers/ with most libraries, as a few files. A server loads 800
 // modules in each of five threads otherwise, which is half of its start (DECISIONS 121). Run after tsc, which checks types.
-import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
 import { root } from "./install.mjs";
@@ -58,7 +58,12 @@ const { metafile } = await build({
   },
 });
 for (const file of copied) cpSync(join(root, "dist", file), join(root, "bundle", file));
-const made = new Set([...Object.keys(metafile.outputs), ...copied.map((file) => `bundle/${file}`)]);
+writeFileSync(join(root, "bundle/console.html"), await consolePage());
+const made = new Set([
+  "bundle/console.html",
+  ...Object.keys(metafile.outputs),
+  ...copied.map((file) => `bundle/${file}`),
+]);
 // What former bundles had under other names, and what was compiled of them.
 const others = readdirSync(join(root, "bundle"), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
@@ -66,4 +71,19 @@ const others = readdirSync(join(root, "bundle"), { recursive: true, withFileType
   .filter((path) => !made.has(path));
 if (others.some((path) => !path.startsWith("bundle/.compiled/"))) {
   for (const path of others) rmSync(join(root, path));
+}
+
+/** The page of /debug/console in one file: script and style are inlined, and nothing is loaded from elsewhere. */
+async function consolePage() {
+  const folder = join(root, "src/observe/console/page");
+  const page = { absWorkingDir: root, bundle: true, minify: true, write: false, target: "es2022", logLevel: "warning" };
+  const [script, style] = await Promise.all(
+    ["page.js", "page.css"].map(async (name) => {
+      const { outputFiles } = await build({ ...page, format: "iife", entryPoints: [join(folder, name)] });
+      // What would end the element early.
+      return outputFiles[0].text.trim().replaceAll("</", "<\\/");
+    }),
+  );
+  const html = readFileSync(join(folder, "page.html"), "utf8");
+  return html.replace("/*style*/", () => style).replace("/*script*/", () => script);
 }

@@ -1,7 +1,6 @@
 // Boot, top to bottom: flags, files, port, store thread, credentials, fronts, ready; then signals. Whatever the
 // operator has to mend ends with one line on standard error and exit code 1.
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { hostname } from "node:os";
@@ -17,6 +16,7 @@ import { allocatorAdvice } from "./boot/allocator.ts";
 import { type AuditFiles, checkAuditFiles } from "./boot/auditfiles.ts";
 import { beatsMemory } from "./boot/beats.ts";
 import { keepCompiled } from "./boot/compilecache.ts";
+import { gathering } from "./boot/console/gathering.ts";
 import { countProcess } from "./boot/count.ts";
 import { type Credentials, checkFiles, keepCredentials, keepRenewed, writeClientConfig } from "./boot/credentials.ts";
 import { openDataDir } from "./boot/datadir.ts";
@@ -27,7 +27,7 @@ import type { ListenerPlan } from "./boot/messages.ts";
 import { trustingOwn } from "./boot/signing.ts";
 import { startedMemory } from "./boot/started.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
-import { versionDocument } from "./boot/version.ts";
+import { programVersion, versionDocument } from "./boot/version.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import type { Flag, FlagValues } from "./config/flag.ts";
 import { flags, isFlagFault, parseFlags } from "./config/flags.ts";
@@ -38,9 +38,8 @@ import { SeatBoard } from "./flowcontrol/board.ts";
 import { canReusePort } from "./http/node.ts";
 import { loadsUws, uwsVersion } from "./http/uwsbuild.ts";
 import { parseRanges } from "./kinds/ranges.ts";
-import { gatheredOf } from "./observe/gathered.ts";
 import { createLog, type Logger } from "./observe/log.ts";
-import { exposition, Registry } from "./observe/metrics.ts";
+import { Registry } from "./observe/metrics.ts";
 import { engineOf } from "./storage/table.ts";
 
 const storeScript = new URL("../workers/store.js", import.meta.url);
@@ -96,18 +95,21 @@ async function main(): Promise<void> {
   const registry = new Registry();
   countProcess(registry, () => threads.crashes);
   encryption?.follow((config) => store.encrypt(config), registry, holder, log);
-  threads.gatherFrom(async (_page, gzips) => {
-    const others = audit === undefined ? [] : [audit.collect()];
-    const families = await Promise.all([registry.snapshot(), store.collect(), ...others, ...threads.collect()]);
-    const lifecycle = { release: config.release, hiddenFor: config.hiddenMetricsFor };
-    return gatheredOf(exposition(families, lifecycle), gzips);
-  });
+  threads.gatherFrom(
+    gathering(config, registry, {
+      collect: (detailed) => {
+        const others = audit === undefined ? [] : [audit.collect()];
+        return Promise.all([store.collect(), ...others, ...threads.collect(detailed)]);
+      },
+      profile: (thread, seconds) => (thread === "store" ? store : threads.named(thread))?.profile(seconds),
+    }),
+  );
   process.on("uncaughtException", (error) => fail(`the main thread failed: ${error.stack ?? error.message}`));
   // Before the fronts: a signal during the start ends it in order.
   onSignals(threads, (signal) => shutDown(config, threads, store, audit, log, signal));
   await threads.start();
   keepRenewed(config, identities[config.identity], systemClock, log);
-  process.stdout.write(`kubeconfig: ${kubeconfig}\n`);
+  process.stdout.write(`kubeconfig: ${kubeconfig}\nconsole: ${url}/debug/console\n`);
   await untilReady(url, credentials);
   process.stdout.write(`ready: ${url}\n`);
   keepCompiled();
@@ -131,6 +133,7 @@ async function startAudit(
 /** Parses the arguments. Prints and exits for --help, --version and the command `config`. */
 async function readCommandLine(args: readonly string[]): Promise<Config> {
   if (args[0] === "config") await runConfigCommand(args.slice(1));
+  if (args[0] === "top") await doTop(args.slice(1));
   if (args[0] === "snapshot" || args[0] === "storage") await doStoreCommand(args);
   const values = parseFlags(args);
   if (isFlagFault(values)) die(values.fault);
@@ -175,6 +178,18 @@ function readCommand(
   const values = parseFlags(args.slice(words.length), table);
   if (isFlagFault(values)) die(values.fault);
   return { words, values };
+}
+
+/** Shows what a server does until it is interrupted. */
+async function doTop(args: readonly string[]): Promise<never> {
+  const { runTop, topFlags } = await import("./boot/console/top.ts");
+  const { words, values } = readCommand(args, [...flags.filter(({ name }) => name === "data-dir"), ...topFlags]);
+  if (words.length > 0)
+    die(
+      `top: what is ${JSON.stringify(words[0])}? It takes flags: ${topFlags.map(({ name }) => `--${name}`).join(", ")}`,
+    );
+  await runTop(values, process.stdout);
+  process.exit(0);
 }
 
 /** Does what `snapshot` or `storage` is asked for, and exits. */
@@ -267,12 +282,6 @@ function logStart(log: Logger, config: Config): void {
   const version = programVersion();
   const about = { version, release: gitVersion, identity, frontWorkers, storage: storageBackend, data };
   log.info({ ...about, node: process.version, pid: process.pid }, "The server starts");
-}
-
-/** The program's own version. */
-function programVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
 /** One line: the runtime, and what serves. */

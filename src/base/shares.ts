@@ -58,6 +58,12 @@ export class Shares {
     return this.#held.get(name) ?? 0;
   }
 
+  /** The owners that hold most, first, at most `max`. */
+  top(max: number): readonly { readonly user: string; readonly count: number }[] {
+    const held = [...this.#held].map(([user, count]) => ({ user, count }));
+    return held.sort((a, b) => b.count - a.count).slice(0, max);
+  }
+
   /** Whether take() would succeed. */
   has({ name, level }: Owner, amount = 1): boolean {
     const part = shareLevels[level];

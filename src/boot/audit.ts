@@ -16,6 +16,7 @@ import { limits } from "../config/limits.ts";
 import { createLog } from "../observe/log.ts";
 import { Registry } from "../observe/metrics.ts";
 import { countThread, nameThread } from "../observe/threads.ts";
+import { profiled } from "./console/profiled.ts";
 import { reasonOf } from "./fault.ts";
 import type { AuditData, FromAudit, ToAudit } from "./messages.ts";
 
@@ -57,6 +58,9 @@ export function startAudit(data: AuditData, main: MessagePort): void {
         return;
       case "collect":
         tell({ kind: "collected", id: message.id, families: registry.snapshot() });
+        return;
+      case "profile":
+        void profiled(message).then(tell);
         return;
       case "level":
         log.level = message.level;

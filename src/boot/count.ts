@@ -9,6 +9,7 @@ import type { Openings } from "../http/openings.ts";
 import { definedAt } from "../kinds/custom/prefix.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import { countThread, poolThreadName } from "../observe/threads.ts";
+import type { Pool } from "../pool/pool.ts";
 import { prefixLabels } from "../request/watch/watchmetrics.ts";
 import type { BatchSeen } from "../storage/serve.ts";
 import type { Store } from "../storage/store.ts";
@@ -43,6 +44,7 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
   const objects = registry.gauge("apiserver_storage_objects", "Stored objects by resource.", "resource");
   const bytes = registry.gauge("orch_log_bytes", "Shared memory of a log's segments.", "resource");
   const age = registry.gauge("orch_log_oldest_seconds", "Age of the oldest event that can be watched.", "resource");
+  const writes = registry.counter("orch_log_writes_total", "Records ever written to a log.", "resource");
   const segments = registry.gauge("orch_log_segments", "Segments of a log.", "resource");
   const live = registry.gauge("orch_log_live_bytes", "Bytes of a log's live objects.", "resource");
   const releasing = registry.gauge(
@@ -67,13 +69,14 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
     pool.set("used", usedBytes);
     pool.set("free", freeBytes);
     // Logs come and go.
-    for (const family of [objects, bytes, live, segments, releasing, age]) family.clear();
+    for (const family of [objects, bytes, live, segments, releasing, age, writes]) family.clear();
     for (const log of logs) {
       const resource = names.get(log.prefix)?.resource ?? definedAt(log.prefix) ?? "other";
       objects.set(resource, log.liveCount);
       bytes.set(resource, log.capacityBytes);
       live.set(resource, log.liveBytes);
       segments.set(resource, log.segmentCount);
+      writes.set(resource, log.writes);
       releasing.set(resource, log.releasingCount);
       age.set(resource, log.oldestAgeMs / 1000);
     }
@@ -127,6 +130,19 @@ export function countFront(registry: Registry, thread: string, fanout: Fanout, q
     groups.set(thread, all.groups);
     bytes.set(thread, all.bytes);
     waiting.set(thread, queued());
+  });
+}
+
+/** Counts the tasks of a front's pool. */
+export function countPool(registry: Registry, thread: string, pool: Pool): void {
+  const waiting = registry.gauge("orch_pool_waiting_tasks", "Tasks of a front that wait for a pool thread.", "thread");
+  const running = registry.gauge("orch_pool_running_tasks", "Tasks of a front that pool threads work on.", "thread");
+  const help = "Tasks of a front that were refused, because too many of one user waited.";
+  const refused = registry.counter("orch_pool_refused_total", help, "thread");
+  registry.onCollect(() => {
+    waiting.set(thread, pool.waiting.used);
+    running.set(thread, pool.running);
+    refused.set(thread, pool.refused);
   });
 }
 

@@ -8,6 +8,7 @@ import { listenUws } from "../http/uws.ts";
 import { nameThread } from "../observe/threads.ts";
 import type { Exchange, Headers } from "../request/exchange/transport.ts";
 import { Beats } from "./beats.ts";
+import { profiled } from "./console/profiled.ts";
 import { changeOf } from "./filechanges.ts";
 import { watchHeap } from "./heap.ts";
 import type { FromFront, FrontData, ListenerPlan, ToFront } from "./messages.ts";
@@ -124,7 +125,10 @@ class Front {
         server.flowTold(message);
         return;
       case "collect":
-        this.#tell({ kind: "collected", id: message.id, families: server.families() });
+        this.#tell({ kind: "collected", id: message.id, ...server.collect(message.detailed) });
+        return;
+      case "profile":
+        void profiled(message).then((answer) => this.#tell(answer));
         return;
       case "gathered":
         server.gathered(message.id, message.answer);

@@ -6,8 +6,10 @@ import type { AuthorizationFiles } from "../authz/files.ts";
 import type { Config, FrontName } from "../config/config.ts";
 import type { LevelDump } from "../flowcontrol/dump.ts";
 import type { TlsFiles } from "../http/listener.ts";
+import type { FrontDetail } from "../observe/console/detail.ts";
 import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
+import type { FlameNode } from "../observe/profile.ts";
 import type { Connection } from "../outbound/client.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import type { StoreTraits } from "../storage/port.ts";
@@ -86,8 +88,10 @@ export interface StoreData {
 
 /** Main to a thread of any kind. */
 export type ToThread =
-  /** Send the metrics of this thread. */
-  | { readonly kind: "collect"; readonly id: number }
+  /** Send the metrics of this thread; a front also sends what it keeps for the console, where that is asked for. */
+  | { readonly kind: "collect"; readonly id: number; readonly detailed: boolean }
+  /** Take a CPU profile for so long, and send it. */
+  | { readonly kind: "profile"; readonly id: number; readonly seconds: number }
   /** End the thread: a front cuts what is left, others finish it. */
   | { readonly kind: "close" };
 
@@ -97,7 +101,15 @@ export type FromThread =
   | { readonly kind: "failed"; readonly message: string }
   /** A bug: it has closed what others see of it, and ends. */
   | { readonly kind: "crashed"; readonly error: string }
-  | { readonly kind: "collected"; readonly id: number; readonly families: readonly FamilySnapshot[] };
+  | { readonly kind: "profiled"; readonly id: number; readonly tree: FlameNode | undefined }
+  | ({ readonly kind: "collected"; readonly id: number } & Collected);
+
+/** What a thread tells of itself. */
+export interface Collected {
+  readonly families: readonly FamilySnapshot[];
+  /** Of a front that was asked for it. */
+  readonly detail?: FrontDetail | undefined;
+}
 
 /** Main to a front. */
 export type ToFront =

@@ -23,10 +23,11 @@ import { limits } from "../config/limits.ts";
 import { Openings } from "../http/openings.ts";
 import { parseRanges } from "../kinds/ranges.ts";
 import { admissionMeter } from "../observe/admission.ts";
+import { clientsShown, type FrontDetail, FrontNotes } from "../observe/console/detail.ts";
 import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import { answerHealth, type BootStep, type Check, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
-import { type Family, type FamilySnapshot, Registry } from "../observe/metrics.ts";
+import { type Family, Registry } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/requests.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { Page, Server, ServerParts } from "../request/call/context.ts";
@@ -36,7 +37,7 @@ import { createHandler } from "../request/handle.ts";
 import { newestOf } from "../request/read/freshness.ts";
 import { followApiServices } from "../request/route/apiservices.ts";
 import { followDefinitions } from "../request/route/definitions.ts";
-import { registerWatchMetrics } from "../request/watch/watchmetrics.ts";
+import { prefixLabels, registerWatchMetrics } from "../request/watch/watchmetrics.ts";
 import { Merges } from "../request/write/offload.ts";
 import { createWriteServices } from "../request/write/services.ts";
 import type { StoreClient } from "../storage/client.ts";
@@ -46,10 +47,10 @@ import { engineOf } from "../storage/table.ts";
 import { advertisedAddress } from "./advertise.ts";
 import { Beats } from "./beats.ts";
 import { Controllers } from "./controllers.ts";
-import { countConnections, countFront, forgetKinds } from "./count.ts";
+import { countConnections, countFront, countPool, forgetKinds } from "./count.ts";
 import type { KmsChecks } from "./encryptionfile.ts";
 import { type FlowMessage, type FrontFlow, openFlow } from "./flow/front.ts";
-import type { FromFront, FrontData } from "./messages.ts";
+import type { Collected, FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
 import { openAuthorities } from "./signing.ts";
 import { Started } from "./started.ts";
@@ -71,8 +72,8 @@ export interface FrontServer {
   flowTold(message: FlowMessage): void;
   /** Ends watches in the order they began, at most `perSecond`, each with a last bookmark. */
   endWatches(perSecond: number): Promise<void>;
-  /** Metrics of this thread. */
-  families(): FamilySnapshot[];
+  /** Metrics of this thread; `detailed`: and what it keeps for the console. */
+  collect(detailed: boolean): Collected;
   /** Counts a handshake that failed. */
   handshakeFailed(): void;
   /** Logs at this level from now on. */
@@ -112,6 +113,8 @@ class OpenServer implements FrontServer {
   readonly #flow: FrontFlow | undefined;
   readonly #log: Logger;
   readonly #observer: Observer;
+  /** What the console shows of requests. */
+  readonly #notes: FrontNotes;
   readonly #authn: Authentication;
   /** Undefined where no front can see them. */
   readonly #handshakes: Family | undefined;
@@ -130,7 +133,8 @@ class OpenServer implements FrontServer {
     this.#views = views;
     this.#tell = tell;
     this.#log = createLog(data.config.logLevel, data.name, data.config.logFormat);
-    this.#observer = createObserver(this.#registry, this.#log, data.config.release);
+    this.#notes = new FrontNotes(data.name, () => systemClock.monotonic());
+    this.#observer = noting(createObserver(this.#registry, this.#log, data.config.release), this.#notes);
     const failed = (error: unknown): void => this.#observer.fault("", error);
     this.#fanout = new Fanout({ lifeMsMin: data.config.minRequestTimeoutSeconds * 1000, failed });
     this.#fanout.start();
@@ -150,6 +154,7 @@ class OpenServer implements FrontServer {
     followDefinitions(this.#scheme, this.#objects);
     followApiServices(this.#scheme, this.#objects);
     this.#pool = openPool({ identity: data.config.identity, runtimeConfig, gates, release });
+    countPool(this.#registry, data.name, this.#pool);
     this.#outlet = openOutlet(data, this.#registry);
     this.#steps = new Started({
       memory: data.started,
@@ -331,8 +336,21 @@ class OpenServer implements FrontServer {
     this.#log.level = level;
   }
 
-  families(): FamilySnapshot[] {
-    return this.#registry.snapshot();
+  collect(detailed: boolean): Collected {
+    const families = this.#registry.snapshot();
+    return detailed && !this.#data.controls ? { families, detail: this.#detail() } : { families };
+  }
+
+  #detail(): FrontDetail {
+    const names = prefixLabels(this.#scheme);
+    const late = this.#fanout.late(limits.consoleWatchersMax);
+    const thread = this.#data.name;
+    const slow = late.map(({ prefix, ...rest }) => ({
+      ...rest,
+      thread,
+      resource: names.get(prefix)?.resource ?? prefix,
+    }));
+    return this.#notes.detail(this.#server.bounds.watches.watches.top(clientsShown), slow);
   }
 
   shutdown(): void {
@@ -368,6 +386,17 @@ class OpenServer implements FrontServer {
     this.#views.close();
     this.#data.storePort.close();
   }
+}
+
+/** An observer that takes notes for the console as well. */
+function noting(observer: Observer, notes: FrontNotes): Observer {
+  return {
+    ...observer,
+    finished: (kind, record) => {
+      observer.finished(kind, record);
+      notes.finished(kind, record, systemClock.now());
+    },
+  };
 }
 
 /** Health checks of KMS plugins: what the store thread says of them. */

@@ -19,6 +19,7 @@ import { TransformError, type Transformers } from "../storage/encryption/transfo
 import { type ServeOptions, type StoreLoop, serveStore } from "../storage/serve.ts";
 import { type Store, StoreError } from "../storage/store.ts";
 import { engineOf } from "../storage/table.ts";
+import { profiled } from "./console/profiled.ts";
 import { countStore } from "./count.ts";
 import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
@@ -48,6 +49,9 @@ export async function startStore(data: StoreData, main: MessagePort): Promise<vo
         return;
       case "collect":
         tell({ kind: "collected", id: message.id, families: registry.snapshot() });
+        return;
+      case "profile":
+        void profiled(message).then(tell);
         return;
       case "encrypt":
         void transformers.reload(message.config).then((fault) => tell({ kind: "encrypts", fault }));

@@ -3,9 +3,9 @@
 // another start in keptthreads.ts.
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { limits } from "../config/limits.ts";
-import type { FamilySnapshot } from "../observe/metrics.ts";
+import type { FlameNode } from "../observe/profile.ts";
 import { BootFault } from "./fault.ts";
-import type { FromThread, ToThread } from "./messages.ts";
+import type { Collected, FromThread, ToThread } from "./messages.ts";
 
 /** Told once, and why, when the process cannot go on. */
 export type Failed = (message: string) => void;
@@ -45,7 +45,8 @@ export class Thread<To, Own extends { readonly kind: string }> {
   readonly opened: Promise<Own>;
   readonly #kind: ThreadKind<Own>;
   readonly #worker: Worker;
-  readonly #scrapes = new Map<number, (families: readonly FamilySnapshot[]) => void>();
+  readonly #scrapes = new Map<number, (collected: Collected) => void>();
+  readonly #profiles = new Map<number, (tree: FlameNode | undefined) => void>();
   #lastScrape = 0;
   #crash: Crash;
   #isOpen = false;
@@ -92,7 +93,10 @@ export class Thread<To, Own extends { readonly kind: string }> {
     const told = message as FromThread;
     switch (told.kind) {
       case "collected":
-        this.#settle(told.id, told.families);
+        this.#settle(told.id, told);
+        return;
+      case "profiled":
+        this.#profiles.get(told.id)?.(told.tree);
         return;
       case "failed":
         refused(new BootFault(told.message));
@@ -126,22 +130,38 @@ export class Thread<To, Own extends { readonly kind: string }> {
     this.#worker.postMessage(message, [...ports]);
   }
 
-  /** Its metrics; a thread that does not answer in time contributes nothing. */
-  collect(): Promise<readonly FamilySnapshot[]> {
+  /** What it tells of itself; a thread that does not answer in time contributes nothing. */
+  collect(detailed = false): Promise<Collected> {
     const id = ++this.#lastScrape;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#settle(id, []), limits.scrapeMsMax);
-      this.#scrapes.set(id, (families) => {
+      const timer = setTimeout(() => this.#settle(id, { families: [] }), limits.scrapeMsMax);
+      this.#scrapes.set(id, (collected) => {
         clearTimeout(timer);
-        resolve(families);
+        resolve(collected);
       });
-      this.tell({ kind: "collect", id });
+      this.tell({ kind: "collect", id, detailed });
     });
   }
 
-  #settle(id: number, families: readonly FamilySnapshot[]): void {
-    this.#scrapes.get(id)?.(families);
+  #settle(id: number, collected: Collected): void {
+    this.#scrapes.get(id)?.(collected);
     this.#scrapes.delete(id);
+  }
+
+  /** Where its time goes, for so long; undefined: it ended, or did not answer. */
+  profile(seconds: number): Promise<FlameNode | undefined> {
+    const id = ++this.#lastScrape;
+    return new Promise((resolve) => {
+      const settle = (tree: FlameNode | undefined): void => {
+        clearTimeout(timer);
+        this.#profiles.delete(id);
+        resolve(tree);
+      };
+      const timer = setTimeout(() => settle(undefined), 2000 * seconds + limits.profileLateMs);
+      this.#profiles.set(id, settle);
+      void this.exited.then(() => settle(undefined));
+      this.tell({ kind: "profile", id, seconds });
+    });
   }
 
   /** Its end is no news from here on. */

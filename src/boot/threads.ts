@@ -8,13 +8,14 @@ import { limits } from "../config/limits.ts";
 import type { SeatBoard } from "../flowcontrol/board.ts";
 import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import type { Logger } from "../observe/log.ts";
-import type { FamilySnapshot } from "../observe/metrics.ts";
+import type { FlameNode } from "../observe/profile.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import { Beats } from "./beats.ts";
 import { FlowBoard, frontNumber } from "./flow/board.ts";
 import { type KeptCrash, KeptThreads, type KindOf } from "./keptthreads.ts";
 import type {
   AuditData,
+  Collected,
   FrontAudit,
   FrontData,
   ListenerPlan,
@@ -62,8 +63,13 @@ export class StoreThread {
     this.#thread.tell({ kind: "front", storePort, logPort }, [storePort, logPort]);
   }
 
-  collect(): Promise<readonly FamilySnapshot[]> {
+  collect(): Promise<Collected> {
     return this.#thread.collect();
+  }
+
+  /** Where its time goes. */
+  profile(seconds: number): Promise<FlameNode | undefined> {
+    return this.#thread.profile(seconds);
   }
 
   /** Commits what is queued and ends the thread. */
@@ -100,8 +106,13 @@ export class AuditThread {
     this.#thread.tell({ kind: "level", level });
   }
 
-  collect(): Promise<readonly FamilySnapshot[]> {
+  collect(): Promise<Collected> {
     return this.#thread.collect();
+  }
+
+  /** Where its time goes. */
+  profile(seconds: number): Promise<FlameNode | undefined> {
+    return this.#thread.profile(seconds);
   }
 
   /** Writes what waits and ends the thread. False: it hangs, in a write to an output nobody reads. */
@@ -147,7 +158,7 @@ export class Fronts {
   #lastCrash: string | undefined;
   /** What an administrator set while running. */
   #level: string | undefined;
-  #gather: Gather = () => Promise.resolve({ body: new Uint8Array(0), isGzipped: false });
+  #gather: Gather = () => Promise.resolve({ code: 500, body: new Uint8Array(0), isGzipped: false });
 
   constructor(options: FrontsOptions) {
     this.#options = options;
@@ -255,8 +266,14 @@ export class Fronts {
     return false;
   }
 
-  collect(): Promise<readonly FamilySnapshot[]>[] {
-    return this.#threads.all.map((thread) => thread.collect());
+  /** The thread of a name; undefined: there is none. */
+  named(name: string): Pick<Thread<ToFront, OfFront>, "profile"> | undefined {
+    return this.#threads.get(name);
+  }
+
+  /** Of each; `detailed`: with what fronts keep for the console. */
+  collect(detailed: boolean): Promise<Collected>[] {
+    return this.#threads.all.map((thread) => thread.collect(detailed));
   }
 
   /** From now on /readyz says no. */

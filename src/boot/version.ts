@@ -1,4 +1,11 @@
-// What /version says: the release of upstream whose behaviour this server has.
+// What /version says: the release of upstream whose behaviour this server has; and the program's own.
+import { readFileSync } from "node:fs";
+
+/** The program's own version. */
+export function programVersion(): string {
+  const text = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { readonly version: string }).version;
+}
 
 /** The `version.Info` document, in upstream's key order. */
 export function versionDocument(): string {

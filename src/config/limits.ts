@@ -531,6 +531,11 @@ export const limits = {
    * first start.
    */
   firstRevision: 100,
+  /** Watchers that are behind, of which a front tells the console. */
+  consoleWatchersMax: 32,
+  /** Longest CPU profile of the console, seconds, and how long after one its thread may answer, milliseconds. */
+  flameSecondsMax: 30,
+  profileLateMs: 10_000,
   /** Longest CPU profile. */
   profileSecondsMax: 60,
   /** Chunk a list is gathered into. */

@@ -5,19 +5,27 @@ import { constants, gzip } from "node:zlib";
 
 const compress = promisify(gzip);
 
-/** Pages that are made of what every thread tells. */
-export type GatheredPage = "metrics" | "console";
+/** A CPU profile of a thread, as a flame graph. */
+export interface ProfileWish {
+  readonly thread: string;
+  readonly seconds: number;
+}
+
+/** Pages that are made of what other threads tell. */
+export type GatheredPage = "metrics" | "console" | ProfileWish;
 
 /** One of them. */
 export interface Gathered {
+  /** Of HTTP: 200; 404 where there is no such thread, 429 while another profile is taken. */
+  readonly code: number;
   readonly body: Uint8Array<ArrayBuffer>;
   readonly isGzipped: boolean;
 }
 
 /** Puts a page into bytes of its own, which may be handed to another thread; gzipped by a thread of the runtime's pool. */
-export async function gatheredOf(text: string, gzips: boolean): Promise<Gathered> {
-  if (!gzips) return { body: owned(Buffer.from(text)), isGzipped: false };
-  return { body: owned(await compress(text, { level: constants.Z_BEST_SPEED })), isGzipped: true };
+export async function gatheredOf(text: string, gzips: boolean, code = 200): Promise<Gathered> {
+  if (!gzips) return { code, body: owned(Buffer.from(text)), isGzipped: false };
+  return { code, body: owned(await compress(text, { level: constants.Z_BEST_SPEED })), isGzipped: true };
 }
 
 /** Small buffers of Node share memory, which cannot be handed over. */

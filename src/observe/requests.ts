@@ -32,8 +32,12 @@ export interface RequestRecord extends RequestTarget {
   readonly durationMs: number;
   readonly agent: string;
   readonly remote: string;
+  /** Bytes of its body that were sent, of a stream as well; before compression, as far as it is done on the way out. */
+  readonly sentBytes: number;
   /** Milliseconds by stage, when a trace was requested. */
   readonly timing: Timing | undefined;
+  /** The same of a request that took long, asked or not. */
+  readonly stages: Timing | undefined;
 }
 
 /** How a request counts while it is in flight. */
@@ -88,6 +92,11 @@ function shortName(release: number): string {
   return `apiserver_request_${release < 26 ? "slo" : "sli"}_duration_seconds`;
 }
 
+function shortDurations(registry: Registry, release: number, target: readonly string[]): Family {
+  const help = "The same without long-running requests.";
+  return registry.histogram(shortName(release), help, secondBuckets, "verb", ...target);
+}
+
 /** Registers the families, by the names of upstream's release 1.`release`. */
 function families(registry: Registry, release: number): RequestFamilies {
   const where = ["group", "version", "resource", "subresource", "scope"];
@@ -110,13 +119,7 @@ function families(registry: Registry, release: number): RequestFamilies {
       "verb",
       "dry_run",
     ),
-    short: registry.histogram(
-      shortName(release),
-      "The same without long-running requests.",
-      secondBuckets,
-      "verb",
-      ...target,
-    ),
+    short: shortDurations(registry, release, target),
     sizes: registry.histogram("apiserver_response_sizes", "Bytes of answers.", byteBuckets, "verb", ...target),
     inflight: registry.gauge("apiserver_current_inflight_requests", "Requests being served.", "request_kind"),
     long: [deprecated(watches("apiserver_longrunning_gauge")), watches("apiserver_longrunning_requests")],

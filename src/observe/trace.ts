@@ -1,5 +1,6 @@
-// Where the time of one request went, for `?trace=1`: each stage says when it is done, and the time since the last
-// one is its. An untraced request carries the one trace that does nothing, so that a stage need not check.
+// Where the time of one request went, for `?trace=1` and for the console's slow requests: each stage says when it is done,
+// and the time since the last one is its. What is no request of a client carries a trace that does nothing, so that a
+// stage need not check.
 
 /** The stages of a request, in the order most requests pass them. */
 export type Stage =
@@ -27,22 +28,31 @@ export type Timing = Readonly<Record<string, number>>;
 export interface Trace {
   /** The stage is done; done again (a write that starts over), its times add up. */
   done(stage: Stage): void;
-  /** The times so far; undefined when not traced. */
+  /** The times so far, to be shown to the client; undefined when it did not ask. */
   readonly timing: Timing | undefined;
+  /** The times so far, for the server's own eyes; undefined when not traced. */
+  readonly stages: Timing | undefined;
 }
 
-/** The trace of every untraced request. */
-export const noTrace: Trace = { done: () => undefined, timing: undefined };
+/** The trace of requests that are not traced. */
+export const noTrace: Trace = { done: () => undefined, timing: undefined, stages: undefined };
 
 /** Takes the time of one request's stages. */
 export class StageTrace implements Trace {
   readonly #now: () => number;
   readonly #startMs: number;
-  readonly #stages = new Map<Stage, number>();
+  /** Stages in the order they were first done, and the time of each beside it. */
+  readonly #stages: Stage[] = [];
+  readonly #times: number[] = [];
+  readonly #isShown: boolean;
   #lastMs: number;
 
-  /** `now` is a monotonic clock in milliseconds; `startMs` its value when the request began. */
-  constructor(now: () => number, startMs: number) {
+  /**
+   * `now` is a monotonic clock in milliseconds; `startMs` its value when the request began. `isShown`: the client asked
+   * for the times.
+   */
+  constructor(now: () => number, startMs: number, isShown = true) {
+    this.#isShown = isShown;
     this.#now = now;
     this.#startMs = startMs;
     this.#lastMs = startMs;
@@ -50,13 +60,45 @@ export class StageTrace implements Trace {
 
   done(stage: Stage): void {
     const nowMs = this.#now();
-    this.#stages.set(stage, (this.#stages.get(stage) ?? 0) + nowMs - this.#lastMs);
+    const at = this.#stages.lastIndexOf(stage);
+    if (at === -1) {
+      this.#stages.push(stage);
+      this.#times.push(nowMs - this.#lastMs);
+    } else this.#times[at] = (this.#times[at] ?? 0) + nowMs - this.#lastMs;
     this.#lastMs = nowMs;
   }
 
+  get timing(): Timing | undefined {
+    return this.#isShown ? this.stages : undefined;
+  }
+
   /** By stage, and the `total` from the beginning to now. */
-  get timing(): Timing {
-    return Object.fromEntries([...this.#stages, ["total", this.#now() - this.#startMs]]);
+  get stages(): Timing {
+    const times = this.#stages.map((stage, at) => [stage, this.#times[at] ?? 0] as const);
+    return Object.fromEntries([...times, ["total", this.#now() - this.#startMs]]);
+  }
+
+  /** The same trace, of which the client is shown nothing. */
+  get hidden(): Trace {
+    return new HiddenTrace(this);
+  }
+}
+
+/** A trace that is not shown to the client. */
+class HiddenTrace implements Trace {
+  readonly timing = undefined;
+  readonly #trace: StageTrace;
+
+  constructor(trace: StageTrace) {
+    this.#trace = trace;
+  }
+
+  done(stage: Stage): void {
+    this.#trace.done(stage);
+  }
+
+  get stages(): Timing {
+    return this.#trace.stages;
   }
 }
 

@@ -81,6 +81,7 @@ export class Pool {
   /** A thread did not start: the threads are given up as soon as the tasks they work on are over. */
   #isSpent = false;
   #lastId = 0;
+  #refused = 0;
   #idle: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -88,6 +89,16 @@ export class Pool {
     this.#options = options;
     this.#turns = new Turns(Math.max(1, options.threadsMax - 1));
     this.waiting = new Shares(options.what, options.queueMax);
+  }
+
+  /** Tasks that threads work on. */
+  get running(): number {
+    return this.#turns.running;
+  }
+
+  /** Tasks that were refused because too many of their owner's wait. */
+  get refused(): number {
+    return this.#refused;
   }
 
   /** Whether there are threads. */
@@ -104,7 +115,10 @@ export class Pool {
     if (this.#closed) return Promise.resolve(closedFault);
     if (this.#paused.has(owner.name)) return Promise.resolve({ fault: "paused" });
     const leave = this.waiting.take(owner);
-    if (leave === undefined) return Promise.resolve({ fault: "full" });
+    if (leave === undefined) {
+      this.#refused += 1;
+      return Promise.resolve({ fault: "full" });
+    }
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#giveUp(job), Math.max(0, msMax));
       const settle = (result: object): void => {

@@ -14,7 +14,7 @@ import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
 import { limits } from "../config/limits.ts";
 import { hasSchema, stepsBefore } from "../kinds/custom/definition.ts";
-import { noTrace, StageTrace } from "../observe/trace.ts";
+import { StageTrace } from "../observe/trace.ts";
 import { connect } from "./actions/connect.ts";
 import { type Reply, sendNothing, sendStatus, sendText, warningHeaders } from "./answer/response.ts";
 import { auditArrival, auditStranger } from "./call/audited.ts";
@@ -90,11 +90,13 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
   const route = resolve(server.scheme.current(), exchange.method, exchange.path, exchange.query);
   const book = new Book(server, exchange, route);
   if (server.ends !== undefined && book.kind !== "long" && server.ends()) book.headers.push(endsConnection);
-  const trace = asksTrace(exchange.query) ? new StageTrace(() => server.clock.monotonic(), book.startedMs) : noTrace;
+  const trace = new StageTrace(() => server.clock.monotonic(), book.startedMs, asksTrace(exchange.query));
+  book.trace = trace;
   trace.done("resolve");
   const answered = (code: number, bytes: number): void => book.answered(code, bytes);
   const { types, packs } = stages;
-  const reply: Reply = { exchange, types, extra: book.headers, answered, packs, trace };
+  const sent = (bytes: number): void => book.sent(bytes);
+  const reply: Reply = { exchange, types, extra: book.headers, answered, sent, packs, trace };
   exchange.onAbort(() => book.gone());
   try {
     await answer(server, stages, route, reply, book);
@@ -123,7 +125,7 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   const requester = found instanceof Promise ? await counted(server, reply.exchange, found) : found;
   reply.trace.done("authenticate");
   // Only administrators learn where the time goes.
-  if (typeof requester !== "object" || !requester.groups.includes(mastersGroup)) reply.trace = noTrace;
+  if (typeof requester !== "object" || !requester.groups.includes(mastersGroup)) hideTrace(reply, book);
   if (typeof requester !== "object") {
     const refused = requester === undefined ? unauthorized : tooManyTokens;
     if (refused === tooManyTokens) book.drop();
@@ -139,8 +141,14 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   if (isStatus(user)) return sendStatus(reply, user);
   book.user = user.name;
   if (user !== requester) book.audit?.impersonates(user);
-  book.trace = reply.trace;
   await admit(server, stages.types, route, reply, book, user);
+}
+
+/** The times of a request are not the client's to see. */
+function hideTrace(reply: Reply, book: Book): void {
+  if (reply.trace.timing === undefined) return;
+  reply.trace = (reply.trace as StageTrace).hidden;
+  book.trace = reply.trace;
 }
 
 /** Waits for who sends a request, which counts among the arrivals of its address meanwhile. */

@@ -23,6 +23,8 @@ const record: RequestRecord = {
   agent: "a",
   remote: "r",
   timing: undefined,
+  sentBytes: 10,
+  stages: undefined,
 };
 
 t.test("createObserver() counts requests that were refused because there were too many", (t) => {

@@ -13,7 +13,7 @@ t.test("StageTrace gives each stage the time since the one before", (t) => {
   trace.done("decode");
   now = 107;
   t.strictSame(trace.timing, { resolve: 10, decode: 5.5, commit: 0.5, total: 17 });
-  t.equal(serverTiming(trace.timing), "resolve;dur=10.000, decode;dur=5.500, commit;dur=0.500, total;dur=17.000");
+  t.equal(serverTiming(trace.timing ?? {}), "resolve;dur=10.000, decode;dur=5.500, commit;dur=0.500, total;dur=17.000");
   t.end();
 });
 

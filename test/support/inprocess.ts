@@ -216,7 +216,7 @@ export class InProcess {
       ranges,
       serverAddress: "127.0.0.1:6443",
       health: () => undefined,
-      gathered: () => Promise.resolve({ body: new Uint8Array(0), isGzipped: false }),
+      gathered: () => Promise.resolve({ code: 200, body: new Uint8Array(0), isGzipped: false }),
       setVerbosity: (verbosity) => {
         this.verbosity = verbosity;
       },

@@ -10,6 +10,7 @@ import { addCounts, emptyCounts, type WatchCounts } from "./counts.ts";
 import { LogWatchers } from "./follow.ts";
 import { Gather } from "./gather.ts";
 import type { Representation } from "./group.ts";
+import { type LateWatcher, lateWatchers } from "./late.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { type Sink, Watcher, type WatchStart, watcherStates } from "./watcher.ts";
 
@@ -32,6 +33,8 @@ export interface WatchRequest {
   readonly sink: Sink;
   /** Called once when the watch has ended, by either side; possibly before watch() returns. */
   readonly ended?: () => void;
+  /** Whose it is, for people. */
+  readonly user?: string;
 }
 
 /** Dependencies and settings of a Fanout. */
@@ -130,6 +133,11 @@ export class Fanout {
     return all;
   }
 
+  /** Watchers that are not in step, those that are furthest behind first, at most `max`. */
+  late(max: number): readonly LateWatcher[] {
+    return lateWatchers(this.#watchers, this.#clock.monotonic(), max);
+  }
+
   /**
    * Opens a watch; its first bytes may be written before this returns. The caller refuses watches beyond
    * limits.watchersMax. Returns a function that reports the end of the client.
@@ -137,7 +145,14 @@ export class Fanout {
   watch(request: WatchRequest): () => void {
     const log = this.#log(request.view, request.namespaced);
     const group = log.group(request.namespace, request.selector, request.representation);
-    const watcher = new Watcher(group, request.sink, request.bookmarks, request.initialEnd, request.ended);
+    const watcher = new Watcher(
+      group,
+      request.sink,
+      request.bookmarks,
+      request.initialEnd,
+      request.ended,
+      request.user,
+    );
     const now = this.#clock.monotonic();
     const life = request.timeoutMs ?? this.#lifeMsMin * (1 + this.#random());
     watcher.deadline = now + Math.max(life, 0);

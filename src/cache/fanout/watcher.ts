@@ -64,6 +64,8 @@ export class Watcher {
   dueTick = 0;
   /** Called once when the watch has ended, by either side. */
   readonly ended: (() => void) | undefined;
+  /** Whose it is, for people; empty: nobody said. */
+  readonly user: string;
 
   constructor(
     group: Group,
@@ -71,7 +73,9 @@ export class Watcher {
     bookmarks: boolean,
     initialEnd: Bookmark | undefined,
     ended: (() => void) | undefined,
+    user = "",
   ) {
+    this.user = user;
     this.group = group;
     this.sink = sink;
     this.bookmarks = bookmarks;

@@ -45,6 +45,8 @@ export interface LogStats {
   readonly floor: number;
   /** Newest revision in the log. */
   readonly head: number;
+  /** Entries ever written. */
+  readonly writes: number;
   /** Age of the oldest event that can be watched, ms; 0 when there is none. */
   readonly oldestAgeMs: number;
 }
@@ -397,6 +399,7 @@ export class LogWriter {
         releasingCount: this.#releasing.get(log)?.size ?? 0,
         floor: log.floor,
         head: log.order,
+        writes: log.position,
         oldestAgeMs: oldest === undefined ? 0 : Math.max(0, now - oldest),
       };
     });

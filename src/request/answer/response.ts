@@ -28,6 +28,8 @@ export interface Reply {
   readonly extra: readonly (readonly [string, string])[];
   /** Told once, before the answer leaves: its code and bytes (-1 for a stream). */
   readonly answered: (code: number, bytes: number) => void;
+  /** Told of the bytes of a streamed answer, chunk by chunk. */
+  readonly sent?: (bytes: number) => void;
   /** Answers may be gzipped (gate APIResponseCompression). */
   readonly packs: boolean;
   /** An answer that is being gzipped: settled when it was sent. The request is not over before. */
@@ -118,8 +120,14 @@ function warning(text: string): Headers[number] {
 }
 
 /** Sends plain text. */
-export function sendText(reply: Reply, code: number, text: string, contentType = "text/plain; charset=utf-8"): void {
-  sendBody(reply, code, text, contentType, [["X-Content-Type-Options", "nosniff"]]);
+export function sendText(
+  reply: Reply,
+  code: number,
+  text: string,
+  contentType = "text/plain; charset=utf-8",
+  more: Headers = [],
+): void {
+  sendBody(reply, code, text, contentType, [["X-Content-Type-Options", "nosniff"], ...more]);
 }
 
 /** Whether an answer may be gzipped. */
@@ -140,8 +148,7 @@ function sendBody(reply: Reply, code: number, body: Uint8Array | string, content
 /** Sends a body that may be gzipped already. */
 export function sendPacked(
   reply: Reply,
-  code: number,
-  { body, isGzipped }: Gathered,
+  { code, body, isGzipped }: Gathered,
   contentType: string,
   more: Headers = [],
 ): void {

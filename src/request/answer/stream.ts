@@ -70,6 +70,7 @@ export async function writeChunks(
   });
   try {
     for (let chunk = first; !aborted; ) {
+      reply.sent?.(chunk.length);
       const ready = stream.write(chunk);
       // The last chunk is waited for as well: until it is taken it is this request that holds it.
       if (chunks.done && ready) break;

@@ -6,6 +6,7 @@ import type { Entry } from "../../audit/entry.ts";
 import type { Stage } from "../../audit/event.ts";
 import type { Question } from "../../authz/authorizer.ts";
 import { assert } from "../../base/assert.ts";
+import { slowRequestMs } from "../../observe/console/detail.ts";
 import type { RequestKind, RequestRecord, RequestTarget } from "../../observe/requests.ts";
 import { noTrace, type Trace } from "../../observe/trace.ts";
 import { asksUpgrade, type Exchange } from "../exchange/transport.ts";
@@ -33,6 +34,7 @@ export class Book {
   readonly kind: RequestKind;
   #code = 0;
   #bytes = 0;
+  #sentBytes = 0;
   #gone = false;
   #dropped = false;
   #closed = false;
@@ -68,6 +70,11 @@ export class Book {
     this.done = true;
     this.#code = code;
     this.#bytes = bytes;
+  }
+
+  /** More of a streamed answer is on its way. */
+  sent(bytes: number): void {
+    this.#sentBytes += bytes;
   }
 
   /** The client went away before the answer. */
@@ -139,6 +146,7 @@ export class Book {
     const exchange = this.#exchange;
     assert(info !== undefined && exchange !== undefined, "A request is reported after it was let go");
     const resource = isStatus(info) || !info.isResource ? undefined : info;
+    const durationMs = this.#server.clock.monotonic() - this.startedMs;
     return {
       id: this.id,
       user: this.user,
@@ -150,10 +158,12 @@ export class Book {
       annotations: resource && notesOf(resource, this.#server.scheme),
       code: this.#code,
       bytes: this.#bytes,
-      durationMs: this.#server.clock.monotonic() - this.startedMs,
+      sentBytes: Math.max(this.#bytes, this.#sentBytes),
+      durationMs,
       agent: this.#agent,
       remote: exchange.remote,
       timing: this.trace.timing,
+      stages: durationMs >= slowRequestMs ? this.trace.stages : undefined,
     };
   }
 }

@@ -8,6 +8,7 @@ import {
 } from "../../api/discovery.ts";
 import { messageOf } from "../../api/messages.ts";
 import { refuse } from "../../api/status.ts";
+import { limits } from "../../config/limits.ts";
 import type { GatheredPage } from "../../observe/gathered.ts";
 import {
   headersOf,
@@ -32,6 +33,8 @@ import {
   takes,
   wantsPretty,
 } from "../route/negotiate.ts";
+import { first } from "../route/query.ts";
+import { sendConsole } from "./console.ts";
 import { serveOpenApi } from "./openapi.ts";
 import { serveProfile } from "./profiles.ts";
 import { serveVerbosity } from "./verbosity.ts";
@@ -52,6 +55,9 @@ export async function servePage(server: Server, types: MediaTypes, info: NonReso
     return sendGathered(server, "metrics", "text/plain; version=0.0.4; charset=utf-8", reply);
   }
   const reads = verb === "get" || verb === "head";
+  if (path === "/debug/console/data" && reads) return sendGathered(server, "console", "application/json", reply);
+  if (path === "/debug/console/profile" && verb === "get") return sendFlame(server, info, reply);
+  if (path === "/debug/console" && reads) return sendConsole(reply);
   if (verb === "get" && (await serveProfile(info, reply))) return;
   if (path.startsWith(dumpsPath) && (await sendDump(server, info, reply))) return;
   if (path === "/debug/flags/v") return serveVerbosity(server, info, reply);
@@ -87,7 +93,19 @@ async function sendDump({ flow }: Server, { path, query }: NonResourceInfo, repl
 /** Sends a page that the main thread makes. */
 async function sendGathered(server: Server, page: GatheredPage, contentType: string, reply: Reply): Promise<void> {
   const gzips = acceptsGzip(reply.exchange.header("accept-encoding"));
-  sendPacked(reply, 200, await server.gathered(page, gzips), contentType);
+  sendPacked(reply, await server.gathered(page, gzips), contentType);
+}
+
+/** Sends a flame graph of the thread that is asked for. */
+function sendFlame(server: Server, { query }: NonResourceInfo, reply: Reply): Promise<void> | void {
+  const thread = first(query, "thread") ?? "front-0";
+  const text = first(query, "seconds") ?? "5";
+  const seconds = Number(text);
+  if (!(seconds >= 1 && seconds <= limits.flameSecondsMax)) {
+    const message = `seconds is ${JSON.stringify(text)}, must be between 1 and ${limits.flameSecondsMax}`;
+    return sendStatus(reply, refuse("BadRequest", message));
+  }
+  return sendGathered(server, { thread, seconds }, "application/json", reply);
 }
 
 function discovery(server: Server, path: string): Document | undefined {

@@ -1,8 +1,8 @@
 // `/debug/pprof/`: where the time of a front thread goes. A CPU profile in the format Chrome's tools and others read;
 // one at a time, bounded in time.
-import { Session } from "node:inspector/promises";
 import { refuse } from "../../api/status.ts";
 import { limits } from "../../config/limits.ts";
+import { takeProfile } from "../../observe/profile.ts";
 import { headersOf, type Reply, sendStatus, sendText } from "../answer/response.ts";
 import type { NonResourceInfo } from "../route/info.ts";
 import { first } from "../route/query.ts";
@@ -37,16 +37,10 @@ async function sendProfile(info: NonResourceInfo, reply: Reply): Promise<void> {
   if (profiling)
     return sendStatus(reply, refuse("TooManyRequests", "a profile is being taken already", { retryAfterSeconds: 1 }));
   profiling = true;
-  const session = new Session();
   try {
-    session.connect();
-    await session.post("Profiler.enable");
-    await session.post("Profiler.start");
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-    const { profile } = await session.post("Profiler.stop");
+    const profile = await takeProfile(seconds);
     if (!reply.exchange.aborted) sendText(reply, 200, JSON.stringify(profile), "application/json");
   } finally {
-    session.disconnect();
     profiling = false;
   }
 }

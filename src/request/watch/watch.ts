@@ -115,6 +115,7 @@ function start(input: WatchInput, plan: WatchPlan, leave: () => void): void {
     initialEnd: plan.marksInitialEnd ? forms.initialEnd : undefined,
     timeoutMs: timeoutMs(options),
     sink,
+    user: input.owner.name,
     ended: () => {
       leave();
       opened.ended();

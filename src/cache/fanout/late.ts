@@ -1,0 +1,50 @@
+// Watchers that are not in step with their log, for people to see: which, whose, how far behind and for how long.
+import type { LogView } from "../view/view.ts";
+import { type Watcher, watcherStates } from "./watcher.ts";
+
+/** A watcher that is not in step. */
+export interface LateWatcher {
+  readonly user: string;
+  /** Of its log. */
+  readonly prefix: string;
+  readonly state: "initial" | "waiting" | "lagging" | "blocked";
+  /** Entries of its log it has not looked at. */
+  readonly behind: number;
+  /** Since when its sink takes nothing, milliseconds; 0: it does. */
+  readonly blockedMs: number;
+}
+
+/** The latest of `watchers`, at most `max`, worst first. Most watchers are in step and cost a comparison. */
+export function lateWatchers(
+  watchers: Iterable<readonly [Watcher, { readonly view: LogView }]>,
+  nowMs: number,
+  max: number,
+): readonly LateWatcher[] {
+  const late: LateWatcher[] = [];
+  for (const [watcher, { view }] of watchers) {
+    if (watcher.state === watcherStates.synced && !watcher.blocked) continue;
+    late.push(lateWatcher(watcher, view, nowMs));
+    // Kept short on the way: all watchers of a front may be late at once.
+    if (late.length >= 4 * max) keepWorst(late, max);
+  }
+  keepWorst(late, max);
+  return late;
+}
+
+function keepWorst(late: LateWatcher[], max: number): void {
+  late.sort((a, b) => b.blockedMs - a.blockedMs || b.behind - a.behind);
+  late.splice(max);
+}
+
+function lateWatcher(watcher: Watcher, { prefix, head }: LogView, nowMs: number): LateWatcher {
+  const { user, state, blocked, position, blockedAt } = watcher;
+  const isSynced = state === watcherStates.synced;
+  const name = blocked ? "blocked" : state === watcherStates.initial ? "initial" : "lagging";
+  return {
+    user,
+    prefix,
+    state: state === watcherStates.waiting ? "waiting" : name,
+    behind: isSynced || state === watcherStates.waiting ? 0 : Math.max(0, head - position),
+    blockedMs: blocked ? Math.max(0, nowMs - blockedAt) : 0,
+  };
+}
