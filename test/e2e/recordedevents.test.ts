@@ -62,7 +62,7 @@ for (const { identity, system, domain, coordination } of identities) {
         .filter(({ involvedObject: { kind, apiVersion } }) => kind === "Lease" && apiVersion === `${coordination}/v1`)
         .map(({ message }) => message.split(" ").slice(1).join(" "));
     t.ok(await eventually(async () => (await elections(first)).join() === "became leader"));
-    const series = 'orch_recorded_events_total{source="garbage-collector-controller",outcome="written"}';
+    const series = 'orch_recorded_events_total{outcome="written",source="garbage-collector-controller"}';
     t.ok(await eventually(async () => (await first.metrics()).includes(`${series} 2\n`)));
     await first.stop("SIGTERM", false);
     const second = await startServer(args, first.dir);

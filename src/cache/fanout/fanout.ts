@@ -135,7 +135,7 @@ export class Fanout {
 
   /** Watchers that are not in step, those that are furthest behind first, at most `max`. */
   late(max: number): readonly LateWatcher[] {
-    return lateWatchers(this.#watchers, this.#clock.monotonic(), max);
+    return lateWatchers(this.#logs.values(), this.#clock.monotonic(), max);
   }
 
   /**

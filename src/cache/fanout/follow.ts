@@ -258,7 +258,7 @@ export class LogWatchers {
     const start = now();
     const until = start + sliceMs(0);
     const synced = [...this.#groups.values()].flatMap((group) => group.synced);
-    const isDone = this.#endEach(this.#isOver ? [...synced, ...this.#behind()] : synced, until);
+    const isDone = this.#endEach(this.#isOver ? [...synced, ...this.behind()] : synced, until);
     spent(now() - start);
     if (!isDone) this.#passLater();
     else if (!this.#isOver) this.#schedule();
@@ -268,7 +268,7 @@ export class LogWatchers {
   #endAged(until: number): boolean {
     const aged = [...this.#groups.values()].filter(({ representation }) => representation.isCurrent?.() === false);
     if (aged.length === 0) return true;
-    const others = this.#behind().filter(({ group }) => aged.includes(group));
+    const others = this.behind().filter(({ group }) => aged.includes(group));
     return this.#endEach([...aged.flatMap(({ synced }) => synced), ...others], until);
   }
 
@@ -282,7 +282,7 @@ export class LogWatchers {
   }
 
   /** Watchers that are not in step. */
-  #behind(): Watcher[] {
+  behind(): Watcher[] {
     return [...this.#runnable, ...this.#blocked, ...this.#waiting, ...this.#parked];
   }
 

@@ -14,26 +14,34 @@ export interface LateWatcher {
   readonly blockedMs: number;
 }
 
-/** The latest of `watchers`, at most `max`, worst first. Most watchers are in step and cost a comparison. */
-export function lateWatchers(
-  watchers: Iterable<readonly [Watcher, { readonly view: LogView }]>,
-  nowMs: number,
-  max: number,
-): readonly LateWatcher[] {
-  const late: LateWatcher[] = [];
-  for (const [watcher, { view }] of watchers) {
-    if (watcher.state === watcherStates.synced && !watcher.blocked) continue;
-    late.push(lateWatcher(watcher, view, nowMs));
-    // Kept short on the way: all watchers of a front may be late at once.
-    if (late.length >= 4 * max) keepWorst(late, max);
-  }
-  keepWorst(late, max);
-  return late;
+/** A log, as far as its late watchers are looked at. */
+export interface LateLog {
+  readonly view: LogView;
+  behind(): readonly Watcher[];
 }
 
-function keepWorst(late: LateWatcher[], max: number): void {
+/** Watchers that are looked at: when more are late, these say enough. */
+const looksMax = 10_000;
+
+/** The latest watchers of `logs`, at most `max`, worst first. Those in step cost nothing. */
+export function lateWatchers(logs: Iterable<LateLog>, nowMs: number, max: number): readonly LateWatcher[] {
+  const late: LateWatcher[] = [];
+  let looks = looksMax;
+  for (const log of logs) {
+    for (const watcher of log.behind()) {
+      if (looks-- === 0) return keepWorst(late, max);
+      late.push(lateWatcher(watcher, log.view, nowMs));
+      // Kept short on the way: all watchers of a front may be late at once.
+      if (late.length >= 4 * max) keepWorst(late, max);
+    }
+  }
+  return keepWorst(late, max);
+}
+
+function keepWorst(late: LateWatcher[], max: number): LateWatcher[] {
   late.sort((a, b) => b.blockedMs - a.blockedMs || b.behind - a.behind);
   late.splice(max);
+  return late;
 }
 
 function lateWatcher(watcher: Watcher, { prefix, head }: LogView, nowMs: number): LateWatcher {
