@@ -16,7 +16,7 @@ const head = [
   "        npm start -- --help GROUP           all flags of a group (all: of every group)",
   "        npm start -- --help gates           the feature gates",
   "        npm start -- config schema [NAME]   the JSON Schema of a configuration file, or their names",
-  "        npm start -- top [--once] [--kubeconfig=FILE]     what a server is doing, and what holds it up",
+  "        npm start -- top [--once] [--kubeconfig=FILE]   what a running server does, in a terminal",
   "        npm start -- snapshot save|status|restore FILE    the state of a store in one file",
   "        npm start -- storage check                        reads a store and checks it",
   "        npm start -- storage migrate --from=DIR|URLS --to=DIR|URLS   between a directory and etcd",

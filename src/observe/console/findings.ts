@@ -98,8 +98,11 @@ export function findingsOf(before: ConsoleData, now: ConsoleData): readonly Find
 
 function threadFindings(threads: readonly ThreadRates[], now: ConsoleData): Finding[] {
   const found: Finding[] = [];
+  // A machine that is short of cores makes every loop late: it is said once.
+  const isShort = threads.some(isStarved);
   const fronts = threads.filter(({ name }) => name.startsWith("front"));
-  for (const { name, cpu, active, lagMs } of threads) {
+  for (const thread of threads) {
+    const { name, cpu, active, lagMs } = thread;
     const lag = lagMs >= 20 ? `, and its event loop is ${Math.round(lagMs)} ms late` : "";
     if (cpu >= 0.85) {
       found.push({
@@ -107,18 +110,23 @@ function threadFindings(threads: readonly ThreadRates[], now: ConsoleData): Find
         text: `${name} is at ${percent(cpu)} of a core${lag}`,
         advice: adviceFor(name, fronts, now.about.cores),
       });
-    } else if (active >= 0.9 && cpu < 0.6 && name !== "store" && name !== "audit") {
+    } else if (isStarved(thread)) {
       found.push({
         severity: "bad",
         text: `${name} is busy ${percent(active)} of the time, but gets ${percent(cpu)} of a core${lag}`,
         advice: "other threads or programs have the machine's cores: give it more, or fewer threads",
       });
-    } else if (lagMs >= 100) {
+    } else if (lagMs >= 100 && !isShort) {
       const text = `the event loop of ${name} is ${Math.round(lagMs)} ms late`;
       found.push({ severity: "warn", text, advice: "take a CPU profile of the thread" });
     }
   }
   return found;
+}
+
+/** Has work all the time, and no core for it; the store and audit events wait for disks, which is no sign of that. */
+function isStarved({ name, cpu, active }: ThreadRates): boolean {
+  return active >= 0.9 && cpu < 0.6 && name !== "store" && name !== "audit";
 }
 
 function adviceFor(name: string, fronts: readonly ThreadRates[], cores: number): string {
@@ -249,7 +257,7 @@ function watchFindings(before: ConsoleData, now: ConsoleData): Finding[] {
   const all = ({ gone }: ConsoleData): number => gone.reduce((sum, { count }) => sum + count, 0);
   const more = all(now) - all(before);
   if (more > 0) {
-    const text = `${more} requests were told that their version is too old (410)`;
+    const text = `${more} ${more === 1 ? "request was" : "requests were"} told that the version is too old (410)`;
     found.push({
       severity: "warn",
       text,

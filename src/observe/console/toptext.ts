@@ -49,9 +49,10 @@ function head(before: ConsoleData, now: ConsoleData): string {
 
 function findingLines(before: ConsoleData, now: ConsoleData): string[] {
   const signs = { bad: "!!", warn: "! ", ok: "  " };
-  return findingsOf(before, now).map(
-    ({ severity, text, advice }) => `${signs[severity]} ${text}${advice === "" ? "" : ` -> ${advice}`}`,
-  );
+  return findingsOf(before, now).flatMap(({ severity, text, advice }) => [
+    `${signs[severity]} ${text}`,
+    ...(advice === "" ? [] : [`   ${advice}`]),
+  ]);
 }
 
 function threadLines(before: ConsoleData, now: ConsoleData): string[] {

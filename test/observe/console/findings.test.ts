@@ -84,6 +84,7 @@ t.test("findingsOf() says what holds a server up, and what would help", (t) => {
       (figures) => {
         figures.cpu.add("front-0", 3);
         figures.active.add("front-0", 9.9);
+        figures.lag.observe("store", 0.3);
       },
       [/^front-0 is busy 99 % of the time, but gets 30 % of a core: other threads or programs/],
     ],
@@ -114,7 +115,7 @@ t.test("findingsOf() says what holds a server up, and what would help", (t) => {
         figures.requests.add("GET\x00429", 50);
         figures.requests.add("LIST\x00410", 3);
       },
-      [/^5.0 requests a second are refused with 429|^5 requests/, /^3 requests were told that their version/],
+      [/^5.0 requests a second are refused with 429|^5 requests/, /^3 requests were told that the version/],
     ],
     [
       "a client with most watches",

@@ -24,7 +24,8 @@ t.test("topText() says what is wrong first, in lines that fit, and prints no con
   const text = topText(before, read(2000), 80);
   const lines = text.split("\n");
   t.match(lines[0], /^orch 0\.1\.0 \(v1\.23\.17\) {3}up 60 s/);
-  t.match(lines[2], /^!! front-0 is at 95 % of a core -> add front workers/);
+  t.equal(lines[2], "!! front-0 is at 95 % of a core");
+  t.match(lines[3], /^ {3}add front workers/);
   t.match(text, /^THREAD +CPU +LAG MS +CONNECTIONS/m);
   t.match(text, /^front-0 +95 % +\[#{19}\.\]/m);
   t.match(text, /^evil\?\[2Jname +0 +0 B +3$/m);

@@ -332,7 +332,9 @@ function stagesBar(stages, total) {
 function drawSlow({ slowRequests, at: nowMs }) {
   const rows = slowRequests.slice(0, 12);
   const longest = (stages) => stages.reduce((most, one) => (one[1] > most[1] ? one : most), ["", 0]);
-  const legend = [...new Set(rows.flatMap(({ stages }) => stages.map(([stage]) => stage)))];
+  // Those that can be seen in a bar.
+  const seen = ({ stages, ms: total }) => stages.filter(([, value]) => value >= 0.02 * total).map(([stage]) => stage);
+  const legend = [...new Set(rows.flatMap(seen))];
   put(
     "slow",
     table(
@@ -383,7 +385,7 @@ function draw() {
     "gone",
     table(
       [
-        ["Why", "", ({ reason }) => reason],
+        ["Why", "wrap", ({ reason }) => reason],
         ["Requests", "n", (row) => count(row.count)],
       ],
       now.gone,
