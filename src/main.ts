@@ -68,7 +68,6 @@ async function main(): Promise<void> {
   if (config.fanoutPort !== 0) await claimPort(config.bindAddress, config.fanoutPort);
   const listeners = planListeners(config, front, port, log);
   process.stdout.write(runtimeLine(listeners));
-  logStart(log, config);
 
   let fronts: Fronts | undefined;
   const fail = (message: string): void => void end(message, fronts);
@@ -108,6 +107,8 @@ async function main(): Promise<void> {
   // Before the fronts: a signal during the start ends it in order.
   onSignals(threads, (signal) => shutDown(config, threads, store, audit, log, signal));
   await threads.start();
+  // A start that cannot be ends with one line, and this is not it.
+  logStart(log, config);
   keepRenewed(config, identities[config.identity], systemClock, log);
   process.stdout.write(`kubeconfig: ${kubeconfig}\nconsole: ${url}/debug/console\n`);
   await untilReady(url, credentials);
@@ -281,7 +282,7 @@ function logStart(log: Logger, config: Config): void {
   const data = etcd.servers.length === 0 ? dataDir : etcd.servers.join(",");
   const version = programVersion();
   const about = { version, release: gitVersion, identity, frontWorkers, storage: storageBackend, data };
-  log.info({ ...about, node: process.version, pid: process.pid }, "The server starts");
+  log.info({ ...about, node: process.version, pid: process.pid }, "The server has started");
 }
 
 /** One line: the runtime, and what serves. */
