@@ -49,9 +49,7 @@ function valuesOf(config: Config, scheme: Scheme, transformers: Transformers): V
   const events = eventPrefixes(scheme);
   const ttlSeconds = Math.ceil(config.eventTtlMs / 1000);
   return {
-    get generation() {
-      return transformers.generation;
-    },
+    generation: () => transformers.generation,
     prefixOf: (key) => stored.placeOf(key),
     toStored: (change, storedKey) => notYet(() => transformers.seal(change.prefix, storedKey, stored.encode(change))),
     toContent: (prefix, key, storedKey, value, revision) => {

@@ -209,10 +209,7 @@ export function readConfig(values: FlagValues): Config | string {
     fanoutPort: Number(text("fanout-port")),
     requestTimeoutMs: ms("request-timeout"),
     minRequestTimeoutSeconds: Number(text("min-request-timeout")),
-    requestsInflightMax: Number(text("max-requests-inflight")),
-    mutatingInflightMax: Number(text("max-mutating-requests-inflight")),
-    goawayChance: Number(text("goaway-chance")),
-    fairness: isTrue(text("enable-priority-and-fairness")) && lifecycle.gates.has("APIPriorityAndFairness"),
+    ...readFlow(text, lifecycle.gates),
     shutdownDelayMs: ms("shutdown-delay-duration"),
     livezGraceMs: ms("livez-grace-period"),
     ...storage,
@@ -233,6 +230,19 @@ export function readConfig(values: FlagValues): Config | string {
     return "--fanout-port needs --front=node";
   }
   return config;
+}
+
+/** How many requests are served at once, and whose. */
+function readFlow(
+  text: (name: string) => string,
+  gates: Config["gates"],
+): Pick<Config, "requestsInflightMax" | "mutatingInflightMax" | "goawayChance" | "fairness"> {
+  return {
+    requestsInflightMax: Number(text("max-requests-inflight")),
+    mutatingInflightMax: Number(text("max-mutating-requests-inflight")),
+    goawayChance: Number(text("goaway-chance")),
+    fairness: isTrue(text("enable-priority-and-fairness")) && gates.has("APIPriorityAndFairness"),
+  };
 }
 
 /** Where objects are stored, and how. */

@@ -14,7 +14,7 @@ export interface Content {
 /** The form of what is stored: encoding and encryption. */
 export interface Values {
   /** Grows when what was encrypted before is outdated. */
-  readonly generation: number;
+  generation(): number;
   /** The prefix of the kind a key belongs to (both as records spell them); undefined: it is none of a record. */
   prefixOf(key: string): string | undefined;
   /**

@@ -8,7 +8,7 @@ export interface Pending extends Sending {
   readonly change: Change;
   /** The bytes sent; undefined: a delete. */
   readonly value: Uint8Array | undefined;
-  /** Values.generation from before they were made. */
+  /** Values.generation() from before they were made. */
   readonly generation: number;
   /** Newest revision the watch had told when it was sent: it comes after that one. */
   toldBefore: number;

@@ -94,7 +94,7 @@ export class RecordReader {
     const own = deleted ? undefined : live?.pending.match(key, kv.value, previous, revision);
     if (own !== undefined) {
       // The key was exchanged while it was on its way.
-      const mark = own.generation === this.#values.generation ? {} : ({ isStale: true } as const);
+      const mark = own.generation === this.#values.generation() ? {} : ({ isStale: true } as const);
       return { ...place, createRevision, ...contentOf(own.change, revision), ...mark };
     }
     const content = this.#content(prefix, key, from.value, revision, live !== undefined);

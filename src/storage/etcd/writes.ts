@@ -58,7 +58,7 @@ export class Writes {
     const refused = checkChange(change, Buffer.from(change.key), { mod: change.expected, create: change.expected });
     if (refused !== undefined) return refused;
     const endMs = performance.now() + limits.etcdWriteMs;
-    const { generation } = this.#parts.values;
+    const generation = this.#parts.values.generation();
     let put: Put;
     try {
       put = await this.#put(change);

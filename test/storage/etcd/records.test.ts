@@ -54,7 +54,7 @@ t.test("so is one whose object came in the same message", async (t) => {
 t.test("a write of this server is known by its bytes then, too", async (t) => {
   const pending = new PendingWrites(() => 0);
   const own = change("update", "a", 98, "new");
-  const sent = pending.add(own, kvOf("a", 0, "new").value, plainValues.generation);
+  const sent = pending.add(own, kvOf("a", 0, "new").value, plainValues.generation());
   const put = { deleted: false, kv: kvOf("a", 1004, "new"), before: undefined };
   const [record] = await reader.read([put], { pending, last: () => lastOf("a", 98, "old") });
   t.equal(sent.revision, 1004);
@@ -63,7 +63,7 @@ t.test("a write of this server is known by its bytes then, too", async (t) => {
 
 t.test("a write during which the key of encryption was exchanged is outdated when it comes back", async (t) => {
   const pending = new PendingWrites(() => 0);
-  pending.add(change("update", "a", 98, "new"), kvOf("a", 0, "new").value, plainValues.generation - 1);
+  pending.add(change("update", "a", 98, "new"), kvOf("a", 0, "new").value, plainValues.generation() - 1);
   const put = { deleted: false, kv: kvOf("a", 1004, "new"), before: kvOf("a", 98, "old") };
   const [record] = await reader.read([put], { pending, last: undefined });
   t.match(record, { revision: 1004, isStale: true });

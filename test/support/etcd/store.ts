@@ -7,7 +7,7 @@ import type { Values } from "../../../src/storage/values.ts";
 
 /** Values as they are, with the selection and the place of the version before them. */
 export const plainValues: Values = {
-  generation: 0,
+  generation: () => 0,
   prefixOf: (key) => /^\/registry\/(?:configmaps|events|namespaces)(?=\/)/.exec(key)?.[0],
   toStored: ({ selection, body, versionAt }: Change) => {
     const head = Buffer.alloc(8);
