@@ -89,6 +89,19 @@ const noMaterial = {
   webhook: undefined,
 };
 
+/** Connects until somebody takes it: a front that ends takes connections along that it has not accepted. */
+async function opened(target: Target): Promise<Wire> {
+  const end = performance.now() + 60_000;
+  for (;;) {
+    try {
+      return await Wire.open(target);
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
 /** Connects until somebody answers: a front that starts again needs a moment. */
 async function answered(target: Target, path: string): Promise<string> {
   const end = performance.now() + 60_000;
@@ -125,14 +138,15 @@ for (const [front, workers] of cases) {
     const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
     t.teardown(() => rmSync(directory, { recursive: true, force: true }));
     const { fronts, target } = await start(front, workers, directory);
+    t.teardown(() => fronts.close());
     for (const path of ["/crash", "/crash-late"]) {
-      const idle = await Wire.open(target);
+      const idle = await opened(target);
       idle.send(get("/idle"));
       t.ok(await idle.until((w) => w.received.endsWith("GET /idle")), "an idle connection is open");
-      const stream = await Wire.open(target);
+      const stream = await opened(target);
       stream.send(get("/stream"));
       t.ok(await stream.until((w) => w.received.includes("\r\n\r\n")), "a stream is open");
-      const crash = await Wire.open(target);
+      const crash = await opened(target);
       crash.send(get(path));
       await crash.until((w) => w.closed, 20_000);
       t.match(await answered(target, "/which"), /front-\d/, `${path}: served again`);
@@ -150,6 +164,7 @@ for (const front of ["uws", "node"] as const) {
     const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
     t.teardown(() => rmSync(directory, { recursive: true, force: true }));
     const { fronts, target } = await start(front, several(front), directory);
+    t.teardown(() => fronts.close());
     // More than a minute took before, and more than each pause is short for.
     for (let crashes = 1; crashes <= 12; ) {
       const wire = await Wire.open(target).catch(() => undefined);
@@ -171,6 +186,7 @@ for (const front of ["uws", "node"] as const) {
     const directory = mkdtempSync(join(tmpdir(), "orch-boot-"));
     t.teardown(() => rmSync(directory, { recursive: true, force: true }));
     const { fronts, target } = await start(front, several(front), directory, heapMiBMax);
+    t.teardown(() => fronts.close());
     const wire = await Wire.open(target);
     wire.send(get("/grow"));
     const end = performance.now() + 60_000;
