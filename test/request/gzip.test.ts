@@ -2,6 +2,7 @@
 import { gunzipSync } from "node:zlib";
 import t from "tap";
 import { limits } from "../../src/config/limits.ts";
+import { gatheredOf } from "../../src/observe/gathered.ts";
 import { type Answer, openInProcess } from "../support/inprocess.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
@@ -15,7 +16,9 @@ t.test("answers above 128 KiB are gzipped for clients that read it, whatever the
   const server = await openInProcess();
   t.teardown(() => server.close());
   const text = "x".repeat(limits.gzipBytesMin);
-  Object.assign(server.server, { metrics: () => Promise.resolve(text.padEnd(text.length + 1)) });
+  Object.assign(server.server, {
+    gathered: (_page: string, gzips: boolean) => gatheredOf(text.padEnd(text.length + 1), gzips),
+  });
   const body = (name: string, data: string): object => ({ metadata: { name }, data: { text: data } });
   const table = { accept: "application/json;as=Table;g=meta.k8s.io;v=v1" };
   const rows: [method: string, path: string, body: unknown, headers: Record<string, string>][] = [
