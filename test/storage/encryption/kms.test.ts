@@ -96,7 +96,7 @@ t.test("v1: values of a turn share a data key and a call; data keys are kept, an
   const shown = exposition([registry.snapshot()]);
   t.match(shown, "apiserver_storage_envelope_transformation_cache_misses_total 0\n");
   t.match(shown, "apiserver_storage_data_key_generation_duration_seconds_count 2\n");
-  const call = 'provider_name="p",method_name="/v1beta1.KeyManagementService/Encrypt",grpc_status_code="OK"';
+  const call = 'grpc_status_code="OK",method_name="/v1beta1.KeyManagementService/Encrypt",provider_name="p"';
   t.match(shown, `apiserver_envelope_encryption_kms_operations_latency_seconds_count{${call}} 2\n`);
 });
 
