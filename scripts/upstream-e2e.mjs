@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { build, install, root } from "./install.mjs";
+import { build, install, program } from "./install.mjs";
 
 /**
  * Specs by group: the text of the group, then the specs in it. What is behind the name (`[Conformance]`) is left out.
@@ -340,7 +340,7 @@ async function stop(child, signal = child.spawnfile === process.execPath ? "SIGT
 
 /** Starts the server; resolves with it when it is ready. */
 async function serve(...more) {
-  const args = [join(root, "bundle/src/orch.js"), "--identity=kubernetes", `--data-dir=${data}`, "--secure-port=0"];
+  const args = [program, "--identity=kubernetes", `--data-dir=${data}`, "--secure-port=0"];
   // A documentation address (RFC 5737): what the service leads to must not be the loopback.
   const child = start("server", process.execPath, [...args, "--advertise-address=192.0.2.1", ...more]);
   const base = await new Promise((resolve, reject) => {

@@ -107,6 +107,17 @@ function named(headers: Headers, name: string): string | undefined {
   return headers.find(([key]) => key === name)?.[1];
 }
 
+/** The same with a level of one seat and a queue, where the requests of its user run. */
+async function ofOneSeat(t: Test): ReturnType<typeof controlled> {
+  const made = await controlled(t, 1);
+  const { server, flow } = made;
+  await server.call("POST", `${base}/prioritylevelconfigurations`, level("l", 1, 1));
+  await server.call("POST", `${base}/flowschemas`, schema("s", "l", "u"));
+  flow.update();
+  server.user = user("u");
+  return made;
+}
+
 t.test("answers name schema and level; both follow their objects, while requests run and after", async (t) => {
   const { server, flow, metrics } = await controlled(t);
   const { uid } = (await server.call("POST", `${base}/prioritylevelconfigurations`, level("l", 1))).json.metadata;
@@ -139,11 +150,7 @@ t.test("answers name schema and level; both follow their objects, while requests
 });
 
 t.test("seats are held for a body for a moment, then lent, and taken again", async (t) => {
-  const { server, flow } = await controlled(t, 1);
-  await server.call("POST", `${base}/prioritylevelconfigurations`, level("l", 1, 1));
-  await server.call("POST", `${base}/flowschemas`, schema("s", "l", "u"));
-  flow.update();
-  server.user = user("u");
+  const { server, flow } = await ofOneSeat(t);
   const [first, second] = [new Upload(), new Upload()];
   const uploads = [first, second].map((upload, at) =>
     server.call("POST", configMaps, { metadata: { name: `x${at}` } }, {}, upload.exchange),
@@ -163,11 +170,7 @@ t.test("seats are held for a body for a moment, then lent, and taken again", asy
 });
 
 t.test("a request waits as an arrival, and neither waits nor is answered when its client went away", async (t) => {
-  const { server, flow } = await controlled(t, 1);
-  await server.call("POST", `${base}/prioritylevelconfigurations`, level("l", 1, 1));
-  await server.call("POST", `${base}/flowschemas`, schema("s", "l", "u"));
-  flow.update();
-  server.user = user("u");
+  const { server, flow } = await ofOneSeat(t);
   const upload = new Upload();
   const held = server.call("POST", configMaps, { metadata: { name: "x" } }, {}, upload.exchange);
   const own = [...flow.levels].find(({ shape }) => shape.name === "l");
