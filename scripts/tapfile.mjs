@@ -126,7 +126,10 @@ export function runTapFile(file, { runtime, cwd, env, msMax, line: hear = () => 
     child.on("exit", endGroup);
     child.on("close", (code, signal) => {
       if (rest !== "") take(rest);
-      if (isLate) return done(`it did not end within ${msMax / 1000} s`);
+      if (isLate) {
+        const points = count.fault === undefined ? "all its points came, and it" : "it";
+        return done(`${points} did not end within ${msMax / 1000} s`);
+      }
       if (signal !== null) return done(`it was ended by ${signal}`);
       if (count.failures.length > 0) return done(undefined);
       done(code === 0 ? count.fault : `it ended with exit code ${code}`);

@@ -13,6 +13,7 @@ class Agents {
   readonly #leases: string;
   readonly #living = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
+  #hasEnded = false;
 
   constructor(server: TestServer, leases: string) {
     this.server = server;
@@ -38,12 +39,13 @@ class Agents {
         this.server.call("PATCH", `${this.#leases}/${name}`, { spec: { renewTime: now() } }, merge),
       );
       await Promise.allSettled(renewed);
-      this.#timer = setTimeout(() => void beat(), 300);
+      if (!this.#hasEnded) this.#timer = setTimeout(() => void beat(), 300);
     };
     void beat();
   }
 
   end(): void {
+    this.#hasEnded = true;
     clearTimeout(this.#timer);
   }
 
