@@ -1,7 +1,8 @@
 // `node dist/scripts/idle.js [count]`: what the controllers cost a server on which nothing happens: CPU of a minute with
 // 100,000 dependents of living owners (or `count`), with the controllers that run by default, and with one alone.
-// Ends with a line of JSON for each; they are to be compared, on a machine that does nothing else.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+// Ends with a line of JSON for each; they are to be compared. CPU counts on a machine that does nothing else alone; how
+// often threads woke up is the same on any machine.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startServer, type TestServer } from "../test/support/server.ts";
@@ -37,6 +38,16 @@ function cpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
+/** How often the threads of a process went to sleep so far, and so woke up. */
+function sleeps(pid: number): number {
+  let sum = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const status = readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8");
+    sum += Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1]);
+  }
+  return sum;
+}
+
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const home = mkdtempSync(join(tmpdir(), "orch-idle-"));
 try {
@@ -47,9 +58,11 @@ try {
     const server = await startServer([`--controllers=${controllers}`], home, { plain: true });
     // Whatever a start makes them do is done.
     await pause(minuteMs / 2);
-    const before = cpuMs(server.process.pid ?? 0);
+    const pid = server.process.pid ?? 0;
+    const before = { cpuMs: cpuMs(pid), sleeps: sleeps(pid) };
     await pause(minuteMs);
-    console.log(JSON.stringify({ controllers, count, cpuMs: cpuMs(server.process.pid ?? 0) - before }));
+    const spent = { cpuMs: cpuMs(pid) - before.cpuMs, sleeps: sleeps(pid) - before.sleeps };
+    console.log(JSON.stringify({ controllers, count, ...spent }));
     await server.stop("SIGTERM", false);
   }
 } finally {
