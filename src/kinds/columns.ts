@@ -5,7 +5,8 @@ import type { LabelSelector } from "../api/gen/meta/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { parseTime } from "../api/time.ts";
 import type { ValueMap } from "../api/value.ts";
-import type { Parts } from "../codec/engine/parts.ts";
+import { assert } from "../base/assert.ts";
+import { type Parts, partsOf } from "../codec/engine/parts.ts";
 import { compareBytes, sortedKeys } from "../codec/json/write.ts";
 
 /** What stands in a cell, as it is written to JSON. */
@@ -40,6 +41,8 @@ export interface Columns<T = ApiObject> {
   readonly conditions?: (object: T) => readonly RowCondition[];
   /** Every event of a watch carries the definitions, not the first alone. */
   readonly repeatsHeaders?: boolean;
+  /** All that cells and conditions read, which of large objects is little; undefined: they are given whole objects. */
+  readonly reads?: Parts;
   /** The same over parts of the object's document, where they are all that cells read: the rest need not be read. */
   readonly overParts?: OverParts;
 }
@@ -48,6 +51,26 @@ export interface Columns<T = ApiObject> {
 export interface OverParts {
   readonly parts: Parts;
   readonly columns: readonly Column<ValueMap>[];
+}
+
+/**
+ * What cells read of objects of one kind: `metadata.labels` with all below it, of lists the same of each item, and
+ * `spec.containers.` that there are so many. Name, version and time of creation need no mention.
+ */
+export function reads(...paths: readonly string[]): Parts {
+  const all = ["metadata.name", "metadata.resourceVersion", "metadata.creationTimestamp", ...paths];
+  const [whole, there] = [all.filter((path) => !path.endsWith(".")), all.filter((path) => path.endsWith("."))];
+  const parts = partsOf(
+    whole.map((path) => path.split(".")),
+    there.map((path) => path.slice(0, -1).split(".")),
+  );
+  assert(parts !== undefined, "A path has a key");
+  return parts;
+}
+
+/** What templateColumns() reads of a template at this path. */
+export function templateReads(path: string): readonly string[] {
+  return [`${path}.spec.containers.name`, `${path}.spec.containers.image`];
 }
 
 interface Look {

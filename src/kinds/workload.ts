@@ -2,7 +2,18 @@
 import type { Deployment, StatefulSet } from "../api/gen/apps/v1.ts";
 import type { PodTemplateSpec } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
-import { ageColumn, type Column, type Columns, column, integer, nameColumn, templateColumns, wide } from "./columns.ts";
+import {
+  ageColumn,
+  type Column,
+  type Columns,
+  column,
+  integer,
+  nameColumn,
+  reads,
+  templateColumns,
+  templateReads,
+  wide,
+} from "./columns.ts";
 import { copyServiceAccount, settleTemplateFields } from "./core/podfields.ts";
 import { podWarnings } from "./core/podwarnings.ts";
 import type { Rules } from "./generic.ts";
@@ -59,6 +70,9 @@ export function podColumns<T extends Templated>(selectorOf: (object: T) => strin
   ];
 }
 
+/** What podColumns() reads, with the selector. */
+export const podReads: readonly string[] = [...templateReads("spec.template"), "spec.selector"];
+
 /** Ready pods of deployments and stateful sets. */
 export const readyOfWanted = column<Deployment | StatefulSet>(
   "Ready",
@@ -83,5 +97,6 @@ export function replicaColumns<T extends Replicas>(selectorOf: (object: T) => st
       ageColumn,
       ...podColumns(selectorOf),
     ],
+    reads: reads("spec.replicas", "status.replicas", "status.readyReplicas", ...podReads),
   };
 }

@@ -1,9 +1,11 @@
 // The cells of an object in a Table.
+import { isDeepStrictEqual } from "node:util";
 import { identities } from "../../src/api/identity.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
 import { assert } from "../../src/base/assert.ts";
-import { decode, Fault, parseText } from "../../src/codec/engine/json.ts";
+import { decode, encode, Fault, parseText } from "../../src/codec/engine/json.ts";
+import { decodeLean } from "../../src/codec/engine/stored.ts";
 import type { Cell } from "../../src/kinds/columns.ts";
 import { columnsOf } from "../../src/kinds/table.ts";
 
@@ -30,6 +32,14 @@ export function cellsOf(group: string, name: string, json: object): Record<strin
   assert(!(value instanceof Fault), "The test's JSON parses");
   const object = decode<ApiObject>(resource.message, value);
   assert(!(object instanceof Fault), `The test's ${resource.kind} decodes`);
-  const { columns } = columnsOf(resource, identity);
+  const { columns, conditions, reads } = columnsOf(resource, identity);
+  const partly = reads && decodeLean(resource, encode(resource.message, object), reads)?.object;
+  assert((reads === undefined) === (partly === undefined), "What is read is read");
+  for (const { name: column, cell } of partly === undefined ? [] : columns) {
+    assert(cell(partly as ApiObject, now) === cell(object, now), `${column} shows what is not among what it reads`);
+  }
+  if (partly !== undefined) {
+    assert(isDeepStrictEqual(conditions?.(partly), conditions?.(object)), "Conditions tell of what they do not read");
+  }
   return Object.fromEntries(columns.map(({ name: column, cell }) => [column, cell(object, now)]));
 }

@@ -12,6 +12,7 @@ import { Fault } from "../json/fault.ts";
 import { sharedRaw } from "../json/remembered.ts";
 import { parseOwn, parseText } from "../json/scan.ts";
 import { writeValue } from "../json/write.ts";
+import type { Parts } from "./parts.ts";
 import { planOf, type Slot, shapes } from "./plan.ts";
 import { zeroOf, zeroOfSlot } from "./zero.ts";
 
@@ -25,6 +26,10 @@ interface Step {
   /** `name":` */
   readonly key: string;
   readonly isManagers: boolean;
+  /** What of its value is read; undefined: all. */
+  readonly parts: Parts | undefined;
+  /** It is gone behind, and not read. */
+  readonly isLeft: boolean;
   /** Recent texts of fieldsV1, which are the same in many objects. Absent for any other field. */
   readonly latest: RawJson[] | undefined;
   steps: Steps | undefined;
@@ -41,16 +46,20 @@ interface Steps {
   first: Step | undefined;
 }
 
-const known = new WeakMap<Message, Steps>();
+/** Steps by message, and by the parts that are read of it. */
+const known = new WeakMap<Message | Parts, Steps>();
 
-function stepsOf(message: Message): Steps {
-  let steps = known.get(message);
+function stepsOf(message: Message, parts?: Parts): Steps {
+  let steps = known.get(parts ?? message);
   if (steps === undefined) {
     const plan = planOf(message);
     const all = plan.slots.map((slot, order): Step => {
       const isManagers = slot.json === "managedFields" && slot.message?.shortName === "ManagedFieldsEntry";
       const latest = slot.json === "fieldsV1" && message.shortName === "ManagedFieldsEntry" ? [] : undefined;
-      return { slot, order, key: slot.jsonKey.slice(1), isManagers, latest, steps: undefined, next: undefined };
+      const key = slot.jsonKey.slice(1);
+      const part = parts === undefined ? "all" : parts.get(slot.json);
+      const read = { parts: part === "all" ? undefined : part, isLeft: part === undefined };
+      return { slot, order, key, isManagers, ...read, latest, steps: undefined, next: undefined };
     });
     steps = {
       byName: new Map(all.map((step) => [step.slot.json, step])),
@@ -61,7 +70,7 @@ function stepsOf(message: Message): Steps {
       isForeign: plan.open || plan.union !== undefined || plan.present.some(({ shape }) => shape === shapes.union),
       first: undefined,
     };
-    known.set(message, steps);
+    known.set(parts ?? message, steps);
   }
   return steps;
 }
@@ -100,10 +109,13 @@ export interface LeanObject<T> {
   readonly metadataEnd: number;
 }
 
-/** The same without managedFields, which are most of the text of many objects. */
-export function readLean<T extends object>(message: Message, text: string): LeanObject<T> | undefined {
+/**
+ * The same without managedFields, which are most of the text of many objects; with `parts`, of which one object belongs to
+ * one message, any other field is as if it were absent. Parts without any tell that an object is there.
+ */
+export function readLean<T extends object>(message: Message, text: string, parts?: Parts): LeanObject<T> | undefined {
   const cursor = new Cursor(text, true);
-  const object = readDocument<T>(cursor, message);
+  const object = readDocument<T>(cursor, message, parts);
   return object === undefined ? undefined : { object, metadataEnd: cursor.metadataEnd };
 }
 
@@ -115,8 +127,8 @@ export function readLeanMeta<T extends object>(message: Message, text: string, a
   return cursor.failed ? undefined : (meta as T);
 }
 
-function readDocument<T extends object>(cursor: Cursor, message: Message): T | undefined {
-  const object = readMessage(cursor, stepsOf(message));
+function readDocument<T extends object>(cursor: Cursor, message: Message, parts?: Parts): T | undefined {
+  const object = readMessage(cursor, stepsOf(message, parts));
   return cursor.failed || cursor.at < cursor.text.length ? undefined : (object as T);
 }
 
@@ -188,7 +200,10 @@ function nextStep(cursor: Cursor, steps: Steps, before: Step | undefined): Step 
 
 function readField(cursor: Cursor, step: Step, object: Target): void {
   const { slot } = step;
-  if (cursor.text.charCodeAt(cursor.at) === letterN) {
+  if (step.isLeft) {
+    if (step.isManagers) skipManagers(cursor);
+    else skipRaw(cursor);
+  } else if (cursor.text.charCodeAt(cursor.at) === letterN) {
     if (!cursor.text.startsWith("null", cursor.at) || slot.shape === shapes.union) fail(cursor);
     cursor.at += 4;
   } else if (slot.cardinality === "list") {
@@ -272,7 +287,11 @@ function readOne(cursor: Cursor, step: Step): unknown {
 function readNested(cursor: Cursor, step: Step): Target | undefined {
   const { message } = step.slot;
   if (message === undefined) return fail(cursor);
-  step.steps ??= stepsOf(message);
+  if (step.parts?.size === 0) {
+    skipRaw(cursor);
+    return zeroOf(message);
+  }
+  step.steps ??= stepsOf(message, step.parts);
   const object = readMessage(cursor, step.steps);
   if (cursor.metadataEnd === 0 && message.shortName === "ObjectMeta") cursor.metadataEnd = cursor.at;
   return object;

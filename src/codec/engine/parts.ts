@@ -14,24 +14,37 @@ export interface ReadParts {
   readonly metadataEnd: number;
 }
 
-/** The parts of paths of keys; undefined: a path has no keys, which is the object itself. */
-export function partsOf(paths: Iterable<readonly string[]>): Parts | undefined {
-  const parts = new Map<string, Parts | "all">();
-  for (const path of paths) {
-    if (path.length === 0) return undefined;
-    let at = parts;
-    for (const [index, key] of path.entries()) {
-      const known = at.get(key);
-      if (known === "all") break;
-      if (index === path.length - 1) at.set(key, "all");
-      else if (known === undefined) {
-        const below = new Map<string, Parts | "all">();
-        at.set(key, below);
-        at = below;
-      } else at = known as Map<string, Parts | "all">;
-    }
-  }
+/**
+ * The parts of paths of keys, all of the value there, and of paths of objects that are only known to be there. Undefined: a
+ * path has no keys, which is the object itself.
+ */
+export function partsOf(
+  paths: Iterable<readonly string[]>,
+  there: Iterable<readonly string[]> = [],
+): Parts | undefined {
+  const parts = new Map<string, Part>();
+  for (const path of paths) if (!place(parts, path, "all")) return undefined;
+  for (const path of there) if (!place(parts, path, new Map())) return undefined;
   return parts;
+}
+
+type Part = Map<string, Part> | "all";
+
+/** False for a path without keys. What is there already stays, if it is more. */
+function place(parts: Map<string, Part>, path: readonly string[], leaf: Part): boolean {
+  let at = parts;
+  for (const [index, key] of path.entries()) {
+    const known = at.get(key);
+    if (known === "all") break;
+    if (index === path.length - 1) {
+      if (leaf === "all" || known === undefined) at.set(key, leaf);
+    } else if (known === undefined) {
+      const below = new Map<string, Part>();
+      at.set(key, below);
+      at = below;
+    } else at = known;
+  }
+  return path.length > 0;
 }
 
 /** Reads parts of an object. Undefined: the text is not as our encoder writes it. */

@@ -5,6 +5,7 @@ import type { Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { type LeanObject, readCanonical, readLean } from "./canonical.ts";
 import { decode, Fault, parseOwn, textOf } from "./json.ts";
+import type { Parts } from "./parts.ts";
 
 /** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
 export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
@@ -16,9 +17,12 @@ export function decodeStoredText(stored: Resource, text: string): ApiObject {
   return readCanonical<ApiObject>(stored.message, text) ?? decodeText(stored, text);
 }
 
-/** The same without managed fields, where the bytes are as encode() writes them; undefined otherwise. */
-export function decodeLean(stored: Resource, text: string): LeanObject<ApiObject> | undefined {
-  return readLean<ApiObject>(stored.message, text);
+/**
+ * The same without managed fields, where the bytes are as encode() writes them; undefined otherwise. With `parts`, which
+ * belong to this kind alone, other fields are as if they were absent.
+ */
+export function decodeLean(stored: Resource, text: string, parts?: Parts): LeanObject<ApiObject> | undefined {
+  return readLean<ApiObject>(stored.message, text, parts);
 }
 
 function decodeText(stored: Resource, text: string): ApiObject {

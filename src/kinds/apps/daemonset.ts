@@ -3,7 +3,7 @@ import { type FieldError, invalid, notSupported, required } from "../../api/fiel
 import type { DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy } from "../../api/gen/apps/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
-import { ageColumn, type Columns, column, integer, labels, nameColumn, selector } from "../columns.ts";
+import { ageColumn, type Columns, column, integer, labels, nameColumn, reads, selector } from "../columns.ts";
 import { podWarnings } from "../core/podwarnings.ts";
 import { checkKeptRunning } from "../core/validation/pod/podspec.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
@@ -24,7 +24,7 @@ import {
   rulesOfTemplate,
 } from "../validation/replicas.ts";
 import { checkLabelSelector, isEmptySelector, selects } from "../validation/selector.ts";
-import { podColumns, workload } from "../workload.ts";
+import { podColumns, podReads, workload } from "../workload.ts";
 
 /** Behaviour of daemon sets. */
 export function daemonSetBehaviour(resource: Resource): OwnBehaviour {
@@ -101,6 +101,8 @@ function daemonSetColumns(): Columns<DaemonSet> {
       ageColumn,
       ...podColumns<DaemonSet>(({ spec }) => selector(spec.selector)),
     ],
+    // The status is numbers.
+    reads: reads("status", "spec.template.spec.nodeSelector", ...podReads),
   };
 }
 

@@ -5,7 +5,7 @@ import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { setOf } from "../../merge/fieldset.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
-import { ageColumn, type Columns, column, nameColumn, selector } from "../columns.ts";
+import { ageColumn, type Columns, column, nameColumn, reads, selector } from "../columns.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
 import { strategyFor } from "../generic.ts";
 import { replicaScaling } from "../scale.ts";
@@ -25,7 +25,7 @@ import {
   checkSelector,
   rulesOfTemplate,
 } from "../validation/replicas.ts";
-import { podColumns, readyOfWanted, workload } from "../workload.ts";
+import { podColumns, podReads, readyOfWanted, workload } from "../workload.ts";
 
 /** Behaviour of deployments. */
 export function deploymentBehaviour(resource: Resource): OwnBehaviour {
@@ -76,6 +76,11 @@ function deploymentColumns(): Columns<Deployment> {
       ageColumn,
       ...podColumns<Deployment>(({ spec }) => selector(spec.selector, "")),
     ],
+    reads: reads(
+      "spec.replicas",
+      ...["readyReplicas", "updatedReplicas", "availableReplicas"].map((field) => `status.${field}`),
+      ...podReads,
+    ),
   };
 }
 

@@ -3,7 +3,7 @@ import { type FieldError, forbiddenField, invalid, required } from "../../api/fi
 import type { StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy } from "../../api/gen/apps/v1.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
-import { ageColumn, type Columns, nameColumn, templateColumns } from "../columns.ts";
+import { ageColumn, type Columns, nameColumn, reads, templateColumns, templateReads } from "../columns.ts";
 import { checkKeptRunning } from "../core/validation/pod/podspec.ts";
 import { type PodRules, podRules } from "../core/validation/pod/rules.ts";
 import { checkPodAnnotations } from "../core/validation/pod/template.ts";
@@ -66,6 +66,7 @@ function statefulSetStrategy(resource: Resource): Strategy<StatefulSet> {
 function statefulSetColumns(): Columns<StatefulSet> {
   return {
     columns: [nameColumn, readyOfWanted, ageColumn, ...templateColumns<StatefulSet>(({ spec }) => spec.template)],
+    reads: reads("spec.replicas", "status.readyReplicas", ...templateReads("spec.template")),
   };
 }
 

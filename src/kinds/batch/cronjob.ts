@@ -11,9 +11,11 @@ import {
   integer,
   nameColumn,
   none,
+  reads,
   selector,
   since,
   templateColumns,
+  templateReads,
   unset,
   wide,
 } from "../columns.ts";
@@ -93,6 +95,10 @@ function cronJobColumns(): Columns<CronJob> {
         wide,
       ),
     ],
+    reads: reads(
+      ...["spec.schedule", "spec.suspend", "status.active", "status.lastScheduleTime"],
+      ...["spec.jobTemplate.spec.selector", ...templateReads("spec.jobTemplate.spec.template")],
+    ),
   };
 }
 

@@ -4,10 +4,10 @@ import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { parseTime } from "../../api/time.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
-import { ageColumn, type Columns, column, elapsed, nameColumn, selector } from "../columns.ts";
+import { ageColumn, type Columns, column, elapsed, nameColumn, reads, selector } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy } from "../strategy.ts";
-import { podColumns, workload } from "../workload.ts";
+import { podColumns, podReads, workload } from "../workload.ts";
 import { validateJob, validateJobStatusUpdate, validateJobUpdate } from "./validation/job.ts";
 
 /** Behaviour of jobs. */
@@ -88,5 +88,10 @@ function jobColumns(): Columns<Job> {
       ageColumn,
       ...podColumns<Job>(({ spec }) => selector(spec.selector)),
     ],
+    reads: reads(
+      ...["spec.completions", "spec.parallelism"],
+      ...["succeeded", "startTime", "completionTime"].map((field) => `status.${field}`),
+      ...podReads,
+    ),
   };
 }

@@ -4,7 +4,7 @@ import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { compareBytes } from "../../codec/json/write.ts";
 import type { OwnBehaviour } from "../behaviour.ts";
-import { ageColumn, type Columns, column, nameColumn, none, unknown, wide } from "../columns.ts";
+import { ageColumn, type Columns, column, nameColumn, none, reads, unknown, wide } from "../columns.ts";
 import { strategyFor } from "../generic.ts";
 import type { Strategy, StrategyContext } from "../strategy.ts";
 import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from "./validation/node.ts";
@@ -91,6 +91,10 @@ function nodeColumns(identity: Identity): Columns<Node> {
         wide,
       ),
     ],
+    reads: reads(
+      ...["metadata.labels", "spec.unschedulable"],
+      ...["conditions.type", "conditions.status", "addresses", "nodeInfo"].map((field) => `status.${field}`),
+    ),
   };
 }
 

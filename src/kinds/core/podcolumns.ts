@@ -1,7 +1,7 @@
 // How pods are shown: the state of a pod is the first thing that keeps it from running.
 import type { ContainerState, ContainerStatus, Pod } from "../../api/gen/core/v1.ts";
 import { parseTime } from "../../api/time.ts";
-import { ageColumn, type Columns, column, elapsed, nameColumn, none, type RowCondition } from "../columns.ts";
+import { ageColumn, type Columns, column, elapsed, nameColumn, none, type RowCondition, reads } from "../columns.ts";
 
 /** Columns of pods. */
 export function podColumns(): Columns<Pod> {
@@ -28,6 +28,16 @@ export function podColumns(): Columns<Pod> {
       column("Readiness Gates", "Readiness gates whose condition holds, of all", readinessGates, { wide: true }),
     ],
     conditions: completed,
+    reads: reads(
+      "metadata.deletionTimestamp",
+      // How many there are.
+      ...["spec.containers.", "spec.initContainers.", "spec.nodeName", "spec.readinessGates"],
+      ...["phase", "reason", "podIPs", "nominatedNodeName"].map((field) => `status.${field}`),
+      ...["status.conditions.type", "status.conditions.status"],
+      ...["initContainerStatuses", "containerStatuses"].flatMap((list) =>
+        ["state", "lastState", "ready", "restartCount"].map((field) => `status.${list}.${field}`),
+      ),
+    ),
   };
 }
 

@@ -8,6 +8,7 @@ import type { Resource } from "../../api/scheme.ts";
 import { refuse, type Status } from "../../api/status.ts";
 import { textAt } from "../../api/value.ts";
 import { assert, unreachable } from "../../base/assert.ts";
+import { copyBytes } from "../../base/copy.ts";
 import { decode, encode, Fault, parseText, quote, textOf } from "../../codec/engine/json.ts";
 import { readParts } from "../../codec/engine/parts.ts";
 import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
@@ -118,17 +119,25 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
   const cut = metadataCutter(source, identity);
   const carries = strategyOf(source, identity).carriers !== undefined;
   const metadataFrom = metadataOffset(source);
-  const objectText = (object: Uint8Array, text: string, metadataEnd: number): string => {
-    if (includeObject === "None") return "null";
+  const lead =
+    includeObject === "Metadata" ? `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":` : "";
+  const foot = includeObject === "Metadata" ? "}}" : "}";
+  /** What of the object a row carries; `text` is that of its bytes. */
+  const carried = (object: Uint8Array, text: string, metadataEnd: number): Uint8Array => {
+    if (includeObject === "None") return nullBytes;
     if (includeObject === "Object") {
-      return (source === resource ? text : decoder.decode(represent(resource, identity, object))).trimEnd();
+      return trimmedEnd(source === resource ? object : represent(resource, identity, object));
     }
-    const isCut = metadataEnd > 0 && !carries;
-    const metadata = isCut ? text.slice(metadataFrom, metadataEnd) : decoder.decode(cut(object));
-    return `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":${metadata}}`;
+    if (metadataEnd === 0 || carries) return cut(object);
+    // Where every character is one byte, offsets are those of bytes.
+    const isAscii = text.length === object.length;
+    if (isAscii) return object.subarray(metadataFrom, metadataEnd);
+    return encoder.encode(text.slice(metadataFrom, metadataEnd));
   };
+  const rowHead = (cells: readonly string[], marks: string): string =>
+    `{"cells":[${cells.join(",")}]${marks},"object":${lead}`;
   const overParts = source === shown && remoteOf(source) === undefined ? columns.overParts : undefined;
-  const row = (bytes: Uint8Array): { readonly text: string; readonly version: string | undefined } => {
+  const row = (bytes: Uint8Array): Row => {
     const json = textOf(bytes);
     const read = overParts && readParts(json, overParts.parts);
     if (overParts !== undefined && read !== undefined) {
@@ -136,17 +145,17 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
       const at = now();
       const cells = overParts.columns.map(({ cell }) => cellText(cell(document, at)));
       const version = textAt(document.get("metadata"), "resourceVersion");
-      return { text: `{"cells":[${cells.join(",")}],"object":${objectText(bytes, json, metadataEnd)}}`, version };
+      return { head: rowHead(cells, ""), object: carried(bytes, json, metadataEnd), version };
     }
-    // No cell shows who manages what.
-    const lean = decodeLean(source, json);
+    // No cell shows who manages what, and those of many kinds little else.
+    const lean = decodeLean(source, json, source === shown ? columns.reads : undefined);
     const object = convert(lean?.object ?? decodeStored(source, bytes), source, shown, identity);
     const at = now();
     const cells = columns.columns.map(({ cell }) => cellText(cell(object, at)));
     const conditions = columns.conditions?.(object) ?? [];
     const marks = conditions.length === 0 ? "" : `,"conditions":${JSON.stringify(conditions)}`;
-    const text = `{"cells":[${cells.join(",")}]${marks},"object":${objectText(bytes, json, lean?.metadataEnd ?? 0)}}`;
-    return { text, version: object.metadata.resourceVersion };
+    const version = object.metadata.resourceVersion;
+    return { head: rowHead(cells, marks), object: carried(bytes, json, lean?.metadataEnd ?? 0), version };
   };
   const top = (metadata: ListMeta, headed: boolean): string =>
     `{"kind":"Table","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},` +
@@ -158,19 +167,44 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
     listHead: (metadata) => head(metadata, true),
     listFoot: "]}\n",
     listOfNone: (metadata) => `${top(metadata, true)}${noRows}}\n`,
-    item: (object) => encoder.encode(row(object).text),
-    document: (object, headed) => {
-      const { text, version } = row(object);
+    item(bytes) {
+      const { head: begin, object } = row(bytes);
+      return joined(begin, object, foot);
+    },
+    document(bytes, headed) {
+      const { head: begin, object, version } = row(bytes);
       const metadata = version === undefined ? {} : { resourceVersion: version };
-      return encoder.encode(`${head(metadata, headed)}${text}]}`);
+      return joined(head(metadata, headed) + begin, object, `${foot}]}`);
     },
   };
+}
+
+/** A row up to its object, and what it carries of that. */
+interface Row {
+  readonly head: string;
+  readonly object: Uint8Array;
+  readonly version: string | undefined;
+}
+
+const nullBytes = encoder.encode("null");
+
+/** Bytes between two texts, of which the second one is ASCII. */
+function joined(head: string, middle: Uint8Array, foot: string): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(head) + middle.length + foot.length);
+  const end = copyBytes(bytes, bytes.write(head, 0), middle);
+  bytes.write(foot, end, "latin1");
+  return bytes;
+}
+
+function trimmedEnd(json: Uint8Array): Uint8Array {
+  return json.at(-1) === newline ? json.subarray(0, -1) : json;
 }
 
 function cellText(cell: Cell): string {
   return typeof cell === "string" ? quote(cell) : String(cell);
 }
 
+const newline = 0x0a;
 const quoteCode = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
