@@ -1,7 +1,8 @@
 // Answers with objects, in the form negotiated.
 import { isStatus } from "../api/status.ts";
+import { encodeEnvelope } from "../codec/proto/protobuf.ts";
 import { listMessageOf } from "./answer/protoanswer.ts";
-import { sendObject, sendStatus } from "./answer/response.ts";
+import { sendBytes, sendObject, sendStatus } from "./answer/response.ts";
 import {
   type FormInput,
   formRefusal,
@@ -11,6 +12,7 @@ import {
   partialMessage,
 } from "./answer/table.ts";
 import type { RequestContext } from "./call/call.ts";
+import type { Written } from "./commit/writerequest.ts";
 import type { Headers } from "./exchange/transport.ts";
 import { shapeOf } from "./route/info.ts";
 
@@ -34,6 +36,15 @@ export function answerObject(call: RequestContext, code: number, json: Uint8Arra
   if (refused !== undefined) return sendStatus(reply, refused, accepted);
   const document = formWriter(input, shape).document(json, true);
   sendObject(reply, code, document, partialMessage, accepted, more);
+}
+
+/** Sends an object that was written; its message in protobuf is there where that is asked for and was at hand. */
+export function answerWritten(call: RequestContext, { code, body, message }: Written, more: Headers): void {
+  if (message === undefined) return answerObject(call, code, body, more);
+  const { reply, accepted, info } = call;
+  const { apiVersion, kind } = info.resource;
+  reply.audit?.responded(body);
+  sendBytes(reply, code, encodeEnvelope(apiVersion, kind, message), accepted, more);
 }
 
 /** Sends a list of objects that are there as JSON, each a whole document. */

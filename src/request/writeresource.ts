@@ -29,10 +29,10 @@ import type { WriteRequest, WriteServices, Written } from "./commit/writerequest
 import { deleteItems, deleteObject } from "./delete/delete.ts";
 import { sendList } from "./list/sendlist.ts";
 import { readList } from "./read/read.ts";
-import { answerObject, formInput } from "./render.ts";
+import { answerWritten, formInput } from "./render.ts";
 import { isOpen, isScale, shapeOf, unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
-import { negotiateBody, negotiatePatch } from "./route/negotiate.ts";
+import { isProtobuf, negotiateBody, negotiatePatch } from "./route/negotiate.ts";
 import { selectionOf } from "./route/selectors.ts";
 import { managerOfAgent } from "./write/ownership.ts";
 import { goesToPool, writeObject } from "./write/write.ts";
@@ -44,7 +44,7 @@ export async function writeResource(call: RequestContext): Promise<void> {
   const done = act !== undefined || isStored(call) ? await dispatch(call, act) : unknownResource;
   if (done === undefined) return;
   if (isStatus(done)) return sendStatus(reply, done, accepted, warningHeaders(call.warnings));
-  answerObject(call, done.code, done.body, warningHeaders([...call.warnings, ...done.warnings]));
+  answerWritten(call, done, warningHeaders([...call.warnings, ...done.warnings]));
 }
 
 /** Kinds that are never stored, and connections to nodes, come with their own issues. */
@@ -149,11 +149,11 @@ function expectedBytes(length: string | undefined, encoding: string | undefined,
 
 /** Reads what was sent, unless it is so big that the pool reads it, and does what it is for. */
 async function write(call: RequestContext, request: WriteRequest, sent: Sent, act?: Action): Promise<Written | Status> {
-  const { info, server, reply, trace } = call;
+  const { info, server, reply, trace, accepted } = call;
   const { writers } = server;
   const scaled = isScale(info.subresource);
   // What is sent to these is not merged into what is stored.
-  const whole = act !== undefined || scaled ? request : { ...request, sent };
+  const whole = act !== undefined || scaled ? request : { ...request, sent, inProtobuf: isProtobuf(accepted) };
   if (goesUnread(call, whole)) return warned(request, await writeObject(writers, whole, undefined));
   const shape = act === undefined ? shapeOf(info.resource, info.subresource) : actionShape(info, sent);
   const body = readSent(server.scheme, shape, sent, request.fields);

@@ -2,6 +2,10 @@
 // client sends, the answer is a success or a refusal of the client's mistake, never a fault of ours, and never slow.
 // ORCH_SEED repeats a run, ORCH_FUZZ_REQUESTS lengthens it.
 import t from "tap";
+import { messageOf } from "../../src/api/messages.ts";
+import type { ApiObject } from "../../src/api/object.ts";
+import { Fault } from "../../src/codec/engine/json.ts";
+import { decodeProto, type Envelope, openEnvelope } from "../../src/codec/proto/protobuf.ts";
 import { kinds } from "../support/bodies.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 import { cpuMs, random } from "../support/random.ts";
@@ -226,7 +230,18 @@ function jsonPatch(): unknown {
   }));
 }
 
-async function step(server: InProcess): Promise<{ sent: string; code: number; isOurs: boolean }> {
+/** In JSON and in protobuf. */
+const reasons = /InternalError|Timeout|ServiceUnavailable/;
+
+interface Step {
+  readonly sent: string;
+  readonly code: number;
+  readonly isOurs: boolean;
+  /** What a write answered in protobuf was compared with what is read; undefined: it was no such write. */
+  readonly isSame?: boolean | undefined;
+}
+
+async function step(server: InProcess): Promise<Step> {
   const [path, body] = one(kinds);
   const name = `o${pick(4)}`;
   const object = { metadata: metadata(name), ...body };
@@ -259,12 +274,43 @@ async function step(server: InProcess): Promise<{ sent: string; code: number; is
     ["GET", `${path}/${name}`, "application/json", undefined],
   ]);
   const text = payload === undefined || payload instanceof Uint8Array ? payload : JSON.stringify(payload);
-  const answer = await server.call(method, target, text, text === undefined ? {} : { "content-type": type });
+  const accept = one([{}, { accept: protobuf }]);
+  const answer = await server.call(method, target, text, text === undefined ? {} : { "content-type": type, ...accept });
   const shown = text instanceof Uint8Array ? Buffer.from(text).toString("hex") : text;
   const { code } = answer;
   // To patches it cannot apply upstream answers 500 in words of its own, without a reason.
-  const isOurs = code >= 500 && (method !== "PATCH" || (answer.json as { reason?: string }).reason !== undefined);
-  return { sent: `${method} ${target} ${type} ${shown}`, code, isOurs };
+  const isOurs = code >= 500 && (method !== "PATCH" || reasons.test(answer.text));
+  const isDry = target.includes("dryRun");
+  const isChange = (code === 200 || code === 201) && method !== "GET" && method !== "DELETE" && !isDry;
+  const isSame = isChange && "accept" in accept ? await isRead(server, path, answer.bytes) : undefined;
+  return { sent: `${method} ${target} ${type} ${shown}`, code, isOurs, isSame };
+}
+
+/** Whether a read answers what a write did; undefined where the object is gone, or the answer was another one. */
+async function isRead(server: InProcess, path: string, written: Uint8Array): Promise<boolean | undefined> {
+  const kindOf = server.scheme.resources.find(
+    ({ resource, apiVersion }) => path.endsWith(`/${resource}`) && apiVersion === apiVersionOf(path),
+  );
+  const envelope = openEnvelope(written);
+  if (kindOf === undefined || envelope instanceof Fault || envelope.kind !== kindOf.kind) return undefined;
+  const object = decodeProto<ApiObject>(kindOf.message, envelope.raw);
+  if (object instanceof Fault) return false;
+  const read = await server.call("GET", `${path}/${object.metadata.name}`, undefined, { accept: protobuf });
+  // It may be another one of that name.
+  return read.code !== 200 || !read.bytes.includes(`${object.metadata.uid}`) ? undefined : sameAt(read.bytes, written);
+}
+
+/** Whether two documents are the same, unless the version of the object is another one. */
+function sameAt(read: Uint8Array, written: Uint8Array): boolean | undefined {
+  if (Buffer.from(read).equals(written)) return true;
+  const [one, other] = [read, written].map(versionOf);
+  return one === other ? false : undefined;
+}
+
+function versionOf(document: Uint8Array): string | undefined {
+  const { raw } = openEnvelope(document) as Envelope;
+  const object = decodeProto<ApiObject>(messageOf("meta/v1.PartialObjectMetadata"), raw);
+  return object instanceof Fault ? undefined : object.metadata.resourceVersion;
 }
 
 function apiVersionOf(path: string): string {
@@ -284,18 +330,22 @@ function applyBody(server: InProcess, path: string, object: Record<string, unkno
 t.test(`write() never answers a client's mistake with a fault of ours (seed ${seed})`, async (t) => {
   const server = await openInProcess();
   const codes = new Map<number, number>();
+  let compared = 0;
   let slowest = { ms: 0, sent: "" };
   for (let i = 0; i < requests; i++) {
     const start = cpuMs();
-    const { sent, code, isOurs } = await step(server);
+    const { sent, code, isOurs, isSame } = await step(server);
     const ms = cpuMs() - start;
     // Deleting a collection is many steps.
     if (ms > slowest.ms && i > warmUp && !sent.startsWith("DELETE")) slowest = { ms, sent };
     codes.set(code, (codes.get(code) ?? 0) + 1);
+    if (isSame === false) t.fail(`a read answers something else than ${sent}`);
+    if (isSame === true) compared += 1;
     if (!isOurs && server.faults.length === 0) continue;
     t.fail(`${code} for ${sent}`, { fault: String((server.faults[0] as Error | undefined)?.stack) });
     break;
   }
+  t.ok(compared > requests / 50, "some are answered in protobuf, as they are read");
   t.ok((codes.get(201) ?? 0) > requests / 50, "some are created");
   t.ok((codes.get(200) ?? 0) > requests / 50, "some are changed");
   t.ok((codes.get(422) ?? 0) > requests / 50, "some are invalid");

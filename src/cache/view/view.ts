@@ -10,6 +10,8 @@ export interface RecordSource {
   readonly prefix: string;
   /** Key relative to the prefix. */
   keyOf(at: Location): string;
+  /** The revision it was written at. */
+  revisionOf(at: Location): number;
   /** The object's JSON, `{"kind":…}`, without the frame. */
   object(at: Location): Uint8Array;
   /** Where selectionAt(at) counts from: for the readers of cache/selection.ts, without a view per record. */
@@ -62,7 +64,6 @@ export interface LogView extends RecordSource {
 
   // Reading a record. The slices are views of shared memory.
   typeOf(at: Location): number;
-  revisionOf(at: Location): number;
   createRevisionOf(at: Location): number;
   /**
    * The record of the same key before this one; 0 when there is none or it left the window. Before a create that is the

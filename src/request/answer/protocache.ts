@@ -69,6 +69,14 @@ export class ProtoCache {
     return shelf;
   }
 
+  /**
+   * Takes the message of what was just written at `revision`, for when its record is asked for. Kept where messages of this
+   * log and version were asked for before.
+   */
+  expect(view: RecordSource, resource: Resource, revision: number, message: Uint8Array): void {
+    this.#shelves.get(view)?.get(resource)?.expect(revision, message);
+  }
+
   /** For shelves: keeps a message if there is room, or if it gets the room of another one. */
   keep(shelf: ProtoShelf, at: Location, message: Uint8Array, isListed: boolean): Entry | undefined {
     const bytes = message.length + overheadBytes;
@@ -127,6 +135,8 @@ export class ProtoShelf {
   readonly #resource: Resource;
   readonly #identity: Identity;
   readonly #entries = new Map<Location, Entry>();
+  /** By revision, oldest first: messages of records that were not asked for yet. */
+  readonly #expected = new Map<number, Uint8Array>();
 
   constructor(cache: ProtoCache, view: RecordSource, resource: Resource, identity: Identity) {
     this.#cache = cache;
@@ -156,13 +166,36 @@ export class ProtoShelf {
   }
 
   #encoded(at: Location, isListed: boolean): Uint8Array {
-    const { message } = this.#resource;
-    const json = representRecord(this.view, at, this.#resource, this.#identity);
-    const encoded = encodeMessage(message, objectOf(message, json));
+    const encoded = this.#written(at) ?? this.#made(at);
     const entry = this.#cache.keep(this, at, encoded, isListed);
     if (entry === undefined) this.#cache.note(this, at, encoded.length);
     else this.#entries.set(at, entry);
     return encoded;
+  }
+
+  #made(at: Location): Uint8Array {
+    const { message } = this.#resource;
+    const json = representRecord(this.view, at, this.#resource, this.#identity);
+    return encodeMessage(message, objectOf(message, json));
+  }
+
+  #written(at: Location): Uint8Array | undefined {
+    if (this.#expected.size === 0) return undefined;
+    const revision = this.view.revisionOf(at);
+    const message = this.#expected.get(revision);
+    this.#expected.delete(revision);
+    return message;
+  }
+
+  /** For the cache: a message of what was written, until its record is asked for or newer ones take its place. */
+  expect(revision: number, message: Uint8Array): void {
+    if (this.#expected.size >= limits.protoExpectedMax) {
+      for (const oldest of this.#expected.keys()) {
+        this.#expected.delete(oldest);
+        break;
+      }
+    }
+    this.#expected.set(revision, message);
   }
 
   /** For the cache: an entry goes. */

@@ -16,12 +16,14 @@ import type { LogView } from "../../cache/view/view.ts";
 import { encode, encodeForStore, Fault, parseOwn, textOf, toValue } from "../../codec/engine/json.ts";
 import { settleNullBytes } from "../../codec/engine/nullbytes.ts";
 import { decodeStored, decodeStoredText } from "../../codec/engine/stored.ts";
+import { encodeMessage } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import { convert } from "../../kinds/convert.ts";
 import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
 import type { StrategyContext } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import { type Change, changeTypes, type Refusal } from "../../storage/store.ts";
+import { protoCache } from "../answer/protocache.ts";
 import { isOutdated, represent, reshape, toPresent } from "../answer/toversion.ts";
 import { unknownResource } from "../route/info.ts";
 import { type changed, InDoubt, storeUnavailable } from "./attempts.ts";
@@ -96,6 +98,8 @@ export interface Committed {
   readonly body: Buffer;
   readonly versionAt: number;
   readonly revision: number;
+  /** The object's message in protobuf, where the answer is that and the object was at hand. */
+  readonly message?: Uint8Array | undefined;
 }
 
 /** What a create depends on was changed first: it starts over. */
@@ -306,10 +310,27 @@ export async function commitObject(
   request.trace.done("commit");
   // The store took a copy.
   if (isBig) await nextTurn();
-  if ("revision" in outcome) return withVersion(answer, outcome.revision);
+  if ("revision" in outcome) {
+    const message =
+      request.inProtobuf === true && !isBig ? messageOfWritten(writers, resource, seen, outcome) : undefined;
+    return { ...withVersion(answer, outcome.revision), message };
+  }
   if ("refused" in outcome) return storeRefusal(outcome);
   if ("guarded" in outcome) return (await reached(writers, request, outcome.guarded)) ?? moved;
   return lost(writers, request, outcome);
+}
+
+/** The message of an object that was written, made once for the answer and for watchers. */
+function messageOfWritten(
+  writers: StoreAccess,
+  resource: Resource,
+  object: ApiObject,
+  { revision }: { readonly revision: number },
+): Uint8Array {
+  object.metadata.resourceVersion = String(revision);
+  const message = encodeMessage(resource.message, object);
+  protoCache.expect(storeOf(writers, resource).view, resource, revision, message);
+  return message;
 }
 
 /** Why a write that changes nothing may not be answered: the object is not as in `current` any more. Undefined: it may. */

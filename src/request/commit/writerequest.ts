@@ -67,6 +67,8 @@ export interface WriteRequest {
   /** On the monotonic clock, in milliseconds: no try starts after it. */
   readonly deadline: number;
   readonly trace: Trace;
+  /** The answer is the object in protobuf. */
+  readonly inProtobuf?: boolean;
 }
 
 /** What of it a merge looks at. */
@@ -85,7 +87,7 @@ export interface Guarded {
 
 /** What a commit asks of a write. */
 export type CommitRequest = Guarded &
-  Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace"> & {
+  Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace" | "inProtobuf"> & {
     /** Whom the commit is charged to; left out: the server itself. */
     readonly user?: User;
   };
@@ -96,6 +98,8 @@ export interface Written {
   readonly code: number;
   /** The object's JSON at the requested version, without a newline. */
   readonly body: Uint8Array;
+  /** The same in protobuf, without an envelope, where the answer is that and it was at hand. */
+  readonly message?: Uint8Array | undefined;
   /** Texts for Warning headers. */
   readonly warnings: readonly string[];
 }

@@ -151,6 +151,10 @@ class PastRecords implements RecordSource {
     return keyIn(this.prefix, this.#record(at));
   }
 
+  revisionOf(at: Location): number {
+    return this.#record(at).revision;
+  }
+
   object(at: Location): Uint8Array {
     return this.#record(at).body;
   }

@@ -43,6 +43,11 @@ export function printFormatOf({ format, pretty }: Accepted): PrintFormat | undef
   return pretty ? "pretty" : undefined;
 }
 
+/** Whether objects are answered as themselves in protobuf. */
+export function isProtobuf({ format, form }: Accepted): boolean {
+  return format === "protobuf" && form === undefined;
+}
+
 interface Clause {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;

@@ -136,7 +136,7 @@ async function attempt(
   const guarded = guard === undefined ? request : { ...request, guard };
   const done = await commitTry(writers, guarded, { current, old, object, strategy, isBig });
   if (done === changed || isStatus(done)) return done;
-  return { code: current === undefined ? 201 : 200, body: done.body, warnings };
+  return { code: current === undefined ? 201 : 200, body: done.body, message: done.message, warnings };
 }
 
 /** Claims what the object is to have, and commits it. */

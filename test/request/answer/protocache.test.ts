@@ -4,6 +4,7 @@ import t from "tap";
 import { identities } from "../../../src/api/identity.ts";
 import { createScheme } from "../../../src/api/scheme.ts";
 import { assert } from "../../../src/base/assert.ts";
+import { limits } from "../../../src/config/limits.ts";
 import { ProtoCache, type ProtoShelf } from "../../../src/request/answer/protocache.ts";
 import { FakeLog } from "../../support/fakelog.ts";
 import { random } from "../../support/random.ts";
@@ -110,5 +111,26 @@ t.test("ProtoCache knows how long messages are that it does not keep, as far as 
   for (let round = 0; round < 3; round += 1) list(shelf, locations);
   const known = locations.filter((at) => shelf.lengthOf(at) !== undefined);
   t.equal(known.length, 200);
+  t.end();
+});
+
+t.test("ProtoCache has what was just written at hand, for those who asked before, and not for long", (t) => {
+  const { log, cache, shelf } = open(100);
+  assert(leases !== undefined, "Leases are served");
+  const at = put(log, 1);
+  const made = Uint8Array.of(1, 2, 3);
+  cache.expect(log, leases, log.revisionOf(at), made);
+  log.reads = 0;
+  t.equal(shelf.message(at), made);
+  t.equal(log.reads, 0);
+  const first = put(log, 2);
+  cache.expect(log, leases, log.revisionOf(first), made);
+  for (let n = 1; n <= limits.protoExpectedMax; n += 1) cache.expect(log, leases, log.revisionOf(first) + n, made);
+  t.not(shelf.message(first), made, "newer ones took its place");
+  t.equal(log.reads, 1);
+  const other = new CountingLog();
+  cache.expect(other, leases, 1, made);
+  put(other, 1);
+  t.not(cache.shelf(other, leases, identity).message(other.head), made, "no list or watch had asked");
   t.end();
 });
