@@ -11,6 +11,7 @@ import { Fault, parseJson, writeValue } from "../codec/engine/json.ts";
 import { checkedBefore, type FileCheck } from "../config/filecheck.ts";
 import type { ImagePolicySettings } from "../config/files/plugins.ts";
 import { limits } from "../config/limits.ts";
+import { clientCalls } from "../observe/clientcalls.ts";
 import { CallFailure, type Connection, isWell, OutboundClient } from "../outbound/client.ts";
 import { readConnection } from "../outbound/connection.ts";
 import { post } from "../outbound/post.ts";
@@ -64,7 +65,7 @@ export function readImageWebhook(text: string | undefined, check: FileCheck): Im
 export function imagePolicy(environment: Environment): AdmissionPlugin {
   const webhook = readImageWebhook(environment.settings, checkedBefore);
   assert(typeof webhook !== "string", `Main checked the settings: ${webhook}`);
-  const policy = new ImagePolicy(environment, webhook.settings, new OutboundClient(webhook.connection));
+  const policy = new ImagePolicy(environment, webhook.settings, new OutboundClient(webhook.connection, clientCalls));
   return {
     validate: ({ operation, resource, subresource, ...rest }) => {
       const isPod = resource.group === "" && resource.resource === "pods";

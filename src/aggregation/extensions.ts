@@ -7,6 +7,7 @@ import type { Objects } from "../cache/view/objects.ts";
 import type { AggregationConfig } from "../config/aggregationflags.ts";
 import type { RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
+import type { OpenApiMeter } from "../observe/openapi.ts";
 import { type RemoteOpenApi, readRemoteOpenApi, readRemoteOpenApiV3 } from "../openapi/openapiremote.ts";
 import { Backends } from "../outbound/backends.ts";
 import { type Answer, type Call, CallFailure, type Connection, isWell } from "../outbound/client.ts";
@@ -30,6 +31,8 @@ export interface ExtensionOptions {
   /** Takes one of them (Backends). */
   readonly lend?: (() => (() => void) | undefined) | undefined;
   readonly refused?: Refused | undefined;
+  /** Counts OpenAPI documents that contain theirs. */
+  readonly meter?: OpenApiMeter | undefined;
 }
 
 /** Finds extension servers; one of each thread. */
@@ -46,12 +49,13 @@ export class Extensions {
   readonly openApi: {
     readonly v2: RemoteDocuments<RemoteOpenApi>;
     readonly v3: RemoteDocuments<Uint8Array>;
+    readonly meter: OpenApiMeter | undefined;
   };
   readonly #routing: AggregationConfig["routing"];
   readonly #lookups: TargetLookups;
 
   /** Throws where the certificate cannot be read. */
-  constructor({ config, users, clock, connections, lend, refused }: ExtensionOptions, objects: Objects) {
+  constructor({ config, users, clock, connections, lend, refused, meter }: ExtensionOptions, objects: Objects) {
     const { certFile, keyFile, routing } = config;
     this.backends = new Backends(connections, lend);
     const lower = (list: readonly string[] | undefined): string[] => (list ?? []).map((name) => name.toLowerCase());
@@ -65,6 +69,7 @@ export class Extensions {
     this.openApi = {
       v2: new RemoteDocuments(openApiV2, this, clock, refused),
       v3: new RemoteDocuments(openApiV3, this, clock, refused),
+      meter,
     };
     this.#lookups = {
       service: (namespace, name) => objects.read<ApiObject & Service>("", "v1", "services", namespace, name),

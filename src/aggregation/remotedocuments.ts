@@ -39,6 +39,12 @@ export type Refused = (refused: {
   readonly fault: string;
 }) => void;
 
+/** What became of a document. */
+export type DocumentChange = "add" | "update" | "delete";
+
+/** Changes that are remembered for those who have not heard of them. */
+const changesMax = 1000;
+
 /** A copy, and when it is asked for again. */
 interface Copy<T> {
   /** What it is good for. */
@@ -63,6 +69,8 @@ const unknown: Known<never> = { document: undefined, isCurrent: false };
 export class RemoteDocuments<T> {
   /** Another number whenever what find() says has changed. */
   generation = 0;
+  /** Documents that came, changed or went, by APIService, with the generation since which that is so. */
+  readonly #changes = new Map<string, { readonly reason: DocumentChange; readonly generation: number }>();
   readonly #kind: DocumentKind<T>;
   readonly #extensions: Pick<Extensions, "target">;
   readonly #clock: Pick<Clock, "monotonic">;
@@ -124,6 +132,7 @@ export class RemoteDocuments<T> {
       copy.isForgotten = true;
       this.#bytes -= copy.bytes;
       this.generation += 1;
+      if (copy.digest !== "") this.#note(name, "delete");
     }
   }
 
@@ -190,15 +199,15 @@ export class RemoteDocuments<T> {
       );
       if (answer instanceof CallFailure) return answer.message;
       // Upstream tolerates that, too.
-      if (answer.code === 404) return this.#take(copy, undefined, 0, "");
+      if (answer.code === 404) return this.#take(copy, remote.name, undefined, 0, "");
       if (answer.code !== 200) return `it answered ${answer.code}`;
       const { length } = answer.body;
       if (this.#bytes - copy.bytes + length > limits.remoteDocumentBytesMax) return "there is no room for it";
       const digest = createHash("sha256").update(answer.body).digest("hex");
       // One that says the same stays the same object: what was made of it is good.
-      if (digest === copy.digest) return this.#take(copy, copy.document, length, digest);
+      if (digest === copy.digest) return this.#take(copy, remote.name, copy.document, length, digest);
       const document = await read(answer.body, remote);
-      return typeof document === "string" ? document : this.#take(copy, document, length, digest);
+      return typeof document === "string" ? document : this.#take(copy, remote.name, document, length, digest);
     } catch (error) {
       // JavaScript's message shows a piece of what is no JSON.
       if (error instanceof SyntaxError) return "it is no JSON";
@@ -207,10 +216,26 @@ export class RemoteDocuments<T> {
     }
   }
 
-  #take(copy: Copy<T>, document: T | undefined, bytes: number, digest: string): undefined {
+  /** What became of documents after a generation, by APIService. */
+  changesAfter(generation: number): Map<string, DocumentChange> {
+    const found = new Map<string, DocumentChange>();
+    for (const [name, change] of this.#changes) if (change.generation > generation) found.set(name, change.reason);
+    return found;
+  }
+
+  #note(name: string, reason: DocumentChange): void {
+    this.#changes.delete(name);
+    if (this.#changes.size >= changesMax) this.#changes.delete(this.#changes.keys().next().value ?? "");
+    this.#changes.set(name, { reason, generation: this.generation });
+  }
+
+  #take(copy: Copy<T>, name: string, document: T | undefined, bytes: number, digest: string): undefined {
     if (copy.isForgotten) return;
     this.#bytes += bytes - copy.bytes;
-    if (digest !== copy.digest) this.generation += 1;
+    if (digest !== copy.digest) {
+      this.generation += 1;
+      this.#note(name, copy.digest === "" ? "add" : digest === "" ? "delete" : "update");
+    }
     copy.document = document;
     copy.bytes = bytes;
     copy.digest = digest;

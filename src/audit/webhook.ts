@@ -2,6 +2,7 @@
 // later each time; the peer's answers are looked at for their code only.
 import type { Identity } from "../api/identity.ts";
 import { limits } from "../config/limits.ts";
+import { clientCalls } from "../observe/clientcalls.ts";
 import { type Answer, CallFailure, type Connection, isWell, OutboundClient } from "../outbound/client.ts";
 import { mayPass, post } from "../outbound/post.ts";
 import type { Destination } from "./destination.ts";
@@ -25,7 +26,7 @@ export class Webhook implements Destination {
   #hurries = false;
 
   constructor(connection: Connection, identity: Identity, backoffMs: number) {
-    this.#client = new OutboundClient(connection);
+    this.#client = new OutboundClient(connection, clientCalls);
     this.#head = `{"kind":"EventList","apiVersion":"${identity.spell(auditVersion)}","metadata":{},"items":[`;
     this.#backoffMs = backoffMs;
   }

@@ -5,6 +5,7 @@ import type { User } from "../api/user.ts";
 import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { TokenWebhookConfig } from "../config/remoteauthnflags.ts";
+import { clientCalls } from "../observe/clientcalls.ts";
 import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { post } from "../outbound/post.ts";
 import { type Outcome, type Refused, refused, type TokenAuthenticator } from "./authenticator.ts";
@@ -31,7 +32,7 @@ export interface TokenWebhookOptions {
 
 /** Knows the tokens a service knows. */
 export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator {
-  const client = new OutboundClient(options.connection);
+  const client = new OutboundClient(options.connection, clientCalls);
   const underWay = new Shares("token reviews", limits.tokenReviewsMax);
   return {
     authenticateToken: async (token, audiences, owner = own) => {

@@ -7,6 +7,7 @@ import { Recent } from "../base/recent.ts";
 import type { Owner } from "../base/shares.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
+import { clientCalls } from "../observe/clientcalls.ts";
 import { type Answer, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { post } from "../outbound/post.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
@@ -39,7 +40,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   readonly #asked = new Map<string, Promise<Decision>>();
 
   constructor(identity: Identity, clock: Clock, config: AuthorizationConfig, connection: Connection) {
-    this.#client = new OutboundClient(connection);
+    this.#client = new OutboundClient(connection, clientCalls);
     this.#identity = identity;
     this.#config = config;
     this.#clock = clock;

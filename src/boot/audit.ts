@@ -13,6 +13,7 @@ import { systemClock } from "../base/clock.ts";
 import { within } from "../base/within.ts";
 import type { AuditDelivery } from "../config/auditflags.ts";
 import { limits } from "../config/limits.ts";
+import { clientCalls } from "../observe/clientcalls.ts";
 import { createLog } from "../observe/log.ts";
 import { Registry } from "../observe/metrics.ts";
 import { countThread, nameThread } from "../observe/threads.ts";
@@ -28,6 +29,7 @@ export function startAudit(data: AuditData, main: MessagePort): void {
   assert(audit !== undefined, "Nothing is to be audited");
   const registry = new Registry();
   countThread(registry, "audit");
+  clientCalls.register(registry);
   const log = createLog(logLevel, "audit", logFormat);
   const losses = createLosses(registry, (line, text) => log.error(line, text));
   const identity = identities[data.config.identity];

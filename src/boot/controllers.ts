@@ -44,6 +44,7 @@ import { VolumeProtection } from "../controllers/volumeprotection.ts";
 import { apiServicesKind } from "../kinds/apiregistration/apiservice.ts";
 import { definitionsKind } from "../kinds/custom/prefix.ts";
 import { availabilityMeter } from "../observe/apiservices.ts";
+import { type SliceMeter, sliceMeter } from "../observe/endpointslices.ts";
 import type { BootStep } from "../observe/health.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Registry } from "../observe/metrics.ts";
@@ -102,6 +103,7 @@ interface Parts
   readonly writers: WriteServices;
   readonly recorders: Recorders;
   readonly nodeMeter: NodeMeter;
+  readonly sliceMeter: SliceMeter;
 }
 
 interface Entry {
@@ -149,8 +151,8 @@ const table: readonly Entry[] = [
   { name: "endpoint", make: ({ writers, recorders }) => EndpointController.open(writers, recorders) },
   {
     name: "endpointslice",
-    make: ({ writers, recorders, endpointsPerSliceMax }) =>
-      EndpointSliceController.open(writers, recorders, endpointsPerSliceMax),
+    make: ({ writers, recorders, endpointsPerSliceMax, sliceMeter: slices }) =>
+      EndpointSliceController.open(writers, recorders, endpointsPerSliceMax, slices),
   },
   { name: "endpointslicemirroring", make: ({ writers }) => SliceMirroringController.open(writers) },
   {
@@ -172,7 +174,7 @@ export class Controllers {
   /** While the lease is held. */
   #elected: readonly Reconciler[] = [];
   readonly #server: Server;
-  readonly #nodeMeter: NodeMeter;
+  readonly #meters: Pick<Parts, "nodeMeter" | "sliceMeter">;
   readonly #options: ControllersOptions;
   readonly #reconcilers: ReconcilerParts;
   readonly #events: EventWriter;
@@ -184,7 +186,7 @@ export class Controllers {
 
   constructor(server: Server, log: Logger, options: ControllersOptions) {
     this.#server = server;
-    this.#nodeMeter = nodeMeter(options.registry);
+    this.#meters = { nodeMeter: nodeMeter(options.registry), sliceMeter: sliceMeter(options.registry) };
     this.#options = options;
     const parts: ReconcilerParts = {
       clock: server.clock,
@@ -258,7 +260,7 @@ export class Controllers {
 
   #make(wanted: (entry: Entry) => boolean): Reconciler[] {
     const { writers } = this.#server;
-    const own = { server: this.#server, writers, recorders: this.#events, nodeMeter: this.#nodeMeter };
+    const own = { server: this.#server, writers, recorders: this.#events, ...this.#meters };
     const parts = { ...this.#options, ...own };
     return table.filter(wanted).flatMap(({ name, make }) => {
       const controller = make(parts);

@@ -7,6 +7,7 @@ import type { Fanout } from "../cache/fanout/fanout.ts";
 import type { LogWriter } from "../cache/writer/writer.ts";
 import type { Openings } from "../http/openings.ts";
 import { definedAt } from "../kinds/custom/prefix.ts";
+import { clientCalls } from "../observe/clientcalls.ts";
 import type { Family, Registry } from "../observe/metrics.ts";
 import { countThread, poolThreadName } from "../observe/threads.ts";
 import type { Pool } from "../pool/pool.ts";
@@ -31,7 +32,6 @@ export interface StoreParts {
 /** Counts the store thread's work into `registry`. Returns what the loop reports commits to. */
 export function countStore(registry: Registry, parts: StoreParts): (batch: BatchSeen) => void {
   const { store, writer } = parts;
-  const names = prefixLabels(parts.scheme);
   const seconds = registry.histogram(
     "orch_store_commit_seconds",
     "Seconds of a transaction, until its records are on the disk and in the logs.",
@@ -41,52 +41,67 @@ export function countStore(registry: Registry, parts: StoreParts): (batch: Batch
   const changes = registry.counter("orch_store_changes_total", "Changes asked for, by what became of them.", "outcome");
   const revision = registry.gauge("orch_store_revision", "Newest committed revision.");
   const floor = registry.gauge("orch_store_floor_revision", "Revision up to which history is compacted.");
-  const objects = registry.gauge("apiserver_storage_objects", "Stored objects by resource.", "resource");
-  const bytes = registry.gauge("orch_log_bytes", "Shared memory of a log's segments.", "resource");
-  const age = registry.gauge("orch_log_oldest_seconds", "Age of the oldest event that can be watched.", "resource");
-  const writes = registry.counter("orch_log_writes_total", "Records ever written to a log.", "resource");
-  const segments = registry.gauge("orch_log_segments", "Segments of a log.", "resource");
-  const live = registry.gauge("orch_log_live_bytes", "Bytes of a log's live objects.", "resource");
-  const releasing = registry.gauge(
-    "orch_log_releasing_segments",
-    "Retired segments of a log that a front still holds.",
-    "resource",
-  );
   const queued = registry.gauge("orch_store_queued_changes", "Changes that wait for a transaction.");
   // The name of upstream's release, and what later ones call it.
   const sizeHelp = "Bytes of the file the store keeps its data in.";
   const sizes = ["etcd_db_total_size_in_bytes", "apiserver_storage_db_total_size_in_bytes"].map((name) =>
     registry.gauge(name, sizeHelp, "endpoint"),
   );
-  const pool = registry.gauge("orch_log_pool_bytes", "Shared memory of all logs, by use.", "use");
   countThread(registry, "store");
   registry.onCollect(() => {
     revision.set("", store.revision);
     floor.set("", store.floor);
     queued.set("", parts.queued());
     for (const size of sizes) size.set("embedded", store.sizeBytes);
-    const { logs, usedBytes, freeBytes } = writer.stats();
-    pool.set("used", usedBytes);
-    pool.set("free", freeBytes);
-    // Logs come and go.
-    for (const family of [objects, bytes, live, segments, releasing, age, writes]) family.clear();
-    for (const log of logs) {
-      const resource = names.get(log.prefix)?.resource ?? definedAt(log.prefix) ?? "other";
-      objects.set(resource, log.liveCount);
-      bytes.set(resource, log.capacityBytes);
-      live.set(resource, log.liveBytes);
-      segments.set(resource, log.segmentCount);
-      writes.set(resource, log.writes);
-      releasing.set(resource, log.releasingCount);
-      age.set(resource, log.oldestAgeMs / 1000);
-    }
   });
+  countLogs(registry, writer, prefixLabels(parts.scheme));
   return (batch) => {
     seconds.observe("", batch.commitMs / 1000);
     batches.observe("", batch.changes);
     changes.add("committed", batch.records);
     changes.add("refused", batch.changes - batch.records);
   };
+}
+
+/** Counts the logs, by resource. */
+function countLogs(registry: Registry, writer: LogWriter, names: ReturnType<typeof prefixLabels>): void {
+  const gauge = (name: string, help: string): Family => registry.gauge(name, help, "resource");
+  const counter = (name: string, help: string): Family => registry.counter(name, help, "resource");
+  const families = {
+    objects: gauge("apiserver_storage_objects", "Stored objects by resource."),
+    bytes: gauge("orch_log_bytes", "Shared memory of a log's segments."),
+    age: gauge("orch_log_oldest_seconds", "Age of the oldest event that can be watched."),
+    writes: counter("orch_log_writes_total", "Records ever written to a log."),
+    segments: gauge("orch_log_segments", "Segments of a log."),
+    live: gauge("orch_log_live_bytes", "Bytes of a log's live objects."),
+    releasing: gauge("orch_log_releasing_segments", "Retired segments of a log that a front still holds."),
+    capacity: gauge("watch_cache_capacity", "Events a log's segments have room for, at most."),
+    grown: counter("watch_cache_capacity_increase_total", "Segments that were added to a log beyond its first."),
+    shrunk: counter("watch_cache_capacity_decrease_total", "Segments that were retired from a log."),
+  };
+  const pool = registry.gauge("orch_log_pool_bytes", "Shared memory of all logs, by use.", "use");
+  registry.onCollect(() => {
+    const { logs, usedBytes, freeBytes } = writer.stats();
+    pool.set("used", usedBytes);
+    pool.set("free", freeBytes);
+    // Logs come and go.
+    for (const family of Object.values(families)) family.clear();
+    for (const log of logs) {
+      const resource = names.get(log.prefix)?.resource ?? definedAt(log.prefix) ?? "other";
+      families.objects.set(resource, log.liveCount);
+      families.bytes.set(resource, log.capacityBytes);
+      families.live.set(resource, log.liveBytes);
+      families.segments.set(resource, log.segmentCount);
+      families.writes.set(resource, log.writes);
+      families.releasing.set(resource, log.releasingCount);
+      families.age.set(resource, log.oldestAgeMs / 1000);
+      // A log that was never written to has no events to hold.
+      if (log.segmentsEver === 0) continue;
+      families.capacity.set(resource, log.entriesMax);
+      families.grown.set(resource, log.segmentsEver - 1);
+      families.shrunk.set(resource, log.segmentsEver - log.segmentCount);
+    }
+  });
 }
 
 /** Forgets, at a scrape, what was counted for kinds that came with a definition and went with it. */
@@ -119,6 +134,7 @@ export function countFront(registry: Registry, thread: string, fanout: Fanout, q
   const waiting = gauge("orch_front_queued_changes", "Changes a front waits for.");
   const bytes = registry.counter("orch_front_watch_bytes_total", "Bytes a front sent to watchers.", "thread");
   countThread(registry, thread);
+  clientCalls.register(registry);
   registry.onCollect(() => {
     const all = { watchers: 0, groups: 0, bytes: 0 };
     for (const counts of fanout.counts().values()) {

@@ -28,6 +28,7 @@ import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import { answerHealth, type BootStep, type Check, createChecks } from "../observe/health.ts";
 import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { type Family, Registry } from "../observe/metrics.ts";
+import { openApiMeter } from "../observe/openapi.ts";
 import { createObserver, type Observer } from "../observe/requests.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { Page, Server, ServerParts } from "../request/call/context.ts";
@@ -239,6 +240,7 @@ class OpenServer implements FrontServer {
           connections: this.#data.connectionsMax,
           lend: () => this.openings.lend(),
           refused: (about) => this.#log.warn(about, "A document of an extension server is not used"),
+          meter: openApiMeter(this.#registry),
         },
         objects,
       ),

@@ -175,11 +175,11 @@ export class Registry {
   readonly #collectors: (() => void)[] = [];
 
   counter(name: string, help: string, ...labels: string[]): Family {
-    return this.#keep(new Family("counter", name, help, labels));
+    return this.keep(new Family("counter", name, help, labels));
   }
 
   gauge(name: string, help: string, ...labels: string[]): Family {
-    return this.#keep(new Family("gauge", name, help, labels));
+    return this.keep(new Family("gauge", name, help, labels));
   }
 
   /** A gauge of facts that are the same for the whole server whichever thread knows them. */
@@ -190,12 +190,12 @@ export class Registry {
   }
 
   histogram(name: string, help: string, buckets: readonly number[], ...labels: string[]): Family {
-    return this.#keep(new Family("histogram", name, help, labels, buckets));
+    return this.keep(new Family("histogram", name, help, labels, buckets));
   }
 
   /** Quantiles, count and sum of seconds. */
   summary(name: string, help: string, ...labels: string[]): Family {
-    return this.#keep(new Family("summary", name, help, labels));
+    return this.keep(new Family("summary", name, help, labels));
   }
 
   /** Removes series of families with these labels for removed values, in the order of `labels`. */
@@ -217,7 +217,8 @@ export class Registry {
     return this.#families.map((family) => family.snapshot());
   }
 
-  #keep(family: Family): Family {
+  /** Shows a family among the others, also one that is counted for longer than there is a registry. */
+  keep(family: Family): Family {
     assert(!this.#families.some((f) => f.name === family.name), `Metric ${family.name} exists`);
     this.#families.push(family);
     return family;
@@ -275,7 +276,7 @@ const stable: ReadonlySet<string> = new Set([
 
 /** How upstream's families begin that have a stability; ours, and those of the process, have none. */
 const upstreamName =
-  /^(?:aggregator|apiextensions|apiserver|authenticated|authentication|etcd|kube|kubernetes|node|pod|rest|serviceaccount|watch|workqueue)_/;
+  /^(?:aggregator|apiextensions|apiserver|authenticated|authentication|endpoint_slice|etcd|kube|kubernetes|node|pod|rest|serviceaccount|watch|workqueue)_/;
 
 /** What upstream says of a family's stability, in front of its help. */
 function stabilityOf(name: string): string {

@@ -7,6 +7,7 @@ import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { assert } from "../base/assert.ts";
 import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
+import type { ClientCalls } from "../observe/clientcalls.ts";
 
 /** The peer, and the credentials of the calls. */
 export interface Connection {
@@ -105,10 +106,15 @@ export class OutboundClient {
   readonly #places = new Shares("calls waiting for a peer", limits.outboundWaitingMax);
   /** Oldest first. */
   readonly #waiting = new Set<Waiter>();
+  readonly #counts: ClientCalls | undefined;
   #closed = false;
 
-  /** Throws on an invalid URL: callers check URLs from outside with checkUrl() first. */
-  constructor(connection: Connection) {
+  /**
+   * Throws on an invalid URL: callers check URLs from outside with checkUrl() first. `counts`: counts its requests; left
+   * out: upstream does not count those to such a peer.
+   */
+  constructor(connection: Connection, counts?: ClientCalls) {
+    this.#counts = counts;
     const fault = checkUrl(connection.url);
     assert(fault === undefined, `The url of a connection ${fault}`);
     this.#url = new URL(connection.url);
@@ -176,6 +182,7 @@ export class OutboundClient {
         },
       };
       let asked: ClientRequest;
+      const beganMs = performance.now();
       try {
         asked = protocol === "https:" ? request(options) : plainRequest(options);
       } catch (error) {
@@ -191,6 +198,8 @@ export class OutboundClient {
         if (over) return;
         over = true;
         clearTimeout(timer);
+        const code = outcome instanceof CallFailure ? undefined : outcome.code;
+        this.#counts?.ended(call.method, this.#connection.url, code, (performance.now() - beganMs) / 1000);
         resolve(outcome);
         // An answer that was read to its end leaves its connection to the next call.
         if (outcome instanceof CallFailure) asked.destroy();

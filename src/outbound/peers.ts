@@ -2,6 +2,7 @@
 // peer, so many of them, and what a service stands for is looked up for each call.
 import type { Service } from "../api/gen/core/v1.ts";
 import { limits } from "../config/limits.ts";
+import { clientCalls } from "../observe/clientcalls.ts";
 import { type Connection, checkUrl, OutboundClient } from "./client.ts";
 import type { Login } from "./connection.ts";
 
@@ -75,7 +76,7 @@ export class Peers {
     const key = `${url}\n${address?.host}:${address?.port}\n${authorities}`;
     let client = this.#clients.get(key);
     if (client === undefined) {
-      client = new OutboundClient(connection);
+      client = new OutboundClient(connection, clientCalls);
       if (this.#clients.size >= limits.webhookClientsMax) this.#drop();
     } else this.#clients.delete(key);
     this.#clients.set(key, client);

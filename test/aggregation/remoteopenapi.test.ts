@@ -3,6 +3,7 @@
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
 import { limits } from "../../src/config/limits.ts";
+import { exposition, Registry } from "../../src/observe/metrics.ts";
 import {
   type Answering,
   type ExtensionServer,
@@ -67,8 +68,8 @@ const honest: Answering = (_request, response, { url }) => {
   else say(response, {}, 404);
 };
 
-async function open(t: Test, answer: Answering): Promise<readonly [InProcess, ExtensionServer]> {
-  const server = await openInProcess("kubernetes");
+async function open(t: Test, answer: Answering, registry?: Registry): Promise<readonly [InProcess, ExtensionServer]> {
+  const server = await openInProcess("kubernetes", { registry });
   const extension = await openExtension(answer);
   t.teardown(() => {
     extension.close();
@@ -131,7 +132,8 @@ t.test(
 );
 
 t.test("documents of an extension server stay while it is down, and change with it", async (t) => {
-  const [server, extension] = await open(t, honest);
+  const registry = new Registry();
+  const [server, extension] = await open(t, honest, registry);
   const good = await server.call("GET", "/openapi/v2");
   const index = await server.call("GET", "/openapi/v3");
   extension.answer = (_request, response) => response.destroy();
@@ -154,6 +156,18 @@ t.test("documents of an extension server stay while it is down, and change with 
     "it goes with its APIService",
   );
   t.equal((await server.call("GET", url)).code, 404);
+  const made = (reason: string): string =>
+    `aggregator_openapi_v2_regeneration_count{apiservice="v1.${group}",reason="${reason}"} 1`;
+  const lines = exposition([registry.snapshot()]).split("\n");
+  t.same(
+    lines.filter((line) => line.startsWith("aggregator_openapi_v2_regeneration_count{")),
+    [made("startup"), made("update")],
+    "documents are counted once for each change, and not while it is down",
+  );
+  t.match(
+    lines.find((line) => line.startsWith('aggregator_openapi_v2_regeneration_duration{reason="update"}')),
+    / 0\.\d+$/,
+  );
 });
 
 t.test(

@@ -4,6 +4,7 @@ import { EndpointController } from "../../src/controllers/endpoints/endpoints.ts
 import { SliceMirroringController } from "../../src/controllers/endpoints/mirroring.ts";
 import { EndpointSliceController } from "../../src/controllers/endpoints/slices.ts";
 import type { Controller, Reconciler } from "../../src/controllers/reconciler.ts";
+import type { SliceMeter } from "../../src/observe/endpointslices.ts";
 import { reconcilerOf, Told } from "./controllers.ts";
 import { type InProcess, until } from "./inprocess.ts";
 import { scenario } from "./scenario.ts";
@@ -67,18 +68,20 @@ export interface Running {
   readonly endpointsPerSliceMax?: number;
   /** What the controllers tell in events. */
   readonly told?: Told;
+  /** Counts what the controller of slices does. */
+  readonly meter?: SliceMeter;
 }
 
 /** The controllers of a server, started; what they complained about goes to `reports`. */
 export function runEndpoints(
   server: InProcess,
   reports: string[],
-  { endpointsPerSliceMax = 100, told = new Told() }: Running = {},
+  { endpointsPerSliceMax = 100, told = new Told(), meter }: Running = {},
 ): Reconciler[] {
   const { writers } = server;
   const controllers = [
     EndpointController.open(writers, told),
-    EndpointSliceController.open(writers, told, endpointsPerSliceMax),
+    EndpointSliceController.open(writers, told, endpointsPerSliceMax, meter),
     SliceMirroringController.open(writers),
   ];
   return controllers.map((controller) => {

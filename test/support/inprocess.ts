@@ -24,6 +24,7 @@ import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
 import { defaultRanges, parseRanges } from "../../src/kinds/ranges.ts";
 import { admissionMeter } from "../../src/observe/admission.ts";
 import type { Registry } from "../../src/observe/metrics.ts";
+import { openApiMeter } from "../../src/observe/openapi.ts";
 import type { Observer, RequestRecord } from "../../src/observe/requests.ts";
 import type { Server, ServerParts } from "../../src/request/call/context.ts";
 import { type Bounds, createBounds, Inflight } from "../../src/request/call/holdings.ts";
@@ -207,6 +208,7 @@ export class InProcess {
           clock,
           config: { ...defaultAggregation, ...aggregation },
           refused: (about) => void this.refusedDocuments.push(about),
+          ...(registry === undefined ? {} : { meter: openApiMeter(registry) }),
         },
         this.objects,
       ),

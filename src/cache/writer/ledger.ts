@@ -86,6 +86,11 @@ export class LedgerLog {
     return this.segments[this.segments.length - 1];
   }
 
+  /** Segments it had since it began. */
+  get segmentsEver(): number {
+    return this.#lastNumber;
+  }
+
   /** Bytes of records that are not part of the present state. */
   get deadBytes(): number {
     return this.usedBytes - this.liveBytes;

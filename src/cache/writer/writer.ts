@@ -40,6 +40,10 @@ export interface LogStats {
   readonly liveBytes: number;
   readonly liveCount: number;
   readonly segmentCount: number;
+  /** Segments it had since it began. */
+  readonly segmentsEver: number;
+  /** Entries that fit into its segments, if their side-tables took nothing. */
+  readonly entriesMax: number;
   /** Segments retired that some front still uses. */
   readonly releasingCount: number;
   readonly floor: number;
@@ -396,6 +400,8 @@ export class LogWriter {
         liveBytes: log.liveBytes,
         liveCount: log.liveCount,
         segmentCount: log.segments.length,
+        segmentsEver: log.segmentsEver,
+        entriesMax: log.segments.reduce((sum, { segment }) => sum + segment.bytes.length / entryBytes, 0),
         releasingCount: this.#releasing.get(log)?.size ?? 0,
         floor: log.floor,
         head: log.order,

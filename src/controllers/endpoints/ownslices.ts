@@ -10,6 +10,7 @@ import { findLabel, type SelectionText, selectionText, valueText } from "../../c
 import type { LogView } from "../../cache/view/view.ts";
 import { toValue } from "../../codec/engine/json.ts";
 import { limits } from "../../config/limits.ts";
+import type { SliceMeter } from "../../observe/endpointslices.ts";
 import { readCurrent, requestedObject } from "../../request/commit/objectstore.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
 import { type Actor, failureOf, isOfEndingNamespace } from "../actor.ts";
@@ -34,10 +35,19 @@ export class OwnSlices {
   /** Names of slices by the key of their service; and the other way round. */
   readonly #names = new Map<string, Set<string>>();
   readonly #services = new Map<string, string>();
+  readonly #changed: SliceMeter["changed"];
   #isComplete = false;
 
-  /** `manager`: the value of the label; `actor` writes. */
-  constructor(writers: WriteServices, slices: Resource, words: LabelNames, manager: string, actor: Actor) {
+  /** `manager`: the value of the label; `actor` writes; `changed` is told of each slice that was written or deleted. */
+  constructor(
+    writers: WriteServices,
+    slices: Resource,
+    words: LabelNames,
+    manager: string,
+    actor: Actor,
+    changed: SliceMeter["changed"] = () => undefined,
+  ) {
+    this.#changed = changed;
     this.#writers = writers;
     this.#actor = actor;
     assert(slices.stored?.prefix !== undefined, "Slices are stored");
@@ -110,7 +120,10 @@ export class OwnSlices {
     for (const wanted of plan.create) {
       await queue.giveWay();
       const done = await this.#create(key, wanted, owner, trigger);
-      if (!isStatus(done)) continue;
+      if (!isStatus(done)) {
+        this.#changed("create");
+        continue;
+      }
       if (isOfEndingNamespace(done)) return undefined;
       return { cause: done, message: `Failed to create EndpointSlice for Service ${key}` };
     }
@@ -121,6 +134,7 @@ export class OwnSlices {
         return undefined;
       });
       if (isStatus(done)) return { cause: done, message: `Failed to update ${name} EndpointSlice for Service ${key}` };
+      this.#changed("update");
     }
     return this.remove(key, plan.remove);
   }
@@ -133,6 +147,7 @@ export class OwnSlices {
       const done = await this.#actor.delete(target, uid === undefined ? {} : { preconditions: { uid } });
       const failure = failureOf(done, `Failed to delete ${name} EndpointSlice for Service ${key}`);
       if (failure !== undefined) return failure;
+      this.#changed("delete");
     }
     return undefined;
   }

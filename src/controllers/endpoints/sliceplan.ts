@@ -39,6 +39,12 @@ export interface EndpointGroup {
   readonly endpoints: Map<string, Endpoint>;
 }
 
+/** Counts endpoints that come to slices and go from them. */
+export interface EndpointTally {
+  added: number;
+  removed: number;
+}
+
 /** Slices by kind of addresses and ports (`slicesKey()`), so that each is looked at once, however many groups there are. */
 export function byPorts<S extends PresentSlice>(slices: Iterable<S>): Map<string, S[]> {
   const found = new Map<string, S[]>();
@@ -94,22 +100,26 @@ interface Draft {
 
 /**
  * Distributes the endpoints of one group, at most `endpointsMax` per slice, over the present slices of it: those that
- * change anyway are filled up first, then the fullest of the others that takes all that is left, then new ones.
+ * change anyway are filled up first, then the fullest of the others that takes all that is left, then new ones. What comes
+ * and goes is added to `tally`.
  */
 export function planGroup<S extends PresentSlice>(
   group: EndpointGroup,
   present: readonly S[],
   labels: ReadonlyMap<string, string>,
   endpointsMax: number,
+  tally: EndpointTally = { added: 0, removed: 0 },
 ): SlicePlan<S> {
   const left = group.endpoints;
   const remove: S[] = [];
   const drafts: Draft[] = [];
   for (const slice of present) {
     const draft = draftOf(slice, left, labels);
+    tally.removed += (slice.endpoints?.length ?? 0) - draft.endpoints.length;
     if (draft.isChanged && draft.endpoints.length === 0) remove.push(slice);
     else drafts.push(draft);
   }
+  tally.added += left.size;
   const changed = drafts.filter(({ isChanged }) => isChanged);
   for (const draft of changed.sort((a, b) => b.endpoints.length - a.endpoints.length)) fill(draft, left, endpointsMax);
   while (left.size > 0) {

@@ -10,6 +10,7 @@ import { findLabel, type SelectionText, selectionText, valueText } from "../../c
 import type { LogView } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
 import { equalStrings } from "../../kinds/validation/equal.ts";
+import type { SliceMeter } from "../../observe/endpointslices.ts";
 import type { WriteServices } from "../../request/commit/writerequest.ts";
 import { Actor } from "../actor.ts";
 import type { Controller, Follows, Pace, Queue, Result } from "../reconciler.ts";
@@ -19,7 +20,16 @@ import type { Backend } from "./backends.ts";
 import { OwnSlices, ownerOf, type Slice } from "./ownslices.ts";
 import { portsAt, portText, slicePorts } from "./ports.ts";
 import { nameOf, namespaceOf, ServicePods } from "./servicepods.ts";
-import { byPorts, type EndpointGroup, endpointKey, planGroup, reuse, type SlicePlan, slicesKey } from "./sliceplan.ts";
+import {
+  byPorts,
+  type EndpointGroup,
+  type EndpointTally,
+  endpointKey,
+  planGroup,
+  reuse,
+  type SlicePlan,
+  slicesKey,
+} from "./sliceplan.ts";
 import { hasHostname, isHeadless } from "./subsets.ts";
 import { type LabelNames, labelNames } from "./words.ts";
 
@@ -36,12 +46,18 @@ export class EndpointSliceController implements Controller {
   readonly #zone: SelectionText;
   readonly #words: LabelNames;
   readonly #endpointsMax: number;
+  readonly #meter: SliceMeter | undefined;
   readonly #tellsTermination: boolean;
   /** Services with a pod whose node is not there. */
   readonly #incomplete = new Set<string>();
 
   /** Undefined: what it looks after is not served. `endpointsMax`: of one slice. */
-  static open(writers: WriteServices, recorders: Recorders, endpointsMax: number): EndpointSliceController | undefined {
+  static open(
+    writers: WriteServices,
+    recorders: Recorders,
+    endpointsMax: number,
+    meter?: SliceMeter,
+  ): EndpointSliceController | undefined {
     const { scheme } = writers;
     const slices = scheme.find(scheme.identity.spell("discovery.k8s.io"), "v1", "endpointslices");
     const [services, pods, nodes] = ["services", "pods", "nodes"].map((name) => findStored(writers, "", "v1", name));
@@ -52,6 +68,7 @@ export class EndpointSliceController implements Controller {
       new ServicePods(writers, services, pods),
       { services: services.resource, slices, nodes: nodes.view },
       endpointsMax,
+      meter,
     );
   }
 
@@ -61,7 +78,9 @@ export class EndpointSliceController implements Controller {
     pods: ServicePods,
     { services, slices, nodes }: { readonly services: Resource; readonly slices: Resource; readonly nodes: LogView },
     endpointsMax: number,
+    meter: SliceMeter | undefined,
   ) {
+    this.#meter = meter;
     const { identity, gates } = writers.scheme;
     this.#writers = writers;
     this.#pods = pods;
@@ -80,6 +99,7 @@ export class EndpointSliceController implements Controller {
       this.#words,
       identity.spell("endpointslice-controller.k8s.io"),
       actor,
+      meter?.changed,
     );
     this.follows = [
       ...pods.follows(),
@@ -100,8 +120,18 @@ export class EndpointSliceController implements Controller {
   async work(key: string, queue: Queue): Promise<Result> {
     if (!this.#pods.isComplete || !this.#slices.isComplete) return undefined;
     // Slices that were made a moment ago have to be known, or they are made again.
-    if (!queue.catchUp()) return { againMs: 0 };
+    if (!queue.catchUp()) {
+      this.#meter?.ended("stale");
+      return { againMs: 0 };
+    }
+    const done = await this.#work(key, queue);
+    this.#meter?.ended(done !== undefined && "cause" in done ? "error" : "success");
+    return done;
+  }
+
+  async #work(key: string, queue: Queue): Promise<Result> {
     const found = await this.#pods.find(key, queue);
+    if (found?.selecting === undefined) this.#meter?.gone(key);
     if (found === undefined) return this.#removeAll(key, queue);
     const { service, selecting } = found;
     if (selecting === undefined) return undefined;
@@ -110,8 +140,18 @@ export class EndpointSliceController implements Controller {
     const groups = await this.#groups(key, service, backends, queue);
     const present = await this.#slices.read(key, queue);
     if (queue.signal.aborted) return undefined;
-    const plan = this.#plan(key, service, present, groups);
-    if (plan.create.length + plan.update.length + plan.remove.length === 0) return undefined;
+    const endpoints = groups.map((group) => group.endpoints.size);
+    const tally: EndpointTally = { added: 0, removed: 0 };
+    const plan = this.#plan(key, service, present, groups, tally);
+    const changes = plan.create.length + plan.update.length + plan.remove.length;
+    this.#meter?.passed(key, {
+      ...tally,
+      endpoints: endpoints.reduce((sum, count) => sum + count, 0),
+      slices: present.length + plan.create.length - plan.remove.length,
+      slicesMin: endpoints.reduce((sum, count) => sum + Math.ceil(count / this.#endpointsMax), 0),
+      changes,
+    });
+    if (changes === 0) return undefined;
     selecting.wroteMs = this.#writers.clock.monotonic();
     const done = await this.#slices.write(queue, key, plan, ownerOf("Service", service), trigger);
     if (done !== undefined && "cause" in done && isStatus(done.cause)) {
@@ -201,6 +241,7 @@ export class EndpointSliceController implements Controller {
     service: ApiObject & Service,
     present: readonly Slice[],
     groups: EndpointGroup[],
+    tally: EndpointTally,
   ): SlicePlan<Slice> {
     const labels = this.#labels(key, service);
     const types = addressTypesOf(service);
@@ -209,7 +250,7 @@ export class EndpointSliceController implements Controller {
     const foreign = new Set(present.filter((slice) => !isOwned(slice, service) || !types.includes(slice.addressType)));
     for (const addressType of types) {
       const own = present.filter((slice) => slice.addressType === addressType && !foreign.has(slice));
-      const plan = this.#planType(addressType, own, groups, labels);
+      const plan = this.#planType(addressType, own, groups, labels, tally);
       whole.create.push(...plan.create);
       whole.update.push(...plan.update);
       whole.remove.push(...plan.remove);
@@ -223,6 +264,7 @@ export class EndpointSliceController implements Controller {
     present: readonly Slice[],
     groups: readonly EndpointGroup[],
     labels: ReadonlyMap<string, string>,
+    tally: EndpointTally,
   ): SlicePlan<Slice> {
     const others = new Set(present);
     const presentByPorts = byPorts(present);
@@ -231,11 +273,12 @@ export class EndpointSliceController implements Controller {
       if (group.addressType !== addressType) continue;
       const alike = presentByPorts.get(slicesKey(addressType, group.ports)) ?? [];
       for (const slice of alike) others.delete(slice);
-      const plan = planGroup(group, alike, labels, this.#endpointsMax);
+      const plan = planGroup(group, alike, labels, this.#endpointsMax, tally);
       whole.create.push(...plan.create);
       whole.update.push(...plan.update);
       whole.remove.push(...plan.remove);
     }
+    for (const { endpoints = [] } of others) tally.removed += endpoints.length;
     // A service that leads nowhere has one slice that says so.
     const isEmpty = whole.create.length === 0 && whole.remove.length + others.size === present.length;
     const kept = isEmpty ? [...others].find((slice) => isEmptySlice(slice, labels)) : undefined;

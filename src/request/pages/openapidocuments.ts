@@ -9,6 +9,7 @@ import type { Message } from "../../api/schema.ts";
 import type { RemoteVersion, Resource, Scheme } from "../../api/scheme.ts";
 import { inSlices } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
+import type { OpenApiMeter } from "../../observe/openapi.ts";
 import { customDefinitions } from "../../openapi/openapicustom.ts";
 import { customPaths, customPathsJson } from "../../openapi/openapicustompaths.ts";
 import type { CustomSchema } from "../../openapi/openapidefined.ts";
@@ -177,8 +178,10 @@ const snapshots = new WeakMap<Scheme, Documents>();
 
 /** What is known of the OpenAPI of extension servers. */
 export interface RemoteDescriptions {
-  readonly v2: Pick<RemoteDocuments<RemoteOpenApi>, "generation" | "find">;
+  readonly v2: Pick<RemoteDocuments<RemoteOpenApi>, "generation" | "find" | "changesAfter">;
   readonly v3: Pick<RemoteDocuments<Uint8Array>, "generation" | "find">;
+  /** Counts documents of version 2 that are put together anew. */
+  readonly meter?: OpenApiMeter | undefined;
 }
 
 /** How often parts were made on this thread, for tests: what did not change is not made again. */
@@ -231,12 +234,14 @@ export class Documents {
   /** Version 2. */
   v2(form: "v2" | "v2 protobuf"): Promise<Document> {
     return this.#with(form, this.#remote?.v2.generation, async () => {
+      const ended = this.#remote?.meter?.began(form, this.#remote.v2);
       const builtIn = await this.#builtIn.parts(form);
       const all = [builtIn, ...(await partsOf(this.#scheme, form, this.#resources(), this.#defined))];
       const remote = await this.#remoteParts(form);
       const paths = [...all.map((parts) => parts.paths), ...remote.flatMap((parts) => parts.paths)];
       const definitions = [...all.map((parts) => parts.definitions), ...remote.flatMap((parts) => parts.definitions)];
       this.#room.keep([...paths, ...definitions]);
+      ended?.();
       if (form === "v2") {
         return documentOf(framed(`{"swagger":"2.0",${this.#info}`, paths, '},"definitions":{', definitions, "}}"));
       }

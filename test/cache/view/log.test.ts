@@ -1,9 +1,14 @@
 // Writer and views in one thread against a tiny model, with seeded random operations.
 import { MessageChannel } from "node:worker_threads";
 import t, { type Test } from "tap";
+import { identities } from "../../../src/api/identity.ts";
+import { createScheme } from "../../../src/api/scheme.ts";
+import { countStore } from "../../../src/boot/count.ts";
 import type { LogView } from "../../../src/cache/view/view.ts";
 import { openViews } from "../../../src/cache/view/views.ts";
 import { LogWriter } from "../../../src/cache/writer/writer.ts";
+import { Registry } from "../../../src/observe/metrics.ts";
+import type { Store } from "../../../src/storage/store.ts";
 import {
   eventOf,
   eventsFrom,
@@ -152,5 +157,15 @@ t.test("LogWriter keeps a good part of its byte limit as history while old recor
   }
   const least = Math.min(...shares);
   t.ok(least > 0.4, `at least 0.4 of the limit, found ${least}`);
+  const registry = new Registry();
+  const scheme = createScheme({ identity: identities.kubernetes });
+  countStore(registry, { store: { revision: 0, floor: 0, sizeBytes: 0 } as Store, writer, queued: () => 0, scheme });
+  const figures = new Map(registry.snapshot().map(({ name, values }) => [name, values[0] ?? 0]));
+  const [grown = 0, shrunk = 0] = ["increase", "decrease"].map((way) =>
+    figures.get(`watch_cache_capacity_${way}_total`),
+  );
+  t.ok(shrunk > 0, "segments were retired");
+  t.equal(grown + 1 - shrunk, figures.get("orch_log_segments"), "what was added and not retired is there");
+  t.ok((figures.get("watch_cache_capacity") ?? 0) > 1000);
   t.end();
 });

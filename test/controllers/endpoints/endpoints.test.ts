@@ -1,5 +1,7 @@
 // What Endpoints and endpoint slices say of pods, case by case, as upstream's controllers do; and how often it is written.
 import type { Test } from "tap";
+import { sliceMeter } from "../../../src/observe/endpointslices.ts";
+import { exposition, Registry } from "../../../src/observe/metrics.ts";
 import { changeTypes } from "../../../src/storage/store.ts";
 import {
   core,
@@ -460,4 +462,50 @@ running(
     t.same(reports, []);
   },
   { endpointsPerSliceMax: 4 },
+);
+
+const registry = new Registry();
+
+running(
+  "what the controller of slices does is counted by upstream's names",
+  async (t, { server, reports, reconcilers }) => {
+    const counted = (): Map<string, number> => {
+      const lines = exposition([registry.snapshot()]).split("\n");
+      const start = "endpoint_slice_controller_";
+      const own = lines.filter((line) => line.startsWith(start)).map((line) => line.slice(start.length).split(" "));
+      return new Map(own.map(([name = "", value]) => [name, Number(value)]));
+    };
+    await makeService(server, "one", { ports });
+    for (const name of ["p1", "p2", "p3"]) await makePod(server, name, named);
+    await settled(server, reconcilers);
+    const full = counted();
+    t.equal(full.get("endpoints_desired"), 3);
+    t.equal(full.get("num_endpoint_slices"), 2, "of two endpoints each");
+    t.equal(full.get("desired_endpoint_slices"), 2);
+    t.equal(full.get("endpoints_added_per_sync_sum"), 3);
+    t.equal(full.get("endpoints_removed_per_sync_sum"), 0);
+    const made = full.get('changes{operation="create"}') ?? 0;
+    t.ok(made >= 2);
+    t.equal(
+      full.get('endpointslices_changed_per_sync_count{topology="Disabled"}'),
+      full.get("endpoints_added_per_sync_count"),
+    );
+    t.ok((full.get('syncs{result="success"}') ?? 0) > 0);
+    for (const name of ["p1", "p3"]) await server.call("DELETE", `${core}/pods/${name}?gracePeriodSeconds=0`);
+    await settled(server, reconcilers);
+    const less = counted();
+    t.equal(less.get("endpoints_desired"), 1);
+    t.equal(less.get("num_endpoint_slices"), 1);
+    t.equal(less.get("endpoints_removed_per_sync_sum"), 2);
+    const deleted = less.get('changes{operation="delete"}') ?? 0;
+    t.equal(made - deleted, 1, "what was created and not deleted is there");
+    await server.call("DELETE", `${core}/services/one`);
+    await settled(server, reconcilers);
+    t.same(
+      [...counted()].filter(([name]) => /desired|num_/.test(name)).map(([, count]) => count),
+      [0, 0, 0],
+    );
+    t.same(reports, []);
+  },
+  { endpointsPerSliceMax: 2, meter: sliceMeter(registry) },
 );
