@@ -2,6 +2,7 @@
 // (the ones dashboards and alerts read), ours per thread and log, and the values of what was done.
 import { connect } from "node:net";
 import t from "tap";
+import { dashboardExpressions, ruleExpressions, type Used, usedIn } from "../observe/promql.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 import { noSingleServer } from "../support/servers/storage.ts";
 
@@ -84,6 +85,16 @@ const families: readonly [name: string, type: string, labels: readonly string[]]
   ["orch_log_segments", "gauge", ["resource"]],
   ["orch_log_releasing_segments", "gauge", ["resource"]],
   ["orch_log_pool_bytes", "gauge", ["use"]],
+  ["watch_cache_capacity", "gauge", ["resource"]],
+  ["watch_cache_capacity_increase_total", "counter", ["resource"]],
+  ["watch_cache_capacity_decrease_total", "counter", ["resource"]],
+  ["rest_client_requests_total", "counter", ["code", "host", "method"]],
+  ["rest_client_request_duration_seconds", "histogram", ["url", "verb"]],
+  ["aggregator_openapi_v2_regeneration_count", "counter", ["apiservice", "reason"]],
+  ["aggregator_openapi_v2_regeneration_duration", "gauge", ["reason"]],
+  ["endpoint_slice_controller_changes", "counter", ["operation"]],
+  ["endpoint_slice_controller_syncs", "counter", ["result"]],
+  ["endpoint_slice_controller_num_endpoint_slices", "gauge", []],
   ["orch_store_commit_seconds", "histogram", []],
   ["orch_store_batch_changes", "histogram", []],
   ["orch_store_changes_total", "counter", ["outcome"]],
@@ -91,6 +102,9 @@ const families: readonly [name: string, type: string, labels: readonly string[]]
   ["orch_store_revision", "gauge", []],
   ["orch_store_floor_revision", "gauge", []],
 ];
+
+/** Counted where there is an audit policy. */
+const onlyAudited: ReadonlySet<string> = new Set(["apiserver_audit_error_total", "apiserver_audit_dropped_total"]);
 
 /** Of one family in an exposition: its type, and the labels its series have; undefined when there is none. */
 function read(
@@ -145,6 +159,14 @@ t.test("/metrics has upstream's names and labels, and counts what was done", { s
     t.equal(found?.type, type, name);
     for (const series of found?.labels ?? [])
       if (series.toSorted().join() !== labels.toSorted().join()) t.strictSame(series, labels, name);
+  }
+  const recorded = new Set(ruleExpressions().map(({ record }) => record));
+  for (const { where, text: expression } of [...ruleExpressions(), ...dashboardExpressions()]) {
+    for (const { name } of usedIn(expression) as readonly Used[]) {
+      if (recorded.has(name) || name === "up" || onlyAudited.has(name)) continue;
+      const isThere = new RegExp(`^# TYPE (?:${name}|${name.replace(/_(?:bucket|sum|count)$/, "")}) `, "m").test(text);
+      if (!isThere) t.fail(`${where}: ${name} is not among the metrics of a server`);
+    }
   }
   const kind = 'group="",kind="ConfigMap",version="v1"';
   const where = 'group="",resource="configmaps",scope="namespace",subresource=""';
