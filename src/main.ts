@@ -278,11 +278,12 @@ function chooseFront(config: Config, log: Logger): FrontName {
 /** What an operator asks first of a log: what runs, where, and with how many threads. */
 function logStart(log: Logger, config: Config): void {
   const { gitVersion } = JSON.parse(versionDocument()) as { readonly gitVersion: string };
-  const { identity, frontWorkers, dataDir, storageBackend, etcd } = config;
+  const { identity, frontWorkers, poolWorkers, dataDir, storageBackend, etcd } = config;
   const data = etcd.servers.length === 0 ? dataDir : etcd.servers.join(",");
   const version = programVersion();
-  const about = { version, release: gitVersion, identity, frontWorkers, storage: storageBackend, data };
+  const about = { version, release: gitVersion, identity, frontWorkers, poolWorkers, storage: storageBackend, data };
   log.info({ ...about, node: process.version, pid: process.pid }, "The server has started");
+  if (poolWorkers === 0) log.warn({}, "Large writes and answers hold up the front that serves them: --pool-workers=0");
 }
 
 /** One line: the runtime, and what serves. */

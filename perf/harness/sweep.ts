@@ -1,4 +1,5 @@
 // Sweeps: one scenario under each combination of values of our server's flags, and which of them is best.
+import { flags as serverFlags } from "../../src/config/flags.ts";
 import { aligned } from "./print.ts";
 import type { CaseResult } from "./run.ts";
 
@@ -14,6 +15,7 @@ export function readAxes(args: readonly string[]): Axes {
     if (!flag.startsWith("--") || values === "" || values.startsWith("--")) {
       throw new Error(`sweep: ${flag}: expected a flag of the server and its values, e.g. --front-workers 1,2,4`);
     }
+    if (!serverFlags.some(({ name }) => `--${name}` === flag)) throw new Error(`sweep: the server has no flag ${flag}`);
     axes.push([flag, values.split(",")]);
   }
   if (axes.length === 0) throw new Error("sweep: expected flags of the server with values, e.g. --front-workers 1,2,4");

@@ -1,7 +1,8 @@
-// The pool of a front: threads that do the tasks of tasks.ts.
+// The pool of a front: threads that do the tasks of tasks.ts, or the front itself where it is to have none.
 import { limits } from "../config/limits.ts";
 import { Pool, type PoolOptions } from "../pool/pool.ts";
 import type { PoolSetup } from "../pool/task.ts";
+import { tasksHere } from "./tasks.ts";
 
 const script = new URL("../../workers/pool.js", import.meta.url);
 
@@ -18,6 +19,7 @@ export function openPool(setup: PoolSetup, options: Partial<PoolOptions> = {}): 
     pauseMs: limits.poolPauseMs,
     idleMs: limits.poolIdleMs,
     heapMiBMax: limits.poolHeapMiBMax,
+    here: tasksHere(setup),
     ...options,
   });
 }

@@ -154,7 +154,10 @@ class OpenServer implements FrontServer {
     this.#objects = new Objects(this.#scheme, views);
     followDefinitions(this.#scheme, this.#objects);
     followApiServices(this.#scheme, this.#objects);
-    this.#pool = openPool({ identity: data.config.identity, runtimeConfig, gates, release });
+    this.#pool = openPool(
+      { identity: data.config.identity, runtimeConfig, gates, release },
+      { threadsMax: data.config.poolWorkers },
+    );
     countPool(this.#registry, data.name, this.#pool);
     this.#outlet = openOutlet(data, this.#registry);
     this.#steps = new Started({

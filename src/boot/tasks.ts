@@ -3,7 +3,7 @@ import { identities } from "../api/identity.ts";
 import { createScheme } from "../api/scheme.ts";
 import { signTask } from "../controllers/certificates/signtask.ts";
 import { nameThread, poolThreadName } from "../observe/threads.ts";
-import type { Task } from "../pool/task.ts";
+import type { Answer, Order, PoolSetup, Task, TaskContext } from "../pool/task.ts";
 import { type PoolScript, serveTasks } from "../pool/thread.ts";
 import { printTask } from "../request/answer/printtask.ts";
 import { mergeTask } from "../request/write/mergetask.ts";
@@ -12,8 +12,20 @@ import { mergeTask } from "../request/write/mergetask.ts";
 const table: readonly Task<never, object>[] = [mergeTask, printTask, signTask];
 
 /** What a thread of the pool does with its orders. */
-export const openTasks: PoolScript["open"] = ({ identity, runtimeConfig, gates, release }) => {
+export const openTasks: PoolScript["open"] = (setup) => {
   nameThread(poolThreadName);
-  const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
-  return serveTasks(table, { scheme });
+  return serveTasks(table, contextOf(setup));
 };
+
+/** The same on the thread of the front itself: what it works with is made with the first order. */
+export function tasksHere(setup: PoolSetup): (order: Order) => Promise<Answer> {
+  let work: ((order: Order) => Promise<Answer>) | undefined;
+  return (order) => {
+    work ??= serveTasks(table, contextOf(setup), () => undefined);
+    return work(order);
+  };
+}
+
+function contextOf({ identity, runtimeConfig, gates, release }: PoolSetup): TaskContext {
+  return { scheme: createScheme({ identity: identities[identity], runtimeConfig, gates, release }) };
+}

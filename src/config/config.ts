@@ -78,6 +78,8 @@ export interface Config {
   readonly tls: TlsConfig;
   readonly front: FrontName | "auto";
   readonly frontWorkers: number;
+  /** Of each front; 0: it does the tasks itself. */
+  readonly poolWorkers: number;
   /** 0: off. */
   readonly fanoutPort: number;
   readonly requestTimeoutMs: number;
@@ -206,6 +208,7 @@ export function readConfig(values: FlagValues): Config | string {
     tlsPrivateKeyFile: text("tls-private-key-file"),
     front: text("front") as Config["front"],
     frontWorkers: Number(text("front-workers")),
+    poolWorkers: Number(text("pool-workers")),
     fanoutPort: Number(text("fanout-port")),
     requestTimeoutMs: ms("request-timeout"),
     minRequestTimeoutSeconds: Number(text("min-request-timeout")),

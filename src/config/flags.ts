@@ -90,6 +90,16 @@ export const flags = [
     help: "Threads that serve requests. Default: the number of cores less one, at least two, so that the loss of one is no outage. --front=node has one before Node 22.12 and on systems other than Linux.",
   },
   {
+    name: "pool-workers",
+    group: "Serving",
+    type: "int",
+    default: String(limits.poolThreadsMax),
+    min: 0,
+    max: 16,
+    brief: "threads of each front for large objects",
+    help: "Threads of each front, and of the controllers, for merges and answers of 160 KiB and more; they are started when they are needed first and end when they have nothing to do. One user has all but one of them at most. With 0 the front does that work itself, one object in a turn: each holds up all its other requests, the largest for up to a second.",
+  },
+  {
     name: "fanout-port",
     group: "Serving",
     type: "int",

@@ -91,7 +91,7 @@ export const limits = {
    * The same of JSON it prints as protobuf, YAML or for people, and of a write between whose steps others get a turn.
    */
   mergeHereBytesMax: 160 * KiB,
-  /** Threads of a front's pool, from the first task on. */
+  /** Threads of a front's pool, from the first task on; the default of --pool-workers. */
   poolThreadsMax: 2,
   /** Bytes of definitions whose schemas a pool thread keeps compiled, for merges of custom objects. */
   poolDefinitionsBytesMax: 8 * MiB,

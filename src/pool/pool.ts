@@ -5,9 +5,10 @@
 // A task whose time is over is answered at once, but its thread finishes it: what runs cannot be stopped but with its
 // thread, and to start one costs more than most tasks. The thread stays charged to the owner until then. Only a task
 // that runs longer than any should ends its thread; its owner's further tasks are refused for a while.
-import { assertShared } from "../base/assert.ts";
+import { assert, assertShared } from "../base/assert.ts";
 import { type Owner, Shares } from "../base/shares.ts";
-import type { Answer, Task } from "./task.ts";
+import { Here } from "./here.ts";
+import type { Answer, Order, Task } from "./task.ts";
 import { Threads, type ThreadsOptions } from "./threads.ts";
 import { Turns } from "./turns.ts";
 
@@ -36,6 +37,8 @@ export interface PoolOptions extends ThreadsOptions {
   readonly pauseMs: number;
   /** Threads that had nothing to do for this long end, milliseconds. */
   readonly idleMs: number;
+  /** Does tasks on this thread, where there are to be no threads (`threadsMax` 0). */
+  readonly here?: ((order: Order) => Promise<Answer>) | undefined;
 }
 
 /** For whom a task is done, and until when. */
@@ -65,7 +68,10 @@ interface Job {
   isBegun: boolean;
 }
 
-/** A pool of threads that do any task of their script's table, each one at a time. */
+/**
+ * A pool of threads that do any task of their script's table, each one at a time. Without threads the calling thread does
+ * them, one in a turn; owners take turns all the same.
+ */
 export class Pool {
   /** Tasks that wait, by owner. */
   readonly waiting: Shares;
@@ -76,8 +82,10 @@ export class Pool {
   readonly #running = new Map<number, Job>();
   /** Owners whose task ended a thread. */
   readonly #paused = new Map<string, NodeJS.Timeout>();
+  /** How many tasks are done at a time. */
+  readonly #lanes: number;
   /** Undefined: none are needed. */
-  #threads: Threads | undefined;
+  #threads: Threads | Here | undefined;
   /** A thread did not start: the threads are given up as soon as the tasks they work on are over. */
   #isSpent = false;
   #lastId = 0;
@@ -87,6 +95,7 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#lanes = Math.max(1, options.threadsMax);
     this.#turns = new Turns(Math.max(1, options.threadsMax - 1));
     this.waiting = new Shares(options.what, options.queueMax);
   }
@@ -141,7 +150,7 @@ export class Pool {
       if (this.#turns.running > 0) return;
       void this.#endThreads();
     }
-    while (this.#turns.running < this.#options.threadsMax) {
+    while (this.#turns.running < this.#lanes) {
       const job = this.#turns.take();
       if (job === undefined) break;
       job.leave();
@@ -153,10 +162,7 @@ export class Pool {
   }
 
   #give(job: Job): void {
-    this.#threads ??= new Threads(this.#options, {
-      begun: (id) => this.#begin(id),
-      failed: (error) => this.#fail(error),
-    });
+    this.#threads ??= this.#open();
     const { id, task, input, transfer, ending } = job;
     this.#running.set(id, job);
     this.#guard(job, this.#options.startMsMax);
@@ -164,6 +170,14 @@ export class Pool {
       (answer) => this.#finish(job, answer),
       (error: unknown) => this.#lose(job, { fault: "failed", error }),
     );
+  }
+
+  #open(): Threads | Here {
+    const begun = (id: number): void => this.#begin(id);
+    const { threadsMax, here } = this.#options;
+    if (threadsMax > 0) return new Threads(this.#options, { begun, failed: (error) => this.#fail(error) });
+    assert(here !== undefined, "A pool without threads cannot do its tasks");
+    return new Here(here, begun);
   }
 
   /** Ends the thread of a job unless something is heard of it within `ms`. */

@@ -9,16 +9,17 @@ export interface PoolScript {
   readonly open: (setup: PoolSetup) => (order: Order) => Promise<Answer>;
 }
 
-/** Makes what takes orders: it does any task of the table. */
+/** Makes what takes orders: it does any task of the table. `begun` is told of each before. */
 export function serveTasks<Context>(
   tasks: readonly Task<never, object, Context>[],
   context: Context,
+  begun: (id: number) => void = (id) => parentPort?.postMessage(id),
 ): (order: Order) => Promise<Answer> {
   const table = new Map(tasks.map((task) => [task.name, task as Task<unknown, object, Context>]));
   assert(table.size === tasks.length, "Two tasks of the pool have one name");
   return async ({ id, task: name, input }) => {
     // Its time begins here: the thread may only just have started.
-    parentPort?.postMessage(id);
+    begun(id);
     try {
       const task = table.get(name);
       assert(task !== undefined, `No task of the pool is called ${name}`);

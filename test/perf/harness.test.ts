@@ -231,6 +231,7 @@ t.test("sweeps try every combination, and recommend the least CPU near the highe
   t.same(combinations(axes).length, 4);
   t.equal(combinations(axes)[3], "--front-workers=2 --pool-workers=1");
   t.throws(() => readAxes(["--front-workers"]), /expected a flag/);
+  t.throws(() => readAxes(["--pool-threads", "1"]), /no flag --pool-threads/);
   const point = (flags: string, rate: number, cpu: number): Point => {
     const { name, sides } = result([1], [1]);
     const figure = (value: number): Spread => ({ median: value, min: value, max: value });

@@ -146,7 +146,8 @@ function adviceFor(name: string, fronts: readonly ThreadRates[], cores: number):
 function poolFindings(before: ConsoleData, now: ConsoleData): Finding[] {
   const refused = now.poolRefused - before.poolRefused;
   const waiting = now.threads.reduce((sum, { poolWaiting = 0 }) => sum + poolWaiting, 0);
-  const advice = "large writes and answers wait for pool threads: more front workers bring more of them";
+  const advice =
+    "large writes and answers wait for pool threads: more of them (--pool-workers), or limit the client below";
   if (refused > 0)
     return [{ severity: "bad", text: `the pool's queue is full: ${refused} tasks were refused`, advice }];
   if (waiting >= 4) return [{ severity: "warn", text: `${waiting} tasks wait for a pool thread`, advice }];
