@@ -27,6 +27,8 @@ import type { ListenerPlan } from "./boot/messages.ts";
 import { trustingOwn } from "./boot/signing.ts";
 import { startedMemory } from "./boot/started.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
+import { openExporter } from "./boot/tracing/tracing.ts";
+import { readTracingFile } from "./boot/tracing/tracingfile.ts";
 import { programVersion, versionDocument } from "./boot/version.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import type { Flag, FlagValues } from "./config/flag.ts";
@@ -40,6 +42,7 @@ import { loadsUws, uwsVersion } from "./http/uwsbuild.ts";
 import { parseRanges } from "./kinds/ranges.ts";
 import { createLog, type Logger } from "./observe/log.ts";
 import { Registry } from "./observe/metrics.ts";
+import type { SpanExporter } from "./outbound/otlp.ts";
 import { engineOf } from "./storage/table.ts";
 
 const storeScript = new URL("../workers/store.js", import.meta.url);
@@ -89,7 +92,9 @@ async function main(): Promise<void> {
   const seats = new SeatBoard(config.frontWorkers);
   const shared = { startedMs, beats, started: startedMemory(), seats: seats.memory, kms, ...opened };
   const data = { config, tls, authority, holder, authn, authz, serverAddress, connectionsMax, ...shared };
-  const threads = new Fronts({ script: frontScript, config, store, audit, log, failed: fail, data, listeners, seats });
+  const spans = await openExporter(config, holder, log);
+  const from = { script: frontScript, config, store, audit, log, spans };
+  const threads = new Fronts({ ...from, failed: fail, data, listeners, seats });
   fronts = threads;
   const registry = new Registry();
   countProcess(registry, () => threads.crashes);
@@ -105,7 +110,7 @@ async function main(): Promise<void> {
   );
   process.on("uncaughtException", (error) => fail(`the main thread failed: ${error.stack ?? error.message}`));
   // Before the fronts: a signal during the start ends it in order.
-  onSignals(threads, (signal) => shutDown(config, threads, store, audit, log, signal));
+  onSignals(threads, (signal) => shutDown(config, { threads, store, audit, spans }, log, signal));
   await threads.start();
   // A start that cannot be ends with one line, and this is not it.
   logStart(log, config);
@@ -166,7 +171,8 @@ async function readCommandLine(args: readonly string[]): Promise<Config> {
   const admission = { ...config.admission, settings };
   const lacking = checkMissingSettings(admission);
   if (lacking !== undefined) die(lacking);
-  return { ...config, admission };
+  const tracing = await readTracingFile(config.tracingFile, identities[config.identity], config.gates);
+  return { ...config, admission, tracing };
 }
 
 /** The words of a command, and the values of the flags behind them, which are those of `table`. */
@@ -330,12 +336,18 @@ async function end(message: string, fronts: Fronts | undefined): Promise<never> 
   die(message, 2);
 }
 
+/** What ends with the server. */
+interface Running {
+  readonly threads: Fronts;
+  readonly store: StoreThread;
+  readonly audit: AuditThread | undefined;
+  readonly spans: SpanExporter | undefined;
+}
+
 /** Not ready, delay, no more connections, drain, store; then exit 0. */
 async function shutDown(
   config: Config,
-  fronts: Fronts,
-  store: StoreThread,
-  audit: AuditThread | undefined,
+  { threads: fronts, store, audit, spans }: Running,
   log: Logger,
   signal: string,
 ): Promise<void> {
@@ -344,6 +356,7 @@ async function shutDown(
   await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
   await fronts.drain(limits.drainMsMax);
   const ended = await audit?.close();
+  await spans?.close();
   await store.close();
   log.info({ uptimeSeconds: Math.round(process.uptime()) }, "The server has ended");
   // An orderly exit would wait for the thread that hangs.

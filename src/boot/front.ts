@@ -130,6 +130,9 @@ class Front {
       case "profile":
         void profiled(message).then((answer) => this.#tell(answer));
         return;
+      case "spansTaken":
+        server.spansTaken();
+        return;
       case "gathered":
         server.gathered(message.id, message.answer);
         return;

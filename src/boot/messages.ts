@@ -10,6 +10,7 @@ import type { FrontDetail } from "../observe/console/detail.ts";
 import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import type { FamilySnapshot } from "../observe/metrics.ts";
 import type { FlameNode } from "../observe/profile.ts";
+import type { SpanRecord } from "../observe/spans.ts";
 import type { Connection } from "../outbound/client.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import type { StoreTraits } from "../storage/port.ts";
@@ -126,6 +127,8 @@ export type ToFront =
   | { readonly kind: "dumps"; readonly id: number; readonly dumps: readonly (readonly LevelDump[])[] }
   /** The slot of a level's seats; undefined: there is none left. */
   | { readonly kind: "slot"; readonly level: string; readonly slot: number | undefined }
+  /** The spans it sent are taken: it may send more. */
+  | { readonly kind: "spansTaken" }
   /** The answer to "gather". */
   | { readonly kind: "gathered"; readonly id: number; readonly answer: Gathered };
 
@@ -142,6 +145,8 @@ export type OfFront =
   | { readonly kind: "dumped"; readonly id: number; readonly levels: readonly LevelDump[] }
   /** Somebody asked for the levels of all fronts. */
   | { readonly kind: "dumps"; readonly id: number }
+  /** Spans of requests that are over; answered by "spansTaken" when more are wanted. */
+  | { readonly kind: "spans"; readonly spans: readonly SpanRecord[] }
   /** A client asked for this page: collect from every thread, and write it. */
   | { readonly kind: "gather"; readonly id: number; readonly page: GatheredPage; readonly gzip: boolean };
 

@@ -30,6 +30,7 @@ import { createLog, type Logger, levelOf } from "../observe/log.ts";
 import { type Family, Registry } from "../observe/metrics.ts";
 import { openApiMeter } from "../observe/openapi.ts";
 import { createObserver, type Observer } from "../observe/requests.ts";
+import type { Tracer } from "../observe/spans.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { Page, Server, ServerParts } from "../request/call/context.ts";
 import { createBounds, Inflight } from "../request/call/holdings.ts";
@@ -56,6 +57,7 @@ import { openPool } from "./pool.ts";
 import { openAuthorities } from "./signing.ts";
 import { Started } from "./started.ts";
 import { TimedStore } from "./timedstore.ts";
+import { openTracer } from "./tracing/tracing.ts";
 import { versionDocument } from "./version.ts";
 
 /** One front's server, as the thread that runs it sees it. */
@@ -79,6 +81,8 @@ export interface FrontServer {
   handshakeFailed(): void;
   /** Logs at this level from now on. */
   logAt(level: string): void;
+  /** Main took the spans that were sent. */
+  spansTaken(): void;
   /** Looks at the files of certificates again, the listeners' (`faults` is what came of these) and its own. */
   reload(faults: readonly string[]): void;
   /** A page about all threads, which it asked main for. */
@@ -117,6 +121,8 @@ class OpenServer implements FrontServer {
   /** What the console shows of requests. */
   readonly #notes: FrontNotes;
   readonly #authn: Authentication;
+  /** Undefined: nothing is traced. */
+  readonly #tracer: Tracer | undefined;
   /** Undefined where no front can see them. */
   readonly #handshakes: Family | undefined;
   #controllers: Controllers | undefined;
@@ -168,6 +174,7 @@ class OpenServer implements FrontServer {
       published: () => this.#authn.published(),
     });
     this.#flow = openFlow(data, this.#registry, this.#scheme, this.#objects, tell);
+    this.#tracer = openTracer(data, this.#registry, tell);
     const server = this.#open(store);
     this.#server = server;
     this.#authn = server.authn;
@@ -221,6 +228,7 @@ class OpenServer implements FrontServer {
       store: new TimedStore(client, systemClock, this.#registry, scheme),
       clock: systemClock,
       observer: this.#observer,
+      tracer: this.#tracer,
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       flow: this.#flow?.parts,
       ends: config.goawayChance > 0 ? () => Math.random() < config.goawayChance : undefined,
@@ -326,6 +334,10 @@ class OpenServer implements FrontServer {
     this.#scrapes.delete(id);
   }
 
+  spansTaken(): void {
+    this.#tracer?.taken();
+  }
+
   handshakeFailed(): void {
     this.#handshakes?.add("");
   }
@@ -386,6 +398,7 @@ class OpenServer implements FrontServer {
     this.#outlet?.close();
     this.#server.extensions.backends.close();
     this.#fanout.stop();
+    this.#tracer?.close();
     void this.#pool.close();
     closeAdmission(this.#server.writers.admission);
     this.#views.close();

@@ -9,6 +9,7 @@ import type { SeatBoard } from "../flowcontrol/board.ts";
 import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FlameNode } from "../observe/profile.ts";
+import type { SpanExporter } from "../outbound/otlp.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import { Beats } from "./beats.ts";
 import { FlowBoard, frontNumber } from "./flow/board.ts";
@@ -134,6 +135,8 @@ export interface FrontsOptions {
   readonly data: Omit<FrontData, "name" | "controls" | "listeners" | "storePort" | "logPort" | "audit">;
   readonly listeners: readonly ListenerPlan[];
   readonly seats: SeatBoard;
+  /** Exports spans; undefined: nothing is traced. */
+  readonly spans?: Pick<SpanExporter, "take"> | undefined;
   /** Heap of each; default limits.frontHeapMiBMax. */
   readonly heapMiBMax?: number;
 }
@@ -234,6 +237,9 @@ export class Fronts {
         return this.#flow.dumped(message);
       case "dumps":
         return this.#flow.ask(name, message.id);
+      case "spans":
+        void this.#options.spans?.take(message.spans).then(() => this.#threads.get(name)?.tell({ kind: "spansTaken" }));
+        return;
       case "gather":
         void this.#gather(message.page, message.gzip).then((answer) => {
           this.#threads.get(name)?.tell({ kind: "gathered", id: message.id, answer }, [answer.body.buffer]);

@@ -13,6 +13,7 @@ import { parseBool, parseMap } from "./flags.ts";
 import { forbidsPrivileged, readGates } from "./gates.ts";
 import { type NodesConfig, readNodes } from "./nodeflags.ts";
 import { readSigning, type SigningConfig } from "./signingflags.ts";
+import type { TracingConfig } from "./tracingflags.ts";
 
 /** The HTTP implementations. */
 export type FrontName = "uws" | "node";
@@ -126,6 +127,10 @@ export interface Config {
   readonly nodes: NodesConfig;
   /** Undefined: nothing is written down. */
   readonly audit: AuditConfig | undefined;
+  /** Empty: nothing is traced. */
+  readonly tracingFile: string;
+  /** What it says; undefined: nothing is traced. */
+  readonly tracing?: TracingConfig | undefined;
   readonly logLevel: string;
   readonly logFormat: LogFormat;
   /** The level while no verbosity is set. */
@@ -225,6 +230,7 @@ export function readConfig(values: FlagValues): Config | string {
     ...identities,
     nodes,
     audit: recorded,
+    tracingFile: text("tracing-config-file"),
     logLevel: levelOf(Number(text("v")), text("log-level")),
     logFormat: text("logging-format") as LogFormat,
     quietLogLevel: text("log-level"),

@@ -12,6 +12,7 @@ import { limits } from "./limits.ts";
 import { nodeFlags } from "./nodeflags.ts";
 import { remoteAuthnFlags } from "./remoteauthnflags.ts";
 import { signingFlags } from "./signingflags.ts";
+import { tracingFlags } from "./tracingflags.ts";
 
 /** At least two, on small machines too: one front's end, or one long turn, must not be an outage. */
 const fronts = Math.max(2, availableParallelism() - 1);
@@ -397,6 +398,7 @@ export const flags = [
     brief: "text or json",
     help: "How lines of the log are written: as JSON, or as text for people.",
   },
+  ...tracingFlags,
   {
     name: "show-hidden-metrics-for-version",
     group: "Logging",

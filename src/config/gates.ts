@@ -28,7 +28,7 @@ const stages: readonly { readonly stage: GateStage; readonly on: boolean; readon
     stage: "Alpha",
     on: false,
     names: `
-    AnyVolumeDataSource APIServerIdentity AuthorizePodWebsocketUpgradeCreatePermission CPUManagerPolicyAlphaOptions
+    AnyVolumeDataSource APIServerIdentity APIServerTracing AuthorizePodWebsocketUpgradeCreatePermission CPUManagerPolicyAlphaOptions
     CSIMigrationPortworx csiMigrationRBD CSIVolumeHealth CustomCPUCFSQuotaPeriod CustomResourceValidationExpressions DisableCloudProviders
     DisableKubeletCloudCredentialProviders ExpandedDNSConfig GracefulNodeShutdownBasedOnPodPriority
     GRPCContainerProbe HonorPVReclaimPolicy HPAContainerMetrics HPAScaleToZero IdentifyPodOS

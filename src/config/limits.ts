@@ -91,6 +91,15 @@ export const limits = {
    * The same of JSON it prints as protobuf, YAML or for people, and of a write between whose steps others get a turn.
    */
   mergeHereBytesMax: 160 * KiB,
+  /** Spans of requests that a front keeps until main takes them, and that wait there for the collector: 1 KiB each. */
+  spansKeptMax: 4_096,
+  spansWaitingMax: 8_192,
+  /** A collector answers within so many milliseconds; one that failed is asked again after at most that long. */
+  spansExportMsMax: 10_000,
+  spansPauseMsMax: 30_000,
+  /** How often the log tells of a collector that fails, and how long a server that ends waits for it, milliseconds. */
+  spansFailureSaidMs: 60_000,
+  spansEndMsMax: 2_000,
   /** Threads of a front's pool, from the first task on; the default of --pool-workers. */
   poolThreadsMax: 2,
   /** Bytes of definitions whose schemas a pool thread keeps compiled, for merges of custom objects. */

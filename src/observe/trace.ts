@@ -2,6 +2,8 @@
 // and the time since the last one is its. What is no request of a client carries a trace that does nothing, so that a
 // stage need not check.
 
+import type { RequestSpans } from "./spans.ts";
+
 /** The stages of a request, in the order most requests pass them. */
 export type Stage =
   | "resolve"
@@ -32,10 +34,12 @@ export interface Trace {
   readonly timing: Timing | undefined;
   /** The times so far, for the server's own eyes; undefined when not traced. */
   readonly stages: Timing | undefined;
+  /** The spans of a request that is sampled; undefined: it is not. */
+  readonly spans: RequestSpans | undefined;
 }
 
 /** The trace of requests that are not traced. */
-export const noTrace: Trace = { done: () => undefined, timing: undefined, stages: undefined };
+export const noTrace: Trace = { done: () => undefined, timing: undefined, stages: undefined, spans: undefined };
 
 /** Takes the time of one request's stages. */
 export class StageTrace implements Trace {
@@ -45,13 +49,15 @@ export class StageTrace implements Trace {
   readonly #stages: Stage[] = [];
   readonly #times: number[] = [];
   readonly #isShown: boolean;
+  readonly spans: RequestSpans | undefined;
   #lastMs: number;
 
   /**
    * `now` is a monotonic clock in milliseconds; `startMs` its value when the request began. `isShown`: the client asked
-   * for the times.
+   * for the times. `spans`: those of the request, each stage is one.
    */
-  constructor(now: () => number, startMs: number, isShown = true) {
+  constructor(now: () => number, startMs: number, isShown = true, spans?: RequestSpans) {
+    this.spans = spans;
     this.#isShown = isShown;
     this.#now = now;
     this.#startMs = startMs;
@@ -60,6 +66,7 @@ export class StageTrace implements Trace {
 
   done(stage: Stage): void {
     const nowMs = this.#now();
+    this.spans?.stage(stage, this.#lastMs, nowMs);
     const at = this.#stages.lastIndexOf(stage);
     if (at === -1) {
       this.#stages.push(stage);
@@ -99,6 +106,10 @@ class HiddenTrace implements Trace {
 
   get stages(): Timing {
     return this.#trace.stages;
+  }
+
+  get spans(): RequestSpans | undefined {
+    return this.#trace.spans;
   }
 }
 

@@ -90,7 +90,8 @@ async function serve(server: Server, stages: Stages, exchange: Exchange): Promis
   const route = resolve(server.scheme.current(), exchange.method, exchange.path, exchange.query);
   const book = new Book(server, exchange, route);
   if (server.ends !== undefined && book.kind !== "long" && server.ends()) book.headers.push(endsConnection);
-  const trace = new StageTrace(() => server.clock.monotonic(), book.startedMs, asksTrace(exchange.query));
+  const spans = server.tracer?.begin(exchange.header("traceparent"));
+  const trace = new StageTrace(() => server.clock.monotonic(), book.startedMs, asksTrace(exchange.query), spans);
   book.trace = trace;
   trace.done("resolve");
   const answered = (code: number, bytes: number): void => book.answered(code, bytes);

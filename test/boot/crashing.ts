@@ -27,6 +27,7 @@ const server: FrontServer = {
   },
   shutdown: () => {},
   endWatches: () => Promise.resolve(),
+  spansTaken: () => undefined,
   queued: () => 0,
   fault: () => {},
   collect: () => ({ families: [] }),

@@ -26,6 +26,7 @@ import { admissionMeter } from "../../src/observe/admission.ts";
 import type { Registry } from "../../src/observe/metrics.ts";
 import { openApiMeter } from "../../src/observe/openapi.ts";
 import type { Observer, RequestRecord } from "../../src/observe/requests.ts";
+import type { Tracer } from "../../src/observe/spans.ts";
 import type { Server, ServerParts } from "../../src/request/call/context.ts";
 import { type Bounds, createBounds, Inflight } from "../../src/request/call/holdings.ts";
 import { claimPrefixes } from "../../src/request/commit/serviceallocations.ts";
@@ -148,7 +149,8 @@ export class InProcess {
       inflight,
       bounds,
       aggregation,
-    }: Pick<InProcessOptions, "merges" | "registry" | "inflight" | "bounds" | "aggregation"> = {},
+      tracer,
+    }: Pick<InProcessOptions, "merges" | "registry" | "inflight" | "bounds" | "aggregation" | "tracer"> = {},
     client?: StoreClient,
   ) {
     this.#writer = writer;
@@ -176,6 +178,7 @@ export class InProcess {
       fanout: this.fanout,
       store: client ?? this.store,
       clock,
+      tracer,
       observer: {
         started: (kind, target) => this.observer?.started(kind, target),
         finished: (kind, record) => {
@@ -317,6 +320,8 @@ export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
   readonly aggregation?: Partial<AggregationConfig>;
   /** What admission counts into; left out: nobody counts. */
   readonly registry?: Registry | undefined;
+  /** Takes spans of requests; left out: nobody does. */
+  readonly tracer?: Tracer | undefined;
   /** A store that other servers write, too, behind the store thread's loop; left out: the simple one of `server.store`. */
   readonly shared?: SharedStore | undefined;
 }
@@ -331,6 +336,7 @@ export async function openInProcess(
     inflight,
     bounds,
     aggregation,
+    tracer,
     shared,
     ...options
   }: InProcessOptions = {},
@@ -350,6 +356,7 @@ export async function openInProcess(
     {
       merges,
       registry,
+      tracer,
       ...(aggregation && { aggregation }),
       ...(inflight && { inflight }),
       ...(bounds && { bounds }),

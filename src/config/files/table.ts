@@ -15,6 +15,7 @@ import {
   tolerationSettings,
   webhookSettings,
 } from "./plugins.ts";
+import { tracingConfiguration } from "./tracing.ts";
 
 interface Format {
   /** Where such a file is used, in one line. */
@@ -26,6 +27,7 @@ const formats = {
   "audit-policy": { about: "--audit-policy-file", schema: auditPolicy },
   "admission-configuration": { about: "--admission-control-config-file", schema: admissionConfiguration },
   "encryption-configuration": { about: "--encryption-provider-config", schema: encryptionConfiguration },
+  "tracing-configuration": { about: "--tracing-config-file", schema: tracingConfiguration },
   "event-rate-limit": { about: "settings of the plugin EventRateLimit", schema: () => eventRateSettings },
   "image-policy-webhook": { about: "settings of the plugin ImagePolicyWebhook", schema: () => imagePolicySettings },
   "pod-node-selector": { about: "settings of the plugin PodNodeSelector", schema: () => nodeSelectorSettings },

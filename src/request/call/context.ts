@@ -17,6 +17,7 @@ import type { ServiceRanges } from "../../kinds/ranges.ts";
 import type { AdmissionMeter } from "../../observe/admission.ts";
 import type { Gathered, GatheredPage } from "../../observe/gathered.ts";
 import type { Observer } from "../../observe/requests.ts";
+import type { Tracer } from "../../observe/spans.ts";
 import type { StoreClient } from "../../storage/client.ts";
 import type { WriteServices } from "../commit/writerequest.ts";
 import type { Merges } from "../write/offload.ts";
@@ -52,6 +53,8 @@ export interface ServerParts {
   readonly store: StoreClient;
   readonly clock: Clock;
   readonly observer: Observer;
+  /** Takes spans of requests; undefined: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** Seats of requests under way on this front. */
   readonly inflight: Inflight;
   /** Seats by priority and fairness; left out: `inflight` alone bounds requests. */

@@ -8,6 +8,7 @@ import type { Question } from "../../authz/authorizer.ts";
 import { assert } from "../../base/assert.ts";
 import { slowRequestMs } from "../../observe/console/detail.ts";
 import type { RequestKind, RequestRecord, RequestTarget } from "../../observe/requests.ts";
+import type { RequestSpans } from "../../observe/spans.ts";
 import { noTrace, type Trace } from "../../observe/trace.ts";
 import { asksUpgrade, type Exchange } from "../exchange/transport.ts";
 import { isConnect, lasts, type RequestInfo, type ResourceInfo, type Route, resolve } from "../route/info.ts";
@@ -91,6 +92,7 @@ export class Book {
     this.#closed = true;
     const record = this.#record();
     this.#server.observer.finished(this.kind, record);
+    this.trace.spans?.end(record);
     this.#reportDeprecated();
     if (this.kind === "long" || this.#connects()) this.#reached("ResponseStarted", record);
     this.#reached("ResponseComplete", record);
@@ -124,7 +126,7 @@ export class Book {
     this.#reached("ResponseStarted", record);
     // A watch keeps nothing of it that will not be written.
     const audit = this.audit?.coverage.omitStages.has("ResponseComplete") ? undefined : this.audit;
-    return report(this.#server, this.kind, record, this.startedMs, audit);
+    return report(this.#server, this.kind, record, this.startedMs, audit, this.trace.spans);
   }
 
   #reached(stage: Stage, { annotations }: RequestRecord): void {
@@ -234,10 +236,12 @@ function report(
   record: RequestRecord,
   startedMs: number,
   audit: Entry | undefined,
+  spans: RequestSpans | undefined,
 ): () => void {
   const { clock, observer } = server;
   return () => {
     observer.finished(kind, { ...record, durationMs: clock.monotonic() - startedMs });
+    spans?.end(record);
     audit?.reached("ResponseComplete");
   };
 }

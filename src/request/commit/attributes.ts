@@ -21,6 +21,7 @@ export function attributesOf(
   notes: AdmissionResult = new AdmissionResult(request.heard, request.annotations),
 ): TryAttributes {
   const { resource, subresource, namespace, name, user, dryRun, deadline, options = noOptions } = request;
+  const { spans } = request.trace;
   const called = name || (object?.metadata.name ?? "");
   return {
     operation,
@@ -35,5 +36,6 @@ export function attributesOf(
     deadline,
     options,
     notes,
+    ...(spans === undefined ? {} : { spans }),
   };
 }

@@ -64,7 +64,19 @@ export async function serveRemote(request: RemoteRequest): Promise<void> {
   if (typeof backend === "string") return sendUnreachable(reply, backend);
   const headers = headersFor(request, target);
   if (isStatus(headers)) return sendStatus(reply, headers);
-  const { info } = request;
+  const span = reply.trace.spans?.begin(`extension server ${remote.name}`);
+  if (span === undefined) return passTo(request, backend, target, headers);
+  const own = headers.filter(([name]) => name.toLowerCase() !== "traceparent");
+  try {
+    await passTo(request, backend, target, [...own, ["traceparent", span.traceparent]]);
+  } finally {
+    span.end();
+  }
+}
+
+/** Passes a request on with these headers. */
+async function passTo(request: RemoteRequest, backend: Backend, target: Connection, headers: Fields): Promise<void> {
+  const { info, reply } = request;
   const query = encodeQuery(info.query);
   const path = `${encodePath(info.path)}${query === "" ? "" : `?${query}`}`;
   const { method } = reply.exchange;
