@@ -24,6 +24,11 @@ const encryption = (...providers: unknown[]): object => ({
   kind: "EncryptionConfiguration",
   resources: [{ resources: ["secrets"], providers }],
 });
+const tracing = (more: object): object => ({
+  apiVersion: "apiserver.config.k8s.io/v1alpha1",
+  kind: "TracingConfiguration",
+  ...more,
+});
 const abac = { apiVersion: "abac.authorization.kubernetes.io/v1beta1", kind: "Policy" };
 const rate = (more: object): object => ({ limits: [{ type: "User", qps: 1, burst: 1, ...more }] });
 const images = (more: object): object => ({ imagePolicy: { kubeConfigFile: "f", ...more } });
@@ -54,6 +59,7 @@ const good: readonly (readonly [FormatName, ...(readonly object[])])[] = [
     encryption({ aescbc: { keys: [{ name: "a", secret: "b" }] } }, { kms: { name: "k", endpoint: "unix:///k" } }),
     encryption({ kms: { apiVersion: "v2", name: "k", endpoint: "unix:///k", timeout: "3s" } }),
   ],
+  ["tracing-configuration", tracing({}), tracing({ endpoint: "unix:///otel", samplingRatePerMillion: 1_000_000 })],
   ["event-rate-limit", rate({}), rate({ cacheSize: 0, more: 1 }), { ...rate({}), kind: 5 }],
   [
     "image-policy-webhook",
@@ -143,6 +149,16 @@ const bad: readonly (readonly [FormatName, unknown, string])[] = [
     "encryption-configuration",
     encryption({ secretbox: { keys: [{ name: "a", secret: 1234567890 }] } }),
     "resources[0].providers[0].secretbox.keys[0].secret: must be a string that is not empty, not a number",
+  ],
+  [
+    "tracing-configuration",
+    tracing({ samplingRate: 1 }),
+    "samplingRate: there is no such field; there are apiVersion, kind, endpoint, samplingRatePerMillion",
+  ],
+  [
+    "tracing-configuration",
+    tracing({ endpoint: "https://otel:4317" }),
+    'endpoint: must be a target of gRPC: host:port, dns:///host:port or unix:///path, not "https://otel:4317"',
   ],
   ["event-rate-limit", {}, "limits: is missing; it must be a list that is not empty"],
   [
