@@ -1,5 +1,7 @@
 // Traces through a request: its stages are spans, and webhooks and extension servers are told whose question it is.
 import t from "tap";
+import { clientCalls } from "../../src/observe/clientcalls.ts";
+import { exposition, Registry } from "../../src/observe/metrics.ts";
 import { type SpanRecord, Tracer } from "../../src/observe/spans.ts";
 import { makeService, openExtension, register, say } from "../support/extension.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
@@ -50,6 +52,10 @@ t.test("a write is a trace of its stages, and a webhook gets a trace parent with
   t.match(root, { name: "KubernetesAPI", link: { traceId: client.slice(3, 35) }, isError: false });
   t.equal(new Map(root?.attributes).get("http.status_code"), 201);
   t.same(parents, [`00-${asked?.traceId}-${asked?.spanId}-01`]);
+  const registry = new Registry();
+  clientCalls.register(registry);
+  const counted = `rest_client_requests_total{code="200",host="127.0.0.1:${peer.port}",method="POST"} 1`;
+  t.ok(exposition([registry.snapshot()]).includes(counted), "and is counted as the server's own request");
   const names = own.map(({ name }) => name);
   for (const stage of ["authenticate", "authorize", "body", "decode", "admit", "commit"])
     t.ok(names.includes(stage), stage);
