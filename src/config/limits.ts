@@ -511,6 +511,8 @@ export const limits = {
   watchTermsMax: 50_000,
   /** Watches of one front that wait for their resource version: each looks 50 times a second; 429 beyond a user's share. */
   watchWaitsMax: 1_000,
+  /** Time after which a watch at a version newer than all that its store has given out ends with 410. */
+  watchUnknownMs: 5_000,
   /** A watcher that takes nothing for this long is cut off. */
   watchStallMsMax: 30_000,
   /** Bytes of its log a watcher may lag behind before it is ended with 410; it holds none of them. */

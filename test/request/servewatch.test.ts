@@ -1,11 +1,14 @@
+import { mock } from "node:test";
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { messageOf } from "../../src/api/messages.ts";
 import { createScheme, type Resource } from "../../src/api/scheme.ts";
-import { isStatus } from "../../src/api/status.ts";
+import { isStatus, refuse, type Status } from "../../src/api/status.ts";
 import { Fanout } from "../../src/cache/fanout/fanout.ts";
 import { encode, Fault } from "../../src/codec/engine/json.ts";
 import { decodeProto, openEnvelope } from "../../src/codec/proto/protobuf.ts";
+import { limits } from "../../src/config/limits.ts";
+import type { AskNewest } from "../../src/request/read/freshness.ts";
 import type { ListOptions } from "../../src/request/route/listoptions.ts";
 import { serveWatch } from "../../src/request/watch/watch.ts";
 import { WatchBounds } from "../../src/request/watch/watchbounds.ts";
@@ -28,6 +31,7 @@ class Client {
   readonly log = new FakeLog();
   readonly fanout = new Fanout();
   bounds = new WatchBounds();
+  newest: AskNewest | undefined;
   over = 0;
   gone: () => void = () => undefined;
 
@@ -44,6 +48,7 @@ class Client {
       selector: selectorOf("", ""),
       options: { ...plainWatch, ...options },
       aborted: () => false,
+      newest: this.newest,
       open: () => ({
         sink: this.sink,
         ended: () => {
@@ -192,4 +197,37 @@ t.test("serveWatch() answers a version that is gone in the stream, and waits for
   t.equal(await future.watch(pods, { resourceVersion: "999" }), undefined);
   t.equal(future.sink.text, "");
   future.gone();
+});
+
+t.test("serveWatch() ends a watch at a version that a shared store has not given out", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.teardown(() => mock.timers.reset());
+  const pods = resourceOf("", "v1", "pods");
+  const watch = async (newest: number | Status, timeoutSeconds = 0): Promise<[Client, Status | undefined]> => {
+    const client = new Client();
+    client.newest = () => Promise.resolve(newest);
+    return [client, await client.watch(pods, { resourceVersion: "999", timeoutSeconds })];
+  };
+  const [lost] = await watch(998);
+  t.equal(lost.sink.text, "", "nothing at first, as upstream");
+  mock.timers.tick(limits.watchUnknownMs);
+  t.match(lost.objects, [{ type: "ERROR", object: { code: 410, reason: "Expired" } }]);
+  t.ok(lost.sink.ended);
+  const [short] = await watch(998, 1);
+  mock.timers.tick(1000);
+  t.match(short.sink, { ended: true, text: "" }, "its time was over before");
+  const [left] = await watch(998);
+  left.gone();
+  mock.timers.tick(limits.watchUnknownMs);
+  t.equal(left.sink.text, "");
+  for (const client of [lost, short, left]) {
+    t.equal(client.over, 1);
+    t.equal(client.bounds.watches.used, 0);
+  }
+  const [early] = await watch(999);
+  mock.timers.tick(limits.watchUnknownMs);
+  t.notOk(early.sink.ended, "another server has given it out");
+  early.gone();
+  const [, refused] = await watch(refuse("Timeout", "the store does not answer"));
+  t.match(refused, { code: 504 });
 });

@@ -3,11 +3,13 @@
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
 import type { Selector } from "../../api/selector.ts";
-import { badRequest, isStatus, type Status } from "../../api/status.ts";
+import { badRequest, isStatus, refuse, type Status } from "../../api/status.ts";
 import type { Owner } from "../../base/shares.ts";
+import { errorEvent } from "../../cache/fanout/bookmark.ts";
 import type { Fanout } from "../../cache/fanout/fanout.ts";
 import type { WatchStart } from "../../cache/fanout/watcher.ts";
 import type { LogView } from "../../cache/view/view.ts";
+import { limits } from "../../config/limits.ts";
 import type { FormInput } from "../answer/table.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
 import { type AskNewest, waitForRevision } from "../read/freshness.ts";
@@ -77,21 +79,22 @@ export function planWatch(options: ListOptions): WatchPlan | Status {
  * Starts a watch: answers 200 and leaves the stream to the fan-out. A Status was not answered yet: 400 for a resource
  * version that is none, 504 for one that does not come (watch-list only) and where the store does not say what is newest, 429 when the user has its share of watches,
  * of selector terms or of waits. A version that is gone is answered in the stream, as upstream does: an ERROR event,
- * then the end.
+ * then the end. So is, after a while, one that is newer than all that a shared store has given out.
  */
 export async function serveWatch(input: WatchInput): Promise<Status | undefined> {
   const plan = planWatch(input.options);
   if (isStatus(plan)) return plan;
-  const waits = plan.notBefore > 0 || (plan.isMostRecent && input.newest !== undefined);
-  const late = waits ? await reach(input, plan) : undefined;
-  if (late !== undefined) return late;
+  const newest = waits(input, plan) ? await reach(input, plan) : undefined;
+  if (isStatus(newest)) return newest;
   const { bounds, owner, form, format, namespace, resource, selector, view } = input;
   if (form?.form.kind === "PartialObjectMetadataList") return endAtOnce(input);
   const place = [view.prefix, resource.version, format, form?.form.kind ?? "", namespace].join(" ");
   const leave = bounds.open(owner, place, selector);
   if (isStatus(leave)) return leave;
   try {
-    start(input, plan, leave);
+    if (newest !== undefined && plan.start.from === "revision" && plan.start.revision > newest)
+      expireLater(input, plan.start.revision, newest, leave);
+    else start(input, plan, leave);
   } catch (error) {
     leave();
     throw error;
@@ -124,14 +127,53 @@ function start(input: WatchInput, plan: WatchPlan, leave: () => void): void {
   input.onAbort(gone);
 }
 
-/** Waits for a resource version, or for the newest; the Status of one that does not come, or of too many that wait. */
-async function reach(input: WatchInput, { notBefore }: WatchPlan): Promise<Status | undefined> {
+/** Whether the logs must hold something before the watch begins, or the store must say what is newest. */
+function waits({ newest, view }: WatchInput, { start, notBefore, isMostRecent }: WatchPlan): boolean {
+  if (notBefore > 0) return true;
+  return newest !== undefined && (isMostRecent || (start.from === "revision" && start.revision > view.drain()));
+}
+
+/**
+ * A watch at a version that no server of the store has given out: the store was restored from an older state, and the
+ * client has seen changes that are no more. It is told to list again. At first it gets nothing, which is all that
+ * upstream's clients get.
+ */
+function expireLater(input: WatchInput, revision: number, newest: number, leave: () => void): void {
+  const { resource, identity, format, form, options, open, onAbort } = input;
+  const { framing } = watchForms(resource, identity, format, form, input.isCurrent).representation;
+  const { sink, ended } = open();
+  const lifeMs = timeoutMs(options) ?? Number.POSITIVE_INFINITY;
+  const isToldSo = lifeMs > limits.watchUnknownMs;
+  const end = (): void => {
+    clearTimeout(timer);
+    leave();
+    ended();
+  };
+  const timer = setTimeout(
+    () => {
+      const status = refuse(
+        "Expired",
+        `resource version ${revision} is of a state before a restore, newest: ${newest}`,
+      );
+      if (isToldSo) sink.write(errorEvent(status, framing));
+      sink.end();
+      end();
+    },
+    Math.max(0, Math.min(lifeMs, limits.watchUnknownMs)),
+  );
+  onAbort(end);
+}
+
+/**
+ * Waits for a resource version, or for the newest; the version that was reached, or the Status of one that does not come
+ * or of too many that wait.
+ */
+async function reach(input: WatchInput, { notBefore }: WatchPlan): Promise<number | Status | undefined> {
   const { bounds, owner, view, aborted, newest } = input;
   const leave = bounds.wait(owner);
   if (isStatus(leave)) return leave;
   try {
-    const reached = notBefore > 0 ? await waitForRevision(view, notBefore, aborted, newest) : await newest?.();
-    return isStatus(reached) ? reached : undefined;
+    return notBefore > 0 ? await waitForRevision(view, notBefore, aborted, newest) : await newest?.();
   } finally {
     leave();
   }

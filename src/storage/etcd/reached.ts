@@ -1,4 +1,6 @@
-// Who waits until the watch has told a revision. While somebody does and nothing comes, the watch is made to tell how far it is.
+// Requests that wait until the watch has told a revision. While one does and nothing comes, the watch is made to tell how
+// far it is. While the watch is not connected all wait: etcd may have been restored, and have other data at a revision that
+// was told.
 import { limits } from "../../config/limits.ts";
 
 interface Waiting {
@@ -13,6 +15,7 @@ export class Reached {
   readonly #waiting: Waiting[] = [];
   #revision: number;
   #timer: NodeJS.Timeout | undefined;
+  #held = false;
   #ended = false;
 
   /** `revision`: what was told before. `nudge`: makes the watch tell how far it is. */
@@ -29,16 +32,20 @@ export class Reached {
   /** Everything up to a revision was told. */
   reach(revision: number): void {
     this.#revision = revision;
-    let done = 0;
-    while (done < this.#waiting.length && (this.#waiting[done] as Waiting).revision <= revision) done += 1;
-    if (done > 0) for (const { end } of this.#waiting.splice(0, done)) end(true);
+    if (!this.#held) this.#release();
+  }
+
+  /** Whether the watch is not connected: no wait ends before it is again, or before its time is over. */
+  set isHeld(isHeld: boolean) {
+    this.#held = isHeld;
+    if (!isHeld) this.#release();
   }
 
   /** Resolves when a revision was told; false: it was not in time, or the store has ended. */
   wait(revision: number, timeoutMs: number): Promise<boolean> {
     // A store that failed on an older state has told more than is there.
     if (this.#ended) return Promise.resolve(false);
-    if (revision <= this.#revision) return Promise.resolve(true);
+    if (revision <= this.#revision && !this.#held) return Promise.resolve(true);
     return new Promise((resolve) => {
       const waiting: Waiting = {
         revision,
@@ -64,6 +71,12 @@ export class Reached {
     this.#ended = true;
     clearTimeout(this.#timer);
     for (const { end } of this.#waiting.splice(0)) end(false);
+  }
+
+  #release(): void {
+    let done = 0;
+    while (done < this.#waiting.length && (this.#waiting[done] as Waiting).revision <= this.#revision) done += 1;
+    if (done > 0) for (const { end } of this.#waiting.splice(0, done)) end(true);
   }
 
   #nudgeAfter(afterMs: number): void {

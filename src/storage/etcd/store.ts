@@ -28,6 +28,7 @@ import {
 } from "../store.ts";
 import { CallError, EtcdClient } from "./client.ts";
 import { Compactor } from "./compactor.ts";
+import { ToldHistory } from "./continuity.ts";
 import { checkUsable } from "./filling.ts";
 import { history } from "./history.ts";
 import { claimIdentity } from "./identity.ts";
@@ -134,6 +135,7 @@ class EtcdStore implements Store {
   readonly #ages: Ages;
   readonly #records: RecordReader;
   readonly #live: WatchStream;
+  readonly #toldHistory: ToldHistory;
   readonly #cluster: number;
   readonly #takers = new Set<Deliver>();
   /** Events since the store was opened, until somebody watches; undefined: somebody did, or they are too many. */
@@ -184,13 +186,19 @@ class EtcdStore implements Store {
     this.#opened = header.revision;
     this.floor = floor;
     this.#state = kvs;
+    this.#toldHistory = new ToldHistory(client);
     this.#live = new WatchStream(client, keys.range, header.revision, {
       events: (events) => {
+        this.#toldHistory.tell(events);
         this.#queue.push(events);
         if (!this.#isTelling) void this.#tell();
       },
       progress: (revision) => this.#progress(revision),
       header: (answer) => this.#check(answer),
+      broken: () => {
+        this.#reached.isHeld = true;
+      },
+      resumes: (after) => this.#resumes(after),
       failed: (error) => this.#fail(storeErrorOf(error)),
     });
     client.onSwitch(() => {
@@ -335,6 +343,18 @@ class EtcdStore implements Store {
       isClosed: () => this.#closed || this.#failure !== undefined,
     };
     return history(source, after, upTo, take);
+  }
+
+  /** Whether the watch, opened again, goes on in the history that it told. */
+  async #resumes(after: number): Promise<boolean> {
+    const found = await this.#toldHistory.compare(after);
+    if (found === "other") {
+      const what = `etcd has other writes up to revision ${after} than it told: it was restored from an older state`;
+      this.#fail(new StoreError("corrupt", what));
+    }
+    if (found !== "same") return false;
+    this.#reached.isHeld = false;
+    return true;
   }
 
   /** Tells the queued events, in order. */

@@ -26,6 +26,10 @@ export interface WatchTold {
   progress(revision: number): void;
   /** Of every answer: who sent it. */
   header(header: Header): void;
+  /** The stream has ended: what the cluster answers from now on may be of another history, until `resumes` has said no. */
+  broken?(): void;
+  /** A stream goes on after a revision. Resolves with false where another one is to be opened; the events wait until then. */
+  resumes?(after: number): Promise<boolean>;
   /** The watch has ended for good: what comes next is compacted (CallError of that fault), or it is refused. */
   failed(error: CallError): void;
 }
@@ -76,6 +80,7 @@ export class WatchStream {
 
   #drop(): void {
     const stream = this.#stream;
+    if (stream !== undefined && !this.#closed) this.#told.broken?.();
     this.#stream = undefined;
     this.#created = false;
     this.#parts = [];
@@ -104,13 +109,29 @@ export class WatchStream {
     this.#timer = setTimeout(() => this.#open(), afterMs);
   }
 
+  #follow(): void {
+    this.#created = true;
+    this.#reopenMs = reopenMsMin;
+  }
+
+  /** Holds the stream's messages until it is known to go on in the same history. */
+  async #resume(resumes: (after: number) => Promise<boolean>): Promise<void> {
+    const stream = this.#stream;
+    stream?.pause();
+    const isSame = await resumes(this.#position);
+    if (stream === undefined || stream !== this.#stream) return;
+    if (!isSame) return this.#reopen(this.#reopenMs);
+    this.#follow();
+    stream.resume();
+  }
+
   #receive(answer: WatchAnswer): void {
     this.#told.header(answer.header);
     if (this.#closed) return;
     if (answer.canceled) return this.#cancelled(answer);
     if (answer.created) {
-      this.#created = true;
-      this.#reopenMs = reopenMsMin;
+      if (this.#told.resumes === undefined) this.#follow();
+      else void this.#resume(this.#told.resumes.bind(this.#told));
       return;
     }
     if (answer.events.length === 0 && !answer.fragment && this.#parts.length === 0) {

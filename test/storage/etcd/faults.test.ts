@@ -10,6 +10,8 @@ import { Etcd } from "../../support/etcd/etcd.ts";
 import { openOn, plainValues, recordsOf } from "../../support/etcd/store.ts";
 import { eventually } from "../../support/server.ts";
 
+t.setTimeout(180_000);
+
 const made = (outcome: Outcome | undefined): boolean => outcome !== undefined && "revision" in outcome;
 
 /** Between a store and a member: answers can be held back, and connections cut. */
@@ -227,6 +229,43 @@ t.test("a cluster that was restored from an older state ends the store", { skip:
   await again.close();
   t.same(kept, ["1"]);
 });
+
+t.test(
+  "a restored cluster that other programs brought past what was told ends the store before it tells or answers anything",
+  { skip: noEtcd || noEtcdctl },
+  async (t) => {
+    const etcd = await Etcd.open();
+    const [member] = etcd.members as [(typeof etcd.members)[number]];
+    const wire = await Wire.open(member.url);
+    const failed: Error[] = [];
+    const store = await openOn({ urls: [wire.url], beatMs: 0, fail: (error) => failed.push(error) });
+    t.teardown(async () => {
+      await store.close();
+      await wire.close();
+      await etcd.close();
+    });
+    const records = await recordsOf(store);
+    await store.commit([change("create", "kept", 0, "1")]);
+    const snapshot = await etcd.snapshot();
+    // The same key is at the same revisions, with another value, as a lease that one program renews.
+    for (let i = 0; i < 5; i++) await etcd.put("/registry/other", `before ${i}`);
+    await store.currentRevision();
+    wire.cut();
+    await store.currentRevision();
+    t.same(failed, [], "a connection that was cut alone ends nothing");
+    const told = store.revision;
+    await wire.close();
+    await etcd.restore(snapshot);
+    while ((await etcd.revision()) < told) await etcd.put("/registry/other", "after");
+    const asked = store.currentRevision();
+    await wire.listen();
+    await t.rejects(asked, /restored from an older state/, "a read at the revision that was told");
+    await etcd.put("/registry/configmaps/default/late", "none of a record");
+    t.match(failed[0]?.message, /has other writes up to revision \d+ than it told: it was restored/);
+    t.equal(store.revision, told);
+    t.equal(records.length, 1);
+  },
+);
 
 t.test(
   "no write is acknowledged at a revision that was given out before a restore",
