@@ -86,17 +86,19 @@ async function breakEtcd(root: string, minutes: number, seed: number): Promise<n
 
 const leaderGapMsMax = 5000;
 
-/** An etcd that goes back to an older snapshot under two servers, so many times. */
+/** An etcd that goes back to an older snapshot under two servers, so many times; every other time it is overtaken. */
 async function restoreEtcd(root: string, times: number, seed: number): Promise<number> {
   let violations = 0;
   let detectedMsMax = 0;
+  let refused = 0;
   for (let time = 0; time < times; time += 1) {
-    const ran = await runRestore(join(root, `restore-${time}`), random(seed + time));
+    const ran = await runRestore(join(root, `restore-${time}`), random(seed + time), time % 2 === 1);
+    refused += ran.refused;
     violations += ran.violations.length;
     detectedMsMax = Math.max(detectedMsMax, ran.detectedMs);
     for (const text of ran.violations.slice(0, 20)) console.error(`restore ${time}: ${text}`);
   }
-  console.log(JSON.stringify({ seed, restores: times, violations, detectedMsMax }));
+  console.log(JSON.stringify({ seed, restores: times, violations, detectedMsMax, refused }));
   return violations;
 }
 

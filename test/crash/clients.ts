@@ -2,10 +2,12 @@
 // everything they ask, are told and see, for check.ts. Where there are several servers of one store, each client has one
 // it talks to, and goes to another when that one is gone, or for no reason.
 import { request } from "node:https";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Answer, TestServer } from "../support/server.ts";
 import type { Line, Op } from "./check.ts";
 
-const namespace = "crash";
+/** The namespace of the test's objects. */
+export const namespace = "crash";
 /** Where the objects of the test are, in the API and in the store. */
 export const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 export const storePrefix = `/registry/configmaps/${namespace}/`;
@@ -337,8 +339,4 @@ export class Clients {
     this.#seen.set(name, revision);
     return revision;
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

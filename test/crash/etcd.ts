@@ -1,17 +1,16 @@
 // The fault run of the whole program on etcd: two servers, three members, clients at both, one fault after the other, and
 // then the offline check of everything the clients lived through against the history that etcd tells. Used by
 // etcd.test.ts and, for long runs, by scripts/crash.ts.
-import { mkdirSync } from "node:fs";
 import { Etcd } from "../support/etcd/etcd.ts";
 import { Network, noNetwork } from "../support/etcd/network.ts";
 import { eventually } from "../support/server.ts";
-import { check, type Truth } from "./check.ts";
-import { Clients, collection, storePrefix } from "./clients.ts";
+import { Clients, namespace, storePrefix } from "./clients.ts";
 import { faults, type Scene } from "./etcdfaults.ts";
 import { Gaps, type LeaderGap } from "./etcdgaps.ts";
 import { EtcdHistory } from "./etcdhistory.ts";
-import { SharedServers, serverCount } from "./etcdservers.ts";
+import { type ServersTold, SharedServers, serverCount } from "./etcdservers.ts";
 import { Pulse, pulseNamespace } from "./pulse.ts";
+import { type Judgement, judge, settle } from "./verdict.ts";
 
 /** What a run is to be. */
 export interface EtcdRun {
@@ -30,16 +29,10 @@ export interface EtcdRun {
 }
 
 /** What a run found. */
-export interface EtcdResult {
-  readonly violations: readonly string[];
+export interface EtcdResult extends Judgement {
   readonly surprises: readonly string[];
   /** How often each kind of fault happened. */
   readonly faults: Readonly<Record<string, number>>;
-  readonly acknowledged: number;
-  readonly refused: number;
-  readonly inDoubt: number;
-  readonly events: number;
-  readonly lists: number;
   readonly relists: number;
   /** Servers that ended by themselves. */
   readonly ended: number;
@@ -59,6 +52,9 @@ const watchers = 6;
 const counters = 3;
 /** Time after a fault in which every server must take writes again, ms. */
 const recoverMsMax = 45_000;
+/** Time in which the last change must reach every watcher, ms. */
+const settleMsMax = 30_000;
+
 /** Runs servers and clients through faults. */
 export async function runEtcd(run: EtcdRun): Promise<EtcdResult> {
   const network = noNetwork === false ? await Network.open() : undefined;
@@ -82,7 +78,6 @@ async function runOn(
   const { pick } = run;
   // Many kills in a short time: the machine is to start servers, and does that slowly beside writers without a pause.
   const isKillsOnly = run.faults.join() === "kill";
-  mkdirSync(run.dir, { recursive: true });
   let mayRelist = false;
   let ended = 0;
   const gaps = new Gaps(serverCount);
@@ -94,7 +89,7 @@ async function runOn(
     acknowledged: (index) => gaps.acknowledged(index),
     ...(isKillsOnly ? { paceMs: 100 } : {}),
   });
-  const servers = new SharedServers(run.dir, etcd, {
+  const told: ServersTold = {
     up: (server, index) => {
       clients.up(server, index);
       pulse.up(server, index);
@@ -110,13 +105,12 @@ async function runOn(
       if (mayRelist && errors.includes("compacted")) return;
       clients.surprises.push(`Server ${index} ended with ${code}: ${errors}`);
     },
-  });
+  };
+  const servers = new SharedServers(run.dir, etcd, told, network);
   opened.servers = servers;
   const history = await EtcdHistory.open(etcd, storePrefix);
   opened.history = history;
-  const first = await servers.start(0);
-  for (const name of ["crash", pulseNamespace]) await first.call("POST", "/api/v1/namespaces", { metadata: { name } });
-  for (let index = 1; index < serverCount; index += 1) await servers.start(index);
+  await servers.startAll([namespace, pulseNamespace]);
   const running = clients.run(writers, watchers);
   const counted: Record<string, number> = {};
   const scene: Scene = {
@@ -148,19 +142,22 @@ async function runOn(
     await recovered(name, clients, gaps);
     await new Promise((resolve) => setTimeout(resolve, pick(1000)));
   }
-  const last = await settle(servers, clients);
+  const server = servers.at(0);
+  if (server === undefined) throw new Error("Server 0 is not there at the end");
+  const last = await settle(server, clients, settleMsMax);
   gaps.close();
   pulse.stop();
   clients.stop();
   await running;
   return {
-    ...judge(await history.upTo(last), clients, history.counts),
+    ...judge(await history.upTo(last), clients.lines, history.counts),
     surprises: [...clients.surprises, ...clients.lost],
     faults: counted,
     relists: clients.relists,
     ended,
     readyMsMax: servers.readyMsMax,
-    kills: servers.kills,
+    // Those that end the run are none.
+    kills: { ...servers.kills },
     gapMsMax: Math.round(gaps.gapMsMax),
     leaderGapMsMax: gaps.leaderGaps[0]?.ms ?? 0,
     leaderGaps: gaps.leaderGaps,
@@ -173,38 +170,4 @@ async function recovered(after: string, clients: Clients, { counts }: Gaps): Pro
   const isBack = (): boolean => counts.every((count, index) => count > (before[index] as number) + 3);
   if (!(await eventually(isBack, recoverMsMax)))
     clients.surprises.push(`After ${after} servers acknowledged ${counts.join()}, and ${before.join()} before`);
-}
-
-/** A last change reaches every watcher. */
-async function settle(servers: SharedServers, clients: Clients): Promise<number> {
-  const server = servers.at(0);
-  if (server === undefined) throw new Error("Server 0 is not there at the end");
-  const last = await server.call("POST", collection, { metadata: { name: "last" }, data: { value: "last" } });
-  const revision = Number(last.json.metadata.resourceVersion);
-  const settled = await eventually(() => clients.behind(revision).length === 0, 30_000);
-  if (!settled) clients.surprises.push(`I7: ${clients.behind(revision).join(", ")} never saw ${revision}`);
-  return revision;
-}
-
-function judge(
-  truth: Truth,
-  { lines }: Clients,
-  counts: ReadonlyMap<string, readonly number[]>,
-): Pick<EtcdResult, "violations" | "acknowledged" | "refused" | "inDoubt" | "events" | "lists"> {
-  const tally = { ask: 0, ack: 0, no: 0, event: 0, list: 0 };
-  for (const { t } of lines) if (t in tally) tally[t as keyof typeof tally] += 1;
-  const last = { t: "ask", id: -1, op: "create", key: `${storePrefix}last`, token: "last", expected: 0 } as const;
-  const violations = check(truth, [...lines, last]);
-  for (const [key, numbers] of counts) {
-    const wrong = numbers.findIndex((number, index) => number !== index);
-    if (wrong >= 0) violations.push(`I8: ${key} went from ${numbers[wrong - 1]} to ${numbers[wrong]}`);
-  }
-  return {
-    violations,
-    acknowledged: tally.ack,
-    refused: tally.no,
-    inDoubt: tally.ask - tally.ack - tally.no,
-    events: tally.event,
-    lists: tally.list,
-  };
 }

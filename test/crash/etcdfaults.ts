@@ -1,6 +1,7 @@
 // What goes wrong in a run of two servers on an etcd of three members, one thing at a time. Each fault is over, and what it
 // broke mended, when its promise resolves.
 import { execFileSync } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Etcd } from "../support/etcd/etcd.ts";
 import type { Member } from "../support/etcd/member.ts";
 import { type Network, noNetwork } from "../support/etcd/network.ts";
@@ -43,7 +44,12 @@ export const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ["leader", killLeaders],
   ["pause-member", pauseMember],
   ["pause-server", pauseServer],
-  ...(noNetwork === false ? ([["partition", partition]] as const) : []),
+  ...(noNetwork === false
+    ? ([
+        ["partition", partition],
+        ["cut-server", cutServer],
+      ] as const)
+    : []),
   ["compact", compact],
   ["full", full],
 ]);
@@ -100,13 +106,28 @@ async function pauseServer({ servers, lastsMsMax, pick }: Scene): Promise<void> 
   server?.process.kill("SIGCONT");
 }
 
-/** Cuts the member that a server talks to off from the others, or from the servers; both ways or one; for long or flapping. */
-async function partition({ etcd, network, servers, lastsMsMax, pick }: Scene): Promise<void> {
+/** Cuts the member that a server talks to off from the others, or from the servers. */
+async function partition(scene: Scene): Promise<void> {
+  const { etcd, servers, pick } = scene;
+  const index = pick(serverCount);
+  const member = (await activeOf(servers, index, etcd)) ?? (etcd.members[0] as Member);
+  const others = pick(2) === 0 ? addressesOf(servers) : etcd.members.filter((each) => each !== member).map(addressOf);
+  await cutOff(scene, addressOf(member), others);
+}
+
+/** Cuts a server off from all members. Its clients reach it, and the other server goes on. */
+async function cutServer(scene: Scene): Promise<void> {
+  const { etcd, servers, pick } = scene;
+  await cutOff(scene, addressesOf(servers)[pick(serverCount)] as string, etcd.members.map(addressOf));
+}
+
+/** Cuts one host off from others; both ways or one; for long or flapping. */
+async function cutOff(
+  { etcd, network, lastsMsMax, pick }: Scene,
+  one: string,
+  others: readonly string[],
+): Promise<void> {
   if (network === undefined) return;
-  const address = (member: Member): string => new URL(member.url).hostname;
-  const member = (await activeOf(servers.at(pick(serverCount))?.process.pid, etcd)) ?? (etcd.members[0] as Member);
-  const one = address(member);
-  const others = pick(2) === 0 ? [network.outside] : etcd.members.filter((each) => each !== member).map(address);
   const way = pick(3);
   const cut = (): void => {
     for (const other of others) {
@@ -150,11 +171,19 @@ async function leaderOf(etcd: Etcd): Promise<Member> {
   }
 }
 
-/** The member that most bytes of a process go to just now. */
-async function activeOf(pid: number | undefined, etcd: Etcd): Promise<Member | undefined> {
-  const before = sentBy(pid);
+function addressOf({ url }: Member): string {
+  return new URL(url).hostname;
+}
+
+function addressesOf(servers: SharedServers): string[] {
+  return Array.from({ length: serverCount }, (_, index) => servers.host(index)?.address ?? "");
+}
+
+/** The member that most bytes of a server go to just now. */
+async function activeOf(servers: SharedServers, index: number, etcd: Etcd): Promise<Member | undefined> {
+  const before = sentBy(servers, index);
   await sleep(300);
-  const after = sentBy(pid);
+  const after = sentBy(servers, index);
   const rate = ({ url }: Member): number => {
     const { host } = new URL(url);
     return (after.get(host) ?? 0) - (before.get(host) ?? 0);
@@ -162,19 +191,16 @@ async function activeOf(pid: number | undefined, etcd: Etcd): Promise<Member | u
   return etcd.members.toSorted((a, b) => rate(b) - rate(a))[0];
 }
 
-/** Bytes that a process has sent, by where they went. */
-function sentBy(pid: number | undefined): Map<string, number> {
+/** Bytes that a server has sent, by where they went. */
+function sentBy(servers: SharedServers, index: number): Map<string, number> {
   const sent = new Map<string, number>();
-  const lines = execFileSync("ss", ["-tnpiHO"], { encoding: "utf8" }).split("\n");
+  const [command = "ss", ...args] = [...(servers.host(index)?.within ?? []), "ss", "-tnpiHO"];
+  const lines = execFileSync(command, args, { encoding: "utf8" }).split("\n");
   for (const line of lines) {
-    if (!line.includes(`pid=${pid},`)) continue;
+    if (!line.includes(`pid=${servers.at(index)?.process.pid},`)) continue;
     const peer = line.split(/ +/)[4] ?? "";
     const bytes = Number(line.split("bytes_sent:")[1]?.split(" ")[0] ?? 0);
     sent.set(peer, (sent.get(peer) ?? 0) + bytes);
   }
   return sent;
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,13 +1,12 @@
 // Many watches over two servers on one etcd, behind a balancer, of which one is killed: its watches go on at the other one
 // from the last version they saw, each change once and in order.
-import { mkdirSync } from "node:fs";
 import type { ClientRequest } from "node:http";
 import { request } from "node:https";
 import { Etcd } from "../support/etcd/etcd.ts";
 import { eventually, type TestServer } from "../support/server.ts";
 import { Balancer } from "../support/servers/balancer.ts";
-import { collection } from "./clients.ts";
-import { SharedServers, serverCount } from "./etcdservers.ts";
+import { collection, namespace } from "./clients.ts";
+import { SharedServers } from "./etcdservers.ts";
 
 /** What a move led to. */
 export interface MoveResult {
@@ -29,16 +28,13 @@ const waitMsMax = 240_000;
 
 /** Opens watches, kills one server while objects are written, and checks what every watch saw. */
 export async function runMove(dir: string, watches: number): Promise<MoveResult> {
-  mkdirSync(dir, { recursive: true });
   const etcd = await Etcd.open({ members: 3 });
-  const servers = new SharedServers(dir, etcd, { up: () => undefined, down: () => undefined, ended: () => undefined });
+  const servers = new SharedServers(dir, etcd);
   let balancer: Balancer | undefined;
   const streams: MovingWatch[] = [];
   try {
-    const all: TestServer[] = [];
-    for (let index = 0; index < serverCount; index += 1) all.push(await servers.start(index));
+    const all = await servers.startAll([namespace]);
     const [first, second] = all as [TestServer, TestServer];
-    await first.call("POST", "/api/v1/namespaces", { metadata: { name: "crash" } });
     balancer = await Balancer.open(all.map(({ base }) => ({ base })));
     const from = Number((await first.call("GET", collection)).json.metadata.resourceVersion);
     for (let index = 0; index < watches; index += 1) {

@@ -1,9 +1,10 @@
 // An etcd that is restored from an older snapshot under two servers: revisions that were given out are given out again, so
-// neither server may go on. Until it has ended, nothing it answers is of the older state.
-import { mkdirSync } from "node:fs";
+// neither server may go on. Until it has ended, nothing it answers is of the older state. Or both are paused until another
+// program has written more than was lost, so that no revision they see tells of the restore.
+import { setTimeout as pause } from "node:timers/promises";
 import { Etcd } from "../support/etcd/etcd.ts";
 import { eventually, type TestServer } from "../support/server.ts";
-import { collection } from "./clients.ts";
+import { collection, namespace } from "./clients.ts";
 import { SharedServers, serverCount } from "./etcdservers.ts";
 
 /** What a restore led to. */
@@ -20,23 +21,25 @@ export interface RestoreResult {
 
 const endMsMax = 60_000;
 const lostWrites = 30;
+/** Time in which a watch at a version that was lost must be told so, ms. */
+const expiredMsMax = 20_000;
 
-/** Asks and writes on both servers through a restore, which each must notice. */
-export async function runRestore(dir: string, pick: (n: number) => number): Promise<RestoreResult> {
-  mkdirSync(dir, { recursive: true });
+/**
+ * Asks and writes on both servers through a restore, which each must notice; `isOvertaken`: another program writes more
+ * than was lost before they can.
+ */
+export async function runRestore(
+  dir: string,
+  pick: (n: number) => number,
+  isOvertaken = false,
+): Promise<RestoreResult> {
   const etcd = await Etcd.open({ members: 3 });
   const causes: string[] = [];
-  const servers = new SharedServers(dir, etcd, {
-    up: () => undefined,
-    down: () => undefined,
-    ended: (_index, _code, errors) => causes.push(errors),
-  });
+  const servers = new SharedServers(dir, etcd, { ended: (_index, _code, errors) => causes.push(errors) });
   servers.isSupervised = false;
   try {
-    const all: TestServer[] = [];
-    for (let index = 0; index < serverCount; index += 1) all.push(await servers.start(index));
+    const all = await servers.startAll([namespace]);
     const [server] = all as [TestServer];
-    await server.call("POST", "/api/v1/namespaces", { metadata: { name: "crash" } });
     await server.call("POST", collection, { metadata: { name: "kept" } });
     const snapshot = await etcd.snapshot();
     let newest = 0;
@@ -44,10 +47,18 @@ export async function runRestore(dir: string, pick: (n: number) => number): Prom
       const { json } = await server.call("POST", collection, { metadata: { name: `lost-${write}` } });
       newest = Number(json.metadata.resourceVersion);
     }
-    const witness = new Witness(newest);
+    // What is asked of paused servers they read after all of it.
+    if (isOvertaken) for (const each of all) each.kill("SIGSTOP");
+    const witness = new Witness(isOvertaken ? Number.POSITIVE_INFINITY : newest);
     for (const [index, each] of all.entries())
       for (let asker = 0; asker < 4; asker += 1) void witness.ask(each, `${index}-${asker}`, pick);
     await etcd.restore(snapshot);
+    if (isOvertaken) {
+      // Others renew leases of theirs.
+      const most = newest + 5 * lostWrites;
+      for (let revision = 0; revision < most; ) revision = await etcd.put("/registry/other", String(revision));
+      for (const each of all) each.kill("SIGCONT");
+    }
     const restoredMs = performance.now();
     const hasEnded = (): boolean => causes.length === serverCount;
     if (!(await eventually(hasEnded, endMsMax)))
@@ -59,8 +70,16 @@ export async function runRestore(dir: string, pick: (n: number) => number): Prom
     // New processes know the older state alone, and serve it.
     for (let index = 0; index < serverCount; index += 1)
       if (servers.at(index) === undefined) await servers.start(index);
-    const found = await (servers.at(0) as TestServer).call("GET", `${collection}/kept`);
-    if (found.code !== 200) witness.violations.push(`After the restore a get is answered ${found.code}: ${found.text}`);
+    const again = servers.at(0) as TestServer;
+    for (const [name, expected] of [
+      ["kept", 200],
+      ["lost-0", 404],
+    ] as const) {
+      const { code, text } = await again.call("GET", `${collection}/${name}`);
+      if (code !== expected) witness.violations.push(`After the restore a get of ${name} is answered ${code}: ${text}`);
+    }
+    const told = await firstOf(again, newest + 1_000_000);
+    if (told !== "410") witness.violations.push(`A watch at a version of the lost state is told ${told}`);
     return { violations: witness.violations, ended: causes.length, detectedMs, refused: witness.refused };
   } finally {
     await servers.close();
@@ -68,7 +87,18 @@ export async function runRestore(dir: string, pick: (n: number) => number): Prom
   }
 }
 
-/** Clients that know a revision and note every answer that is older. */
+/** What a watch at a version is told first: the code of an error, or the type of an event. */
+async function firstOf(server: TestServer, version: number): Promise<string> {
+  let told: string | undefined;
+  const close = server.watch(`${collection}?watch=true&resourceVersion=${version}`, ({ type, object }) => {
+    told ??= type === "ERROR" ? String(object["code"]) : type;
+  });
+  await eventually(() => told !== undefined, expiredMsMax);
+  close();
+  return told ?? "nothing";
+}
+
+/** Clients that know a revision and note every answer that is older; of a revision without end: every answer. */
 class Witness {
   readonly violations: string[] = [];
   refused = 0;
@@ -97,7 +127,7 @@ class Witness {
       } catch {
         // The connection broke: it ends, or it is paused by its end.
         if (server.process.exitCode !== null || server.process.signalCode !== null) return;
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await pause(5);
       }
     }
   }

@@ -1,8 +1,10 @@
-// Two servers on one etcd, each of which is killed, paused or asked to end, and is started again when it ends by itself.
+// Two servers on one etcd, each of which is killed, paused or asked to end, and is started again when it ends by itself. On
+// a network of hosts each has its own, so that its way to etcd can be cut while its clients reach it.
 import type { ChildProcess } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Etcd } from "../support/etcd/etcd.ts";
+import type { Host, Network } from "../support/etcd/network.ts";
 import { shareKeys, startServer, type TestServer } from "../support/server.ts";
 import { end, hasEnded } from "../support/servers/bound.ts";
 import type { ProcessOptions } from "../support/servers/process.ts";
@@ -12,10 +14,10 @@ const patienceMs = 15_000;
 
 /** What is told of servers. */
 export interface ServersTold {
-  readonly up: (server: TestServer, index: number) => void;
-  readonly down: (index: number) => void;
+  readonly up?: (server: TestServer, index: number) => void;
+  readonly down?: (index: number) => void;
   /** It ended without being asked to. */
-  readonly ended: (index: number, code: number | null, errors: string) => void;
+  readonly ended?: (index: number, code: number | null, errors: string) => void;
 }
 
 /** How many there are. */
@@ -32,14 +34,31 @@ export class SharedServers {
   readonly #dir: string;
   readonly #etcd: Etcd;
   readonly #told: ServersTold;
+  readonly #network: Network | undefined;
+  readonly #hosts: Host[] = [];
   readonly #servers: (TestServer | undefined)[] = [];
   readonly #ports: number[] = [];
   #closed = false;
 
-  constructor(dir: string, etcd: Etcd, told: ServersTold) {
+  constructor(dir: string, etcd: Etcd, told: ServersTold = {}, network?: Network) {
     this.#dir = dir;
     this.#etcd = etcd;
     this.#told = told;
+    this.#network = network;
+    mkdirSync(dir, { recursive: true });
+  }
+
+  /** Starts all, and makes namespaces. */
+  async startAll(namespaces: readonly string[]): Promise<TestServer[]> {
+    const all = [await this.start(0)];
+    for (const name of namespaces) await all[0]?.call("POST", "/api/v1/namespaces", { metadata: { name } });
+    for (let index = 1; index < serverCount; index += 1) all.push(await this.start(index));
+    return all;
+  }
+
+  /** The host of one. */
+  host(index: number): Host | undefined {
+    return this.#hosts[index];
   }
 
   /** Starts one, again, with the port it had. */
@@ -51,15 +70,18 @@ export class SharedServers {
     const { endpoints } = this.#etcd;
     const own = [...endpoints.slice(index), ...endpoints.slice(0, index)];
     const startedMs = performance.now();
-    const flags = ["--log-level=error", ...this.#etcd.flags("/registry", own)];
-    const server = await startServer(flags, dir, { port: this.#ports[index] ?? 0, ...options });
+    const host = await this.#hostOf(index);
+    const place = host === undefined ? [] : [`--bind-address=${host.address}`];
+    const flags = ["--log-level=error", ...place, ...this.#etcd.flags("/registry", own)];
+    const port = this.#ports[index] ?? 0;
+    const server = await startServer(flags, dir, { port, within: host?.within ?? [], ...options });
     server.patienceMs = patienceMs;
     this.readyMsMax = Math.max(this.readyMsMax, Math.round(performance.now() - startedMs));
     this.#ports[index] = Number(new URL(server.base).port);
     this.#servers[index] = server;
     server.process.once("exit", (code) => this.#ended(index, server, code));
     if (hasEnded(server.process)) this.#ended(index, server, server.process.exitCode);
-    else this.#told.up(server, index);
+    else this.#told.up?.(server, index);
     return server;
   }
 
@@ -93,10 +115,10 @@ export class SharedServers {
     if (server === undefined) return null;
     if (signal === "SIGKILL") {
       this.kills.serving += 1;
-      this.#told.down(index);
+      this.#told.down?.(index);
     }
     await end(server.process, signal);
-    this.#told.down(index);
+    this.#told.down?.(index);
     return server.process.exitCode;
   }
 
@@ -106,11 +128,17 @@ export class SharedServers {
     for (let index = 0; index < serverCount; index += 1) await this.stop(index, "SIGKILL");
   }
 
+  async #hostOf(index: number): Promise<Host | undefined> {
+    if (this.#network === undefined) return undefined;
+    this.#hosts[index] ??= await this.#network.add();
+    return this.#hosts[index];
+  }
+
   #ended(index: number, server: TestServer, code: number | null): void {
     if (this.#servers[index] !== server) return;
     this.#servers[index] = undefined;
-    this.#told.down(index);
-    this.#told.ended(index, code, server.errors().slice(-2000));
+    this.#told.down?.(index);
+    this.#told.ended?.(index, code, server.errors().slice(-2000));
     if (this.isSupervised && !this.#closed) void this.#again(index);
   }
 
@@ -120,7 +148,7 @@ export class SharedServers {
       try {
         await this.start(index);
       } catch (error) {
-        this.#told.ended(index, null, String(error).slice(-2000));
+        this.#told.ended?.(index, null, String(error).slice(-2000));
       }
     }
   }

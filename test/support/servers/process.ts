@@ -15,6 +15,8 @@ export interface ProcessOptions {
   readonly runtime?: string;
   /** Options of the runtime (NODE_OPTIONS). */
   readonly nodeOptions?: string;
+  /** A command that runs it, such as one that enters a network namespace (Host.within). */
+  readonly within?: readonly string[];
   /** Called with the process when it begins to start. */
   readonly spawned?: (process: ChildProcess) => void;
 }
@@ -33,11 +35,12 @@ export interface ServerProcess {
 /** Starts a server's process with these flags and waits until it says it is ready. */
 export async function startProcess(
   flags: readonly string[],
-  { filesMax, runtime = process.execPath, nodeOptions, spawned }: ProcessOptions = {},
+  { filesMax, runtime = process.execPath, nodeOptions, within = [], spawned }: ProcessOptions = {},
 ): Promise<ServerProcess> {
   const limit = filesMax === undefined ? "" : `ulimit -n ${filesMax}; `;
   const variables = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
-  const child = spawnBound("sh", ["-c", `${limit}exec "$0" "$@"`, runtime, program, ...flags], {
+  const [command, ...args] = [...within, "sh", "-c", `${limit}exec "$0" "$@"`, runtime, program, ...flags];
+  const child = spawnBound(command as string, args, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...allocatorEnvironment, ...process.env, ...variables },
   });
