@@ -145,16 +145,16 @@ class StoreCommand {
     const status = checkSnapshot(file);
     const sinceMs = Math.max(0, systemClock.now() - status.savedMs);
     const { identity, revision } = status;
-    const config = { ...this.#config, identity: identity as Config["identity"] };
+    const config = withIdentity(this.#config, identity);
     if (config.etcd.servers.length > 0) {
       const above = revision + Math.ceil((sinceMs * laterOfCluster) / 1000);
       const count = await this.#fill(config, above, (transformers) => eachOf(readSnapshot(file), transformers));
-      return `${told(status)}\nrestored to etcd, ${count} objects; start with --identity=${identity} ${flagsOf(config)}`;
+      return `${told(status)}\nrestored to etcd, ${count} objects; ${startOf(config)}`;
     }
     const first = revision + laterRevisions + sinceMs * laterRevisionsPerMs;
     await this.#making(config.dataDir, (draft) => writeState(draft, { identity, revision: first }, readSnapshot(file)));
     const what = `restored to ${storePath(config.dataDir)}: its next change is ${first + 1}`;
-    return `${told(status)}\n${what}; start with --identity=${identity} ${flagsOf(config)}`;
+    return `${told(status)}\n${what}; ${startOf(config)}`;
   }
 
   /** Reads everything that is stored, and compares the log with the index. */
@@ -176,9 +176,9 @@ class StoreCommand {
     }
     return this.#reading(source, async ({ store, identity }) => {
       const objects = await liveObjects(store);
-      const config = { ...target, identity: identity as Config["identity"] };
+      const config = withIdentity(target, identity);
       const count = await this.#fill(config, objects.revision, () => objects.each, objects.count);
-      return `${count} objects moved, up to revision ${objects.revision}; start with --identity=${identity} ${flagsOf(config)}`;
+      return `${count} objects moved, up to revision ${objects.revision}; ${startOf(config)}`;
     });
   }
 
@@ -239,8 +239,8 @@ class StoreCommand {
 
   /** Opens the store that is there, in the identity it has, and closes it again. */
   async #reading<T>(asked: Config, work: (opened: OpenedStore) => Promise<T>): Promise<T> {
-    const identity = await this.#identityOf(asked);
-    const config = { ...asked, identity: identity as Config["identity"] };
+    const config = withIdentity(asked, await this.#identityOf(asked));
+    const { identity } = config;
     const { scheme, transformers } = await this.#parts(config);
     const store = await openStore(config, scheme, transformers, { withoutHistory: true });
     try {
@@ -265,7 +265,6 @@ class StoreCommand {
 
   async #parts(config: Config) {
     const { identity, runtimeConfig, gates, release } = config;
-    if (!(identity in identities)) throw new StoreError("corrupt", `there is no --identity=${identity}`);
     const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
     const file = await EncryptionFile.open(config, createLog("warn", "main"));
     return { scheme, transformers: await openTransformers(file?.encryption.config, scheme, new Registry()) };
@@ -306,9 +305,19 @@ function storeIn(dataDir: string): string {
   return path;
 }
 
+/** A configuration with the identity that a store has. Throws StoreError "corrupt" for one that this release does not know. */
+function withIdentity(config: Config, identity: string): Config {
+  if (!Object.hasOwn(identities, identity)) {
+    const known = Object.keys(identities).join(", ");
+    throw new StoreError("corrupt", `the store has --identity=${identity}, and this release knows ${known}`);
+  }
+  return { ...config, identity: identity as Config["identity"] };
+}
+
 /** The flags with which a server uses a store. */
-function flagsOf({ dataDir, etcd }: Config): string {
-  return etcd.servers.length > 0 ? `--etcd-servers=${etcd.servers.join(",")}` : `--data-dir=${dataDir}`;
+function startOf({ identity, dataDir, etcd }: Config): string {
+  const place = etcd.servers.length > 0 ? `--etcd-servers=${etcd.servers.join(",")}` : `--data-dir=${dataDir}`;
+  return `start with --identity=${identity} ${place}`;
 }
 
 function told({ identity, revision, savedMs, records, bytes, sum }: SnapshotStatus): string {

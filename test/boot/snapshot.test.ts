@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { saveSnapshot } from "../../src/storage/snapshotfile.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 import { orch, scratch } from "../support/servers/command.ts";
 import { noOwnStore } from "../support/servers/storage.ts";
@@ -125,6 +126,14 @@ t.test("a damaged file is refused, and nothing is made of it", { skip: noOwnStor
     writeFileSync(file, change(whole));
     t.match(await orch("snapshot", "restore", file, `--data-dir=${home}`), { code: 1, err: /the snapshot/ }, what);
     t.notOk(existsSync(home), what);
+  }
+  // Whole, of a later release.
+  for (const identity of ["later", "constructor"]) {
+    rmSync(file);
+    await saveSnapshot(file, { identity, revision: 1, savedMs: 0 }, () => undefined);
+    const { code, err } = await orch("snapshot", "restore", file, `--data-dir=${home}`);
+    t.match({ code, err }, { code: 1, err: new RegExp(`has --identity=${identity}, and this release knows orch`) });
+    t.notOk(existsSync(home), identity);
   }
   truncateSync(file);
   t.match(await orch("snapshot", "status", file), { code: 1, err: /the snapshot is damaged/ });
