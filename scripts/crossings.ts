@@ -1,6 +1,6 @@
 // `node dist/scripts/crossings.js [count] [--front=uws|node] [--seed=n]`: mixed requests of users of every kind on
 // shared connections, a million on each front by default; four minutes and more per million. Ends with a line of JSON
-// for each front and, when somebody got another's answer, with exit code 1.
+// for each front and, when a client got another's answer, with exit code 1.
 import { parseArgs } from "node:util";
 import { runCrossings } from "../test/crossings/run.ts";
 

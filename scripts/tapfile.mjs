@@ -105,7 +105,7 @@ export function runTapFile(file, { runtime, cwd, env, msMax, line: hear = () => 
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
-      // Nobody is left of it.
+      // No process is left of it.
     }
   };
   process.once("exit", endGroup);

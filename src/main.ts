@@ -225,7 +225,7 @@ async function runConfigCommand(args: readonly string[]): Promise<never> {
   process.exit(0);
 }
 
-/** Makes sure that nobody has the port; the uWS build would share it silently. Returns it, chosen when it was 0. */
+/** Makes sure that no process has the port; the uWS build would share it silently. Returns it, chosen when it was 0. */
 function claimPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

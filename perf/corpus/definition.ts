@@ -47,7 +47,7 @@ const keywords = [
 
 type Schemas = Readonly<Record<string, Json>>;
 
-/** The schema of a definition that says of a kind what OpenAPI (version 2) does; its metadata is nobody's but ours. */
+/** The schema of a definition that says of a kind what OpenAPI (version 2) does; its metadata is set by us. */
 export function schemaFrom(definitions: Schemas, name: string): Json {
   const made = inlined(definitions, definitions[name] ?? {});
   (made["properties"] as Json)["metadata"] = { type: "object" };

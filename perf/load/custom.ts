@@ -101,7 +101,7 @@ async function quiet(server: Subject): Promise<void> {
   }
 }
 
-/** What a server used since the last call, beyond what it uses while nobody asks anything. */
+/** What a server used since the last call, beyond what it uses while it is idle. */
 async function meter(server: Subject): Promise<() => { cpuMs: number; kib: number }> {
   await quiet(server);
   const idleFrom = subjectCpuUs(server);

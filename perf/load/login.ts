@@ -62,10 +62,10 @@ function comeIn({ base, ca }: TestServer, certificate: Issued | undefined): Prom
       text += chunk.toString();
     });
     socket.on("error", reject);
-    // Nobody of them may list nodes: the refusal says whom the server knows.
+    // None of them may list nodes: the refusal says whom the server knows.
     socket.on("close", () => {
       if (text.includes(`User \\"${wanted}\\" cannot list`)) resolve();
-      else reject(new Error(`Taken for somebody else: ${text}`));
+      else reject(new Error(`Authenticated as another user: ${text}`));
     });
   });
 }

@@ -1,4 +1,4 @@
-// CPU of finding out who asks, for everybody who is known. `node dist/perf/micro/authn.js [rounds]` prints one JSON line
+// CPU of finding out who asks, for every user that is known. `node dist/perf/micro/authn.js [rounds]` prints one JSON line
 // per case, `authn/<what is shown>`, with the best and the median of nine runs.
 // Expected: a static token 2 us (one hash), a bound token 4 us (the same, and three looks into logs), a certificate 0.5 us.
 import { X509Certificate } from "node:crypto";

@@ -99,7 +99,7 @@ async function round(bodyBytes: number): Promise<void> {
     for (let i = 0; i < 100_000; i++) sum += view.drain();
     return sum;
   });
-  measure(`publish/one record, nobody asleep ${fixture}`, 10_000, () => {
+  measure(`publish/one record, no reader asleep ${fixture}`, 10_000, () => {
     for (let i = 0; i < 10_000; i++) {
       const record = changes[i] as Record;
       writer.append({ ...record, revision: objects + updates + i + 1 });

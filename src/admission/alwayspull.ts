@@ -1,5 +1,5 @@
-// AlwaysPullImages: every image is pulled with the pod's own credentials, so that nobody starts a private image only
-// because somebody else's pod left it on the node. Ephemeral containers are pods' containers, too.
+// AlwaysPullImages: every image is pulled with the pod's own credentials, so that no pod starts a private image only
+// because another pod left it on the node. Ephemeral containers are pods' containers, too.
 import type { Pod, PodSpec } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { containersOf } from "../kinds/core/podrefs.ts";

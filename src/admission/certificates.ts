@@ -1,4 +1,4 @@
-// Signing requests: who approves one, or signs it, must be allowed to speak for its signer, and nobody gets a client
+// Signing requests: who approves one, or signs it, must be allowed to speak for its signer, and no user gets a client
 // certificate of the group that may do everything. Three plugins of upstream, one question each.
 import type { CertificateSigningRequest } from "../api/gen/certificates/v1.ts";
 import { quote } from "../api/gotext.ts";

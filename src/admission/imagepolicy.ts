@@ -1,4 +1,4 @@
-// ImagePolicyWebhook: somebody outside decides whether a pod's images may run. Off unless enabled. Debugging containers
+// ImagePolicyWebhook: a webhook decides whether a pod's images may run. Off unless enabled. Debugging containers
 // are asked about, too, whichever way they come (CVE-2023-2727).
 import type { Pod } from "../api/gen/core/v1.ts";
 import { quote } from "../api/gotext.ts";
@@ -30,7 +30,7 @@ interface Settings {
   readonly allowMs: number;
   readonly denyMs: number;
   readonly retryMs: number;
-  /** What holds while nobody answers. */
+  /** What holds while the webhook does not answer. */
   readonly defaultAllow: boolean;
 }
 

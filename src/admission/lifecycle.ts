@@ -26,7 +26,7 @@ export function lifecycle({ objects, identity }: Environment): AdmissionPlugin {
         return forbidden(namespaces, name, "this namespace may not be deleted");
       }
       if (operation !== "create" || isNamespace || namespace === "") return undefined;
-      // Whether somebody may do something in a namespace can be asked before there is one.
+      // Whether a user may do something in a namespace can be asked before there is one.
       if (resource.resource === "localsubjectaccessreviews" && resource.group === reviews) return undefined;
       view.drain();
       const at = view.get("", namespace);

@@ -1,4 +1,4 @@
-// TaintNodesByCondition: a new node takes no pods before somebody found it ready.
+// TaintNodesByCondition: a new node takes no pods before it was found ready.
 import type { Node } from "../api/gen/core/v1.ts";
 import type { AdmissionPlugin, Environment } from "./plugin.ts";
 

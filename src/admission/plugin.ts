@@ -54,7 +54,7 @@ export class AdmissionResult {
 
   /**
    * `warnings`: where the request gathers what is said to its client, refused or not; `annotations`: those of its audit
-   * event. Left out: nobody reads them.
+   * event. Left out: they are dropped.
    */
   constructor(warnings: string[] = [], annotations: Map<string, string> = new Map()) {
     this.warnings = warnings;
@@ -66,12 +66,12 @@ export class AdmissionResult {
     this.#settled.push(settled);
   }
 
-  /** Somebody waits for the end of the try. */
+  /** Whether a callback waits for the end of the try. */
   get unsettled(): boolean {
     return this.#settled.length > 0;
   }
 
-  /** Tells everybody who asked, once. */
+  /** Calls every callback, once. */
   async settle(committed: boolean): Promise<void> {
     for (const settled of this.#settled.splice(0)) await settled(committed);
   }
@@ -103,7 +103,7 @@ export interface Environment {
   readonly config: AdmissionConfig;
   /** The plugin's part of --admission-control-config-file, JSON text; undefined: none. */
   readonly settings: string | undefined;
-  /** Counts what webhooks do; undefined: nobody does. */
+  /** Counts what webhooks do; undefined: it is not counted. */
   readonly webhooks?: WebhookMeter | undefined;
   /**
    * Commits a changed copy of a stored object (as Objects reads it) if it still has the resource version in it.

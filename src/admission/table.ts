@@ -137,7 +137,7 @@ export const pluginNames: readonly string[] = entries.map(({ plugin }) => plugin
 /** Names of those that run when no flag says otherwise. */
 export const defaultPluginNames: readonly string[] = entries.filter((e) => e.byDefault).map(({ plugin }) => plugin);
 
-/** A plugin of a server, and what counts its calls; undefined: nobody does. */
+/** A plugin of a server, and what counts its calls; undefined: they are not counted. */
 export interface Counted {
   readonly plugin: AdmissionPlugin;
   readonly took: StepMeter | undefined;
@@ -147,7 +147,7 @@ export interface Counted {
 export interface Admission {
   /** In the order they run. */
   readonly plugins: readonly Counted[];
-  /** Counts each half of a run; undefined: nobody does. */
+  /** Counts each half of a run; undefined: they are not counted. */
   readonly step: StepMeter | undefined;
   readonly clock: Clock;
 }

@@ -67,7 +67,7 @@ export function withoutTokens(text: string, paths: readonly string[][]): string 
   return writeValue(value);
 }
 
-/** JSON text of an object, list or Table without anybody's managed fields; undefined when it cannot be read. */
+/** JSON text of an object, list or Table without managed fields; undefined when it cannot be read. */
 export function withoutManagers(text: string): string | undefined {
   if (!text.includes('"managedFields"')) return text;
   const value = parseOwn(text);

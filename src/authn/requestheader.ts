@@ -1,5 +1,5 @@
 // Users another server in front of this one has authenticated: it presents a certificate under an authority of its own
-// and names the user in headers. From anybody else these headers mean nothing (ATTACKS E02 to E04), and nothing on a front that
+// and names the user in headers. From any other client these headers are ignored (ATTACKS E02 to E04), and nothing on a front that
 // clips values: the user would be another one.
 import type { User } from "../api/user.ts";
 import type { Clock } from "../base/clock.ts";

@@ -98,7 +98,7 @@ async function act(authorizer: Authorizer, group: string, user: User, wish: Wish
   const groups = wish.groups.length > 0 ? [...wish.groups] : implied;
   const extra = new Map<string, string[]>();
   for (const [key, value] of wish.extra) extra.set(key, [...(extra.get(key) ?? []), value]);
-  return { name: wish.name, uid: wish.uid, groups: withEverybody(wish.name, groups), extra };
+  return { name: wish.name, uid: wish.uid, groups: withAuthenticationGroup(wish.name, groups), extra };
 }
 
 /** One for each header value, in upstream's order. */
@@ -129,7 +129,7 @@ function accountOf(user: string): { readonly namespace: string; readonly name: s
 }
 
 /** Adds the groups of service accounts or authenticated users, unless groups are requested. */
-function withEverybody(name: string, groups: readonly string[]): readonly string[] {
+function withAuthenticationGroup(name: string, groups: readonly string[]): readonly string[] {
   if (name === anonymous) return groups.includes(unauthenticated) ? groups : [...groups, unauthenticated];
   return groups.includes(authenticated) || groups.includes(unauthenticated) ? groups : [...groups, authenticated];
 }

@@ -24,7 +24,7 @@ const nothing: Decision = { verdict: "none", reason: "" };
 /** Group (canonical spelling) and resource to the question that is asked about it. */
 type Asks = (node: string, asked: Attributes) => Decision;
 
-/** Decides for node agents; has nothing to say about anybody else. */
+/** Decides for node agents; has no opinion about other users. */
 export class NodeAuthorizer implements Authorizer, RuleResolver {
   readonly #objects: Objects;
   readonly #pods: NodePods;

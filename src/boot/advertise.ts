@@ -15,7 +15,7 @@ export function ownAddresses(): string[] {
 
 /**
  * `--advertise-address`, else the address the server listens on, else, where that is all of them, the host's first of
- * its family; undefined where nobody else can reach it.
+ * its family; undefined where no other host can reach it.
  */
 export function advertisedAddress({ advertiseAddress, bindAddress }: Config, own = ownAddresses()): string | undefined {
   if (advertiseAddress !== "") return advertiseAddress;

@@ -24,7 +24,7 @@ export interface ListenerPlan {
   readonly reusePort: boolean;
 }
 
-/** Worker data of a front, or of the thread of the controllers, which is one that nobody can connect to. */
+/** Worker data of a front, or of the thread of the controllers, which is a front without a listener. */
 export interface FrontData {
   readonly config: Config;
   /** Of the thread, in logs and metrics. */
@@ -143,7 +143,7 @@ export type OfFront =
   | { readonly kind: "slot"; readonly level: string; readonly opens: boolean }
   /** The answer to "dump". */
   | { readonly kind: "dumped"; readonly id: number; readonly levels: readonly LevelDump[] }
-  /** Somebody asked for the levels of all fronts. */
+  /** A client asked for the levels of all fronts. */
   | { readonly kind: "dumps"; readonly id: number }
   /** Spans of requests that are over; answered by "spansTaken" when more are wanted. */
   | { readonly kind: "spans"; readonly spans: readonly SpanRecord[] }

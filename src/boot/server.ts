@@ -96,7 +96,7 @@ export async function openServer(data: FrontData, tell: (message: FromFront) => 
   const paceMs = data.controls ? limits.controllersPaceMs : 0;
   const views = await openViews({ control: data.control, port: data.logPort, paceMs });
   const server = new OpenServer(data, views, tell);
-  // Usually done before anybody can ask; a store that takes no writes still serves reads, and /readyz says no.
+  // Usually done before a client can ask; a store that takes no writes still serves reads, and /readyz says no.
   await Promise.race([server.started, new Promise((resolve) => setTimeout(resolve, limits.bootstrapMsMax).unref())]);
   return server;
 }

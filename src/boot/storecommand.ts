@@ -1,7 +1,7 @@
 // `snapshot save|status|restore FILE` and `storage check|migrate`: what an operator does with a store beside the server.
 //
 //                       an embedded store                          a cluster
-//   save                its file is read in one transaction        its state, while nobody writes
+//   save                its file is read in one transaction        its state, while no server writes
 //   restore, migrate    a new directory, renamed when it is whole  an empty prefix, marked until it is whole
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";

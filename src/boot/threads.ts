@@ -116,7 +116,7 @@ export class AuditThread {
     return this.#thread.profile(seconds);
   }
 
-  /** Writes what waits and ends the thread. False: it hangs, in a write to an output nobody reads. */
+  /** Writes what waits and ends the thread. False: it hangs, in a write to an output that is not read. */
   async close(): Promise<boolean> {
     return (await within(this.#thread.close(), 2 * limits.auditEndMsMax)) !== "late";
   }

@@ -78,7 +78,7 @@ export interface ExecContext {
   readonly clock: Clock;
   /** `spec.cluster` for plugins that ask for it. */
   readonly cluster: Value;
-  /** Somebody can be asked on standard input. */
+  /** Standard input is a terminal, at which a user can be asked. */
   readonly interactive: boolean;
 }
 
@@ -87,7 +87,7 @@ export class ExecPlugin {
   readonly #settings: ExecSettings;
   readonly #context: ExecContext;
   #known: ExecCredential | undefined;
-  /** One run serves everybody who waits for it. */
+  /** One run serves every caller that waits for it. */
   #running: Promise<ExecCredential | string> | undefined;
 
   constructor(settings: ExecSettings, context: ExecContext) {

@@ -70,7 +70,7 @@ export class Actor {
   }
 
   /**
-   * Changes an object: `change` is given a copy of its newest state, and another one when somebody else was faster.
+   * Changes an object: `change` is given a copy of its newest state, and another one when another client was faster.
    * A Status it answers ends the call. What it leaves as it was is not written. 404 when there is no such object.
    */
   update<T extends ApiObject>(target: Target, change: (object: T) => Status | undefined): Promise<Written | Status> {

@@ -56,7 +56,7 @@ export class AddressRepair implements Controller {
     queue.add(claimsKey);
   }
 
-  /** One look: what services have is claimed, what nobody has is released once it is old enough. */
+  /** One look: what services have is claimed, what no service has is released once it is old enough. */
   async work(_key: string, queue: Queue): Promise<Result> {
     const late = await catchUp(this.#writers, Number.POSITIVE_INFINITY);
     if (late !== undefined) return { cause: late, message: "Addresses and ports cannot be looked at" };
@@ -66,7 +66,7 @@ export class AddressRepair implements Controller {
     return claimed && !waiting ? undefined : { againMs: limits.claimAgeMsMax };
   }
 
-  /** Claims what services have; false when somebody else has it or the store does not take it. */
+  /** Claims what services have; false when another service has it or the store does not take it. */
   async #claimMissing(queue: Queue): Promise<boolean> {
     let well = true;
     for (const key of await keysOf(this.#view, queue)) {

@@ -1,4 +1,4 @@
-// Events are kept for a while only: one that nobody wrote to for the time to live is removed, as upstream's store
+// Events are kept for a while only: one that was not written for the time to live is removed, as upstream's store
 // does with a lease. Each write puts off the end of its event; what an event of the start says of its last write counts.
 import type { Event } from "../api/gen/core/v1.ts";
 import type { Resource } from "../api/scheme.ts";
@@ -65,7 +65,7 @@ export class EventExpirer implements Controller {
     const [namespace = "", name = ""] = key.split("/");
     const at = this.#view.get(namespace, name);
     if (at === 0) return undefined;
-    // Past the rules of deletes: an event's end asks nobody.
+    // Past the rules of deletes: an event's end is not admitted or authorized.
     const request = this.#actor.request({ resource: this.#events, namespace, name });
     const done = await commitRemoval(this.#writers, request, this.#stateAt(at), "delete");
     if (isStatus(done)) return { cause: done, message: `Event ${key} cannot be removed` };

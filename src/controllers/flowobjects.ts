@@ -139,7 +139,7 @@ export class FlowObjects implements Controller {
   /** Puts a built-in object right; false: there was nothing to do. */
   #correct({ specMessage }: Kind, object: FlowObject, { mandatory, spec }: BuiltIn<Spec>): boolean {
     const said = this.#keeps(object);
-    // What nobody has changed yet, or nobody may change, is kept.
+    // An object that no client has changed, or that none may change, is kept.
     const keeps = mandatory || (said ?? (object.metadata.generation ?? 1) === 1);
     const isMarked = said === keeps;
     const isRight = !keeps || equal(specMessage, object.spec, spec);

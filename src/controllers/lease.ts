@@ -29,7 +29,7 @@ export interface LeaseOptions {
   readonly holder: string;
   /**
    * No other process writes to the store, as its engine makes sure: whoever holds the lease at the start is dead, and
-   * nobody else works while this one cannot write.
+   * no other server works while this one cannot write.
    */
   readonly alone: boolean;
   readonly onHeld: () => void;
@@ -45,8 +45,8 @@ const referenceTimes: LeaseTimes = {
   retryMs: limits.leaseRetryMs,
 };
 
-/** Somebody else holds it. Never shown to anybody. */
-const taken = refuse("Conflict", "Somebody else holds the lease");
+/** Another server holds it. No client gets this. */
+const taken = refuse("Conflict", "Another server holds the lease");
 
 /** What it works on: the one lease. */
 const leaseKey = "lease";
@@ -111,11 +111,11 @@ export class Lease implements Controller {
       return again;
     }
     if (alone) this.#hold(began);
-    // Somebody was faster.
+    // Another server was faster.
     return done.reason === "AlreadyExists" ? again : { cause: done, message: `Lease ${name} cannot be written` };
   }
 
-  /** Loses it and gives it back, so that nobody has to wait for its end. Resolves when that is written or cannot be. */
+  /** Loses it and gives it back, so that no server has to wait for its end. Resolves when that is written or cannot be. */
   stop(): Promise<void> {
     this.#released ??= this.#release();
     return this.#released;

@@ -1,5 +1,5 @@
 // Puts the roles and bindings of the start in place: what is missing is made, what lacks rules, subjects or labels of
-// ours gets them, and what somebody marked as theirs (autoupdate `false`) stays as it is. The rules are those of the
+// ours gets them, and what an administrator marked (autoupdate `false`) stays as it is. The rules are those of the
 // reference's reconciliation; nothing is ever taken away but a binding of ours to another role.
 import type { AggregationRule, PolicyRule, RoleRef, Subject } from "../api/gen/rbac/v1.ts";
 import type { ApiObject } from "../api/object.ts";
@@ -55,7 +55,7 @@ export function hasPolicy({ identity, find }: Scheme, objects: Objects): boolean
 async function reconcile(writers: WriteServices, objects: Objects, wanted: PolicyObject): Promise<Status | undefined> {
   const { identity } = writers.scheme;
   const resource = writers.scheme.find(identity.spell(group), "v1", wanted.resource);
-  // Switched off: nobody can be asked by it.
+  // Switched off: no request is authorized by it.
   if (resource === undefined) return undefined;
   const key = identity.spell(autoupdateKey);
   const existing = objects.table<Policy>(group, "v1", wanted.resource).get(wanted.namespace, wanted.name);
@@ -154,7 +154,7 @@ function fresh(resource: Resource, wanted: PolicyObject): Policy {
       labels: Object.fromEntries(labels),
       annotations: Object.fromEntries(annotations),
     },
-    // Gathered rules are somebody else's to fill in.
+    // Aggregated rules are filled in by another controller.
     ...(roleRef !== undefined ? { subjects, roleRef } : gathers === undefined ? { rules } : { aggregationRule }),
   };
   const value = parseJson(Buffer.from(JSON.stringify(document)));

@@ -1,4 +1,4 @@
-// Removes bootstrap tokens when their time is over. They let nobody in by then; this keeps them from piling up. A time
+// Removes bootstrap tokens when their time is over. They authenticate no client by then; this keeps them from piling up. A time
 // that cannot be read is over (upstream: tokencleaner of its controllers, off by default).
 import type { Secret } from "../api/gen/core/v1.ts";
 import type { ApiObject } from "../api/object.ts";

@@ -40,7 +40,7 @@ const everything: Pick<Rule, "resourceRules" | "nonResourceRules"> = {
   resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
   nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
 };
-const everybody = [group("system:unauthenticated"), group("system:authenticated")];
+const allUsers = [group("system:unauthenticated"), group("system:authenticated")];
 
 /** The built-in objects of an identity. */
 export function builtIns({ spell }: Identity): BuiltIns {
@@ -55,7 +55,7 @@ export function builtIns({ spell }: Identity): BuiltIns {
     rule(["*"], spell("coordination.k8s.io"), ["leases"], ["*"]),
   ];
   const probes: Rule = {
-    subjects: everybody,
+    subjects: allUsers,
     nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["/healthz", "/readyz", "/livez"] }],
   };
   return {
@@ -87,8 +87,8 @@ export function builtIns({ spell }: Identity): BuiltIns {
         subjects: [group("system:serviceaccounts")],
         ...everything,
       }),
-      schema("global-default", "global-default", 9900, "ByUser", { subjects: everybody, ...everything }),
-      schema("catch-all", "catch-all", 10_000, "ByUser", { subjects: everybody, ...everything }),
+      schema("global-default", "global-default", 9900, "ByUser", { subjects: allUsers, ...everything }),
+      schema("catch-all", "catch-all", 10_000, "ByUser", { subjects: allUsers, ...everything }),
     ],
   };
 }

@@ -141,7 +141,7 @@ export class QueueSet<Request extends Queued> {
     queue.seats -= width;
     queue.next += width * (ms - guessedMs);
     assert(queue.running >= 0 && queue.seats >= 0, "A queue runs what it started");
-    // Nobody waited for it: what it had was free.
+    // No request waited for it: what it had was free.
     if (this.#waiting === 0) queue.next = Math.min(queue.next, this.#now);
     this.#tidy(queue);
   }

@@ -190,7 +190,7 @@ export class Seats {
     return this.#own;
   }
 
-  /** Seats that nobody holds, at least 0. */
+  /** Free seats, at least 0. */
   get free(): number {
     return Math.max(0, this.#slot === undefined ? this.#part() - this.#own : this.#max - this.#words.used(this.#slot));
   }
@@ -235,7 +235,7 @@ export class Seats {
     return true;
   }
 
-  /** How often the front whose turn it is has looked; undefined: it is this one's, or nobody's. */
+  /** How often the front whose turn it is has looked; undefined: it is this one's turn, or no front's. */
   looksOfNext(): number | undefined {
     const slot = this.#slot;
     const next = slot === undefined ? undefined : this.#words.next(slot);

@@ -9,7 +9,7 @@ import { encodeHeaderValue } from "./gate.ts";
 /** The bytes of one connection behind a request for another protocol. */
 export class NodeTunnel implements Tunnel {
   readonly #socket: Socket;
-  /** What came before anybody reads; undefined from then on. */
+  /** What came before a reader is set; undefined from then on. */
   #early: Uint8Array[] | undefined = [];
   #earlyBytes = 0;
   #isOpen = false;

@@ -41,7 +41,7 @@ export function parseRanges(addresses: string, ports: string): ServiceRanges | s
   return { addresses: found, ports: { first, last } };
 }
 
-/** The ranges of a server nobody told any (upstream). */
+/** Default ranges (upstream). */
 export const defaultRanges = { addresses: "10.0.0.0/24", ports: "30000-32767" };
 
 /** The range of a family; undefined when the cluster has none. */

@@ -1,4 +1,4 @@
-// Pages that tell of every thread. The main thread makes them, text and compression, because it serves nobody: a front
+// Pages that tell of every thread. The main thread makes them, text and compression, because it serves no requests: a front
 // pays for taking its own snapshot, and for sending what comes back.
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";

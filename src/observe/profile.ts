@@ -72,7 +72,7 @@ function enter(into: Branch, { callFrame }: Profiler.ProfileNode): Branch {
   return branch;
 }
 
-/** The last parts of a path: where the server is installed is nobody's business. */
+/** The last parts of a path: where the server is installed is not published. */
 function placeOf(url: string): string {
   return url.startsWith("node:") ? url : url.split("/").slice(-2).join("/");
 }

@@ -1,5 +1,5 @@
 // What each thread costs and how late it runs: counters, so that any number of scrapers can read them. Every thread reads
-// its own; those of a pool, which count for nobody, are read by the main thread.
+// its own; those of a pool, which have no counters, are read by the main thread.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Registry } from "./metrics.ts";

@@ -248,7 +248,7 @@ const volumes: readonly MessageEntry[] = [
   ],
   [
     "core/v1.PersistentVolumeClaimSpec",
-    "What volume somebody needs.",
+    "What volume is needed.",
     {
       accessModes: "How it will be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany.",
       volumeName: "The volume that is claimed.",

@@ -1,5 +1,5 @@
 // OpenAPI version 2 in the protobuf form older clients ask for (the message types of gnostic's openapi.v2). A document
-// is encoded piece by piece, one path and one definition at a time, so that nobody waits for all of it.
+// is encoded piece by piece, one path and one definition at a time, so that no other request waits for all of it.
 
 import { RawJson } from "../api/schema.ts";
 import { ProtoWriter } from "../codec/proto/protoencode.ts";

@@ -386,7 +386,7 @@ const texts = new Map<string, MessageText>([
   }),
   of("core/v1.ServiceSpec", "Which pods a service leads to, and how.", {
     ports: "Ports of the service.",
-    selector: "Labels of the pods. Empty: somebody else keeps the endpoints.",
+    selector: "Labels of the pods. Empty: the endpoints are not kept by the server.",
     clusterIP: 'Address of the service. "None" means none (headless); empty lets the system choose.',
     clusterIPs: "Addresses of the service, at most one for each of IPv4 and IPv6; the first is clusterIP.",
     type: "ClusterIP (the default), NodePort, LoadBalancer or ExternalName. Each of the first three includes those before it.",
@@ -469,7 +469,7 @@ const texts = new Map<string, MessageText>([
     data: "Texts by key. Keys are letters, digits, '-', '_' and '.'.",
     binaryData: "Bytes by key, as base64. No key may be in data as well.",
   }),
-  of("core/v1.Secret", "Values for pods to use that are not for everybody, by key.", {
+  of("core/v1.Secret", "Confidential values for pods to use, by key.", {
     immutable: "Once true, the values and this field cannot be changed.",
     data: "Bytes by key, as base64.",
     stringData: "Texts by key, which are put into data. Never shown.",
@@ -522,7 +522,7 @@ const texts = new Map<string, MessageText>([
     controller: "Whether it is the one that controls the dependent.",
     blockOwnerDeletion: "Whether it stays, when deleted in the foreground, until the dependent is gone.",
   }),
-  of("meta/v1.ManagedFieldsEntry", "Fields somebody manages.", {
+  of("meta/v1.ManagedFieldsEntry", "Fields of one manager.", {
     manager: "Who.",
     operation: "How they came to be: Apply or Update.",
     apiVersion: "Version the fields are written in.",

@@ -56,7 +56,7 @@ function isStored({ info, server }: RequestContext): boolean {
   return isObjectSubresource(strategyOf(info.resource, server.identity), info.subresource.name);
 }
 
-/** An answer to send; undefined: it was sent, or nobody waits for it. */
+/** An answer to send; undefined: it was sent, or the client is gone. */
 function dispatch(call: RequestContext, act: Action | undefined): Promise<Written | Status | undefined> {
   switch (call.info.verb) {
     case "create":

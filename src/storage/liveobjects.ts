@@ -43,7 +43,7 @@ export function liveObject(record: Record, revision = record.revision): LiveObje
 }
 
 /**
- * Looks for the objects of a store that nobody writes to. Its records are read twice, and only numbers and keys are kept in
+ * Looks for the objects of a store that is not written to. Its records are read twice, and only numbers and keys are kept in
  * between. Rejects as Store.replay().
  */
 export async function liveObjects(store: Store): Promise<LiveObjects> {
@@ -78,7 +78,7 @@ export async function liveObjects(store: Store): Promise<LiveObjects> {
   };
 }
 
-/** Looks whether anybody writes to a store after a revision. */
+/** Looks whether a store is written to after a revision. */
 async function foreignWrites(store: Store, after: number): Promise<{ any(): boolean; end(): void }> {
   let count = 0;
   const end = await store.watch(after, (records) => {

@@ -41,7 +41,7 @@ export interface ServeOptions {
   readonly store: Store;
   /** Of its engine; left out: one call at a time, of a store no other process has open. */
   readonly traits?: EngineTraits;
-  /** Takes every record above `after`, in order, before anybody hears of it: the shared log. */
+  /** Takes every record above `after`, in order, before any client is told: the shared log. */
   readonly publish: Deliver;
   /** What was published last of a key. */
   readonly last?: LastOf;

@@ -1,6 +1,6 @@
 // The contract between the server and the durable log. Every engine of table.ts passes one test suite (test/contract/).
 //
-// Revisions. A revision is a positive integer. A committed change has one, the next change of anybody a greater one; none
+// Revisions. A revision is a positive integer. A committed change has one, the next change of any writer a greater one; none
 // is handed out twice, not even after a crash. Only commit() moves the newest revision, here or in another process that
 // shares the store; compact() moves the floor and nothing else. Ranges are half-open at the left: records "after" a
 // revision is above it.

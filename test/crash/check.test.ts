@@ -120,10 +120,10 @@ const wrong: readonly (readonly [name: string, truth: Truth, lines: readonly Lin
     /^I8: ask 3 was refused and is stored at 3/,
   ],
   [
-    "a change nobody asked for",
+    "a change no client asked for",
     truth,
     asks.filter((line) => line.t !== "ask" || line.id !== 3),
-    /^I8: nobody asked for c/,
+    /^I8: no client asked for c/,
   ],
   [
     "a change made twice",

@@ -248,7 +248,7 @@ class History {
       this.#bad.push(`I1: ${ask.key} is at ${live.revision} although ${revision} was acknowledged`);
     }
     if (live === undefined && ask.op !== "delete" && !this.#mayBeDeleted(ask, revision ?? 0)) {
-      this.#bad.push(`I1: ${ask.key}, acknowledged at ${revision}, is gone and nobody deleted it`);
+      this.#bad.push(`I1: ${ask.key}, acknowledged at ${revision}, is gone, and no client deleted it`);
     }
   }
 
@@ -256,7 +256,7 @@ class History {
     return (this.#deleted.get(ask.key) ?? -1) >= revision;
   }
 
-  /** The newest revision of each key that somebody deletes, or may have. */
+  /** The newest revision of each key that a client deletes, or may have. */
   #findDeleted(): void {
     for (const { id, op, key, expected } of this.#asks.values()) {
       if (op !== "delete" || this.#refused.has(id)) continue;
@@ -270,7 +270,7 @@ class History {
     for (const fact of this.#truth.facts) {
       if (fact.op === "delete") continue;
       const ask = byToken.get(fact.token);
-      if (ask === undefined) this.#bad.push(`I8: nobody asked for ${fact.token} at ${fact.revision}`);
+      if (ask === undefined) this.#bad.push(`I8: no client asked for ${fact.token} at ${fact.revision}`);
       else if (this.#refused.has(ask.id))
         this.#bad.push(`I8: ask ${ask.id} was refused and is stored at ${fact.revision}`);
     }

@@ -61,10 +61,10 @@ interface Sent {
 
 const opOf = { ADDED: "create", MODIFIED: "update", DELETED: "delete" } as const;
 
-/** Everybody's clients, and the servers they talk to at the moment. */
+/** All clients of a run, and the servers they talk to at the moment. */
 export class Clients {
   readonly lines: Line[] = [];
-  /** What went wrong besides: answers nobody expects. */
+  /** What went wrong besides: answers that are not expected. */
   readonly surprises: string[] = [];
   /** Requests that were lost on a connection of a server that was asked to end, which a client may not send again. */
   readonly lost: string[] = [];
@@ -72,7 +72,7 @@ export class Clients {
   relists = 0;
   readonly #pick: (n: number) => number;
   readonly #options: ClientOptions;
-  /** Mod revision of every key as far as known: 0 when it is not there, undefined when somebody must look. */
+  /** Mod revision of every key as far as known: 0 when it is not there, undefined when it must be read. */
   readonly #known = new Map<string, number>();
   /** Newest revision of each watcher. */
   readonly #seen = new Map<string, number>();
@@ -175,7 +175,7 @@ export class Clients {
     await this.#change(place, name, found === "none" ? 0 : Number(found.metadata.resourceVersion), count);
   }
 
-  /** Requests that a server which ends does not answer. A connection that nobody listened on, or that was idle, is tried again. */
+  /** Requests that a server which ends does not answer. A connection that was refused, or that was idle, is tried again. */
   #broken({ isEnding, index }: Place, error: Error): void {
     const { code, isReused } = error as { code?: string; isReused?: boolean };
     if (!isEnding || code === "ECONNREFUSED" || isReused === true) return;

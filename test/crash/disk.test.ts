@@ -31,7 +31,7 @@ interface Order {
   wrong: string[];
 }
 
-/** Follows a trace: pages, then fdatasync, then the synced meta page, and only then a word to anybody. */
+/** Follows a trace: pages, then fdatasync, then the synced meta page, and only then an acknowledgement. */
 function readOrder(trace: string): Order {
   const data = new Set<string>();
   const meta = new Set<string>();
@@ -71,7 +71,7 @@ else {
     const order = readOrder(readFileSync(trace, "latin1"));
     t.same(order.wrong, []);
     t.ok(order.commits >= 40, `${order.commits} commits`);
-    t.ok(order.acknowledged >= 400, `${order.acknowledged} times somebody was told`);
+    t.ok(order.acknowledged >= 400, `${order.acknowledged} changes were acknowledged`);
   });
 
   const faults = ["fdatasync:error=EIO", "pwrite64:error=EIO", "pwrite64:error=EINVAL", "writev:error=EIO"];

@@ -60,7 +60,7 @@ let asks = 0;
 const pick = random(Number(seed));
 
 async function step(writer: number): Promise<void> {
-  // Keys of one's own, and some that everybody fights over.
+  // Keys of one's own, and some that all writers share.
   const name = pick(4) === 0 ? `shared-${pick(6)}` : `own-${writer}-${pick(8)}`;
   const key = `/registry/configmaps/default/${name}`;
   const mod = known.get(key) ?? 0;

@@ -94,7 +94,7 @@ t.test("commit() of a turn's changes is one transaction and keeps their order", 
   await loop.stop();
 });
 
-t.test("commit() answers after publication, and everybody's changes have one order", async (t) => {
+t.test("commit() answers after publication, and the changes of all callers have one order", async (t) => {
   const { loop, published, connect } = await rig();
   const clients = [connect(), connect(), connect()];
   const told: number[] = [];
@@ -226,7 +226,7 @@ t.test("the loop compacts what has grown old", async (t) => {
   await loop.stop();
 });
 
-t.test("probe() is answered by the store's loop, without a transaction, and by nobody when it is gone", async (t) => {
+t.test("probe() is answered by the store's loop, without a transaction, and not at all when it is gone", async (t) => {
   const { loop, batches, connect } = await rig();
   const client = connect();
   const [outcome] = await Promise.all([client.commit(change("create", "x", 0)), client.probe(), client.probe()]);

@@ -54,7 +54,7 @@ t.test("ask() gathers until it sends, has so many questions under way, and goes 
   t.same(await Promise.all([second, third]), ["second", "third"]);
 });
 
-t.test("a question nobody waits for any more may fail", async (t) => {
+t.test("a question no caller waits for any more may fail", async (t) => {
   const { sent, question } = asker(1);
   void question.ask().catch(() => undefined);
   await turn();

@@ -38,7 +38,7 @@ const noFiles = {
   webhook: undefined,
 };
 
-/** Whom credentials were found to be; undefined: nobody. */
+/** The user that credentials authenticate; undefined: none. */
 export async function whoIs(authn: Authentication, credentials: Credentials): Promise<User | undefined> {
   const sender = await authn.authenticate(credentials);
   return sender === "overloaded" ? undefined : sender;

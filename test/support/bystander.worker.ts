@@ -1,4 +1,4 @@
-// Somebody who uses the server while it is attacked, on a thread of its own: asks for one object again and again, and
+// A client that uses the server while it is attacked, on a thread of its own: asks for one object again and again, and
 // tells when asked how long the answers took and which failed.
 import { Agent, request } from "node:https";
 import { parentPort, workerData } from "node:worker_threads";

@@ -56,7 +56,7 @@ export class FakeLog implements LogView {
     this.floor = revision;
   }
 
-  /** Creates or updates an object; returns the revision. Nobody is told before news(). */
+  /** Creates or updates an object; returns the revision. No reader is told before news(). */
   put(object: FakeObject): number {
     const key = keyFor(object.namespace, object.name);
     const type = this.#isLive(key) ? recordTypes.update : recordTypes.create;

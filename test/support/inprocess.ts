@@ -75,7 +75,7 @@ export class MemoryStore implements StoreClient {
     return refused ?? this.apply(change);
   }
 
-  /** Commits without asking anybody. */
+  /** Commits without admission or authorization. */
   apply(change: Change): Outcome {
     const known = this.#keys.get(change.key);
     const actual = known?.revision ?? 0;
@@ -119,7 +119,7 @@ export class InProcess {
   authenticate: () => Sender | Promise<Sender> = () => (this.stranger ? undefined : this.user);
   /** Credentials are looked at: who asks is who they say. */
   checks = false;
-  /** Who decides what they may do; everybody may do everything unless a test says otherwise. */
+  /** Who decides what they may do; every user may do everything unless a test says otherwise. */
   authorizer: Authorizer = alwaysAllow;
   readonly objects: Objects;
   /** Writes down what requests do, when set. */
@@ -318,7 +318,7 @@ export interface InProcessOptions extends Omit<SchemeOptions, "identity"> {
   readonly bounds?: Bounds;
   /** How extension servers are reached, beside the flags' defaults. */
   readonly aggregation?: Partial<AggregationConfig>;
-  /** What admission counts into; left out: nobody counts. */
+  /** What admission counts into; left out: it is not counted. */
   readonly registry?: Registry | undefined;
   /** Takes spans of requests; left out: nobody does. */
   readonly tracer?: Tracer | undefined;

@@ -288,7 +288,7 @@ function runAsUser({ spec, containers }: Subject): Violation | undefined {
   return setters === "" ? undefined : { reason: "runAsUser=0", detail: `${setters} must not set runAsUser=0` };
 }
 
-/** `pod and containers "a", "b"`: who sets something bad; empty: nobody. */
+/** `pod and containers "a", "b"`: which parts set something bad; empty: none. */
 function settersOf(pod: boolean, containers: readonly Checked[], isBad: (container: Checked) => boolean): string {
   const bad = containers.filter(isBad);
   return [...(pod ? ["pod"] : []), ...(bad.length > 0 ? [named(bad)] : [])].join(" and ");

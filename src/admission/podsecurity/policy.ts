@@ -32,7 +32,7 @@ export const modes = ["enforce", "audit", "warn"] as const;
 
 const everything: Rule = { level: "privileged", version: "latest" };
 
-/** What holds where nobody said anything. */
+/** What holds where nothing is configured. */
 export const openPolicy: Policy = { enforce: everything, audit: everything, warn: everything };
 
 /** `restricted:v1.23`. */

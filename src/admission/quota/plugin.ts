@@ -1,5 +1,5 @@
 // ResourceQuota: what a write uses is charged to the quotas of its namespace before the write is committed, by a write
-// of their status that holds only while nobody else charged them. Writes that wait for the same namespace are judged
+// of their status that holds only while no other request charged them. Writes that wait for the same namespace are judged
 // together, in order, and charged with one write per quota. A write that fails gives back what it was charged.
 import type { ResourceQuota } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
@@ -85,7 +85,7 @@ class ChargeDesk {
     this.#limited = limited;
   }
 
-  /** Whether anybody's charges for a namespace are under way. */
+  /** Whether charges for a namespace are under way. */
   isBusy(namespace: string): boolean {
     return this.#namespaces.has(namespace);
   }
@@ -136,7 +136,7 @@ class ChargeDesk {
     this.#namespaces.delete(namespace);
   }
 
-  /** One write per quota for everybody who waits; answers who must be looked at again, because a quota had changed. */
+  /** One write per quota for all requests that wait; returns those that must be looked at again, because a quota had changed. */
   async #round(namespace: string, waiters: readonly Waiter[], refunds: readonly Charges[]): Promise<Round> {
     const { objects, clock } = this.#environment;
     const accounts = accountsOf(objects.table<Quota>("", "v1", "resourcequotas").list(namespace));

@@ -5,12 +5,12 @@ import type { FileCheck } from "../../config/filecheck.ts";
 import type { WebhookSettings } from "../../config/files/plugins.ts";
 import { type Login, type Logins, readLogins } from "../../outbound/connection.ts";
 
-const nobody: Logins = { byName: new Map(), current: "" };
+const noLogins: Logins = { byName: new Map(), current: "" };
 const anonymous: Login = {};
 
 /** Reads the settings of a plugin, JSON text, and the file they name; a text says in one line what is wrong. */
 export function readWebhookLogins(settings: string | undefined, check: FileCheck): Logins | string {
-  if (settings === undefined) return nobody;
+  if (settings === undefined) return noLogins;
   const { kubeConfigFile: file } = JSON.parse(settings) as WebhookSettings;
   if (!isAbsolute(file)) return `kubeConfigFile: must be an absolute path, not ${JSON.stringify(file)}`;
   const logins = readLogins(file, check);

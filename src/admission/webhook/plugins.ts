@@ -221,7 +221,7 @@ interface Rounds {
   readonly eligible: Set<string>;
   /** Those of them before which it did. */
   readonly again: Set<string>;
-  /** The object as the last round left it; empty while nobody is eligible. */
+  /** The object as the last round left it; empty while no webhook is eligible. */
   left: string;
   round: number;
 }

@@ -64,7 +64,7 @@ export class Watcher {
   dueTick = 0;
   /** Called once when the watch has ended, by either side. */
   readonly ended: (() => void) | undefined;
-  /** Whose it is, for people; empty: nobody said. */
+  /** Name of the user it belongs to, for reports; empty: not given. */
   readonly user: string;
 
   constructor(

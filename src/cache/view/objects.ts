@@ -33,7 +33,7 @@ export class ObjectTable<T extends ApiObject> {
   }
 
   /**
-   * Takes in every change acknowledged to anybody before the call. The number it returns grows whenever something
+   * Takes in every change that was acknowledged before the call. The number it returns grows whenever something
    * changed: values derived from the table are valid while it is the same.
    */
   refresh(): number {

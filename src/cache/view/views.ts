@@ -1,5 +1,5 @@
 // One front's side of the shared logs as a whole: the port to the store thread, the views by prefix, the wake-up loop
-// that tells followers of news, and the clean-up that must not happen in the middle of anybody's turn.
+// that tells followers of news, and the clean-up that must not happen in the middle of a reader's turn.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { assertShared } from "../../base/assert.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";

@@ -110,7 +110,7 @@ export class LogWriter {
   readonly #freeSlots: number[] = [];
   /** Those that are there for good. */
   readonly #listed: ReadonlySet<string>;
-  /** Those that began with another server's record, and that nobody has registered here. */
+  /** Those that began with another server's record, and that are not registered here. */
   readonly #strays = new Set<LedgerLog>();
   /** Changes under way, by log: it is not given up meanwhile. */
   readonly #expected = new Map<LedgerLog, number>();

@@ -1,4 +1,4 @@
-// A second typed object that shares nothing with the first that anybody changes. @hot: a patch starts from one.
+// A second typed object that shares nothing with the first that is ever changed. @hot: a patch starts from one.
 // The plan lists the fields with lists, maps and messages; texts, numbers and raw JSON are never changed in place.
 import type { Message } from "../../api/schema.ts";
 import type { ValueMap } from "../../api/value.ts";

@@ -22,7 +22,7 @@ export function certificateSigningRequestBehaviour(resource: Resource): OwnBehav
   };
 }
 
-/** Signing requests: who asks is what the server saw, and nobody approves or signs by the way. */
+/** Signing requests: who asks is what the server saw, and a create or update neither approves nor signs. */
 function signingRequestStrategy(resource: Resource): Strategy<CertificateSigningRequest> {
   return strategyFor<CertificateSigningRequest>(resource, {
     nameFormat: "path-segment",

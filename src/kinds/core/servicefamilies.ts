@@ -26,7 +26,7 @@ export function settleFamilies(service: Service, cluster: readonly string[]): Fi
   }
   const [own = "IPv4"] = cluster;
   if (ips[0] === "None" && (spec.selector?.size ?? 0) === 0) {
-    // Nobody's endpoints but the client's own: they may be of any family, whatever the cluster offers.
+    // The client writes the endpoints itself: they may be of any family, whatever the cluster offers.
     spec.ipFamilyPolicy ??= families.length === 1 ? "SingleStack" : "RequireDualStack";
     if (families.length === 0) families.push(own);
     if (spec.ipFamilyPolicy !== "SingleStack") addOther(families);

@@ -39,7 +39,7 @@ export function behaviourOfVersion(resource: Resource, version: CustomVersion): 
   };
 }
 
-/** Finalizers need not be known to anybody, nor have a domain. */
+/** Finalizers need not be registered, nor have a domain. */
 const metaRules: MetaRules = { update: [0, 1], anyFinalizer: true };
 
 /** Nothing but names is selected by. */

@@ -174,7 +174,7 @@ const compilers = new WeakMap<Resource, VersionCompiler>();
 
 /**
  * Whether what a custom resource's definition says of its objects is known: it is not if the definition, or this version
- * of it, went before anybody needed its schema. Always so of other resources.
+ * of it, went before its schema was needed. Always so of other resources.
  */
 export function hasSchema(resource: Resource): boolean {
   return compilers.get(resource)?.isComplete ?? true;

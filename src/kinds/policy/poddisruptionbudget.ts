@@ -80,7 +80,7 @@ export function validateDisruptionBudgetStatus({ status }: PodDisruptionBudget):
 
 /**
  * Disruption budgets: an empty selector selects nothing in v1beta1 and everything in v1, so each says the other's in
- * a requirement on a label nobody has.
+ * a requirement on a label that no object has.
  */
 export function budgetConversions(identity: Identity): {
   fromOld(budget: PodDisruptionBudget): PodDisruptionBudget;

@@ -24,7 +24,7 @@ export function empty(value: string | undefined): value is undefined | "" {
   return value === undefined || value === "";
 }
 
-/** True when so much is wrong already that looking further helps nobody. Loops over what a client sent end then. */
+/** True when so much is wrong already that further faults help no client. Loops over what a client sent end then. */
 export function isFull(out: Errors): boolean {
   return out.length >= limits.fieldErrorsMax;
 }

@@ -22,7 +22,7 @@ export interface ThreadRates {
   readonly now: ThreadFigures;
 }
 
-/** Counts below this per second are nobody's fault. */
+/** Counts below this per second are not reported. */
 const busyRequestsPerSecond = 20;
 const busyListBytesPerSecond = 1_000_000;
 const busyWatches = 100;

@@ -1,5 +1,5 @@
 // Binding: the scheduler's word on where a pod runs. It goes past the rules of pod updates, which forbid exactly that,
-// and is conditional on nobody having said another node before (upstream: BindingREST of the pod registry).
+// and is conditional on no other node being set before (upstream: BindingREST of the pod registry).
 import { admit } from "../../admission/table.ts";
 import type { Binding, Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";

@@ -72,12 +72,12 @@ function pinnedTo(options: DeleteOptions, { revision }: Current): DeleteOptions 
   return { ...options, preconditions: { ...options.preconditions, resourceVersion } };
 }
 
-/** Pods that serve nobody, not yet or not any more, are no disruption. */
+/** Pods that serve no client, not yet or not any more, are no disruption. */
 function isPast({ metadata, status }: Pod): boolean {
   return ["Succeeded", "Failed", "Pending"].includes(status.phase ?? "") || metadata.deletionTimestamp !== undefined;
 }
 
-/** Whether a pod may still come to serve somebody. */
+/** Whether a pod may still come to serve clients. */
 function isWaiting({ metadata, status }: Pod): boolean {
   return status.phase === "Pending" && metadata.deletionTimestamp === undefined;
 }

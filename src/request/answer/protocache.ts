@@ -1,6 +1,6 @@
 // Protobuf of records that were asked for before. A record never changes and its location is never given to another,
 // so its message is encoded once per front and version, for all lists and groups of watchers that want it, as long as
-// there is room. When there is none, records nobody would list any more go first. A list that goes on through more than
+// there is room. When there is none, records that no list would contain any more go first. A list that goes on through more than
 // fits would throw out each message just before it is asked for again if the oldest or the least used one went: what
 // goes is drawn at random, and a list gets room only now and then, so that it finds about what fits. Of the others
 // lengths are kept, so that a list, whose length stands in front of it, encodes each of its items once.
@@ -145,7 +145,7 @@ export class ProtoShelf {
     this.#identity = identity;
   }
 
-  /** The message of a record that is an event, without an envelope: many watchers want it. Nobody changes it. */
+  /** The message of a record that is an event, without an envelope: many watchers want it. Read only. */
   message(at: Location): Uint8Array {
     return this.#entries.get(at)?.message ?? this.#encoded(at, false);
   }

@@ -158,7 +158,7 @@ export function sendPacked(
   reply.exchange.send(code, headersOf(reply, contentType, [...packed, ...more]), body);
 }
 
-/** Sends a JSON document that is the same for everybody, and for the next hour. */
+/** Sends a JSON document that is the same for every client, and for the next hour. */
 export function sendPublic(reply: Reply, contentType: string, json: string): void {
   reply.answered(200, json.length);
   const cached = ["Cache-Control", "public, max-age=3600"] as const;

@@ -90,7 +90,7 @@ export async function writeChunks(
     stream.abort();
     throw error;
   }
-  // Nobody is there any more: only what packs is left to be let go.
+  // The client is gone: only what packs is left to be let go.
   if (aborted) stream.abort();
   else stream.end();
 }

@@ -133,12 +133,12 @@ export class Body {
     this.#next = decoded;
   }
 
-  /** Tells the audit event what was decoded, while nobody has taken it. */
+  /** Tells the audit event what was decoded, while no caller has taken it. */
   show(audit: Entry | undefined): void {
     if (audit !== undefined && this.#next !== undefined) audit.requested(this.#resource.message, this.#next);
   }
 
-  /** An object nobody else holds. */
+  /** An object with no other reference. */
   take(): ApiObject {
     const object = this.#next ?? decodeAs(this.#resource, this.#content);
     this.#next = undefined;

@@ -52,7 +52,7 @@ export async function auditStranger(
   return refused;
 }
 
-/** The ways somebody tried, none of the values (upstream: getAuthMethods). */
+/** The ways a client tried, none of the values (upstream: getAuthMethods). */
 function attempted(exchange: Exchange): string {
   const { query, peer } = exchange;
   const authorization = (exchange.header("authorization") ?? "").trim();

@@ -67,7 +67,7 @@ export function newestOf({ server, deadline, info }: RequestContext): ReadInput[
   };
 }
 
-/** How a request reads what the logs do not hold any more; undefined: nobody has it. */
+/** How a request reads what the logs do not hold any more; undefined: it cannot be read. */
 export function pastOf({ server, holdings, deadline }: RequestContext): ReadInput["past"] {
   const { clock, store } = server;
   const { past: page } = store;

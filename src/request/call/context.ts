@@ -71,14 +71,14 @@ export interface ServerParts {
   readonly authorizer: Authorizer;
   /** Who holds which rules, for writes of roles and bindings. */
   readonly roles: Roles;
-  /** What somebody may, as far as the authorization modes can list it. */
+  /** What a user may do, as far as the authorization modes can list it. */
   readonly rules: RuleResolver;
   /** Decoded objects for authentication, authorization and admission. */
   readonly objects: Objects;
   /** Servers that answer for API services. */
   readonly extensions: Extensions;
   readonly admission: AdmissionConfig;
-  /** Counts what plugins take; left out: nobody does. */
+  /** Counts what plugins take; left out: it is not counted. */
   readonly meter?: AdmissionMeter;
   /** Undefined: nothing is audited. */
   readonly audit?: Auditor | undefined;

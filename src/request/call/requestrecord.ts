@@ -65,7 +65,7 @@ export class Book {
   /** Told by the answering stage just before bytes leave. */
   answered(code: number, bytes: number): void {
     this.audit?.answered(code);
-    // Whoever works on the answer need not know that nobody waits for it any more.
+    // The handler need not know that the client is gone.
     if (this.#gone) return;
     assert(!this.done, "A request is answered twice");
     this.done = true;
@@ -255,7 +255,7 @@ function kindOf(exchange: Exchange, { info, asked, remote }: Route): RequestKind
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** Methods as a metric label: what nobody defined is one value. */
+/** Methods as a metric label: all that are not defined are one value. */
 function knownMethod(method: string): string {
   return methods.has(method) ? method : "other";
 }
@@ -276,7 +276,7 @@ function metricVerb(verb: string): string {
   }
 }
 
-/** Deprecated as of the release served; later deprecations are nobody's business yet. */
+/** Deprecated as of the release served; later deprecations are not announced yet. */
 function isDeprecated({ deprecatedIn }: Resource, release: number): boolean {
   return deprecatedIn !== undefined && minorOf(deprecatedIn) <= release;
 }

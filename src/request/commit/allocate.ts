@@ -259,7 +259,7 @@ class Claims implements Allocation {
     return undefined;
   }
 
-  /** Whether the service had it before this write: nobody else can. */
+  /** Whether the service had it before this write: no other service can. */
   #has(kind: ClaimKind, what: string): boolean {
     return this.#hadKeys.has(heldKey(kind, what));
   }

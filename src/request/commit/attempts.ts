@@ -15,7 +15,7 @@ import type { StoreAccess } from "./writerequest.ts";
 /** What tries need of a front. */
 type Trying = Pick<StoreAccess, "store" | "views" | "clock">;
 
-/** Somebody else changed the object first: the write starts over. */
+/** Another client changed the object first: the write starts over. */
 export const changed = "changed";
 
 /**
@@ -36,7 +36,7 @@ function doubtful({ message }: InDoubt): Status {
 export const storeUnavailable = refuse("ServiceUnavailable", "the store is not available", { retryAfterSeconds: 1 });
 
 /**
- * Runs `attempt` until it ends otherwise than by somebody else's change, and once more when it was refused for what was
+ * Runs `attempt` until it ends otherwise than by another client's change, and once more when it was refused for what was
  * read and something newer was to be had; 504 past the deadline, and where a change is in doubt.
  */
 export function untilUnchanged<T>(

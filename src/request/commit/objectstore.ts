@@ -1,5 +1,5 @@
-// Between the write path and the store: the state a write starts from, and the commit that holds only while nobody
-// else changed it (what becomes of a write otherwise: attempts.ts). Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
+// Between the write path and the store: the state a write starts from, and the commit that holds only while no other write
+// changed it (what becomes of a write otherwise: attempts.ts). Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
 
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
@@ -54,12 +54,12 @@ export class StoredObject {
     this.isOutdated = isOutdated;
   }
 
-  /** The text's bytes, made when somebody asks. */
+  /** The text's bytes, made when they are asked for. */
   get body(): Buffer {
     return (this.#body ??= Buffer.from(this.text));
   }
 
-  /** What the text says; nobody changes it. Parsed when somebody asks. */
+  /** What the text says; read only. Parsed when it is asked for. */
   get document(): Value {
     return (this.#document ??= parseStored(this.text));
   }

@@ -54,7 +54,7 @@ export interface WriteRequest {
   /** Who owns what this write changes, in managedFields. */
   readonly manager: string;
   readonly dryRun: boolean;
-  /** Where warnings of plugins go, for the headers of any answer; absent: nobody reads them. */
+  /** Where warnings of plugins go, for the headers of any answer; absent: they are dropped. */
   readonly heard?: string[] | undefined;
   /** CreateOptions and so on as a document, for admission; absent: all defaults. */
   readonly options?: Value | undefined;

@@ -131,7 +131,7 @@ async function attempt(
   const stale = checkPreconditions(deletion, current);
   if (stale !== undefined) return stale;
   trace.done("validate");
-  // A delete that changes nothing is asked about by nobody (upstream).
+  // A delete that changes nothing is not admitted (upstream).
   if (isPending(strategy, object, options)) return pending(deletion, current);
   const refused = admitted ? undefined : await askPlugins(deletion, current, object, notes);
   if (refused !== undefined) return refused;
@@ -227,8 +227,8 @@ function withTime({ clock }: WriteServices, request: WriteRequest): WriteRequest
 }
 
 /**
- * Removes what this delete has marked. An object that somebody else removed meanwhile is gone as was asked; one that
- * somebody wrote to is not the one a resource version was given for, and else the delete starts over (reference:
+ * Removes what this delete has marked. An object that another client removed meanwhile is gone as was asked; one that
+ * was written to is not the one a resource version was given for, and else the delete starts over (reference:
  * Store.Delete takes the mark's version for the precondition, and ignores "not found" after it).
  */
 async function removeMarked(deletion: Deletion, marked: StoredState): Promise<Written | Status | typeof changed> {

@@ -99,7 +99,7 @@ export class ProtoList implements Chunks {
     this.#itemsBytes += length + putListItemHead(itemHead, 0, length);
   }
 
-  /** Encodes an item whose length nobody knows. */
+  /** Encodes an item whose length is not known. */
   #encodeFirst(at: Location): number {
     const message = this.#message(at);
     const { length } = message;

@@ -31,7 +31,7 @@ export async function sendConsole(reply: Reply): Promise<void> {
   }
 }
 
-/** Only the page's own script and style run, by their hashes, and it talks to nobody but its server. */
+/** Only the page's own script and style run, by their hashes, and it connects to its own server alone. */
 export function policyOf(html: string): string {
   const hashes = (element: RegExp): string =>
     [...html.matchAll(element)]

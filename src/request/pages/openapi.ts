@@ -1,4 +1,4 @@
-// `/openapi/v2` and `/openapi/v3`: documents that are put together when somebody asks (openapidocuments.ts), found by their
+// `/openapi/v2` and `/openapi/v3`: documents that are put together when they are asked for (openapidocuments.ts), found by their
 // hash. Version 3 has an index that names each document with its hash, so that clients may keep what they have.
 import { timedOut } from "../../api/status.ts";
 import type { Objects } from "../../cache/view/objects.ts";

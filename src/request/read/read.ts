@@ -28,7 +28,7 @@ export interface ReadInput {
   readonly terms?: ConversionTerms;
   /** Waits for what other servers wrote; left out: there are none, and the view holds all that is acknowledged. */
   readonly newest?: AskNewest | undefined;
-  /** Reads what the view does not reach back to; left out: nobody can. */
+  /** Reads what the view does not reach back to; left out: nothing can. */
   readonly past?: Past | undefined;
 }
 

@@ -100,7 +100,7 @@ function trackedField(slot: Slot, type: Type): Tracked {
 export interface Exempt {
   /** The server puts these back, with all that is in them. */
   readonly ignored: FieldSet | undefined;
-  /** Nobody owns these; what is in them may be owned. */
+  /** These have no owner; what is in them may have one. */
   readonly unowned: FieldSet | undefined;
 }
 

@@ -32,7 +32,7 @@ export function patchTyped<T extends object>(
   return patchMessage(message, object as Source, patch, type === "strategic", 0) as T | undefined;
 }
 
-/** Another kind or version is for somebody else to refuse. */
+/** Another kind or version is refused by a later stage. */
 function namesSame(object: Source, patch: ValueMap): boolean {
   for (const key of ["kind", "apiVersion"]) if (patch.has(key) && patch.get(key) !== object[key]) return false;
   return true;

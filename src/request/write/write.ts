@@ -1,6 +1,6 @@
 // Create, update and patch: one path, in the order of DESIGN section 6. Read the current state, merge the request
 // into it, default, mutating admission, the kind's own preparation, validation, validating admission, and a commit
-// that holds only while nobody else changed the object; else from the top until the request's deadline.
+// that holds only while no other client changed the object; else from the top until the request's deadline.
 import { AdmissionResult } from "../../admission/plugin.ts";
 import { admit } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
@@ -65,7 +65,7 @@ export function writeObject(
 const unread: Merge = () => internalError("A body was merged before it was read");
 
 /**
- * Writes what `merge` makes of the current state; it is asked again whenever somebody else changes that first.
+ * Writes what `merge` makes of the current state; it is asked again whenever another client changes that first.
  * `tracking`: how managedFields come to know of it (an apply records itself what it owns).
  */
 export function writeMerged(

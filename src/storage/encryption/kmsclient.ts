@@ -20,7 +20,7 @@ function spelled(name: string): string {
     : name.replaceAll(/([A-Z])([A-Z]*)_?/g, (_, first: string, rest: string) => `${first}${rest.toLowerCase()}`);
 }
 
-/** Codes that say that nobody answered. */
+/** Codes that say that the plugin did not answer. */
 const awayCodes = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED]);
 
 /** The client of one plugin. */
@@ -45,7 +45,7 @@ export class KmsClient {
     });
   }
 
-  /** The failure of the last call, when nobody answered it. */
+  /** The failure of the last call, when the plugin did not answer it. */
   get away(): KmsFailure | undefined {
     return this.#away;
   }

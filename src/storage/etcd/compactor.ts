@@ -48,7 +48,7 @@ export class Compactor {
     try {
       await this.#client.call(compactionCall(revision, this.#timeoutMs));
     } catch (error) {
-      // Somebody has compacted further, an operator say.
+      // Another program has compacted further, or an operator.
       if (!(error instanceof CallError) || error.fault !== "compacted") throw error;
     }
     return revision;

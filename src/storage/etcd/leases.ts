@@ -41,7 +41,7 @@ export class Leases {
       path: "/etcdserverpb.Lease/LeaseGrant",
       request: leaseRequest(seconds + sharedSeconds),
       read: leaseAnswer,
-      // A lease nobody uses ends by itself.
+      // A lease that is not used ends by itself.
       isRead: true,
       timeoutMs: this.#timeoutMs,
     });

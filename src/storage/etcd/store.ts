@@ -138,7 +138,7 @@ class EtcdStore implements Store {
   readonly #toldHistory: ToldHistory;
   readonly #cluster: number;
   readonly #takers = new Set<Deliver>();
-  /** Events since the store was opened, until somebody watches; undefined: somebody did, or they are too many. */
+  /** Events since the store was opened, until the first watch; undefined: there was one, or they are too many. */
   #early: WatchedEvent[] | undefined = [];
   /** What replay() needs not read. */
   #state: readonly KeyValue[] | undefined;
@@ -363,7 +363,7 @@ class EtcdStore implements Store {
     try {
       for (let events = this.#queue.shift(); events !== undefined; events = this.#queue.shift()) {
         const last = (events.at(-1) as WatchedEvent).kv.modRevision;
-        // Nobody watches yet: who begins to, is told them then.
+        // There is no watch yet: the first one is told them.
         if (this.#takers.size === 0) this.#keep(events);
         const records =
           this.#takers.size === 0

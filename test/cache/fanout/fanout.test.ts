@@ -253,7 +253,7 @@ t.test("a watch of the future starts when its revision has passed", (t) => {
   t.end();
 });
 
-t.test("a slow watcher leaves the group, catches up from the log and joins again; nobody else notices", (t) => {
+t.test("a slow watcher leaves the group, catches up from the log and joins again; no other watcher notices", (t) => {
   for (const wishes of [{}, { namespace: "n1" }]) {
     const log = new FakeLog();
     const front = new FakeFront(log);

@@ -1,4 +1,4 @@
-// Reads a database file of etcd: the newest value of each key. Just enough of bbolt's pages for a file that nobody writes.
+// Reads a database file of etcd: the newest value of each key. Just enough of bbolt's pages for a file that is not written.
 //
 //   page     16 bytes: id (u64), flags (u16), count (u16), overflow pages (u32); then its elements
 //   meta     after the page header: magic, version, page size, flags (u32 each), root page, sequence (u64), …, txid

@@ -122,7 +122,7 @@ t.test("stores of several servers on one etcd", { skip: noEtcd }, async (t) => {
     const revision = await etcd.put("compact_rev_key", String(target));
     await one.currentRevision();
     await one.compact(revision);
-    t.equal(one.floor, target, "somebody else has done it in this interval");
+    t.equal(one.floor, target, "another server has done it in this interval");
     await one.compact(revision);
     t.equal(one.floor, revision);
     const late = await open();

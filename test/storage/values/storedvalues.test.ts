@@ -423,7 +423,7 @@ const broken: readonly (readonly [
   ["nothing", pods, podKey, "", /is neither JSON nor protobuf/],
   ["a list", pods, podKey, `["${secretText}"]`, /is JSON, but no object/],
   ["no type", pods, podKey, `{"metadata":{"name":"${secretText}"}}`, /is of no version of Pod that can be read/],
-  ["a kind of nobody", pods, podKey, `{"kind":"${secretText}","apiVersion":"v1"}`, /is of no version of Pod/],
+  ["a kind that is not known", pods, podKey, `{"kind":"${secretText}","apiVersion":"v1"}`, /is of no version of Pod/],
   ["another kind", pods, podKey, goPod.replace('"Pod"', '"Secret"'), /is a Secret of v1, and no Pod/],
   [
     "another type of a field",

@@ -52,7 +52,7 @@ class Named {
   }
 }
 
-/** Who answers; "broken": nobody. */
+/** Who answers; "broken": no server. */
 function ask(base: string, agent: Agent | false = false): Promise<string> {
   return new Promise((resolve) => {
     const sent = get(base, { ca, agent }, (answer) => {

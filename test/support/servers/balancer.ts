@@ -8,7 +8,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export interface Backend {
   /** `https://host:port`. */
   readonly base: string;
-  /** As whom it is asked whether it is ready; left out: as nobody, which not every server answers. */
+  /** As whom it is asked whether it is ready; left out: as anonymous, which not every server answers. */
   readonly token?: string;
 }
 
@@ -47,7 +47,7 @@ class Pool {
     this.#isAsked = false;
   }
 
-  /** It refused a connection: nobody listens there. */
+  /** It refused a connection: no process listens there. */
   refused(): void {
     this.#silences = silencesMax;
     this.#take("silent");

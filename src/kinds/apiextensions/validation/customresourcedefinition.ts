@@ -328,7 +328,7 @@ function checkStoredVersions(out: Errors, { spec, status }: Definition): void {
   });
 }
 
-/** Groups of the community's own domains need a word that somebody agreed to them. */
+/** Groups of the community's own domains need an annotation that names their approval. */
 function checkApproval(out: Errors, { metadata, spec }: Definition, { identity }: StrategyContext): void {
   const key = identity.spell(approvalKey);
   const word = metadata.annotations?.get(key) ?? "";

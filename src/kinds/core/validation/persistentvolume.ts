@@ -205,7 +205,7 @@ function checkCapacity(out: Errors, path: string, capacity: ReadonlyMap<string, 
 
 function goResources(resources: ReadonlyMap<string, string> | undefined): GoText {
   if (resources === undefined) return new GoText("core.ResourceList(nil)");
-  // Nobody reads more, and a client can send many.
+  // No client reads more, and one can send many.
   const entries = [...resources].slice(0, 100).sort(([a], [b]) => (a < b ? -1 : 1));
   const texts = entries.map(([name, amount]) => `${JSON.stringify(name)}:${goQuantity(amount).text}`);
   return new GoText(`core.ResourceList{${texts.join(", ")}}`);

@@ -83,7 +83,7 @@ export function validatePodStatusUpdate(object: Pod, old: Pod, context: Strategy
     checkSubdomain(out, "status.nominatedNodeName", nominated);
   }
   for (const field of ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const) {
-    // Nobody restarts an ephemeral container.
+    // Ephemeral containers are never restarted.
     const policy = field === "ephemeralContainerStatuses" ? "Never" : old.spec.restartPolicy;
     checkStateChange(out, `status.${field}`, object.status[field] ?? [], old.status[field] ?? [], policy);
   }

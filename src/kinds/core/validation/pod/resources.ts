@@ -1,5 +1,5 @@
 // Names and amounts of resources: what containers, quotas and limit ranges may name, and how requests and limits
-// relate. A name is native (no prefix, or one of the API's own domain), or an extended resource of somebody else's.
+// relate. A name is native (no prefix, or one of the API's own domain), or an extended resource with another domain.
 import { type FieldError, forbiddenField, invalid, required } from "../../../../api/fielderror.ts";
 import type { ResourceRequirements } from "../../../../api/gen/core/v1.ts";
 import { isQualifiedName, nonNegativeMessage } from "../../../formats.ts";
@@ -60,7 +60,7 @@ export function mayOvercommit(name: string, names: Names): boolean {
   return isNative(name, names) && !isHugePages(name);
 }
 
-/** A resource of somebody else: prefixed, and fit to be requested in a quota. */
+/** An extended resource: prefixed, and fit to be requested in a quota. */
 export function isExtended(name: string, names: Names): boolean {
   if (isNative(name, names) || name.startsWith("requests.")) return false;
   return isQualifiedName(`requests.${name}`).length === 0;
