@@ -1,5 +1,5 @@
-// What linters cannot see: tables that must be complete, files nobody imports, sizes, bans in hot files, bounds nobody
-// uses, and documents that name tests which must exist. Each check is a function with a test of its own.
+// What linters cannot see: tables that must be complete, files without an importer, sizes, bans in hot files, unused
+// bounds, and documents that name tests which must exist. Each check is a function with a test of its own.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// Who may approve and sign, and whom nobody may become.
+// Who may approve and sign, and whom no user may become.
 import t from "tap";
 import type { Attributes } from "../../src/authz/authorizer.ts";
 import { organizationsOf } from "../../src/pki/csr.ts";
@@ -47,7 +47,7 @@ t.test("CertificateApproval and CertificateSigning ask for the signer, then for 
   asked.length = 0;
   const fail = (): Promise<Answer> => server.call("PATCH", `${path}/r/status`, condition("Failed"), merge);
   t.equal((await server.call("PATCH", `${path}/r/status`, { metadata: { labels: { a: "b" } } }, merge)).code, 200);
-  t.same(asked, [], "nobody is asked while certificate and conditions stay");
+  t.same(asked, [], "no authorizer is asked while certificate and conditions stay");
   const unsigned = await server.call(
     "PATCH",
     `${path}/r/status`,

@@ -110,7 +110,7 @@ t.test("D06: debugging containers are asked about, whichever way they come", asy
   }
 });
 
-t.test("while nobody answers the default holds, after several tries", async (t) => {
+t.test("while the webhook does not answer the default holds, after several tries", async (t) => {
   const closed = await open(t, () => undefined);
   const refused = await closed.server.call("POST", pods, pod("a", "i"));
   t.equal(refused.code, 403);

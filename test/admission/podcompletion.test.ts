@@ -19,7 +19,7 @@ function create(server: InProcess, spec: object): Promise<Answer> {
   return server.call("POST", pods, { metadata: { name: `p${count++}` }, spec: { containers, ...spec } });
 }
 
-t.test("Priority resolves classes, takes the default one, and lets nobody choose a number", async (t) => {
+t.test("Priority resolves classes, takes the default one, and lets no user choose a number", async (t) => {
   const server = await open();
   await server.call("POST", classes, { metadata: { name: "low" }, value: 7, preemptionPolicy: "Never" });
   for (const [spec, priority, policy] of [

@@ -158,7 +158,7 @@ t.test("ExtendedResourceToleration tolerates the taints of what a pod asks for",
 });
 
 // CVE-2020-8554
-t.test("D04: DenyServiceExternalIPs lets nobody add one, by whatever verb", async (t) => {
+t.test("D04: DenyServiceExternalIPs lets no user add one, by whatever verb", async (t) => {
   const server = await open("DenyServiceExternalIPs");
   const services = "/api/v1/namespaces/default/services";
   const apply = { "content-type": "application/apply-patch+yaml" };
@@ -261,7 +261,7 @@ t.test(
     t.equal((await patch(owner(false))).code, 200);
     asked.length = 0;
     t.equal((await patch({ metadata: { labels: { a: "b" } } })).code, 200);
-    t.notOk(asked.includes("delete pods default/p"), "nobody is asked when owners stay");
+    t.notOk(asked.includes("delete pods default/p"), "no authorizer is asked when owners stay");
     server.close();
   },
 );

@@ -107,7 +107,7 @@ t.test("aggregated discovery lists what extension servers have, and keeps it whi
   t.equal((await discovered(server)).listed, undefined, "it goes with its APIService");
 });
 
-/** Says more, as long as there is somebody who reads. */
+/** Says more, as long as the client reads. */
 function flood(response: ServerResponse, piece: string): void {
   const more = (): void => {
     while (!response.destroyed && response.write(piece));

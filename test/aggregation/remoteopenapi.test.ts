@@ -195,7 +195,7 @@ t.test(
   },
 );
 
-/** Says more, as long as there is somebody who reads. */
+/** Says more, as long as the client reads. */
 function flood(response: ServerResponse, piece: string): void {
   const more = (): void => {
     while (!response.destroyed && response.write(piece));

@@ -89,7 +89,7 @@ t.test("what finds the buffer full is dropped and counted", async (t) => {
   const delivery = createDelivery({ to, config: { ...batch, batchMax: 1 }, losses, annotation });
   // Eight are being written, ten wait.
   const events = Array.from({ length: 25 }, (_, index) => String(index));
-  for (const event of events) t.equal(take(delivery, [event]), true, "nobody waits");
+  for (const event of events) t.equal(take(delivery, [event]), true, "no request waits");
   t.equal(losses.counts.get("buffered"), 7);
   to.release();
   await delivery.finish();
@@ -145,7 +145,7 @@ t.test("in turn, whoever sent events hears when they are written", async (t) => 
   t.equal(await take(strict, ["5"]), false);
   t.equal(losses.counts.get("kept"), 1);
   const lenient = createDelivery({ ...options, config: { ...batch, mode: "blocking" } });
-  t.equal(await take(lenient, ["6"]), true, "only strict mode makes it anybody's failure");
+  t.equal(await take(lenient, ["6"]), true, "only strict mode makes it a request's failure");
   t.equal(losses.counts.get("kept"), 2);
 });
 

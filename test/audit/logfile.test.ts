@@ -100,7 +100,7 @@ t.test("write() says what the system says, and half a line does not stay", (t) =
   t.end();
 });
 
-t.test("a file somebody else took away is begun anew", (t) => {
+t.test("a file that another program took away is begun anew", (t) => {
   const { path, names, clock } = place(t);
   const log = new LogFile(config(path), clock);
   t.teardown(() => log.close());
@@ -115,7 +115,7 @@ t.test("a file somebody else took away is begun anew", (t) => {
 t.test("a pipe whose reader is behind gets everything in order, unless the end comes first", async (t) => {
   const { path, clock } = place(t);
   t.equal(spawnSync("mkfifo", [path]).status, 0);
-  t.throws(() => new LogFile(config(path), clock), /ENXIO/, "nobody reads");
+  t.throws(() => new LogFile(config(path), clock), /ENXIO/, "no process reads");
   const reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   t.teardown(() => closeSync(reader));
   const log = new LogFile(config(path), clock);

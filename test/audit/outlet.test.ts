@@ -65,7 +65,7 @@ t.test("requests wait while too much is unwritten, first come first served", asy
     }),
   );
   t.ok(await until(() => messages.length === 1));
-  t.same(order, [], "nobody goes on");
+  t.same(order, [], "no request goes on");
   outlet.put("late", ours);
   t.equal(dropped(), 0, "and what belongs to requests under way is still taken");
   answer(true);
@@ -84,7 +84,7 @@ t.test("a large event fills an outlet, too", async (t) => {
   t.equal(await waits, true);
 });
 
-t.test("where nobody waits, events are dropped and counted", async (t) => {
+t.test("where no request waits, events are dropped and counted", async (t) => {
   const { outlet, messages, answer, dropped } = open(t, "drops");
   for (let index = 0; index < limits.auditEventsMax + 5; index += 1) outlet.put("x", ours);
   t.equal(outlet.room(ours), undefined);

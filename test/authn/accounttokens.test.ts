@@ -23,7 +23,7 @@ interface Setting {
   readonly authn: Authentication;
   /** The uid of service account `default/robot`. */
   readonly uid: string;
-  /** Who a token says somebody is; undefined for nobody. */
+  /** The user of a token; undefined: it is not valid. */
   who(token: string): Promise<User | undefined>;
 }
 
@@ -158,7 +158,7 @@ t.test("a token that was let live longer is noted and counted from the time that
   t.same([await use(token), counted], [[["authentication.k8s.io/stale-token", text(12)]], ["stale"]], "kept");
 });
 
-t.test("E05: audiences: a token for somebody else is nobody's here", async (t) => {
+t.test("E05: audiences: a token for another audience is not valid here", async (t) => {
   const { server, authn, who } = await setting(t);
   const vault = await request(server, { audiences: ["vault", "store"] });
   const own = await request(server);
@@ -288,7 +288,7 @@ t.test("E07: what only looks like a token of this server is refused", async (t) 
   t.ok(await who(good));
 });
 
-t.test("tokens that live in secrets end with them, unless nobody looks", async (t) => {
+t.test("tokens that live in secrets end with them, unless they are not looked up", async (t) => {
   for (const lookup of [true, false]) {
     const { server, authn, who, uid } = await setting(t, {}, `--service-account-lookup=${lookup}`);
     const { identity } = server.scheme;

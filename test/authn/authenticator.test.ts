@@ -26,11 +26,11 @@ function saying(outcome: Outcome, later = false): Authenticator {
   return { authenticate: () => (later ? Promise.resolve(outcome) : outcome) };
 }
 
-t.test("union() takes the first that accepts, and refuses only when nobody does", async (t) => {
+t.test("union() takes the first that accepts, and refuses only when none does", async (t) => {
   const alice = accepted("alice");
   const bob = accepted("bob");
   const cases: [string, Outcome[], Outcome][] = [
-    ["nobody", [undefined, undefined], undefined],
+    ["none", [undefined, undefined], undefined],
     ["the first", [alice, bob], alice],
     ["past nothing", [undefined, bob], bob],
     ["past a refusal", [refused("no"), bob], bob],

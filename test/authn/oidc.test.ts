@@ -1,5 +1,5 @@
 // OpenID Connect against a real HTTPS provider: whose tokens are taken, how its keys change, what an outage does, and that
-// nobody can make the server hammer it (ATTACKS E08).
+// no client can make the server hammer it (ATTACKS E08).
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { SignJWT } from "jose";
 import t, { type Test } from "tap";
@@ -139,7 +139,7 @@ t.test("E08: keys rotate, outlive an outage, and are not fetched for strangers",
   t.match(await who(await token({}, state.keys[1])), /#jane$/);
 });
 
-t.test("E08: a provider that lies or is away lets nobody in, and is asked again", async (t) => {
+t.test("E08: a provider that lies or is away authenticates no client, and is asked again", async (t) => {
   const { who, token, state, server } = await setting(t);
   const wrong: [string, () => void, RegExp][] = [
     ["away", () => (state.down = true), /^oidc: discovery: /],

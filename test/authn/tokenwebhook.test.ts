@@ -75,7 +75,7 @@ t.test("a review is sent, and its status is read", async (t) => {
   }
 });
 
-t.test("answers that are no reviews let nobody in", async (t) => {
+t.test("answers that are no reviews authenticate no client", async (t) => {
   let answer: unknown;
   const { ask } = await setting(t, () => answer);
   const good = {
@@ -179,7 +179,7 @@ t.test("answers are remembered for their time, a failure never", async (t) => {
   server.aheadMs = 130_001;
   t.equal(await who("a"), undefined);
   t.equal(await who("a"), undefined);
-  t.equal(state.asked, 2, "that it is nobody's, too");
+  t.equal(state.asked, 2, "that it is not valid, too");
   status = { authenticated: false, error: "no" };
   await who("b");
   await who("b");

@@ -27,7 +27,7 @@ function asked(text: string): Attributes {
 }
 
 t.test("authorize() follows the policies of both formats", (t) => {
-  const everybody = "x,system:authenticated";
+  const anyUser = "x,system:authenticated";
   const cases: readonly (readonly [object, string, boolean])[] = [
     [{ ...version, spec: { user: "ann", apiGroup: "*", namespace: "*", resource: "*" } }, "ann get pods ns", true],
     [
@@ -47,9 +47,9 @@ t.test("authorize() follows the policies of both formats", (t) => {
     [{ ...version, spec: { user: "ann", group: "devs", resource: "pods" } }, "ann get pods", false],
     [{ ...version, spec: { user: "ann", group: "devs", resource: "pods" } }, "ann,devs get pods", true],
     [{ ...version, spec: { resource: "pods" } }, "ann,devs get pods", false],
-    [{ ...version, spec: { user: "*", resource: "pods" } }, `${everybody} get pods`, true],
+    [{ ...version, spec: { user: "*", resource: "pods" } }, `${anyUser} get pods`, true],
     [{ ...version, spec: { user: "*", resource: "pods" } }, "system:anonymous,system:unauthenticated get pods", false],
-    [{ ...version, spec: { group: "*", resource: "pods" } }, `${everybody} get pods`, true],
+    [{ ...version, spec: { group: "*", resource: "pods" } }, `${anyUser} get pods`, true],
     [{ ...version, spec: { user: "ann", resource: "*", readonly: true } }, "ann list pods", true],
     [{ ...version, spec: { user: "ann", resource: "*", readonly: true } }, "ann deletecollection pods", false],
     [{ ...version, spec: { user: "ann", nonResourcePath: "*" } }, "ann get /x", true],
@@ -61,7 +61,7 @@ t.test("authorize() follows the policies of both formats", (t) => {
     [{ user: "ann" }, "ann get /x", true],
     [{ user: "ann", resource: "pods" }, "ann get /x", false],
     [{ user: "ann", namespace: "ns" }, "ann get pods other", false],
-    [{ readonly: true }, `${everybody} get pods ns`, true],
+    [{ readonly: true }, `${anyUser} get pods ns`, true],
     [{ readonly: true }, "x get pods ns", false],
     [{ user: "*" }, "system:anonymous,system:unauthenticated get pods", false],
   ];

@@ -1,4 +1,4 @@
-// Nobody promotes themselves (ATTACKS A09): roles and bindings grant what their writer holds.
+// No user gains rights (ATTACKS A09): roles and bindings grant what their writer holds.
 import t, { type Test } from "tap";
 import { inOrder, masters } from "../../src/authz/authorizer.ts";
 import { Rbac } from "../../src/authz/rbac.ts";
@@ -56,7 +56,7 @@ function binding(name: string, kind: string, to: string): object {
 const merge = { "content-type": "application/merge-patch+json" };
 const apply = { "content-type": "application/apply-patch+yaml" };
 
-t.test("A09: nobody grants what they do not hold, by any way of writing", async (t) => {
+t.test("A09: no user grants what they do not hold, by any way of writing", async (t) => {
   const server = await open(t);
   const secret = rule("get", "secrets");
   await server.call("POST", `${inDefault}/roles`, role("secrets", secret));

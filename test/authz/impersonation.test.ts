@@ -1,4 +1,4 @@
-// Acting as somebody else, with every gap that was ever left in it (ATTACKS A10).
+// Acting as another user, with every gap that was ever left in it (ATTACKS A10).
 import t from "tap";
 import { identities } from "../../src/api/identity.ts";
 import { isStatus } from "../../src/api/status.ts";
@@ -17,7 +17,7 @@ function headersOf(text: string): Header[] {
     .map((field): Header => [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()]);
 }
 
-/** `name uid [groups] {extra}`, the code of a refusal, or `nobody else`; and what was asked. */
+/** `name uid [groups] {extra}`, the code of a refusal, or `not another`; and what was asked. */
 async function told(
   fields: string,
   mayNot: (asked: Attributes) => boolean = () => false,
@@ -34,18 +34,18 @@ async function told(
   };
   const acting = await createImpersonation(identities.kubernetes, authorizer)(headersOf(fields), admin, clipped);
   if (isStatus(acting)) return [String(acting.code), asked];
-  if (acting === admin) return ["nobody else", asked];
+  if (acting === admin) return ["not another", asked];
   const extra = [...acting.extra].map(([key, values]) => `${key}=${values.join("+")}`).join(" ");
   return [`${acting.name} ${acting.uid} [${acting.groups.join(",")}] {${extra}}`, asked];
 }
 
 const user = "impersonate-user: tgt";
 const account = "impersonate-user: system:serviceaccount:ns:sa";
-const everybody = "system:authenticated";
+const authenticated = "system:authenticated";
 const own = "authentication.k8s.io";
 
 t.test("impersonate() refuses names whose ends a front may have dropped", async (t) => {
-  const read = { [user]: "200", [`${user}; impersonate-extra-a: `]: "200", "x-other: mil\u00e9s": "nobody else" };
+  const read = { [user]: "200", [`${user}; impersonate-extra-a: `]: "200", "x-other: mil\u00e9s": "not another" };
   const whole = { "impersonate-user: \u00e9mile": "200", [`${user}; impersonate-group: a\u00e9b`]: "200", ...read };
   for (const [fields, expected] of Object.entries(whole)) {
     const [outcome] = await told(fields);
@@ -60,58 +60,66 @@ t.test("impersonate() refuses names whose ends a front may have dropped", async 
   ];
   for (const fields of torn) t.strictSame(await told(fields, undefined, true), ["400", []], fields);
   t.match((await told(user, undefined, true))[0], /^tgt/, "ASCII is taken");
-  t.equal((await told("x-other: mil\u00e9s", undefined, true))[0], "nobody else", "other headers are not looked at");
+  t.equal((await told("x-other: mil\u00e9s", undefined, true))[0], "not another", "other headers are not looked at");
 });
 
 t.test("A10: impersonate() asks for each thing separately and makes the user of the headers", async (t) => {
   const cases: readonly (readonly [string, string, string[]])[] = [
-    ["", "nobody else", []],
-    ["accept: x; authorization: y", "nobody else", []],
-    ["impersonate-other: x", "nobody else", []],
+    ["", "not another", []],
+    ["accept: x; authorization: y", "not another", []],
+    ["impersonate-other: x", "not another", []],
     ["impersonate-user: ", "400", []],
     ["impersonate-uid: ", "400", []],
     ["impersonate-group: ", "400", []],
-    [user, `tgt  [${everybody}] {}`, ["|users|||tgt"]],
-    [`${user}; impersonate-user: other`, `tgt  [${everybody}] {}`, ["|users|||tgt"]],
-    [`${user}; impersonate-group: a`, `tgt  [a,${everybody}] {}`, ["|users|||tgt", "|groups|||a"]],
+    [user, `tgt  [${authenticated}] {}`, ["|users|||tgt"]],
+    [`${user}; impersonate-user: other`, `tgt  [${authenticated}] {}`, ["|users|||tgt"]],
+    [`${user}; impersonate-group: a`, `tgt  [a,${authenticated}] {}`, ["|users|||tgt", "|groups|||a"]],
     [
       `${user}; impersonate-group: a; impersonate-group: b`,
-      `tgt  [a,b,${everybody}] {}`,
+      `tgt  [a,b,${authenticated}] {}`,
       ["|users|||tgt", "|groups|||a", "|groups|||b"],
     ],
-    [`${user}; impersonate-group: a,b`, `tgt  [a,b,${everybody}] {}`, ["|users|||tgt", "|groups|||a,b"]],
+    [`${user}; impersonate-group: a,b`, `tgt  [a,b,${authenticated}] {}`, ["|users|||tgt", "|groups|||a,b"]],
     [`${user}; impersonate-group: `, "400", []],
     [`${user}; impersonate-uid: `, "400", []],
-    [`${user}; impersonate-extra-a: `, `tgt  [${everybody}] {a=}`, ["|users|||tgt", `${own}|userextras|a||`]],
-    [`${user}; impersonate-group: ${everybody}`, `tgt  [${everybody}] {}`, ["|users|||tgt", `|groups|||${everybody}`]],
+    [`${user}; impersonate-extra-a: `, `tgt  [${authenticated}] {a=}`, ["|users|||tgt", `${own}|userextras|a||`]],
+    [
+      `${user}; impersonate-group: ${authenticated}`,
+      `tgt  [${authenticated}] {}`,
+      ["|users|||tgt", `|groups|||${authenticated}`],
+    ],
     [
       `${user}; impersonate-group: system:unauthenticated`,
       "tgt  [system:unauthenticated] {}",
       ["|users|||tgt", "|groups|||system:unauthenticated"],
     ],
-    [`${user}; impersonate-uid: u1`, `tgt u1 [${everybody}] {}`, ["|users|||tgt", `${own}|uids|||u1`]],
+    [`${user}; impersonate-uid: u1`, `tgt u1 [${authenticated}] {}`, ["|users|||tgt", `${own}|uids|||u1`]],
     [
       `${user}; impersonate-extra-scope: a; impersonate-extra-scope: b`,
-      `tgt  [${everybody}] {scope=a+b}`,
+      `tgt  [${authenticated}] {scope=a+b}`,
       ["|users|||tgt", `${own}|userextras|scope||a`, `${own}|userextras|scope||b`],
     ],
     [
       `${user}; impersonate-extra-%73copes: a`,
-      `tgt  [${everybody}] {scopes=a}`,
+      `tgt  [${authenticated}] {scopes=a}`,
       ["|users|||tgt", `${own}|userextras|scopes||a`],
     ],
     [
       `${user}; impersonate-extra-acme.example%2fkey: v`,
-      `tgt  [${everybody}] {acme.example/key=v}`,
+      `tgt  [${authenticated}] {acme.example/key=v}`,
       ["|users|||tgt", `${own}|userextras|acme.example/key||v`],
     ],
-    [`${user}; impersonate-extra-%zz: a`, `tgt  [${everybody}] {%zz=a}`, ["|users|||tgt", `${own}|userextras|%zz||a`]],
+    [
+      `${user}; impersonate-extra-%zz: a`,
+      `tgt  [${authenticated}] {%zz=a}`,
+      ["|users|||tgt", `${own}|userextras|%zz||a`],
+    ],
     [
       `${user}; impersonate-extra-__proto__: a`,
-      `tgt  [${everybody}] {__proto__=a}`,
+      `tgt  [${authenticated}] {__proto__=a}`,
       ["|users|||tgt", `${own}|userextras|__proto__||a`],
     ],
-    [`${user}; impersonate-extra-: a`, `tgt  [${everybody}] {=a}`, ["|users|||tgt", `${own}|userextras|||a`]],
+    [`${user}; impersonate-extra-: a`, `tgt  [${authenticated}] {=a}`, ["|users|||tgt", `${own}|userextras|||a`]],
     [
       "impersonate-user: system:anonymous",
       "system:anonymous  [system:unauthenticated] {}",
@@ -120,16 +128,16 @@ t.test("A10: impersonate() asks for each thing separately and makes the user of 
     [
       "impersonate-user: system:anonymous; impersonate-group: system:authenticated",
       "system:anonymous  [system:authenticated,system:unauthenticated] {}",
-      ["|users|||system:anonymous", `|groups|||${everybody}`],
+      ["|users|||system:anonymous", `|groups|||${authenticated}`],
     ],
     [
       account,
-      `system:serviceaccount:ns:sa  [system:serviceaccounts,system:serviceaccounts:ns,${everybody}] {}`,
+      `system:serviceaccount:ns:sa  [system:serviceaccounts,system:serviceaccounts:ns,${authenticated}] {}`,
       ["|serviceaccounts||ns|sa"],
     ],
     [
       `${account}; impersonate-group: g`,
-      `system:serviceaccount:ns:sa  [g,${everybody}] {}`,
+      `system:serviceaccount:ns:sa  [g,${authenticated}] {}`,
       ["|serviceaccounts||ns|sa", "|groups|||g"],
     ],
     ...[
@@ -139,7 +147,7 @@ t.test("A10: impersonate() asks for each thing separately and makes the user of 
       "system:serviceaccount::",
     ].map((name): [string, string, string[]] => [
       `impersonate-user: ${name}`,
-      `${name}  [${everybody}] {}`,
+      `${name}  [${authenticated}] {}`,
       [`|users|||${name}`],
     ]),
   ];

@@ -8,8 +8,8 @@ import { type InProcess, openInProcess } from "../support/inprocess.ts";
 const api = "/apis/rbac.authorization.k8s.io/v1";
 const apiGroup = "rbac.authorization.k8s.io";
 
-/** Somebody in groups: `name group…`. */
-function somebody(text: string): Attributes["user"] {
+/** A user in groups: `name group…`. */
+function userOf(text: string): Attributes["user"] {
   const [name = "", ...groups] = text.split(" ");
   return { name, uid: "", groups, extra: new Map() };
 }
@@ -20,7 +20,7 @@ function attributes(who: string, text: string): Attributes {
     .split(" ")
     .map((word) => (word === "-" ? "" : word));
   const rest = { group: "", version: "v1", subresource: "", path: "" };
-  return { user: somebody(who), verb, isResource: true, resource, namespace, name, ...rest };
+  return { user: userOf(who), verb, isResource: true, resource, namespace, name, ...rest };
 }
 
 async function open(t: Test): Promise<{ server: InProcess; ask: (who: string, text: string) => Decision }> {
@@ -136,11 +136,11 @@ t.test("rulesFor() collects each binding's rules once", async (t) => {
   const devs = { kind: "Group", name: "devs", apiGroup };
   await write(t, server, "clusterrolebindings", "a", to("ClusterRole", "reader", ann, devs));
   await write(t, server, "namespaces/default/rolebindings", "b", to("Role", "none", devs));
-  const held = rbac.rulesFor(somebody("ann devs"), "default");
+  const held = rbac.rulesFor(userOf("ann devs"), "default");
   t.equal(held.rules.length, 2);
   t.strictSame(held.errors, [`role.${apiGroup} "none" not found`]);
-  t.strictSame(rbac.rulesFor(somebody("ann devs"), "").errors, []);
-  t.strictSame(rbac.rulesFor(somebody("eve"), "default").rules, []);
+  t.strictSame(rbac.rulesFor(userOf("ann devs"), "").errors, []);
+  t.strictSame(rbac.rulesFor(userOf("eve"), "default").rules, []);
 });
 
 t.test("namespaces without bindings leave nothing in the index", async (t) => {

@@ -62,7 +62,7 @@ t.test("ruleAllows() matches as upstream", (t) => {
   t.end();
 });
 
-t.test("uncovered() finds what somebody does not hold", (t) => {
+t.test("uncovered() finds what a user does not hold", (t) => {
   const cases: readonly (readonly [string, PolicyRule[], PolicyRule[], number])[] = [
     ["the same", [may("get list", "core", "pods")], [may("list get", "core", "pods")], 0],
     ["a part", [may("get list", "core apps", "pods nodes")], [may("list", "apps", "nodes")], 0],

@@ -145,7 +145,7 @@ t.test("authorize() keeps answers, allowances longer than refusals, and asks onc
   t.equal(asked.reviews.length, 8, "what a client can make long is not kept");
 });
 
-t.test("a webhook that does not answer decides nothing, and nobody gets in", async (t) => {
+t.test("a webhook that does not answer decides nothing, and no request is allowed", async (t) => {
   const cases: readonly (readonly [string, Answering])[] = [
     ["not JSON", (_body, response) => void response.end("no")],
     [
@@ -208,7 +208,7 @@ t.test("a webhook that is busy is asked again", async (t) => {
   t.equal(tries, 2);
 });
 
-t.test("questions of one user, also about others, hold up nobody else's", async (t) => {
+t.test("questions of one user, also about others, hold up no other user's", async (t) => {
   const asked = await open(t, (body, response, request) => {
     const { spec } = JSON.parse(body) as { spec: { user: string; resourceAttributes: { name: string } } };
     // Whatever mallory asks takes long.

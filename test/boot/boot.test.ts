@@ -207,11 +207,11 @@ t.test("--token-auth-file adds users", async (t) => {
   const as = async (token: string, path: string): Promise<number> =>
     (await server.call("GET", path, undefined, { authorization: `Bearer ${token}` })).code;
   t.equal(await as("alice-token", "/api"), 200);
-  t.equal(await as("alice-token", "/api/v1/namespaces"), 403, "nobody gave her a role");
+  t.equal(await as("alice-token", "/api/v1/namespaces"), 403, "she has no role");
   t.equal(await as("alice", "/api"), 401);
 });
 
-t.test("where everybody may do everything, nobody is let in without a name", async (t) => {
+t.test("where every user may do everything, no request is allowed without a name", async (t) => {
   const server = await startServer(["--authorization-mode=AlwaysAllow"]);
   t.teardown(() => server.stop("SIGKILL"));
   const without = await server.call("GET", "/api", undefined, { authorization: "" });
@@ -221,7 +221,7 @@ t.test("where everybody may do everything, nobody is let in without a name", asy
 t.test("authorization that cannot work ends the start with one line", async (t) => {
   const directory = scratch(t);
   const policies = join(directory, "policies.jsonl");
-  writeFileSync(policies, '# nobody\n{"user": 1}\n');
+  writeFileSync(policies, '# comment\n{"user": 1}\n');
   const cases: readonly (readonly [string[], RegExp])[] = [
     [["--authorization-mode=RBAC,None"], /there is no mode "None"; there are: Node, RBAC, ABAC,/],
     [["--authorization-mode=RBAC,RBAC"], /RBAC is listed twice/],
@@ -260,7 +260,7 @@ t.test("--authorization-mode=ABAC allows by the file", async (t) => {
   t.equal((await server.call("GET", "/api/v1/nodes")).code, 200, "administrators may in every mode");
 });
 
-t.test("--authorization-mode=Webhook does what somebody else says", async (t) => {
+t.test("--authorization-mode=Webhook does what the webhook says", async (t) => {
   const directory = scratch(t);
   const asked: string[] = [];
   const peer = await openPeer((body, response) => {

@@ -89,7 +89,7 @@ const noMaterial = {
   webhook: undefined,
 };
 
-/** Connects until somebody takes it: a front that ends takes connections along that it has not accepted. */
+/** Connects until a front takes it: a front that ends takes connections along that it has not accepted. */
 async function opened(target: Target): Promise<Wire> {
   const end = performance.now() + 60_000;
   for (;;) {
@@ -102,7 +102,7 @@ async function opened(target: Target): Promise<Wire> {
   }
 }
 
-/** Connects until somebody answers: a front that starts again needs a moment. */
+/** Connects until a front answers: a front that starts again needs a moment. */
 async function answered(target: Target, path: string): Promise<string> {
   const end = performance.now() + 60_000;
   while (performance.now() < end) {

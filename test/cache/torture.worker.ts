@@ -22,7 +22,7 @@ export interface TortureData {
   readonly control: SharedArrayBuffer | undefined;
 }
 
-/** The same traffic for everybody. */
+/** The same traffic for all threads. */
 class Traffic {
   readonly source = new RecordSource();
   readonly #random: () => number;

@@ -136,7 +136,7 @@ class Traffic {
     for (const { sink } of this.watched) if (this.pick(2) === 0) sink.drain(1 + this.pick(4));
   }
 
-  /** Everybody reads, everything is delivered. */
+  /** All readers read, everything is delivered. */
   settle(): void {
     this.log.news();
     this.front.run();

@@ -21,7 +21,7 @@ class DenseStore implements Store {
     this.#numbers = numbers;
   }
 
-  /** Counts records as they come, before anybody else hears of them. */
+  /** Counts records as they come, before any client is told. */
   async follow(): Promise<void> {
     await this.#inner.watch(this.#inner.revision, (records) => {
       for (const { revision } of records) this.#numbers.push(revision);

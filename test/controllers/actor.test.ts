@@ -58,7 +58,7 @@ t.test("Actor spells its names in the identity", async (t) => {
   server.close();
 });
 
-t.test("Actor.update() asks again when somebody else was faster, and writes nothing that is no change", async (t) => {
+t.test("Actor.update() asks again when another client was faster, and writes nothing that is no change", async (t) => {
   const { server, actor, target } = await scenario();
   await server.call("POST", path, { metadata: { name: "m" }, data: { k: "1" } });
   const { store } = server;

@@ -83,7 +83,7 @@ running("a definition is established, and served from the moment it says so", as
     kind: "Widget",
     listKind: "WidgetList",
   });
-  // What somebody wipes is told again.
+  // What a client wipes is told again.
   const current = (await server.call("GET", `${definitions}/${name}`)).json;
   await server.call("PUT", `${definitions}/${name}/status`, { ...current, status: { ...status, conditions: [] } });
   t.ok(await establishedIn(server, name));

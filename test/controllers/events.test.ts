@@ -28,7 +28,7 @@ async function names(server: InProcess): Promise<string[]> {
   return json.items.map((item: { metadata: { name: string } }) => item.metadata.name);
 }
 
-t.test("EventExpirer removes events nobody wrote to for the time to live", async (t) => {
+t.test("EventExpirer removes events that were not written for the time to live", async (t) => {
   const server = await openInProcess();
   const hour = ttlMs;
   const startMs = server.nowMs;

@@ -122,7 +122,7 @@ t.test("Lease of a dead holder is taken at once by who is alone, and kept while 
   server.store.before = () => full;
   const fast = { ...times, durationMs: 300, renewMsMax: 100 };
   open("a", { alone: true, times: fast });
-  t.ok(await until(() => holders.has("a"), 1000), "a full disk keeps nobody from working");
+  t.ok(await until(() => holders.has("a"), 1000), "a full disk keeps no server from working");
   t.equal(said.length, 1, said.join());
   server.store.before = undefined;
   t.ok(await until(async () => (await spec()).holderIdentity === "a", 1000));
@@ -130,7 +130,7 @@ t.test("Lease of a dead holder is taken at once by who is alone, and kept while 
   const began = performance.now();
   t.ok(await until(() => said.length > 1));
   t.ok(await until(() => performance.now() - began > 2 * fast.renewMsMax));
-  t.same([...holders], ["a"], "nor makes anybody stop");
+  t.same([...holders], ["a"], "nor makes one stop");
   server.store.before = undefined;
   await server.call("PATCH", path, { spec: { holderIdentity: "b", renewTime: "2000-01-01T00:00:00.000000Z" } }, merge);
   t.ok(await until(() => holders.size === 0), "who comes later is believed");
@@ -190,7 +190,7 @@ t.test("Controllers of two servers: one set works, the other when the first ends
   const first = await holder();
   const [winner, loser] = first === "a" ? sets : sets.toReversed();
   t.ok(await hasAccount("default"));
-  // Somebody else's name in it: the winner stops, and nobody works until that one was silent for long enough.
+  // Another server's name in it: the winner stops, and no server works until that one was silent for long enough.
   await server.call("PATCH", lease, { spec: { holderIdentity: "c", renewTime: "2026-01-01T00:00:00.000000Z" } }, merge);
   t.ok(await until(async () => ["a", "b"].includes(await holder())));
   await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });

@@ -91,7 +91,7 @@ t.test("OwnService puts right what was changed, and makes again what was deleted
   t.same(reports, []);
 });
 
-t.test("OwnService leads nowhere where nobody can reach the server, and is named in the identity", async (t) => {
+t.test("OwnService leads nowhere where no host can reach the server, and is named in the identity", async (t) => {
   const { server, look } = await open(t, undefined, "orch");
   await look();
   t.equal((await server.call("GET", `${core}/services/orch`)).json.metadata.labels.provider, "orch");
@@ -102,7 +102,7 @@ t.test("OwnService leads nowhere where nobody can reach the server, and is named
   );
 });
 
-t.test("OwnService says once that its address is somebody else's, and takes it when it is free", async (t) => {
+t.test("OwnService says once that its address is another service's, and takes it when it is free", async (t) => {
   const { server, reports, look } = await open(t);
   const spec = { ports: [{ port: 80 }], clusterIP: "10.0.0.1" };
   t.equal((await server.call("POST", `${core}/services`, { metadata: { name: "other" }, spec })).code, 201);

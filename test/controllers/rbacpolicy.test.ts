@@ -1,4 +1,4 @@
-// What a start does about roles and bindings that are there, half there, changed by somebody, or not there; and what
+// What a start does about roles and bindings that are there, half there, changed by a client, or not there; and what
 // strangers see with them (ATTACKS A11).
 import t, { type Test } from "tap";
 import { inOrder, masters } from "../../src/authz/authorizer.ts";
@@ -61,7 +61,7 @@ t.test("a start adds what is missing and leaves what is more", async (t) => {
   t.equal((await get(server, "clusterroles/system:node")).kind, "ClusterRole");
 });
 
-t.test("a start leaves alone what somebody took over", async (t) => {
+t.test("a start leaves alone what an administrator took over", async (t) => {
   const server = await open(t);
   const annotations = { "rbac.authorization.kubernetes.io/autoupdate": "false" };
   for (const path of ["clusterroles/system:discovery", "clusterroles/view", "clusterrolebindings/system:discovery"]) {
@@ -92,20 +92,20 @@ t.test("A11: with the policy, strangers see the version and members the API's sh
   server.authorizer = inOrder([masters, new Rbac(server.scheme.identity, server.objects)]);
   const open200 = ["/version", "/version/", "/healthz", "/livez", "/readyz"];
   const members200 = ["/api", "/api/v1", "/apis", "/apis/apps/v1", "/openapi/v2", "/openapi/v3"];
-  const nobody403 = ["/metrics", "/", "/logs", "/debug/pprof/", "/debug/flags/v", "/healthz/ping", "/nothing"];
+  const others403 = ["/metrics", "/", "/logs", "/debug/pprof/", "/debug/flags/v", "/healthz/ping", "/nothing"];
   const as = async (name: string, group: string, path: string): Promise<boolean> => {
     server.user = { name, uid: "", groups: [group], extra: new Map() };
     const { code } = await server.call("GET", path);
     return code !== 403;
   };
-  for (const path of [...open200, ...members200, ...nobody403]) {
+  for (const path of [...open200, ...members200, ...others403]) {
     const isOpen = open200.includes(path);
     t.equal(await as("system:anonymous", "system:unauthenticated", path), isOpen, `anonymous ${path}`);
     t.equal(await as("ann", "system:authenticated", path), isOpen || members200.includes(path), `ann ${path}`);
   }
 });
 
-t.test("nobody but administrators writes endpoints, and names follow the identity", async (t) => {
+t.test("only administrators write endpoints, and names follow the identity", async (t) => {
   const server = await openInProcess("orch");
   t.teardown(() => server.close());
   const objects = policyObjects(server.scheme.identity);

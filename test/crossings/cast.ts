@@ -1,5 +1,5 @@
 // Who sends the requests of a crossing run, over which connections, and who each of them is to the server: users of
-// every kind, strangers, and people who claim to be somebody else.
+// every kind, strangers, and clients that claim to be another user.
 import { authority, client, type Issued } from "../support/certificates.ts";
 
 /** One way of sending a request, and whom the server must take its sender for. */
@@ -8,7 +8,7 @@ export interface Sender {
   readonly kind: string;
   /** Header lines. */
   readonly head: string;
-  /** Name of the user; empty: nobody, 401. */
+  /** Name of the user; empty: none, 401. */
   readonly who: string;
   /** Who may do everything, or claims to be whom they may not: every request of theirs is refused. */
   readonly rights?: "all" | "none";
@@ -71,7 +71,7 @@ const as = (name: string): string => `Impersonate-User: ${name}\r\n`;
 const remote = (name: string, group = ""): string =>
   `X-Remote-User: ${name}\r\n${group === "" ? "" : `X-Remote-Group: ${group}\r\n`}`;
 
-/** Everybody without a certificate. `robot` and `helper` are tokens of service accounts. */
+/** All clients without a certificate. `robot` and `helper` are tokens of service accounts. */
 export function withoutCertificates(robot: string, helper: string): Sender[] {
   const robotName = "system:serviceaccount:default:robot";
   const boss = bearer("boss-token");
@@ -103,7 +103,7 @@ function behind(name: string, rights: "all" | undefined, people: readonly Sender
   });
 }
 
-/** Those whom wrong credentials on the connection leave: who has shown nothing else is nobody. */
+/** Those whom wrong credentials on the connection leave: who has shown nothing else is not authenticated. */
 function strictly(kind: string, people: readonly Sender[]): Sender[] {
   return people.map((sender) => (sender.who === "system:anonymous" ? { kind, head: sender.head, who: "" } : sender));
 }

@@ -20,7 +20,7 @@ const list: Question = {
     sender.rights === "all" ? expectCode(code, 200, text) : expectRefusal(sender, code, text, "cannot list resource"),
 };
 
-/** Every owner's object: the owner reads it, everybody else is refused by name. */
+/** Every owner's object: the owner reads it, every other user is refused by name. */
 const reads = owners.map((owner, index): Question => {
   return {
     line: `GET ${maps}/box-${index}`,
@@ -57,7 +57,7 @@ function expectCode(code: number, wanted: number, text: string): string | undefi
   return code === wanted ? undefined : `answered ${code}, not ${wanted}: ${text.slice(0, 300)}`;
 }
 
-/** 401 for nobody, else a 403 that names who asked. */
+/** 401 without a user, else a 403 that names who asked. */
 function expectRefusal(sender: Sender, code: number, text: string, why: string): string | undefined {
   if (sender.who === "") return expectCode(code, 401, text);
   const wanted = sender.rights === "none" ? "cannot impersonate resource" : why;

@@ -1,4 +1,4 @@
-// Nobody ever gets another's answer (ATTACKS E13): a short run of what `scripts/crossings.ts` does a million times.
+// No client ever gets another's answer (ATTACKS E13): a short run of what `scripts/crossings.ts` does a million times.
 import t from "tap";
 import { runCrossings } from "./run.ts";
 
@@ -16,7 +16,7 @@ for (const front of ["uws", "node"]) {
     t.equal(found.requests, count);
     t.ok(
       Object.values(found.kinds).every((answers) => answers > 50),
-      "everybody was answered",
+      "every client was answered",
     );
   });
 }

@@ -29,7 +29,7 @@ export interface Crossings {
   readonly kinds: Readonly<Record<string, number>>;
   /** Audit events that were looked at. */
   readonly events: number;
-  /** Answers and events about somebody else. */
+  /** Answers and events about another user. */
   readonly crossings: number;
   /** The first of them. */
   readonly examples: readonly string[];
@@ -112,7 +112,7 @@ function flags(directory: string, front: string, papers: Papers): string[] {
   ];
 }
 
-/** An object for each owner, that nobody else may read. */
+/** An object for each owner, that no other user may read. */
 async function makeBoxes(server: TestServer): Promise<void> {
   const core = "/api/v1/namespaces/default";
   const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
@@ -234,7 +234,7 @@ class Run {
   }
 
   #judge(asked: Asked | undefined, code: number, id: string, body: string): void {
-    if (asked === undefined) return this.#crossed(`an answer to nobody: ${code} ${body.slice(0, 300)}`);
+    if (asked === undefined) return this.#crossed(`an answer to no question: ${code} ${body.slice(0, 300)}`);
     this.requests += 1;
     const { sender, question } = asked;
     this.#kinds.set(sender.kind, (this.#kinds.get(sender.kind) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// Service addresses on two fronts, through a crash: nobody gets what somebody has.
+// Service addresses on two fronts, through a crash: no service gets what another has.
 import { join } from "node:path";
 import t from "tap";
 import { systemClock } from "../../src/base/clock.ts";

@@ -11,7 +11,7 @@ const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 // CVE-2021-25740: who writes endpoints sends a balancer's traffic into namespaces of others.
-t.test("D03: the roles of the start let nobody write endpoints or slices of them", { timeout: 120_000 }, async (t) => {
+t.test("D03: the roles of the start let no user write endpoints or slices of them", { timeout: 120_000 }, async (t) => {
   const tokens = join(t.testdir({}), "tokens.csv");
   const people = ["admin", "edit", "view"];
   writeFileSync(tokens, people.map((name) => `token-of-${name},${name},${name}\n`).join(""));

@@ -1,5 +1,5 @@
 // Requests that try to reach what they may not (ATTACKS A02, A03, A06, A07, C09, H07), against the server as its own
-// process: a 4xx or the caller's own prefix, never a 5xx, never another object, and nobody else notices.
+// process: a 4xx or the caller's own prefix, never a 5xx, never another object, and no other client notices.
 import t from "tap";
 import { openTarget, type Target } from "../support/target.ts";
 

@@ -187,7 +187,7 @@ t.test(full, { skip: noSingleServer }, async (t) => {
   const path = join(directory, "pipe");
   writeFileSync(policyFile, policy);
   t.equal(spawnSync("mkfifo", [path]).status, 0);
-  // Open for both, so that nobody waits for the other end.
+  // Open for both, so that neither waits for the other end.
   const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   t.teardown(() => closeSync(pipe));
   const files = ["--front-workers=1", `--audit-policy-file=${policyFile}`, `--audit-log-path=${path}`];
@@ -206,7 +206,7 @@ t.test(full, { skip: noSingleServer }, async (t) => {
       await Promise.all(asks);
       t.equal(done, 6000);
       const { text } = await server.call("GET", "/metrics");
-      t.match(text, /^apiserver_audit_error_total\{plugin="buffered"\} [1-9]/m, "nobody waits");
+      t.match(text, /^apiserver_audit_error_total\{plugin="buffered"\} [1-9]/m, "no request waits");
     } else {
       let before = -1;
       const stands = async (): Promise<boolean> => {
@@ -226,7 +226,7 @@ t.test(full, { skip: noSingleServer }, async (t) => {
       }, 1);
       await Promise.all(asks);
       clearInterval(drain);
-      t.equal(done, 6000, "everybody goes on when it is read");
+      t.equal(done, 6000, "every request goes on when it is read");
     }
     t.equal(await server.stop("SIGTERM", false), 0, mode);
   }

@@ -1,4 +1,4 @@
-// Who somebody is, end to end: kubectl with a certificate, a static token, a plugin and a token it asked for, and
+// Authentication, end to end: kubectl with a certificate, a static token, a plugin and a token it asked for, and
 // certificates that are replaced while the server runs.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -102,7 +102,7 @@ t.test("E02: certificates, proxies and tokens on one port", async (t) => {
     ["names in capitals", front, { "X-REMOTE-USER": "dave" }, "dave"],
     ["blanks around a value", front, { "x-remote-user": "  dave  " }, "dave"],
     ["an empty name", front, { "x-remote-user": "" }, "401"],
-    ["the proxy for nobody", front, {}, "401"],
+    ["the proxy without a user", front, {}, "401"],
     ["the proxy with its own token", front, bearer("bob-token"), "bob"],
     ["a proxy that is not listed", aside, dave, "401"],
   ];

@@ -112,11 +112,11 @@ for (const front of ["uws", "node"]) {
     t.ok(await eventually(async () => (await certificateOf(server, "serving")) !== ""));
     const asNode = ask(server, await certificateOf(server, "serving"), "/api/v1/nodes/n1");
     // The uws front ends the handshake.
-    const isNobody = await asNode.then(
+    const isRefused = await asNode.then(
       ({ code }) => code === 401,
       () => true,
     );
-    t.ok(isNobody, "a certificate to serve with is no credential");
+    t.ok(isRefused, "a certificate to serve with is no credential");
     const said = server.errors();
     t.notMatch(said, /PRIVATE KEY/, "no key is logged");
     const { text } = await server.call("GET", "/metrics");

@@ -63,7 +63,7 @@ export async function collect(server: TestServer, policy: string, count: number)
   return { policy, count, seconds, ...noticed, leftMiB: left / 2 ** 20 };
 }
 
-/** Somebody else: gets, updates and lists, forty a second. */
+/** Another client: gets, updates and lists, forty a second. */
 class Bystander {
   readonly #server: TestServer;
   readonly #path: string;

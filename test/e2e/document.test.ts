@@ -106,7 +106,7 @@ async function owners(stand: Stand): Promise<void> {
   t.equal((await put(map("o", { y: "3" }), "c")).code, 409);
   t.equal((await call("PATCH", `${maps}/o?fieldManager=c&force=true`, map("o", { y: "3" }), apply)).code, 200);
   const kept = await put(map("o", {}), "c");
-  t.equal(kept.json.data.y, undefined, "what nobody owns any more is removed");
+  t.equal(kept.json.data.y, undefined, "what has no owner any more is removed");
   t.equal((await put(map("o", { y: "1" }, { managedFields: [] }), "c")).code, 400, "no managedFields in an apply");
   const before = managers(await call("GET", `${maps}/o`));
   for (const [type, body] of [
@@ -519,7 +519,7 @@ async function discovery({ t, call, spell }: Stand): Promise<void> {
 async function users(stand: Stand): Promise<void> {
   const { t, call, spell } = stand;
   await codes(stand, [
-    ["a token of nobody", "GET", "/version", 401, undefined, { authorization: "Bearer wrong" }],
+    ["a token that is not valid", "GET", "/version", 401, undefined, { authorization: "Bearer wrong" }],
     ["no token", "GET", "/version", 200, undefined, { authorization: "" }],
     ["no token", "GET", maps, 403, undefined, { authorization: "" }],
     ["a user without a role", "GET", maps, 403, undefined, { "impersonate-user": "ann" }],

@@ -1,4 +1,4 @@
-// A server nobody has done anything to takes the first pod, in an old namespace and in one made a moment before, and
+// A server that was just started takes the first pod, in an old namespace and in one made a moment before, and
 // what its pods will ask for is there.
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -142,14 +142,14 @@ async function watches(t: Test, server: TestServer, kubectl: Kubectl): Promise<v
     const watchers = [...(await server.metrics()).matchAll(series)].map(([, each]) => Number(each));
     return watchers.length > 0 && watchers.reduce((sum, each) => sum + each) === count;
   };
-  t.ok(await eventually(() => watched(0)), "nobody watches");
+  t.ok(await eventually(() => watched(0)), "no client watches");
   const waiting = kubectl.run("wait cm/second --for=delete --timeout=30s");
   t.ok(await eventually(() => watched(1), 20_000), "wait watches");
   await server.call("DELETE", `${maps}/second`);
   t.equal((await waiting).code, 0, "wait sees the end of an object");
 }
 
-/** Waits for a condition somebody else sets. */
+/** Waits for a condition that a controller sets. */
 async function waits(t: Test, server: TestServer, kubectl: Kubectl): Promise<void> {
   const pods = "/api/v1/namespaces/default/pods";
   await server.call("POST", pods, { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "i" }] } });

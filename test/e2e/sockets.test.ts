@@ -44,7 +44,7 @@ function descriptors(target: Target): number {
 
 for (const front of ["uws", "node"]) {
   t.test(
-    `E16: ${connections} idle and slow connections cost nobody else anything on ${front}`,
+    `E16: ${connections} idle and slow connections cost no other client anything on ${front}`,
     { skip: noSingleServer },
     async (t) => {
       const target = await openTarget(["--identity=kubernetes", `--front=${front}`]);

@@ -7,7 +7,7 @@ import { openTarget, type Target } from "../support/target.ts";
 const lists = 405;
 const path = "/api/v1/namespaces/default/configmaps";
 
-/** Asks for the list as somebody, on a connection of its own, and reads nothing but the head; resolves with its code. */
+/** Asks for the list as a user, on a connection of its own, and reads nothing but the head; resolves with its code. */
 function ask(target: Target, user: string, sockets: TLSSocket[]): Promise<number> {
   const { hostname, port } = new URL(target.server.base);
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// Bodies that nobody has asked for yet: until a request's user is known, and charged, they stay with their senders.
+// Bodies that are not asked for yet: until a request's user is known, and charged, they stay with their senders.
 import t from "tap";
 import { until } from "../support/inprocess.ts";
 import { fronts, Stand } from "./fronts.ts";

@@ -1,4 +1,4 @@
-// Clients that take their time (ATTACKS H04, E16): they are closed, and cost nobody else anything.
+// Clients that take their time (ATTACKS H04, E16): they are closed, and cost no other client anything.
 import t from "tap";
 import { fronts, Stand } from "./fronts.ts";
 import { codes, Wire } from "./toy.ts";

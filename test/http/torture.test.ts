@@ -55,7 +55,7 @@ const cases: readonly Case[] = [
   { name: "a malformed host", bytes: "GET /a HTTP/1.1\r\nHost: a/b\r\n\r\n" },
   { name: "a folded header", bytes: `GET /a HTTP/1.1\r\n${host}X: a\r\n b\r\n\r\n` },
   { name: "a blank before the colon", bytes: `GET /a HTTP/1.1\r\n${host}X : a\r\n\r\n` },
-  // The uWS build takes it for the end of the list: what follows is not seen, by it or by anybody.
+  // The uWS build takes it for the end of the list: what follows is not seen, by it or by another reader.
   { name: "an empty name", bytes: `GET /a HTTP/1.1\r\n${host}: a\r\n\r\n`, uws: "served" },
   { name: "a zero byte in a value", bytes: `GET /a HTTP/1.1\r\n${host}X: a\0b\r\n\r\n` },
   { name: "a zero byte in a name", bytes: `GET /a HTTP/1.1\r\n${host}X\0: a\r\n\r\n` },

@@ -281,7 +281,7 @@ function sameOwners(left: ReadonlyMap<string, Owned>, right: ReadonlyMap<string,
   });
 }
 
-t.test("managers of disjoint fields never conflict, and nobody loses what others applied", (t) => {
+t.test("managers of disjoint fields never conflict, and none loses what others applied", (t) => {
   const halves = fc.tuple(
     fc.record({ one: number, map: fc.dictionary(fc.constant("a"), number, { minKeys: 1 }) }, optional).map(asMap),
     fc.record({ two: number, whole: fc.array(number, { minLength: 1, maxLength: 2 }) }, optional).map(asMap),

@@ -83,7 +83,7 @@ t.test("trackUpdate() gives a manager what it sets and takes it from the others"
     life.update("b", { data: { x: "2", y: "1" } }),
     "a Update 00 {f:data:{.:{},f:y:{}}}; b Update 01 {f:data:{f:x:{}}}",
   );
-  // The same again: nobody's time changes.
+  // The same again: no manager's time changes.
   t.equal(life.update("b", { data: { x: "2", y: "1" } }), life.owners);
   t.equal(life.update("c", { data: { x: "2", y: "1" }, immutable: true }), life.owners);
   t.equal(life.update("c", { data: { y: "1" } }), "a Update 00 {f:data:{.:{},f:y:{}}}");

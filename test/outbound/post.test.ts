@@ -38,7 +38,7 @@ const cases: readonly { readonly name: string; readonly outcomes: readonly Outco
   { name: "so is a redirect", outcomes: [said(307)], calls: 1 },
   { name: "too many requests", outcomes: [said(429), said(201)], calls: 2 },
   { name: "the peer is broken", outcomes: [said(500), said(502), said(201)], calls: 3 },
-  { name: "nobody is there", outcomes: [failed("unreachable"), said(200)], calls: 2 },
+  { name: "no process listens", outcomes: [failed("unreachable"), said(200)], calls: 2 },
   { name: "it is slow", outcomes: [failed("timeout"), said(200)], calls: 2 },
   { name: "too many wait", outcomes: [failed("busy")], calls: 1 },
   { name: "the time is over", outcomes: [failed("late")], calls: 1 },

@@ -1,4 +1,4 @@
-// Chains of client certificates: which hold, and what it costs to find out, before anybody is authenticated.
+// Chains of client certificates: which hold, and what it costs to find out, before the client is authenticated.
 import "reflect-metadata";
 import { generateKeyPairSync, webcrypto, X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
@@ -127,7 +127,7 @@ t.test("findChain() checks few signatures, whatever is sent (ATTACKS F07)", asyn
     return [typeof found === "string" ? found : "found", checks.count];
   };
   const lost = await client(stranger, dev, { extensions: [] });
-  t.strictSame(cost([root], lost, ...same), [unknown, 11], "nobody signed it");
+  t.strictSame(cost([root], lost, ...same), [unknown, 11], "no authority signed it");
   t.strictSame(cost([root], await client(root, dev), ...same), ["found", 1], "the root did");
 
   // Ten authorities of one name that all signed each other: every order of them is a way.

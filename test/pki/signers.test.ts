@@ -53,8 +53,8 @@ const nodeRows = (usages: readonly string[], shape: RequestShape): Row[] => [
 
 const table: Readonly<Record<string, readonly Row[]>> = {
   "kubernetes.io/kube-apiserver-client": [
-    ["anybody", { subject: [[commonName, "dev"]] }, client],
-    ["nobody", {}, client],
+    ["any user", { subject: [[commonName, "dev"]] }, client],
+    ["no user", {}, client],
     ["every name", { names: [names.dns, names.email, names.ip, uri] }, client],
     ["all that is allowed", {}, nodeClient],
     ["no client", {}, ["digital signature"], "missing required usage for client certificate: client auth"],

@@ -178,7 +178,7 @@ t.test("an owner whose task ended a thread is refused for a while", async (t) =>
   await brief.close();
 });
 
-t.test("threads end when nobody needs them, and start again", async (t) => {
+t.test("threads end when they are not needed, and start again", async (t) => {
   const pool = open({ idleMs: 1 });
   const threads = new Set<unknown>();
   for (let round = 0; round < 2; round += 1) {

@@ -1,5 +1,5 @@
 // What plugins are asked, and when: every way to change something, and every subresource, once per half with the right
-// old and new objects (ATTACKS A05; CVE-2016-1905 was a patch nobody was asked about).
+// old and new objects (ATTACKS A05; CVE-2016-1905 was a patch that was not admitted).
 import t, { type Test as Tap } from "tap";
 import type { AdmissionPlugin, Attributes } from "../../src/admission/plugin.ts";
 import type { Counted } from "../../src/admission/table.ts";

@@ -117,7 +117,7 @@ t.test("a failed assertion about a request's data is answered 500 and counted, a
     server.store.before = undefined;
   };
   t.same(await thrownBy(failing(new AssertionFailure("An object of one request"))), [], "the thread goes on");
-  const shared = new SharedStateFailure("The log of everybody");
+  const shared = new SharedStateFailure("The log of all fronts");
   t.same(await thrownBy(failing(shared)), [shared], "shared state ends it");
   t.equal((await server.call("POST", maps, { metadata: { name: "a" } })).code, 201);
   t.match(exposition([registry.snapshot()]), 'orch_request_faults_total{kind="assertion"} 2\n');

@@ -59,7 +59,7 @@ function rule(verbs: readonly string[], resources: readonly string[], more: Reco
 
 const people: readonly Person[] = [
   person("admin", () => true, { groups: ["system:masters"] }),
-  person("nobody", () => false),
+  person("stranger", () => false),
   {
     user: { name: "system:anonymous", uid: "", groups: ["system:unauthenticated"], extra: new Map() },
     may: () => false,
@@ -394,7 +394,7 @@ for (const front of plain) {
         count += 1;
         const [first] = watched.asked;
         const label = `${user.name}: ${one.method} ${one.path}: `;
-        if (first === undefined) wrong.push(`${label}nobody was asked, ${code}`);
+        if (first === undefined) wrong.push(`${label}no authorizer was asked, ${code}`);
         else if (told(first) !== told(one.wanted)) wrong.push(`${label}${told(first)} instead of ${told(one.wanted)}`);
         else if (watched.verdicts[0] !== may(first))
           wrong.push(`${label}${told(first)} was ${watched.verdicts[0] === true ? "allowed" : "refused"}`);

@@ -1,4 +1,4 @@
-// A pool thread that does what the field manager's name says, and merges for everybody else.
+// A pool thread that does what the field manager's name says, and merges for all others.
 import { identities } from "../../src/api/identity.ts";
 import { createScheme } from "../../src/api/scheme.ts";
 import type { PoolSetup } from "../../src/pool/task.ts";

@@ -18,7 +18,7 @@ async function open(t: Test): Promise<InProcess> {
   return server;
 }
 
-/** Everybody who may do everything in namespace `a`, and nothing elsewhere. */
+/** All users that may do everything in namespace `a`, and nothing elsewhere. */
 async function boundInA(server: InProcess): Promise<void> {
   const made = async (path: string, body: object): Promise<void> => {
     const { code, text } = await server.call("POST", path, body);

@@ -124,7 +124,7 @@ t.test("token requests and reviews speak protobuf", async (t) => {
   t.equal(review.status.user.username, "system:serviceaccount:default:robot");
 });
 
-t.test("a review says whose a token is, and why nobody's", async (t) => {
+t.test("a review says whose a token is, or why it is not valid", async (t) => {
   const server = await openInProcess();
   t.teardown(() => server.close());
   await server.call("POST", accounts, { metadata: { name: "robot" } });
@@ -144,7 +144,7 @@ t.test("a review says whose a token is, and why nobody's", async (t) => {
   t.equal((await server.call("GET", reviews)).code, 405);
 });
 
-t.test("the issuer's documents are for everybody who may, for an hour", async (t) => {
+t.test("the issuer's documents are for every user with the right, for an hour", async (t) => {
   const server = await openInProcess();
   t.teardown(() => server.close());
   const configuration = await server.call("GET", "/.well-known/openid-configuration");

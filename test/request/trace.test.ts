@@ -36,7 +36,7 @@ t.test("?trace=1 answers an administrator where the time of a request went", asy
   server.close();
 });
 
-t.test("?trace=1 is ignored for anybody else, and other values for everybody", async (t) => {
+t.test("?trace=1 is ignored for other users, and other values for all", async (t) => {
   const server = await openInProcess();
   const untimed = async (name: string, asked: InProcess, target: string): Promise<void> => {
     t.equal(timing(await asked.call("GET", target)), undefined, name);
@@ -46,6 +46,6 @@ t.test("?trace=1 is ignored for anybody else, and other values for everybody", a
     await untimed(query, server, maps + query);
   }
   server.user = { ...server.user, groups: ["system:authenticated"] };
-  await untimed("somebody else", server, `${maps}?trace=1`);
+  await untimed("another user", server, `${maps}?trace=1`);
   server.close();
 });

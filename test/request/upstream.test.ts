@@ -494,7 +494,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    why: "a patch of a size that nobody owns leaves it so",
+    why: "a patch of a size without an owner leaves it so",
     calls: [
       [
         "PATCH",
@@ -610,7 +610,7 @@ const rows: readonly Row[] = [
     causes: ["patch"],
   },
   {
-    why: "a size that is patched to zero is nobody's",
+    why: "a size that is patched to zero has no owner",
     calls: [
       [
         "POST",

@@ -28,7 +28,7 @@ t.test("a token is accepted by another server however late that hears of its acc
   t.equal((await a.call("DELETE", `${accounts}/robot`)).code, 200);
   t.equal((await b.call("GET", `${accounts}/robot`, undefined, { authorization: `Bearer ${token}` })).code, 401);
   b.store.isAway = true;
-  t.equal((await use(token)).code, 401, "a store that does not answer lets nobody in");
+  t.equal((await use(token)).code, 401, "a store that does not answer authenticates no client");
   b.store.isAway = false;
   for (const { server } of [a, b]) t.same(server.faults, []);
 });

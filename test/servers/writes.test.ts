@@ -581,7 +581,7 @@ running("pods are bound, evicted and given tokens for as they are on any server"
     () => a.call("DELETE", `${accounts}/s`),
     () => b.call("POST", `${accounts}/s/token`, { spec: {} }),
   );
-  t.equal(unsigned.code, 404, "nobody gets a token for an account that is gone");
+  t.equal(unsigned.code, 404, "no client gets a token for an account that is gone");
   const log = await behind(
     t,
     servers,

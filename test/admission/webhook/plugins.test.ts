@@ -152,7 +152,7 @@ t.test("patches are applied in order, each to what the one before made", async (
   const owned = made.json.metadata.managedFields.map((entry: Review) => JSON.stringify(entry.fieldsV1));
   t.notOk(
     owned.some((text: string) => text.includes("f:k1")),
-    "what a webhook adds belongs to nobody",
+    "what a webhook adds has no owner",
   );
 });
 

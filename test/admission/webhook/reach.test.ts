@@ -130,7 +130,7 @@ t.test("B11: dry-run refuses webhooks that may have side effects", async (t) => 
     webhooks: [{ name: "a.example.com", clientConfig: { url: "https://127.0.0.1:1/" }, sideEffects: "Some" }],
   });
   t.equal(made.code, 422);
-  // What an older release stored: nobody knows whether it has any.
+  // What an older release stored: it is not known whether it has any.
   const rules = [{ apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"], operations: ["*"] }];
   const clientConfig = { url: "https://127.0.0.1:1/" };
   const old = { name: "old.example.com", clientConfig, rules, admissionReviewVersions: ["v1"], sideEffects: "None" };

@@ -505,7 +505,7 @@ t.test("closeAll() ends all watches, oldest first, at the rate given, each with 
   );
   t.same(sinks[0]?.seen, ["ADDED a@101", "BOOKMARK @101"]);
   t.same(sinks[1]?.seen, ["ADDED a@101"]);
-  t.equal(log.followers, 0, "nobody follows the log any more");
+  t.equal(log.followers, 0, "no watcher follows the log any more");
   t.end();
 });
 
@@ -527,7 +527,7 @@ t.test("a client that goes away leaves nothing behind", (t) => {
   t.end();
 });
 
-t.test("a client that goes away while it is written to disturbs nobody", (t) => {
+t.test("a client that goes away while it is written to disturbs no other watcher", (t) => {
   const log = new FakeLog();
   const front = new FakeFront(log);
   const sinks = [front.watch(), front.watch(), front.watch(), front.watch()];
@@ -550,7 +550,7 @@ t.test("a client that goes away while it is written to disturbs nobody", (t) => 
   t.end();
 });
 
-t.test("a record that cannot be written as some watchers want it ends them with 500, and nobody else", (t) => {
+t.test("a record that cannot be written as some watchers want it ends them with 500, and no others", (t) => {
   const log = new FakeLog();
   const front = new FakeFront(log);
   const failed: unknown[] = [];

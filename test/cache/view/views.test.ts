@@ -83,7 +83,7 @@ t.test("hold() keeps slices and older states until it is released", async (t) =>
   t.ok(view.floor > revision, "the floor has passed");
   t.equal(textOf(bytes), objectOf(record), "the slice is as it was");
   t.equal(textOf(view.object(view.getAt("ns", "kept", revision))), objectOf(record), "so is the old state");
-  t.equal(view.positionAfter(revision), undefined, "but nobody new starts there");
+  t.equal(view.positionAfter(revision), undefined, "but no new reader starts there");
   t.notOk(hold.expired);
   hold.release();
   hold.release();
@@ -243,7 +243,7 @@ t.test("onNews() tells of changes and of a floor that moved, until stopped", asy
   writer.accept([source.next("ns", "a", false, 100)]);
   await until(() => heads.includes(1), "news of the first change");
   writer.accept([source.next("ns", "a", false, 100)]);
-  t.equal(view.drain(), 2, "somebody else takes it in");
+  t.equal(view.drain(), 2, "another reader takes it in");
   await until(() => heads.includes(2), "news of it all the same");
   fill();
   await until(() => heads.at(-1) === view.drain(), "news of all");

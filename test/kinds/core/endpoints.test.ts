@@ -66,7 +66,7 @@ t.test("endpoints are cut to 1,000 addresses, ready ones first, each subset keep
   }
 });
 
-t.test("the tracking annotation of jobs follows the gate, and nobody's hand", async (t) => {
+t.test("the tracking annotation of jobs follows the gate, and no client's write", async (t) => {
   const key = "batch.kubernetes.io/job-tracking";
   const spec = { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } } };
   const add = { metadata: { annotations: { [key]: "" } } };

@@ -10,7 +10,7 @@ const place = "spec.rules[0]";
 tested("flowcontrol.apiserver.k8s.io", "v1beta2", "flowschemas", [
   ["a good one", resources({}), []],
   [
-    "nobody and nothing",
+    "no user and no resource",
     { spec: { priorityLevelConfiguration: { name: "p" }, rules: [{}] } },
     [`Required ${place}.subjects`, `Required ${place}`],
   ],

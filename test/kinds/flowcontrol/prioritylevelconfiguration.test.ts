@@ -5,7 +5,7 @@ const queuing = "spec.limited.limitResponse.queuing";
 tested("flowcontrol.apiserver.k8s.io", "v1beta2", "prioritylevelconfigurations", [
   ["a good one", level({ type: "Queue", queuing: {} }), []],
   ["no queues", level({ type: "Queue" }), [`Required ${queuing}`]],
-  ["queues nobody uses", level({ type: "Reject", queuing: {} }), [`Forbidden ${queuing}`]],
+  ["queues that are not used", level({ type: "Reject", queuing: {} }), [`Forbidden ${queuing}`]],
   [
     "a hand larger than the deck",
     level({ type: "Queue", queuing: { queues: 4, handSize: 5 } }),

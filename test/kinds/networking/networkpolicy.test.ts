@@ -3,7 +3,7 @@ import { tested } from "../refused.ts";
 const from = (peer: object) => ({ spec: { ingress: [{ from: [peer] }] } });
 const ports = (port: object) => ({ spec: { egress: [{ ports: [port] }] } });
 tested("networking.k8s.io", "v1", "networkpolicies", [
-  ["nobody", from({}), ["Required spec.ingress[0].from[0]"]],
+  ["no source", from({}), ["Required spec.ingress[0].from[0]"]],
   [
     "a block and pods",
     from({ ipBlock: { cidr: "10.0.0.0/8" }, podSelector: {} }),

@@ -8,7 +8,7 @@ const api = "/apis/authorization.k8s.io/v1";
 const ann = { name: "ann", uid: "", groups: ["devs"], extra: new Map() };
 const pods = { verb: "get", resource: "pods", namespace: "default" };
 
-/** A server where devs may get pods in one namespace, and everybody may see one path. */
+/** A server where devs may get pods in one namespace, and every user may see one path. */
 async function open(t: Test): Promise<InProcess> {
   const server = await openInProcess();
   t.teardown(() => server.close());

@@ -73,7 +73,7 @@ t.test("readBody() frames a codec's fault as upstream does", (t) => {
   t.end();
 });
 
-t.test("Body.take() gives an object nobody else holds", (t) => {
+t.test("Body.take() gives an object with no other reference", (t) => {
   const resource = scheme.find("", "v1", "configmaps");
   if (resource === undefined) throw new Error("Config maps are served");
   const body = readBody(scheme, resource, Buffer.from('{"metadata":{"name":"a","labels":{"l":"1"}}}'), "json");

@@ -171,7 +171,7 @@ scenario("allocate() undoes its claims when the service is not written, and retr
   t.strictSame(claimed(server), []);
 });
 
-scenario("AddressRepair.look() releases what nobody has and claims what somebody has", async (t, server) => {
+scenario("AddressRepair.look() releases what no service has and claims what one has", async (t, server) => {
   const { metadata, spec } = (await make(server, "s", { type: "NodePort" })).json;
   const owner = { namespace: "default", name: "gone", uid: "x" };
   await claim(server.writers, "address", "10.0.0.200", owner, false);

@@ -66,7 +66,7 @@ t.test("unescapePath() decodes once and refuses what is not UTF-8", (t) => {
   t.end();
 });
 
-/** Ways to write a parameter that nobody can read; the name a refusal shows, and what would be right. */
+/** Ways to write a parameter that cannot be read; the name a refusal shows, and what would be right. */
 const unreadable = (name: string, value: string): [query: string, shown: string, right: string][] => {
   const encoded = "it must be percent-encoded UTF-8";
   return [

@@ -65,7 +65,7 @@ for (const type of ["merge", "strategic"] as const) {
         const name = `${kind} ${round}: ${patchText.slice(0, 300)}`;
         const wanted = asDocument(message, type, object, patch);
         if (encode(message, patched) !== wanted) t.equal(encode(message, patched), wanted, name);
-        // Nothing is shared that anybody changes.
+        // Nothing is shared that is changed.
         scribble(patched);
         if (encode(message, object) !== before) t.fail(`${name} changed what it was made from`);
       }
@@ -92,7 +92,7 @@ function scribble(value: unknown): void {
   }
 }
 
-t.test("copyObject() is the same and shares nothing that anybody changes", (t) => {
+t.test("copyObject() is the same and shares nothing that is changed", (t) => {
   for (const { message, kind } of kinds) {
     for (let round = 0; round < rounds; round += 1) {
       const object = read(message, objects.json(message));

@@ -207,7 +207,7 @@ scenario("updateObject() creates where the kind allows it", async (t, server) =>
   t.equal(brief(absent), '404 namespaces "none" not found');
 });
 
-scenario("write() starts over when somebody else changed the object first", async (t, server) => {
+scenario("write() starts over when another client changed the object first", async (t, server) => {
   const { json } = await server.call("POST", maps, { metadata: { name: "a" }, data: { k: "v" } });
   /** Lets another write of the same object win just before the next commit. */
   let other: Promise<unknown> = Promise.resolve();
@@ -351,7 +351,7 @@ scenario("write() drops owners listed twice and warns", async (t, server) => {
   t.equal(warnings.length, 1);
   t.match(warnings[0], /^299 - "\.metadata\.ownerReferences contains duplicate entries; .* observed: u"$/);
   t.equal(json.metadata.managedFields.length, 1);
-  // A patch is rid of them after admission, and nobody owns anything then.
+  // A patch is rid of them after admission, and nothing has an owner then.
   const type = { "content-type": "application/merge-patch+json" };
   const twice = [owner, owner, { ...owner, uid: "v" }, { ...owner, uid: "v" }];
   const patched = await server.call("PATCH", `${maps}/a`, { metadata: { ownerReferences: twice }, data: {} }, type);
