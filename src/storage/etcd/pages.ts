@@ -80,7 +80,7 @@ export async function pageAt({ client, keys, records }: PageSource, request: Pas
   const { kvs, total } = await client.call(rangeCall({ key, end, limit, revision }, limits.etcdPageMs));
   const found: Record[] = [];
   for (const kv of kvs) {
-    const record = records.stateOf(kv);
+    const record = records.pastOf(kv);
     const read = record instanceof Promise ? await record : record;
     if (read !== undefined) found.push(read);
   }

@@ -1,4 +1,7 @@
 // Records from what the cluster tells: keys and values of a state, or events of a watch.
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { limits } from "../../config/limits.ts";
+import { TransformError } from "../encryption/transformers.ts";
 import { changeTypes, type LastOf, type LastRecord, type Record, StoreError } from "../store.ts";
 import { type Content, contentOf, type Values } from "../values.ts";
 import { type Keys, ownPrefix } from "./keys.ts";
@@ -7,6 +10,18 @@ import type { PendingWrites } from "./pending.ts";
 
 /** Time between looks whether a value can be read now, ms. */
 const againMs = 1000;
+
+/**
+ * How a value that cannot be read now is waited for. A watch that goes on has no other way; a start waits for a KMS plugin
+ * that does not answer, as long as one of an embedded store does; a request for the past does not wait.
+ */
+type Waits = "for ever" | "at a start" | "never";
+
+/** How long a start waits for a KMS plugin, in milliseconds. */
+interface Patience {
+  readonly clock: Clock;
+  readonly waitMsMax: number;
+}
 
 /** What is known to the side of a watch that goes on. */
 export interface LiveWatch {
@@ -20,15 +35,23 @@ export interface LiveWatch {
 export class RecordReader {
   readonly #keys: Keys;
   readonly #values: Values;
+  readonly #patience: Patience;
 
-  constructor(keys: Keys, values: Values) {
+  /** `patience`: by default until limits.kmsStartMsMax. */
+  constructor(keys: Keys, values: Values, patience?: Patience) {
     this.#keys = keys;
     this.#values = values;
+    this.#patience = patience ?? { clock: systemClock, waitMsMax: limits.kmsStartMsMax };
   }
 
-  /** The record of a key as it stands at its last write; undefined: the key is none of a record. */
+  /** For a start: the record of a key as it stands at its last write; undefined: the key is none of a record. */
   stateOf(kv: KeyValue): Record | undefined | Promise<Record | undefined> {
-    return this.#record({ deleted: false, kv, before: undefined });
+    return this.#record({ deleted: false, kv, before: undefined }, "at a start");
+  }
+
+  /** The same for a request, which waits for nothing. */
+  pastOf(kv: KeyValue): Record | undefined | Promise<Record | undefined> {
+    return this.#record({ deleted: false, kv, before: undefined }, "never");
   }
 
   /** Prefix of the kind a key belongs to; undefined: none. */
@@ -41,11 +64,12 @@ export class RecordReader {
     return key.startsWith(ownPrefix) ? undefined : this.#values.prefixOf(key);
   }
 
-  /** The records of events, in order; keys of no record are left out. `live`: of a watch that goes on. */
+  /** The records of events, in order; keys of no record are left out. `live`: of a watch that goes on, else of a start. */
   read(events: readonly WatchedEvent[], live: LiveWatch | undefined): Record[] | Promise<Record[]> {
+    const waits = live === undefined ? "at a start" : "for ever";
     const records: Record[] = [];
     for (const [index, event] of events.entries()) {
-      const record = this.#record(event, live, records);
+      const record = this.#record(event, waits, live, records);
       if (record instanceof Promise) return this.#readRest(records, record, events.slice(index + 1), live);
       if (record !== undefined) records.push(record);
     }
@@ -58,10 +82,11 @@ export class RecordReader {
     events: readonly WatchedEvent[],
     live: LiveWatch | undefined,
   ): Promise<Record[]> {
+    const waits = live === undefined ? "at a start" : "for ever";
     const one = await next;
     if (one !== undefined) records.push(one);
     for (const event of events) {
-      const record = this.#record(event, live, records);
+      const record = this.#record(event, waits, live, records);
       const read = record instanceof Promise ? await record : record;
       if (read !== undefined) records.push(read);
     }
@@ -71,6 +96,7 @@ export class RecordReader {
   /** `told`: the records before it that were not delivered yet. */
   #record(
     event: WatchedEvent,
+    waits: Waits,
     live?: LiveWatch,
     told: readonly Record[] = [],
   ): Record | undefined | Promise<Record | undefined> {
@@ -97,37 +123,33 @@ export class RecordReader {
       const mark = own.generation === this.#values.generation() ? {} : ({ isStale: true } as const);
       return { ...place, createRevision, ...contentOf(own.change, revision), ...mark };
     }
-    const content = this.#content(prefix, key, from.value, revision, live !== undefined);
+    const content = this.#content(prefix, key, from.value, revision, waits);
     return content instanceof Promise
       ? content.then((read) => ({ ...place, createRevision, ...read }))
       : { ...place, createRevision, ...content };
   }
 
-  /** `waits`: the watch goes on; what cannot be read at a start ends it. */
-  #content(
-    prefix: string,
-    key: string,
-    value: Uint8Array,
-    revision: number,
-    waits: boolean,
-  ): Content | Promise<Content> {
+  #content(prefix: string, key: string, value: Uint8Array, revision: number, waits: Waits): Content | Promise<Content> {
     const read = (): Content | Promise<Content> =>
       this.#values.toContent(prefix, key, this.#keys.stored(key), value, revision);
-    if (!waits) return read();
+    if (waits === "never") return read();
+    const isLive = waits === "for ever";
     try {
       const content = read();
-      return content instanceof Promise ? content.catch((error: unknown) => this.#later(read, error)) : content;
+      return content instanceof Promise ? content.catch((error: unknown) => this.#later(read, error, isLive)) : content;
     } catch (error) {
-      return this.#later(read, error);
+      return this.#later(read, error, isLive);
     }
   }
 
   /** A value that cannot be read yet holds up what comes after it: there is no gap in what is told. */
-  async #later(read: () => Content | Promise<Content>, error: unknown): Promise<Content> {
+  async #later(read: () => Content | Promise<Content>, error: unknown, isLive: boolean): Promise<Content> {
+    const { clock, waitMsMax } = this.#patience;
+    const endMs = clock.monotonic() + waitMsMax;
     let failed = error;
     for (;;) {
-      if (!(failed instanceof StoreError) || failed.kind !== "unavailable") throw failed;
-      await new Promise((resolve) => setTimeout(resolve, againMs));
+      if (!(isLive ? isUnavailable(failed) : isPassing(failed) && clock.monotonic() < endMs)) throw failed;
+      await new Promise((resolve) => setTimeout(resolve, isLive ? againMs : limits.kmsReconnectMsMin));
       try {
         return await read();
       } catch (again) {
@@ -135,6 +157,16 @@ export class RecordReader {
       }
     }
   }
+}
+
+/** It may be read later: when a plugin answers, or with keys of another file. */
+function isUnavailable(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.kind === "unavailable";
+}
+
+/** It may be read later with the keys that are here. */
+function isPassing(error: unknown): boolean {
+  return isUnavailable(error) && error.cause instanceof TransformError && error.cause.isPassing;
 }
 
 /** The newest record of a key that lives, as the watch has told it by now. */

@@ -1,11 +1,14 @@
 // What an event says too little of: a member that compacts up to now does not tell what a change replaced.
 import t from "tap";
+import { systemClock } from "../../../src/base/clock.ts";
+import { KmsFailure } from "../../../src/storage/encryption/kmsfailure.ts";
+import { TransformError } from "../../../src/storage/encryption/transformers.ts";
 import { Keys } from "../../../src/storage/etcd/keys.ts";
 import type { KeyValue, WatchedEvent } from "../../../src/storage/etcd/messages.ts";
 import { PendingWrites } from "../../../src/storage/etcd/pending.ts";
 import { RecordReader } from "../../../src/storage/etcd/records.ts";
-import { changeTypes, type LastRecord, type Record } from "../../../src/storage/store.ts";
-import { contentOf } from "../../../src/storage/values.ts";
+import { changeTypes, type LastRecord, type Record, StoreError } from "../../../src/storage/store.ts";
+import { contentOf, type Values } from "../../../src/storage/values.ts";
 import { change, readBody } from "../../support/changes.ts";
 import { plainValues } from "../../support/etcd/store.ts";
 
@@ -73,3 +76,49 @@ t.test("where nothing knows it, history is gone", async (t) => {
   for (const live of [undefined, liveWith(() => undefined)])
     t.throws(() => reader.read([deleteOf("a", 1005)], live), { name: "StoreError", kind: "compacted" });
 });
+
+/** Values that cannot be decrypted at the first `failures` tries, because of `cause`. */
+function lockedValues(failures: number, cause: unknown): { readonly values: Values; readonly tries: () => number } {
+  let tries = 0;
+  const toContent: Values["toContent"] = (prefix, key, storedKey, value, revision) => {
+    tries += 1;
+    if (tries > failures) return plainValues.toContent(prefix, key, storedKey, value, revision);
+    const error = new TransformError(storedKey, "open", "no answer", cause);
+    throw new StoreError("unavailable", error.message, error);
+  };
+  return { values: { ...plainValues, toContent }, tries: () => tries };
+}
+
+/** A reader whose starts wait for a KMS plugin until `looksMax` looks at the clock. */
+function patient(values: Values, looksMax: number): RecordReader {
+  let looks = 0;
+  const clock = { ...systemClock, monotonic: () => looks++ };
+  return new RecordReader(new Keys("/registry"), values, { clock, waitMsMax: looksMax });
+}
+
+t.test("a start waits for a KMS plugin that does not answer yet, for objects and for history", async (t) => {
+  for (const read of [
+    (records: RecordReader) => records.stateOf(kvOf("a", 98, "old")),
+    async (records: RecordReader) =>
+      (await records.read([{ deleted: false, kv: kvOf("a", 98, "old"), before: undefined }], undefined))[0],
+  ]) {
+    const { values, tries } = lockedValues(1, new KmsFailure("away", "Unavailable"));
+    const record = await read(patient(values, 10));
+    t.same(readBody((record as Record).body), { version: "98", value: "old" });
+    t.equal(tries(), 2);
+  }
+});
+
+t.test(
+  "it waits no longer than it may, and for no key that is missing; a request for the past waits for nothing",
+  async (t) => {
+    const refused = { name: "StoreError", kind: "unavailable" };
+    const away = lockedValues(Number.POSITIVE_INFINITY, new KmsFailure("away", "Unavailable"));
+    await t.rejects(Promise.resolve(patient(away.values, 2).stateOf(kvOf("a", 98, "old"))), refused);
+    t.equal(away.tries(), 2);
+    const missing = lockedValues(1, undefined);
+    await t.rejects(Promise.resolve(patient(missing.values, 10).stateOf(kvOf("a", 98, "old"))), refused);
+    const asked = lockedValues(1, new KmsFailure("away", "Unavailable"));
+    t.throws(() => patient(asked.values, 10).pastOf(kvOf("a", 98, "old")), refused);
+  },
+);
