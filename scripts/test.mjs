@@ -20,7 +20,7 @@ const etcd = await bringEtcd();
 const ended = await useEtcd(flags);
 
 /** Folders of tests that start servers as processes, and are the same wherever these keep their data. */
-const serving = ["boot", "crossings", "e2e"];
+const serving = ["boot", "crossings", "e2e", "observe/console"];
 const isOnEtcd = process.env.ORCH_TEST_STORAGE === "etcd";
 const tests = readdirSync(join(root, "test"), { recursive: true })
   .filter((file) => file.endsWith(".test.ts"))
@@ -30,8 +30,9 @@ const tests = readdirSync(join(root, "test"), { recursive: true })
   .sort();
 if (tests.length === 0) fail(`no test file matches ${only.join(", ")}`);
 
-// Heavy suites (crash, fronts, the whole server) bring their own processes; two at a time fit two cores.
-const atOnce = 2;
+// Heavy suites (crash, fronts, the whole server) bring their own processes; two at a time fit two cores, and one of two
+// servers and an etcd.
+const atOnce = Number(process.env.ORCH_TEST_SERVERS ?? 1) > 1 ? 1 : 2;
 const msMax = 600_000;
 const env = { ...process.env, ORCH_VERIFY: "1", ...(etcd === undefined ? {} : { ORCH_ETCD: etcd }) };
 const runtime = testRuntime();

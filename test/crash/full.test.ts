@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { type Answer, eventually, startServer } from "../support/server.ts";
+import { noOwnStore } from "../support/servers/storage.ts";
 import { CutDisk, whyNoPowerCut } from "./power.ts";
 
 t.setTimeout(600_000);
@@ -14,7 +15,8 @@ if (why !== undefined) {
   t.comment(`FULL DISK NOT TESTED: ${why}`);
   t.ok(true, `a server on a full disk needs root and a loop device: ${why}`);
 } else {
-  t.test("a server on a full disk refuses writes, goes on reading and watching, and recovers", async (t) => {
+  const title = "a server on a full disk refuses writes, goes on reading and watching, and recovers";
+  t.test(title, { skip: noOwnStore }, async (t) => {
     const root = mkdtempSync(join(tmpdir(), "orch-full-"));
     const disk = new CutDisk(root, 128 * 1024 * 1024);
     const ballast = join(disk.path, "ballast");

@@ -119,7 +119,7 @@ t.test("a mixed run on two fronts is in the log and at the webhook whole, and no
     t.ok(stages === "RequestReceived ResponseComplete" || stages === "ResponseStarted", `${id}: ${stages}`);
   }
 
-  const { text: metrics } = await server.call("GET", "/metrics");
+  const metrics = await server.metrics();
   t.match(metrics, /^apiserver_audit_event_total [1-9]\d*$/m);
   t.match(metrics, /^apiserver_audit_requests_rejected_total 0$/m);
   t.match(metrics, /^apiserver_audit_level_total\{level="Metadata"\} [1-9]\d*$/m);
@@ -170,7 +170,7 @@ t.test("where nothing can be written, blocking serves and counts, blocking-stric
     if (code === 500) t.equal(answer.json.message, "Internal error occurred: failed to store audit event");
     let text = "";
     const counted = async (): Promise<boolean> => {
-      text = (await server.call("GET", "/metrics")).text;
+      text = await server.metrics();
       return /^apiserver_audit_error_total\{plugin="log"\} [1-9]/m.test(text);
     };
     t.ok(await eventually(counted));

@@ -373,7 +373,7 @@ async function warnings(stand: Stand): Promise<void> {
   const old = await call("GET", "/apis/batch/v1beta1/namespaces/d/cronjobs");
   t.match(old.headers["warning"], /deprecated/);
   const gauge = /apiserver_requested_deprecated_apis\{[^}]*resource="cronjobs"[^}]*\} 1/;
-  t.match((await call("GET", "/metrics")).text, gauge);
+  t.match(await stand.server.metrics(), gauge);
 }
 
 async function certificates(stand: Stand): Promise<void> {

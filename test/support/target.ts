@@ -5,6 +5,7 @@ import { Worker } from "node:worker_threads";
 import { residentBytes } from "../../perf/load/process.ts";
 import type { BystanderData, BystanderReport } from "./bystander.worker.ts";
 import { type Answer, eventually, startServer, type TestServer } from "./server.ts";
+import { isOnEtcd } from "./servers/storage.ts";
 
 const mib = 1024 * 1024;
 
@@ -85,9 +86,9 @@ export class Target {
 
   /**
    * Ends the bystander's watch; what it found wrong: failed requests, and a 99th percentile above
-   * the bound, in milliseconds.
+   * the bound, in milliseconds. On an etcd each of its requests waits for an answer of that one, which shares the machine.
    */
-  async verdict(p99MsMax = 1000): Promise<string[]> {
+  async verdict(p99MsMax = isOnEtcd ? 2000 : 1000): Promise<string[]> {
     this.#bystander.postMessage("end");
     const { latenciesMs, failures } = await this.#report;
     const sorted = latenciesMs.toSorted((a, b) => a - b);
