@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
+import type { DocumentChange } from "../observe/openapi.ts";
 import { type Call, CallFailure, type Connection } from "../outbound/client.ts";
 import { askPeer } from "./askpeer.ts";
 import type { Extensions } from "./extensions.ts";
@@ -38,9 +39,6 @@ export type Refused = (refused: {
   readonly document: string;
   readonly fault: string;
 }) => void;
-
-/** What became of a document. */
-export type DocumentChange = "add" | "update" | "delete";
 
 /** Changes that are remembered for those who have not heard of them. */
 const changesMax = 1000;

@@ -314,7 +314,7 @@ function withIdentity(config: Config, identity: string): Config {
   return { ...config, identity: identity as Config["identity"] };
 }
 
-/** The flags with which a server uses a store. */
+/** How a server is started on a store. */
 function startOf({ identity, dataDir, etcd }: Config): string {
   const place = etcd.servers.length > 0 ? `--etcd-servers=${etcd.servers.join(",")}` : `--data-dir=${dataDir}`;
   return `start with --identity=${identity} ${place}`;

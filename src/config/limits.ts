@@ -553,8 +553,8 @@ export const limits = {
   listChunkBytes: 1 * MiB,
   /** Bytes of records in protobuf a front keeps: about 12,000 pods. Lists and watches share them. */
   protoCacheBytesMax: 64 * MiB,
-  /** Messages of what was written that wait for their record to be asked for, per log and version on each front. */
-  protoExpectedMax: 64,
+  /** Messages of what was written of late, for when their records are asked for, per log and version on each front. */
+  protoWrittenMax: 64,
   /** Lengths of records in protobuf a front keeps of those it does not keep itself: about 50 bytes each. */
   protoLengthsMax: 100_000,
   /**

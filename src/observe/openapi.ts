@@ -2,12 +2,15 @@
 // of its own, made when a client asks: what no client asks for is not made and not counted.
 import type { Registry } from "./metrics.ts";
 
+/** What became of a document. */
+export type DocumentChange = "add" | "update" | "delete";
+
 /** Whose documents are put together. */
 interface Changing {
   /** Another number whenever they changed. */
   readonly generation: number;
   /** What became of those that changed after a generation, by APIService. */
-  changesAfter(generation: number): ReadonlyMap<string, "add" | "update" | "delete">;
+  changesAfter(generation: number): ReadonlyMap<string, DocumentChange>;
 }
 
 /** Counts documents that are put together. */

@@ -222,24 +222,20 @@ export class RequestSpans {
   end(record: RequestRecord): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { startMs } = this.#recordOf("", spanKinds.server, "", this.#startMs, this.#startMs, [], false);
-    const endMs = this.#clock.monotonic() + this.#offsetMs;
-    this.#report([
-      {
-        traceId: this.#traceId,
-        spanId: this.#rootId,
-        parentId: "",
-        // Upstream's.
-        name: "KubernetesAPI",
-        kind: spanKinds.server,
-        startMs,
-        endMs,
-        attributes: [...attributesOf(record), ["thread.name", this.#thread]],
-        isError: record.code >= 500,
-        link: this.#client,
-      },
-      ...this.#spans,
-    ]);
+    const endMs = this.#clock.monotonic();
+    const attributes: SpanAttribute[] = [...attributesOf(record), ["thread.name", this.#thread]];
+    const isError = record.code >= 500;
+    // The name is upstream's.
+    const root = this.#recordOf(
+      "KubernetesAPI",
+      spanKinds.server,
+      this.#rootId,
+      this.#startMs,
+      endMs,
+      attributes,
+      isError,
+    );
+    this.#report([{ ...root, parentId: "", link: this.#client }, ...this.#spans]);
   }
 }
 

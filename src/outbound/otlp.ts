@@ -1,8 +1,9 @@
 // Spans on their way to an OpenTelemetry collector: OTLP over gRPC, without TLS, as upstream exports them. One request is
 // under way at a time; one that the collector was not there for is sent again, later each time, while what waits behind
 // it is bounded: who has more is told to keep it.
-import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import protobuf from "protobufjs/minimal.js";
+import { askUnary } from "../base/grpc.ts";
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
 import type { SpanAttribute, SpanRecord } from "../observe/spans.ts";
@@ -88,13 +89,11 @@ export class SpanExporter {
   }
 
   #ask(request: Buffer): Promise<ServiceError | undefined> {
-    const same = (bytes: Buffer): Buffer => bytes;
-    const deadline = Date.now() + limits.spansExportMsMax;
-    return new Promise((resolve) => {
-      this.#client.makeUnaryRequest(method, same, same, request, new Metadata(), { deadline }, (error) =>
-        resolve(error ?? undefined),
-      );
-    });
+    const asked = askUnary(this.#client, method, request, limits.spansExportMsMax);
+    return asked.then(
+      () => undefined,
+      (error: ServiceError) => error,
+    );
   }
 
   /** Waits, or until the exporter is closed. */

@@ -1,5 +1,6 @@
 // A pool without threads: orders are carried out on the thread that gives them, each in a turn of its own. What runs cannot
 // be ended, and holds up everything else of its thread for as long as it takes.
+import { nextTurn } from "../base/turn.ts";
 import type { Answer, Order } from "./task.ts";
 
 /** What carries orders out in place of threads. */
@@ -15,7 +16,7 @@ export class Here {
 
   /** Has an order carried out, after what the loop has to do first. */
   async run(order: Order): Promise<Answer> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     this.#begun(order.id);
     return this.#work(order);
   }

@@ -101,7 +101,7 @@ function daemonSetColumns(): Columns<DaemonSet> {
       ageColumn,
       ...podColumns<DaemonSet>(({ spec }) => selector(spec.selector)),
     ],
-    // The status is numbers.
+    // Of the status nearly all is shown.
     reads: reads("status", "spec.template.spec.nodeSelector", ...podReads),
   };
 }

@@ -6,6 +6,7 @@
 // lengths are kept, so that a list, whose length stands in front of it, encodes each of its items once.
 import type { Identity } from "../../api/identity.ts";
 import type { Resource } from "../../api/scheme.ts";
+import { Recent } from "../../base/recent.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
 import { encodeMessage } from "../../codec/proto/protobuf.ts";
@@ -135,8 +136,8 @@ export class ProtoShelf {
   readonly #resource: Resource;
   readonly #identity: Identity;
   readonly #entries = new Map<Location, Entry>();
-  /** By revision, oldest first: messages of records that were not asked for yet. */
-  readonly #expected = new Map<number, Uint8Array>();
+  /** By revision: messages of what was written of late. */
+  readonly #written = new Recent<number, Uint8Array>(limits.protoWrittenMax);
 
   constructor(cache: ProtoCache, view: RecordSource, resource: Resource, identity: Identity) {
     this.#cache = cache;
@@ -166,7 +167,7 @@ export class ProtoShelf {
   }
 
   #encoded(at: Location, isListed: boolean): Uint8Array {
-    const encoded = this.#written(at) ?? this.#made(at);
+    const encoded = this.#written.get(this.view.revisionOf(at)) ?? this.#made(at);
     const entry = this.#cache.keep(this, at, encoded, isListed);
     if (entry === undefined) this.#cache.note(this, at, encoded.length);
     else this.#entries.set(at, entry);
@@ -179,23 +180,9 @@ export class ProtoShelf {
     return encodeMessage(message, objectOf(message, json));
   }
 
-  #written(at: Location): Uint8Array | undefined {
-    if (this.#expected.size === 0) return undefined;
-    const revision = this.view.revisionOf(at);
-    const message = this.#expected.get(revision);
-    this.#expected.delete(revision);
-    return message;
-  }
-
-  /** For the cache: a message of what was written, until its record is asked for or newer ones take its place. */
+  /** For the cache: a message of what was written, until newer ones take its place. */
   expect(revision: number, message: Uint8Array): void {
-    if (this.#expected.size >= limits.protoExpectedMax) {
-      for (const oldest of this.#expected.keys()) {
-        this.#expected.delete(oldest);
-        break;
-      }
-    }
-    this.#expected.set(revision, message);
+    this.#written.set(revision, message);
   }
 
   /** For the cache: an entry goes. */

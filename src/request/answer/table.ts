@@ -86,15 +86,8 @@ export function definitionsText({ columns }: Columns): string {
 
 function partialWriter({ form, identity }: FormInput, source: Resource): FormWriter {
   const cut = metadataCutter(source, identity);
-  const head = encoder.encode(`{"kind":"PartialObjectMetadata","apiVersion":"${form.apiVersion}","metadata":`);
-  const item = (object: Uint8Array): Uint8Array => {
-    const metadata = cut(object);
-    const bytes = new Uint8Array(head.length + metadata.length + 1);
-    bytes.set(head, 0);
-    bytes.set(metadata, head.length);
-    bytes[bytes.length - 1] = 0x7d;
-    return bytes;
-  };
+  const head = partialHead(form);
+  const item = (object: Uint8Array): Uint8Array => joined(head, cut(object), "}");
   return {
     listType: { kind: "PartialObjectMetadataList", apiVersion: form.apiVersion },
     listHead: (metadata) =>
@@ -119,8 +112,7 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
   const cut = metadataCutter(source, identity);
   const carries = strategyOf(source, identity).carriers !== undefined;
   const metadataFrom = metadataOffset(source);
-  const lead =
-    includeObject === "Metadata" ? `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":` : "";
+  const lead = includeObject === "Metadata" ? partialHead(form) : "";
   const foot = includeObject === "Metadata" ? "}}" : "}";
   /** What of the object a row carries; `text` is that of its bytes. */
   const carried = (object: Uint8Array, text: string, metadataEnd: number): Uint8Array => {
@@ -177,6 +169,11 @@ function tableWriter(input: FormInput, source: Resource): FormWriter {
       return joined(head(metadata, headed) + begin, object, `${foot}]}`);
     },
   };
+}
+
+/** An object reduced to its metadata, up to that. */
+function partialHead({ apiVersion }: Form): string {
+  return `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":`;
 }
 
 /** A row up to its object, and what it carries of that. */

@@ -1,7 +1,8 @@
 // Calls of a KMS plugin: gRPC over a socket of this machine. A call has a time limit, few are under way at once, and after
 // one that failed for want of a plugin the next ones fail at once, until a probe finds it again: changes of other
 // resources share a transaction with those that need it.
-import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
+import { askUnary } from "../../base/grpc.ts";
 import { limits } from "../../config/limits.ts";
 import type { KmsProvider } from "./configuration.ts";
 import { KmsFailure } from "./kmsfailure.ts";
@@ -61,7 +62,7 @@ export class KmsClient {
     const startMs = performance.now();
     let code: string = "OK";
     try {
-      const answer = await this.#ask(method, request);
+      const answer = await askUnary(this.#client, `${this.#service}/${method}`, request, this.#provider.timeoutMs);
       this.#away = undefined;
       return answer;
     } catch (error) {
@@ -73,18 +74,6 @@ export class KmsClient {
       this.#calls -= 1;
       this.#waiting.shift()?.();
     }
-  }
-
-  #ask(method: string, request: Buffer): Promise<Buffer> {
-    const same = (bytes: Buffer): Buffer => bytes;
-    const deadline = Date.now() + this.#provider.timeoutMs;
-    return new Promise((resolve, reject) => {
-      const path = `${this.#service}/${method}`;
-      this.#client.makeUnaryRequest(path, same, same, request, new Metadata(), { deadline }, (error, answer) => {
-        if (error === null) resolve(answer ?? Buffer.alloc(0));
-        else reject(error);
-      });
-    });
   }
 
   /** What a plugin says of a failure is for the log; it never repeats what it was sent. */

@@ -6,7 +6,6 @@
 //
 // The side-table of selectors stays readable: labels and selectable fields are not encrypted.
 import { assertShared } from "../../base/assert.ts";
-import { type Clock, systemClock } from "../../base/clock.ts";
 import { limits } from "../../config/limits.ts";
 import { withDigits } from "../digits.ts";
 import {
@@ -21,20 +20,15 @@ import {
   type Take,
 } from "../store.ts";
 import type { Awaitable, Opened } from "./cipher.ts";
+import { isPassing, type Patience, startPatience } from "./patience.ts";
 import { TransformError, type Transformers } from "./transformers.ts";
-
-/** How long a KMS plugin is waited for while a store is read, in milliseconds. */
-interface Patience {
-  readonly clock: Clock;
-  readonly waitMsMax: number;
-}
 
 /** What encrypts. */
 export type Sealer = Pick<Transformers, "generation" | "concerns" | "seal" | "open">;
 
-/** A store whose bodies are encrypted. `patience`: by default until limits.kmsStartMsMax. */
-export function sealedStore(store: Store, transformers: Sealer, patience?: Patience): Store {
-  return new SealedStore(store, transformers, patience ?? { clock: systemClock, waitMsMax: limits.kmsStartMsMax });
+/** A store whose bodies are encrypted. */
+export function sealedStore(store: Store, transformers: Sealer, patience: Patience = startPatience): Store {
+  return new SealedStore(store, transformers, patience);
 }
 
 type Sealed = Change | Refusal;
@@ -193,10 +187,6 @@ class LostRecords {
       this.#heads.set(record.key, { record, error: read });
     } else if (this.#heads.delete(record.key)) this.floor = record.revision;
   }
-}
-
-function isPassing(read: Read): boolean {
-  return read instanceof TransformError && read.isPassing;
 }
 
 function expected(error: unknown): TransformError {

@@ -1,7 +1,6 @@
 // Records from what the cluster tells: keys and values of a state, or events of a watch.
-import { type Clock, systemClock } from "../../base/clock.ts";
 import { limits } from "../../config/limits.ts";
-import { TransformError } from "../encryption/transformers.ts";
+import { isPassing, type Patience, startPatience } from "../encryption/patience.ts";
 import { changeTypes, type LastOf, type LastRecord, type Record, StoreError } from "../store.ts";
 import { type Content, contentOf, type Values } from "../values.ts";
 import { type Keys, ownPrefix } from "./keys.ts";
@@ -17,12 +16,6 @@ const againMs = 1000;
  */
 type Waits = "for ever" | "at a start" | "never";
 
-/** How long a start waits for a KMS plugin, in milliseconds. */
-interface Patience {
-  readonly clock: Clock;
-  readonly waitMsMax: number;
-}
-
 /** What is known to the side of a watch that goes on. */
 export interface LiveWatch {
   /** Writes whose bytes are known. */
@@ -37,11 +30,10 @@ export class RecordReader {
   readonly #values: Values;
   readonly #patience: Patience;
 
-  /** `patience`: by default until limits.kmsStartMsMax. */
-  constructor(keys: Keys, values: Values, patience?: Patience) {
+  constructor(keys: Keys, values: Values, patience: Patience = startPatience) {
     this.#keys = keys;
     this.#values = values;
-    this.#patience = patience ?? { clock: systemClock, waitMsMax: limits.kmsStartMsMax };
+    this.#patience = patience;
   }
 
   /** For a start: the record of a key as it stands at its last write; undefined: the key is none of a record. */
@@ -70,7 +62,7 @@ export class RecordReader {
     const records: Record[] = [];
     for (const [index, event] of events.entries()) {
       const record = this.#record(event, waits, live, records);
-      if (record instanceof Promise) return this.#readRest(records, record, events.slice(index + 1), live);
+      if (record instanceof Promise) return this.#readRest(records, record, events.slice(index + 1), waits, live);
       if (record !== undefined) records.push(record);
     }
     return records;
@@ -80,9 +72,9 @@ export class RecordReader {
     records: Record[],
     next: Promise<Record | undefined>,
     events: readonly WatchedEvent[],
+    waits: Waits,
     live: LiveWatch | undefined,
   ): Promise<Record[]> {
-    const waits = live === undefined ? "at a start" : "for ever";
     const one = await next;
     if (one !== undefined) records.push(one);
     for (const event of events) {
@@ -148,7 +140,9 @@ export class RecordReader {
     const endMs = clock.monotonic() + waitMsMax;
     let failed = error;
     for (;;) {
-      if (!(isLive ? isUnavailable(failed) : isPassing(failed) && clock.monotonic() < endMs)) throw failed;
+      if (!isUnavailable(failed)) throw failed;
+      // What comes with keys of another file is not waited for at a start.
+      if (!isLive && !(isPassing(failed.cause) && clock.monotonic() < endMs)) throw failed;
       await new Promise((resolve) => setTimeout(resolve, isLive ? againMs : limits.kmsReconnectMsMin));
       try {
         return await read();
@@ -162,11 +156,6 @@ export class RecordReader {
 /** It may be read later: when a plugin answers, or with keys of another file. */
 function isUnavailable(error: unknown): error is StoreError {
   return error instanceof StoreError && error.kind === "unavailable";
-}
-
-/** It may be read later with the keys that are here. */
-function isPassing(error: unknown): boolean {
-  return isUnavailable(error) && error.cause instanceof TransformError && error.cause.isPassing;
 }
 
 /** The newest record of a key that lives, as the watch has told it by now. */

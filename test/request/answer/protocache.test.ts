@@ -125,7 +125,7 @@ t.test("ProtoCache has what was just written at hand, for those who asked before
   t.equal(log.reads, 0);
   const first = put(log, 2);
   cache.expect(log, leases, log.revisionOf(first), made);
-  for (let n = 1; n <= limits.protoExpectedMax; n += 1) cache.expect(log, leases, log.revisionOf(first) + n, made);
+  for (let n = 1; n <= limits.protoWrittenMax; n += 1) cache.expect(log, leases, log.revisionOf(first) + n, made);
   t.not(shelf.message(first), made, "newer ones took its place");
   t.equal(log.reads, 1);
   const other = new CountingLog();
