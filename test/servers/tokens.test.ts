@@ -1,5 +1,6 @@
 // Tokens of accounts that another server made. Two servers over one store, whose deliveries are in the test's hand.
 import t from "tap";
+import { until } from "../support/inprocess.ts";
 import { isPending, openTwo } from "./two.ts";
 
 const accounts = "/api/v1/namespaces/ns/serviceaccounts";
@@ -18,6 +19,7 @@ t.test("a token is accepted by another server however late that hears of its acc
   t.equal((await use(`${token.slice(0, -8)}AAAAAAAA`)).code, 401);
   t.equal(b.store.questions, questions, "a wrong signature is no reason to ask");
   const first = use(token);
+  t.ok(await until(() => b.store.questions > questions), "its signature is verified, and the store is asked");
   t.ok(await isPending(first), "it is not refused before its account is here");
   b.store.resume();
   t.equal((await first).code, 200);

@@ -2,6 +2,7 @@
 //
 //   CBC   16 bytes IV │ ciphertext, padded by PKCS#7            not authenticated
 //   GCM   12 bytes nonce │ ciphertext │ 16 bytes tag            authenticates the key it is stored under, too
+import { isUtf8 } from "node:buffer";
 import {
   type CipherGCMTypes,
   createCipheriv,
@@ -37,9 +38,14 @@ export function openCbc(key: KeyObject, sealed: Uint8Array): Buffer {
   if (sealed.length < 2 * ivBytes) throw new Error("it is too short");
   const decipher = createDecipheriv(`aes-${bitsOf(key)}-cbc`, key, sealed.subarray(0, ivBytes));
   const plain = Buffer.concat([decipher.update(sealed.subarray(ivBytes)), decipher.final()]);
-  const isObject = plain[0] === openingBrace || plain.subarray(0, protobufMark.length).equals(protobufMark);
-  if (!isObject) throw new Error("it is no object");
+  if (!isObject(plain)) throw new Error("it is no object");
   return plain;
+}
+
+/** By its first byte alone, one of 65,536 values of another key would be taken for JSON. */
+function isObject(plain: Buffer): boolean {
+  if (plain[0] === openingBrace) return isUtf8(plain);
+  return plain.subarray(0, protobufMark.length).equals(protobufMark);
 }
 
 /** Encrypts in GCM; `head` stands before the result. `stored`: the key it is stored under. */

@@ -152,7 +152,7 @@ t.test("keys of one name are tried one after the other", async (t) => {
   for (const provider of ["aescbc", "aesgcm", "secretbox"] as const) {
     const both = await ofSecrets({ [provider]: { keys: [keyOf("k", 1)] } }, { [provider]: { keys: [keyOf("k", 2)] } });
     const former = await ofSecrets({ [provider]: { keys: [keyOf("k", 2)] } });
-    // Of AES-CBC one of 256 wrong keys finds a valid padding.
+    // Of AES-CBC one of 256 values finds a valid padding with a wrong key, and one of 256 of those begins as JSON does.
     for (let i = 0; i < 2_000; i++) {
       const opened = text(both.open(prefix, key, sealed(former)));
       if (opened !== `${plain} stale`) t.fail(`${provider}: ${opened}`);
