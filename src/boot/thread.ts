@@ -21,6 +21,8 @@ export interface ThreadKind<Own extends { readonly kind: string }> {
   readonly ports?: readonly MessagePort[];
   /** Default: Node's own. */
   readonly heapMiBMax?: number;
+  /** Memory of young objects, MiB; left out: V8's. */
+  readonly youngMiBMax?: number;
   /** Which of its messages says that it is open. */
   readonly opens: Own["kind"];
   /** Hears what is the kind's own once it is open. */
@@ -54,14 +56,17 @@ export class Thread<To, Own extends { readonly kind: string }> {
   #isOver = false;
 
   constructor(kind: ThreadKind<Own>) {
-    const { name, script, data, ports = [], heapMiBMax } = kind;
+    const { name, script, data, ports = [], heapMiBMax, youngMiBMax } = kind;
     this.name = name;
     this.#kind = kind;
     this.#worker = new Worker(script, {
       workerData: data,
       transferList: [...ports],
       name,
-      ...(heapMiBMax === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMiBMax } }),
+      resourceLimits: {
+        ...(heapMiBMax === undefined ? {} : { maxOldGenerationSizeMb: heapMiBMax }),
+        ...(youngMiBMax === undefined ? {} : { maxYoungGenerationSizeMb: youngMiBMax }),
+      },
     });
     this.exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
     this.opened = new Promise((resolve, reject) => this.#listen(resolve, reject));

@@ -41,7 +41,16 @@ export class StoreThread {
     const take = (message: OfStore): void => {
       if (message.kind === "encrypts") this.#encrypts(message.fault);
     };
-    this.#thread = new Thread({ name: "store", script, data, opens: "opened", take, ...endsProcess("store", failed) });
+    const youngMiBMax = limits.storeYoungMiBMax;
+    this.#thread = new Thread({
+      name: "store",
+      script,
+      data,
+      youngMiBMax,
+      opens: "opened",
+      take,
+      ...endsProcess("store", failed),
+    });
   }
 
   /** Resolves with LogWriter.control, and what the store is like, when it is open. Rejects with BootFault when it cannot be. */

@@ -116,6 +116,12 @@ export const limits = {
   poolIdleMs: 30_000,
   /** Heap of such a thread; the largest objects take about 100 MiB. */
   poolHeapMiBMax: 512,
+  /**
+   * Memory of young objects of the store thread, MiB: two halves of a third each. Buffers of 5 KiB and more lie outside of
+   * it, and are freed when it is collected. With V8's 48 MiB they pile up until V8 marks the whole heap, seven times a
+   * second at 1,800 creates.
+   */
+  storeYoungMiBMax: 6,
   /** A pod waits this long for its namespace's account `default`, in milliseconds (upstream: ten looks, 100 to 200 ms apart). */
   defaultAccountWaitMsMax: 1_000,
   /** Tolerations of a pod and its runtime class that are made one list: every pair is compared, about 30 ms. */

@@ -25,6 +25,8 @@ import {
 
 const headBytes = 44;
 const bufferBytesMin = 16 * 1024;
+/** A larger buffer is not kept. */
+const bufferBytesMax = 1024 * 1024;
 const codes = [
   "revision",
   "actual",
@@ -120,10 +122,15 @@ export class RequestWriter {
     return size;
   }
 
-  /** The collected request, to be posted with its bytes transferred; starts over. */
+  /**
+   * The collected request, to be posted with its bytes transferred; starts over. They are copied into a buffer of their
+   * size: what the store thread is given counts there as garbage until it is collected.
+   */
   take(number: number): ChangesRequest {
-    const request = { kind: "changes", number, count: this.#count, bytes: this.#bytes.buffer as ArrayBuffer } as const;
-    this.#bytes = Buffer.allocUnsafeSlow(Math.max(bufferBytesMin, this.#end));
+    const bytes = Buffer.allocUnsafeSlow(this.#end);
+    bytes.set(this.#bytes.subarray(0, this.#end));
+    const request = { kind: "changes", number, count: this.#count, bytes: bytes.buffer as ArrayBuffer } as const;
+    if (this.#bytes.length > bufferBytesMax) this.#bytes = Buffer.allocUnsafeSlow(bufferBytesMin);
     this.#end = 0;
     this.#count = 0;
     return request;

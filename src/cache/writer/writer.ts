@@ -125,6 +125,8 @@ export class LogWriter {
   #floor = 0;
   #working: Work | undefined;
   #lookMs = 0;
+  /** The fronts are woken at the end of this turn. */
+  #willRing = false;
   #timer: NodeJS.Timeout | undefined;
   #tending = false;
 
@@ -342,13 +344,21 @@ export class LogWriter {
     log.enter(segment, index, place, !deleted);
   }
 
-  /** Publishes everything appended; `revision`: the store's newest committed one. Wakes the fronts. */
+  /**
+   * Publishes everything appended; `revision`: the store's newest committed one. Wakes the fronts at the end of the turn,
+   * once: an engine may deliver many times in one, and each front that sleeps costs 10 µs to wake.
+   */
   publish(revision: number): void {
     assertShared(revision >= this.#revision, "A publication is behind the records appended");
     this.#revision = this.#published = revision;
     for (const log of this.#logList) if (!log.rang) this.#ring(log);
     this.#words.committed = revision;
-    this.#words.ring();
+    if (this.#willRing) return;
+    this.#willRing = true;
+    setImmediate(() => {
+      this.#willRing = false;
+      this.#words.ring();
+    });
   }
 
   /**

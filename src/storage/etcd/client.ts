@@ -1,8 +1,8 @@
 // The connection to an etcd cluster: calls go to one member at a time, and to the next one when it does not answer. What
 // may be asked twice is asked again; what may have been done is not done again, the caller hears that it is in doubt.
-import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { assertShared } from "../../base/assert.ts";
 import type { Endpoints } from "../store.ts";
+import { type CallEvents, Channel, GrpcError, grpcCodes, type StreamingCall } from "./grpc/channel.ts";
 
 /**
  * Why a call failed. `unavailable`: no member took it; `in-doubt`: it may have been executed; `full`: the quota of the
@@ -46,39 +46,19 @@ export interface Call<T> {
   readonly timeoutMs: number;
 }
 
-const options = {
-  "grpc.max_receive_message_length": -1,
-  "grpc.max_send_message_length": -1,
-  // A call is never repeated behind our back.
-  "grpc.enable_retries": 0,
-  "grpc.initial_reconnect_backoff_ms": 100,
-  "grpc.min_reconnect_backoff_ms": 100,
-  "grpc.max_reconnect_backoff_ms": 1000,
-} as const;
-
-const asIs = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-const bytesOf = (bytes: Buffer): Buffer => bytes;
+/** A member without a leader says so at once instead of holding the call. */
+const metadata = [["hasleader", "true"]] as const;
 
 /** A cluster. */
 export class EtcdClient {
-  readonly #members: readonly Client[];
-  readonly #metadata = new Metadata();
+  readonly #members: readonly Channel[];
   readonly #switched = new Set<() => void>();
   #active = 0;
   #closed = false;
 
   constructor({ urls, authority, certificate, key }: Endpoints) {
     assertShared(urls.length > 0, "A cluster has no members");
-    // A member without a leader says so at once instead of holding the call.
-    this.#metadata.set("hasleader", "true");
-    this.#members = urls.map((url) => {
-      const { protocol, host } = new URL(url);
-      const secure = protocol === "https:";
-      const how = secure
-        ? credentials.createSsl(authority ?? null, key ?? null, certificate ?? null)
-        : credentials.createInsecure();
-      return new Client(host, how, options);
-    });
+    this.#members = urls.map((url) => new Channel({ url: new URL(url), authority, certificate, key, metadata }));
   }
 
   /** The member calls go to, as an index of its URL. */
@@ -129,9 +109,9 @@ export class EtcdClient {
     }
   }
 
-  /** Opens a stream on the active member; the path is that of Watch or Snapshot. */
-  stream(path: string): ClientDuplexStream<Uint8Array, Buffer> {
-    return this.#member(this.#active).makeBidiStreamRequest(path, asIs, bytesOf, this.#metadata);
+  /** Opens a call of many messages on the active member; the path is that of Watch. */
+  stream(path: string, events: CallEvents): StreamingCall {
+    return this.#member(this.#active).stream(path, events);
   }
 
   /** Ends all connections. */
@@ -140,38 +120,28 @@ export class EtcdClient {
     for (const member of this.#members) member.close();
   }
 
-  #member(index: number): Client {
+  #member(index: number): Channel {
     const member = this.#members[index];
     assertShared(member !== undefined, `No member has index ${index}`);
     return member;
   }
 
-  #ready(index: number, timeoutMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#member(index).waitForReady(Date.now() + Math.max(1, timeoutMs), (error) => {
-        if (error === undefined) resolve();
-        else reject(new CallError("unavailable", `etcd does not accept a connection: ${error.message}`, error));
-      });
-    });
+  async #ready(index: number, timeoutMs: number): Promise<void> {
+    try {
+      await this.#member(index).ready(timeoutMs);
+    } catch (error) {
+      throw new CallError("unavailable", `etcd does not accept a connection: ${messageOf(error)}`, error);
+    }
   }
 
-  #attempt<T>(index: number, { path, request, read }: Call<T>, timeoutMs: number): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const deadline = Date.now() + Math.max(1, timeoutMs);
-      this.#member(index).makeUnaryRequest(
-        path,
-        asIs,
-        bytesOf,
-        request,
-        this.#metadata,
-        { deadline },
-        (error, answer) => {
-          if (error !== null) reject(faultOf(error));
-          else if (answer === undefined) reject(new CallError("in-doubt", "etcd sent no answer"));
-          else resolve(read(answer));
-        },
-      );
-    });
+  async #attempt<T>(index: number, { path, request, read }: Call<T>, timeoutMs: number): Promise<T> {
+    let answer: Buffer;
+    try {
+      answer = await this.#member(index).unary(path, request, Math.max(1, timeoutMs));
+    } catch (error) {
+      throw error instanceof GrpcError ? faultOf(error) : error;
+    }
+    return read(answer);
   }
 }
 
@@ -179,29 +149,34 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** What a failed call means: the texts are those of etcd's published error list. */
-export function faultOf(error: ServiceError): CallError {
-  const { code, details } = error;
+export function faultOf(error: GrpcError): CallError {
+  const { code, message, isUntouched } = error;
   const fault = (): CallFault => {
+    if (isUntouched) return "unavailable";
     switch (code) {
-      case status.OUT_OF_RANGE:
+      case grpcCodes.outOfRange:
         return "compacted";
-      case status.RESOURCE_EXHAUSTED:
+      case grpcCodes.resourceExhausted:
         // A member that is behind takes no proposal; nothing was proposed.
-        return details.includes("too many requests") ? "unavailable" : "full";
-      case status.INVALID_ARGUMENT:
-        return details.includes("too large") ? "too-large" : "refused";
-      case status.UNAVAILABLE:
-        return details.includes("no leader") ? "unavailable" : "in-doubt";
-      case status.UNAUTHENTICATED:
-      case status.PERMISSION_DENIED:
-      case status.UNIMPLEMENTED:
-      case status.NOT_FOUND:
-      case status.FAILED_PRECONDITION:
+        return message.includes("too many requests") ? "unavailable" : "full";
+      case grpcCodes.invalidArgument:
+        return message.includes("too large") ? "too-large" : "refused";
+      case grpcCodes.unavailable:
+        return message.includes("no leader") ? "unavailable" : "in-doubt";
+      case grpcCodes.unauthenticated:
+      case grpcCodes.permissionDenied:
+      case grpcCodes.unimplemented:
+      case grpcCodes.notFound:
+      case grpcCodes.failedPrecondition:
         return "refused";
       default:
         return "in-doubt";
     }
   };
-  return new CallError(fault(), details === "" ? error.message : details, error);
+  return new CallError(fault(), message === "" ? `etcd answers with the code ${code} of gRPC` : message, error);
 }

@@ -1,8 +1,8 @@
 // One watch of a range, across members and disconnections: every event above a revision, once and in order. A stream that
 // ends is opened again where it was, on whatever member is active then.
-import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { assertShared } from "../../base/assert.ts";
 import { CallError, type EtcdClient } from "./client.ts";
+import type { StreamingCall } from "./grpc/channel.ts";
 import {
   type Header,
   progressRequest,
@@ -46,7 +46,7 @@ export class WatchStream {
   readonly #told: WatchTold;
   /** Newest revision of which all events were told. */
   #position: number;
-  #stream: ClientDuplexStream<Uint8Array, Buffer> | undefined;
+  #stream: StreamingCall | undefined;
   #created = false;
   /** Events of a message whose rest is to come. */
   #parts: WatchedEvent[] = [];
@@ -66,7 +66,7 @@ export class WatchStream {
 
   /** Asks how far the watch has come; nothing happens while it is not connected. */
   askProgress(): void {
-    if (this.#created) this.#stream?.write(progressRequest());
+    if (this.#created) this.#stream?.send(progressRequest());
   }
 
   /** Ends the watch; nothing is told after it. */
@@ -88,17 +88,16 @@ export class WatchStream {
   }
 
   #open(): void {
-    const stream = this.#client.stream(path);
-    this.#stream = stream;
-    stream.on("data", (bytes: Buffer) => {
-      if (stream === this.#stream) this.#receive(watchAnswer(bytes));
+    const stream = this.#client.stream(path, {
+      message: (bytes) => {
+        if (stream === this.#stream) this.#receive(watchAnswer(bytes));
+      },
+      ended: () => {
+        if (stream === this.#stream) this.#reopen(this.#reopenMs);
+      },
     });
-    const again = (): void => {
-      if (stream === this.#stream) this.#reopen(this.#reopenMs);
-    };
-    stream.on("error", again);
-    stream.on("end", again);
-    stream.write(watchRequest({ ...this.#range, start: this.#position + 1 }));
+    this.#stream = stream;
+    stream.send(watchRequest({ ...this.#range, start: this.#position + 1 }));
   }
 
   #reopen(afterMs: number): void {
@@ -179,7 +178,6 @@ export class WatchStream {
 /** Newest compacted revision of a cluster of which the first revision is compacted: a watch from there is told. */
 export function compactedRevision(client: EtcdClient, range: KeyRange, timeoutMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    const stream = client.stream(path);
     const fail = (why: string): void => {
       clearTimeout(timer);
       reject(new CallError("unavailable", `etcd does not say what is compacted: ${why}`));
@@ -188,15 +186,16 @@ export function compactedRevision(client: EtcdClient, range: KeyRange, timeoutMs
       fail("no answer");
       stream.cancel();
     }, timeoutMs);
-    stream.on("error", (error) => fail(error.message));
-    stream.on("end", () => fail("the stream ended"));
-    stream.on("data", (bytes: Buffer) => {
-      const { canceled, compactRevision } = watchAnswer(bytes);
-      if (!canceled) return;
-      clearTimeout(timer);
-      resolve(compactRevision);
-      stream.cancel();
+    const stream = client.stream(path, {
+      ended: (error) => fail(error?.message ?? "the stream ended"),
+      message: (bytes) => {
+        const { canceled, compactRevision } = watchAnswer(bytes);
+        if (!canceled) return;
+        clearTimeout(timer);
+        resolve(compactRevision);
+        stream.cancel();
+      },
     });
-    stream.write(watchRequest({ ...range, start: 1 }));
+    stream.send(watchRequest({ ...range, start: 1 }));
   });
 }
