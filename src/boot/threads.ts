@@ -222,6 +222,7 @@ export class Fronts {
       data,
       ports: [storeHere, logHere, ...(audit === undefined ? [] : [audit.port])],
       heapMiBMax,
+      youngMiBMax: limits.frontYoungMiBMax,
       opens: "listening",
       cannotStart: "a front cannot start",
       // One that has the port for itself is heard of again when it has ended; others need not be waited for.

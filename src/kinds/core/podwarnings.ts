@@ -31,6 +31,9 @@ const oldVolumes = [
   ["quobyte", "deprecated in v1.22, support removal is planned in v1.26"],
 ] as const;
 
+/** Old labels of nodes with what is said of them, by identity. */
+const labelTexts = new WeakMap<Identity, ReadonlyMap<string, string>>();
+
 /** Kinds of volumes upstream calls otherwise than the field. */
 const volumePaths: ReadonlyMap<string, string> = new Map([["storageos", "storageOS"]]);
 
@@ -45,9 +48,12 @@ export function podWarnings(
   const out: string[] = [];
   const at = path === "" ? "" : `${path}.`;
   warnOfLabels(out, identity, `${at}spec`, spec);
-  for (const [key, text] of oldAnnotations) {
-    const name = identity.spell(key);
-    if (metadata.annotations?.has(name)) out.push(`${at}metadata.annotations[${name}]: ${text}`);
+  const { annotations } = metadata;
+  if (annotations !== undefined && annotations.size > 0) {
+    for (const [key, text] of oldAnnotations) {
+      const name = identity.spell(key);
+      if (annotations.has(name)) out.push(`${at}metadata.annotations[${name}]: ${text}`);
+    }
   }
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
     for (const [json, text] of oldVolumes) {
@@ -80,13 +86,22 @@ export function podWarnings(
   return out;
 }
 
+function labelTextsOf(identity: Identity): ReadonlyMap<string, string> {
+  let texts = labelTexts.get(identity);
+  if (texts === undefined) {
+    texts = new Map(
+      oldLabels.map(([old, since, now]) => [
+        identity.spell(old),
+        `deprecated since ${since}; use "${identity.spell(now)}" instead`,
+      ]),
+    );
+    labelTexts.set(identity, texts);
+  }
+  return texts;
+}
+
 function warnOfLabels(out: string[], identity: Identity, path: string, spec: PodSpec): void {
-  const known = new Map(
-    oldLabels.map(([old, since, now]) => [
-      identity.spell(old),
-      `deprecated since ${since}; use "${identity.spell(now)}" instead`,
-    ]),
-  );
+  const known = labelTextsOf(identity);
   const warn = (place: string, key: string): void => {
     const text = known.get(key);
     if (text !== undefined && out.length <= limits.fieldErrorsMax) out.push(`${place}: ${key} is ${text}`);
@@ -117,19 +132,18 @@ function warnOfLabels(out: string[], identity: Identity, path: string, spec: Pod
 
 function warnOfContainer(out: string[], path: string, container: Container | EphemeralContainer): void {
   const { resources } = container;
-  for (const [name, amounts] of [
-    ["limits", resources.limits],
-    ["requests", resources.requests],
-  ] as const) {
-    warnOfParts(out, `${path}.resources.${name}`, amounts);
-  }
+  warnOfParts(out, `${path}.resources.limits`, resources.limits);
+  warnOfParts(out, `${path}.resources.requests`, resources.requests);
   warnOfTwice(out, `${path}.env`, "name", container.env);
 }
 
-/** Bytes come whole. */
+/** What is counted in bytes, which come whole. */
+const inBytes = ["memory", "ephemeral-storage"];
+
 function warnOfParts(out: string[], path: string, amounts: ReadonlyMap<string, string> | undefined): void {
-  for (const name of ["memory", "ephemeral-storage"]) {
-    const amount = amounts?.get(name);
+  if (amounts === undefined || amounts.size === 0) return;
+  for (const name of inBytes) {
+    const amount = amounts.get(name);
     if (amount === undefined || isWholeAmount(amount)) continue;
     out.push(`${path}[${name}]: fractional byte value ${quote(amount)} is invalid, must be an integer`);
   }
@@ -141,8 +155,9 @@ function warnOfTwice<K extends string>(
   key: K,
   list: readonly { readonly [P in K]?: string | undefined }[] | undefined,
 ): void {
+  if (list === undefined || list.length < 2) return;
   const seen = new Set<string>();
-  for (const [index, item] of (list ?? []).entries()) {
+  for (const [index, item] of list.entries()) {
     const name = item[key] ?? "";
     if (seen.has(name) && out.length <= limits.fieldErrorsMax) {
       out.push(`${path}[${index}].${key}: duplicate ${key} ${quote(name)}`);
