@@ -1,6 +1,6 @@
 // The connection to an etcd cluster: calls go to one member at a time, and to the next one when it does not answer. What
 // may be asked twice is asked again; what may have been done is not done again, the caller hears that it is in doubt.
-import { assertShared } from "../../base/assert.ts";
+import { assertShared, passShared } from "../../base/assert.ts";
 import type { Endpoints } from "../store.ts";
 import { type CallEvents, Channel, GrpcError, grpcCodes, type StreamingCall } from "./grpc/channel.ts";
 
@@ -141,7 +141,11 @@ export class EtcdClient {
     } catch (error) {
       throw error instanceof GrpcError ? faultOf(error) : error;
     }
-    return read(answer);
+    try {
+      return read(answer);
+    } catch (error) {
+      throw new CallError("in-doubt", `etcd answers what cannot be read: ${messageOf(passShared(error))}`, error);
+    }
   }
 }
 

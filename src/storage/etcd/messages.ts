@@ -1,7 +1,6 @@
 // @hot The messages of etcd's API that the engine sends and reads, and no more of each than it needs: field numbers are those of
 // etcd's published rpc.proto and kv.proto. Bytes that are read are slices of the message they came in.
 import protobuf from "protobufjs/minimal.js";
-import { assertShared } from "../../base/assert.ts";
 
 const { Reader, Writer } = protobuf;
 type Reads = protobuf.Reader;
@@ -325,7 +324,7 @@ export function leaseAnswer(bytes: Uint8Array): Lease {
     lease = reader.int64();
     return true;
   });
-  assertShared(lease !== undefined, "A granted lease has no name");
+  if (lease === undefined) throw new RangeError("a granted lease has no name");
   return lease;
 }
 

@@ -1,6 +1,6 @@
 // One watch of a range, across members and disconnections: every event above a revision, once and in order. A stream that
 // ends is opened again where it was, on whatever member is active then.
-import { assertShared } from "../../base/assert.ts";
+import { assertShared, passShared } from "../../base/assert.ts";
 import { CallError, type EtcdClient } from "./client.ts";
 import type { StreamingCall } from "./grpc/channel.ts";
 import {
@@ -90,7 +90,10 @@ export class WatchStream {
   #open(): void {
     const stream = this.#client.stream(path, {
       message: (bytes) => {
-        if (stream === this.#stream) this.#receive(watchAnswer(bytes));
+        if (stream !== this.#stream) return;
+        const answer = readable(bytes);
+        if (answer === undefined) this.#reopen(this.#reopenMs);
+        else this.#receive(answer);
       },
       ended: () => {
         if (stream === this.#stream) this.#reopen(this.#reopenMs);
@@ -175,6 +178,16 @@ export class WatchStream {
   }
 }
 
+/** Undefined: the message is none of a watch. */
+function readable(bytes: Buffer): WatchAnswer | undefined {
+  try {
+    return watchAnswer(bytes);
+  } catch (error) {
+    passShared(error);
+    return undefined;
+  }
+}
+
 /** Newest compacted revision of a cluster of which the first revision is compacted: a watch from there is told. */
 export function compactedRevision(client: EtcdClient, range: KeyRange, timeoutMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -189,7 +202,12 @@ export function compactedRevision(client: EtcdClient, range: KeyRange, timeoutMs
     const stream = client.stream(path, {
       ended: (error) => fail(error?.message ?? "the stream ended"),
       message: (bytes) => {
-        const { canceled, compactRevision } = watchAnswer(bytes);
+        const answer = readable(bytes);
+        if (answer === undefined) {
+          fail("an answer that cannot be read");
+          return stream.cancel();
+        }
+        const { canceled, compactRevision } = answer;
         if (!canceled) return;
         clearTimeout(timer);
         resolve(compactRevision);

@@ -75,6 +75,8 @@ const pingMs = 1000;
 const pauseMs = 100;
 /** Bytes before a message: whether it is compressed, and its length. */
 const messageHeadBytes = 5;
+/** Bytes of a message, at most: as upstream's client of etcd takes. */
+const messageBytesMax = 2 ** 31 - 1;
 
 const tooLate = (): GrpcError => new GrpcError(grpcCodes.deadlineExceeded, "no answer came in time");
 
@@ -88,15 +90,16 @@ interface Timed {
 export class Channel {
   readonly #target: Target;
   readonly #blocks = new Map<string, Buffer>();
+  /** The one calls go to. */
   #connection: Connection | undefined;
+  /** That one, and those that end with their last call. */
+  readonly #connections = new Set<Connection>();
   #connecting: Promise<Connection> | undefined;
   #failedMs = Number.NEGATIVE_INFINITY;
   readonly #timed = new Set<Timed>();
   #timer: NodeJS.Timeout | undefined;
-  /** The server was asked whether it lives. */
-  #isPinging = false;
-  /** Calls the server has no room for. */
-  readonly #waiting: (() => void)[] = [];
+  /** Wake calls the server has no room for, oldest first. */
+  readonly #waiting = new Set<() => void>();
   #closed = false;
 
   constructor(target: Target) {
@@ -105,16 +108,7 @@ export class Channel {
 
   /** Resolves when calls can be made; rejects with GrpcError when they cannot within the time. */
   async ready(timeoutMs: number): Promise<void> {
-    if (this.#connection?.isOpen === true) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(tooLate()), Math.max(1, timeoutMs));
-    });
-    try {
-      await Promise.race([this.#connect(), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    await this.#openedBy(performance.now() + timeoutMs);
   }
 
   /** A call of one message each way. Rejects with GrpcError. */
@@ -122,9 +116,12 @@ export class Channel {
     const endMs = performance.now() + timeoutMs;
     // Whole seconds: few blocks are made, and the server gives up after us.
     const block = this.#blockOf(path, Math.ceil(timeoutMs / 1000));
-    let connection = await this.#opened();
-    if (!connection.hasRoom) connection = await this.#room(endMs);
-    // The server may have ended it right after its settings.
+    let connection = this.#connection?.isOpen === true ? this.#connection : await this.#openedBy(endMs);
+    // Another call may be quicker, and the server may have ended the connection right after its settings.
+    while (connection.isOpen && connection.room <= 0) {
+      await this.#room(endMs);
+      connection = await this.#openedBy(endMs);
+    }
     if (!connection.isOpen) throw unavailable("the connection was closed", true);
     return new Promise((resolve, reject) => {
       const timed: Timed = {
@@ -135,15 +132,18 @@ export class Channel {
           reject(error);
         },
       };
-      const parts: Buffer[] = [];
+      const parts = new MessageParts();
       const settle = (error: GrpcError | undefined): void => {
         this.#untime(timed);
-        if (error !== undefined) return reject(error);
-        const answer = onlyMessage(parts);
+        const answer = error ?? parts.only();
         if (answer instanceof GrpcError) reject(answer);
         else resolve(answer);
       };
-      const events = new Answer((bytes) => parts.push(bytes), settle);
+      const take = (bytes: Buffer): void => {
+        const fault = parts.add(bytes) ?? parts.excess();
+        if (fault !== undefined) timed.fail(fault);
+      };
+      const events = new Answer(take, settle);
       const stream = connection.open(block, events, [headOf(message), message]);
       this.#time(timed);
     });
@@ -157,8 +157,9 @@ export class Channel {
   /** Ends it with all calls. */
   close(): void {
     this.#closed = true;
-    this.#connection?.destroy("the channel was closed");
     this.#connection = undefined;
+    for (const connection of [...this.#connections]) connection.destroy("the channel was closed");
+    this.#admit(this.#waiting.size);
   }
 
   /** The head of a call; its time limit in seconds. */
@@ -187,6 +188,21 @@ export class Channel {
     return this.#connection?.isOpen === true ? Promise.resolve(this.#connection) : this.#connect();
   }
 
+  /** The same; rejects when there is none within the time. */
+  async #openedBy(endMs: number): Promise<Connection> {
+    if (this.#connection?.isOpen === true) return this.#connection;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const fail = (): void => reject(unavailable("no connection within the time of the call", true));
+      timer = setTimeout(fail, Math.max(1, endMs - performance.now()));
+    });
+    try {
+      return await Promise.race([this.#connect(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   #connect(): Promise<Connection> {
     this.#connecting ??= this.#open().finally(() => {
       this.#connecting = undefined;
@@ -204,12 +220,19 @@ export class Channel {
         connection.destroy("the channel was closed");
         throw unavailable("the channel was closed", true);
       }
+      // It may have been ended right after its settings.
+      if (!connection.isOpen) throw unavailable("the connection was closed", true);
       connection.onEnd = () => {
+        this.#connections.delete(connection);
         if (this.#connection === connection) this.#connection = undefined;
-        this.#admit();
+        this.#admit(this.#waiting.size);
       };
+      connection.onRoom = () => this.#admit(connection.isOpen ? connection.room : this.#waiting.size);
+      // Later calls do not tell whether the peer of an earlier connection still answers.
+      for (const earlier of this.#connections) earlier.check(pingMs);
+      this.#connections.add(connection);
       this.#connection = connection;
-      this.#isPinging = false;
+      this.#admit(this.#waiting.size);
       return connection;
     } catch (error) {
       this.#failedMs = performance.now();
@@ -217,35 +240,41 @@ export class Channel {
     }
   }
 
-  /** Waits until the server takes a further call. */
-  async #room(endMs: number): Promise<Connection> {
-    for (;;) {
-      const connection = await this.#opened();
-      if (connection.hasRoom) return connection;
-      const leftMs = endMs - performance.now();
-      if (leftMs <= 0) throw unavailable("the server takes no more calls at once", true);
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-        setTimeout(resolve, leftMs).unref();
-      });
-    }
+  /** Waits until the server may take a further call. Rejects with GrpcError when the time is over. */
+  #room(endMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const fail = (): void => {
+        this.#waiting.delete(wake);
+        reject(unavailable("the server takes no more calls at once", true));
+      };
+      const timer = setTimeout(fail, Math.max(1, endMs - performance.now()));
+      this.#waiting.add(wake);
+    });
   }
 
-  #admit(): void {
-    this.#waiting.shift()?.();
+  #admit(count: number): void {
+    let left = count;
+    for (const wake of this.#waiting) {
+      if (left-- <= 0) return;
+      this.#waiting.delete(wake);
+      wake();
+    }
   }
 
   #time(timed: Timed): void {
     this.#timed.add(timed);
-    this.#timer ??= setInterval(() => this.#look(), lookMs);
+    this.#timer ??= setInterval(() => setImmediate(() => this.#look()), lookMs);
   }
 
   #untime(timed: Timed): void {
     this.#timed.delete(timed);
-    if (this.#waiting.length > 0) this.#admit();
   }
 
-  /** Fails what is late. The timer goes on until a look finds nothing, so that a busy channel has one alone. */
+  /** Fails what is late, after answers that came while this thread was busy are read. The timer goes on until a look finds nothing, so that a busy channel has one alone. */
   #look(): void {
     const now = performance.now();
     let isLate = false;
@@ -254,21 +283,10 @@ export class Channel {
       isLate = true;
       timed.fail(tooLate());
     }
-    if (isLate) this.#ping();
+    if (isLate) for (const connection of this.#connections) connection.check(pingMs);
     if (this.#timed.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-  }
-
-  #ping(): void {
-    const connection = this.#connection;
-    if (connection === undefined || this.#isPinging) return;
-    this.#isPinging = true;
-    const timer = setTimeout(() => connection.destroy("the server does not answer"), pingMs);
-    connection.ping(() => {
-      clearTimeout(timer);
-      if (this.#connection === connection) this.#isPinging = false;
-    });
   }
 }
 
@@ -277,6 +295,8 @@ class Answer implements StreamEvents {
   readonly #data: (bytes: Buffer) => void;
   readonly #settle: (error: GrpcError | undefined) => void;
   #hasHead = false;
+  /** What comes is the body of an answer of gRPC, and not an error page. */
+  #isAccepted = false;
   #error: GrpcError | undefined = new GrpcError(grpcCodes.internal, "the call ended without a status");
 
   constructor(data: (bytes: Buffer) => void, settle: (error: GrpcError | undefined) => void) {
@@ -285,14 +305,18 @@ class Answer implements StreamEvents {
   }
 
   fields(fields: readonly Field[]): void {
+    const httpStatus = fieldOf(fields, ":status");
+    // An interim answer: the head is still to come.
+    if (httpStatus?.startsWith("1") === true) return;
     const status = fieldOf(fields, "grpc-status");
     if (status !== undefined) this.#error = errorOf(status, fieldOf(fields, "grpc-message") ?? "");
-    else if (!this.#hasHead) this.#error = httpErrorOf(fieldOf(fields, ":status")) ?? this.#error;
+    else if (!this.#hasHead) this.#error = httpErrorOf(httpStatus) ?? this.#error;
+    if (!this.#hasHead) this.#isAccepted = httpStatus === "200";
     this.#hasHead = true;
   }
 
   data(bytes: Buffer): void {
-    this.#data(bytes);
+    if (this.#isAccepted) this.#data(bytes);
   }
 
   ended(): void {
@@ -304,16 +328,75 @@ class Answer implements StreamEvents {
   }
 }
 
+/** Cuts messages out of the bytes that come. */
+class MessageParts {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  /** Bytes that are not cut yet. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds bytes; returns what is wrong with the message that comes next. */
+  add(bytes: Buffer): GrpcError | undefined {
+    this.#parts.push(bytes);
+    this.#bytes += bytes.length;
+    return this.fault();
+  }
+
+  /** What is wrong with the message that comes next, as far as is known. */
+  fault(): GrpcError | undefined {
+    const head = this.#head();
+    if (head === undefined) return undefined;
+    // No encoding was offered.
+    if (head[0] !== 0) return new GrpcError(grpcCodes.internal, "a compressed message");
+    const length = head.readUInt32BE(1);
+    if (length <= messageBytesMax) return undefined;
+    return new GrpcError(grpcCodes.internal, `a message of ${length} bytes`);
+  }
+
+  /** The next message, when all of it is there. */
+  next(): Buffer | undefined {
+    const first = this.#head();
+    if (first === undefined) return undefined;
+    const end = messageHeadBytes + first.readUInt32BE(1);
+    if (this.#bytes < end) return undefined;
+    const whole = this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
+    this.#parts = whole.length === end ? [] : [whole.subarray(end)];
+    this.#bytes -= end;
+    return whole.subarray(messageHeadBytes, end);
+  }
+
+  /** What is wrong where only one message may come: more comes. */
+  excess(): GrpcError | undefined {
+    const head = this.#head();
+    if (head === undefined || this.#bytes <= messageHeadBytes + head.readUInt32BE(1)) return undefined;
+    return new GrpcError(grpcCodes.internal, "an answer of more than a message");
+  }
+
+  /** The message, where only one may come. */
+  only(): Buffer | GrpcError {
+    return this.next() ?? new GrpcError(grpcCodes.internal, "an answer without a whole message");
+  }
+
+  /** Bytes that begin with the head of the next message. */
+  #head(): Buffer | undefined {
+    if (this.#bytes < messageHeadBytes) return undefined;
+    if ((this.#parts[0] as Buffer).length < messageHeadBytes) this.#parts = [Buffer.concat(this.#parts)];
+    return this.#parts[0] as Buffer;
+  }
+}
+
 /** A call of many messages, from before there is a connection. */
 class Streaming implements StreamingCall {
   readonly #events: CallEvents;
   #stream: Stream | undefined;
   #unsent: Uint8Array[] = [];
-  /** The beginning of a message. */
-  #parts: Buffer[] = [];
-  #bytes = 0;
-  /** Messages that came while it was paused. */
-  readonly #kept: Buffer[] = [];
+  readonly #parts = new MessageParts();
+  /** Messages that came while it was paused; those before #told were told. */
+  #kept: Buffer[] = [];
+  #told = 0;
   #end: { readonly error: GrpcError | undefined } | undefined;
   #isPaused = false;
   #cancelled = false;
@@ -349,7 +432,7 @@ class Streaming implements StreamingCall {
 
   #begin(connection: Connection, block: Buffer): void {
     if (this.#cancelled) return;
-    if (!connection.isOpen || !connection.hasRoom)
+    if (!connection.isOpen || connection.room <= 0)
       return this.#finish(unavailable("the server takes no more calls", true));
     const answer = new Answer(
       (bytes) => this.#take(bytes),
@@ -361,41 +444,34 @@ class Streaming implements StreamingCall {
     this.#unsent = [];
   }
 
-  /** Cuts messages out of what comes. */
   #take(bytes: Buffer): void {
-    this.#parts.push(bytes);
-    this.#bytes += bytes.length;
-    while (this.#bytes >= messageHeadBytes) {
-      if ((this.#parts[0] as Buffer).length < messageHeadBytes) this.#parts = [Buffer.concat(this.#parts)];
-      const first = this.#parts[0] as Buffer;
-      const fault = headFault(first);
-      if (fault !== undefined) {
-        this.#stream?.cancel();
-        return this.#finish(fault);
-      }
-      const end = messageHeadBytes + first.readUInt32BE(1);
-      if (this.#bytes < end) break;
-      const whole = first.length >= end ? first : Buffer.concat(this.#parts);
-      const rest =
-        this.#parts.length === 1 || whole !== first
-          ? [whole.subarray(end)]
-          : [whole.subarray(end), ...this.#parts.slice(1)];
-      this.#parts = rest.filter(({ length }) => length > 0);
-      this.#bytes -= end;
-      this.#kept.push(whole.subarray(messageHeadBytes, end));
+    let fault = this.#parts.add(bytes);
+    while (fault === undefined) {
+      const message = this.#parts.next();
+      if (message === undefined) break;
+      this.#kept.push(message);
+      fault = this.#parts.fault();
     }
-    this.#tell();
+    if (fault === undefined) return this.#tell();
+    this.#stream?.cancel();
+    this.#finish(fault);
   }
 
   #finish(error: GrpcError | undefined): void {
-    this.#end ??= { error };
+    const isCut = error === undefined && this.#parts.bytes > 0;
+    this.#end ??= { error: isCut ? new GrpcError(grpcCodes.internal, "the call ended within a message") : error };
     this.#tell();
   }
 
   #tell(): void {
     while (!this.#isPaused && !this.#cancelled) {
-      const message = this.#kept.shift();
+      const message = this.#kept[this.#told];
       if (message === undefined) break;
+      this.#told += 1;
+      if (this.#told === this.#kept.length) {
+        this.#kept = [];
+        this.#told = 0;
+      }
       this.#events.message(message);
     }
     if (this.#end === undefined || this.#kept.length > 0 || this.#isPaused || this.#cancelled) return;
@@ -409,7 +485,8 @@ function connected(target: Target): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const { url } = target;
     const isSecure = url.protocol === "https:";
-    const socket = socketTo(target, isSecure);
+    const socket = socketOf(target, isSecure);
+    if (socket instanceof GrpcError) return reject(socket);
     const fail = (why: string): void => {
       clearTimeout(timer);
       socket.destroy();
@@ -429,6 +506,15 @@ function connected(target: Target): Promise<Connection> {
       };
     });
   });
+}
+
+function socketOf(target: Target, isSecure: boolean): Socket | GrpcError {
+  try {
+    return socketTo(target, isSecure);
+  } catch (error) {
+    // Files that hold no certificate, a port that is none.
+    return unavailable(`${target.url.host}: ${String(error)}`, true);
+  }
 }
 
 function socketTo({ url, authority, certificate, key }: Target, isSecure: boolean): Socket {
@@ -454,23 +540,6 @@ function headOf({ length }: Uint8Array): Buffer {
 
 function framed(message: Uint8Array): Buffer {
   return Buffer.concat([headOf(message), message]);
-}
-
-/** The message of an answer that has one. */
-function onlyMessage(parts: readonly Buffer[]): Buffer | GrpcError {
-  const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-  if (bytes.length < messageHeadBytes) return new GrpcError(grpcCodes.internal, "an answer without a message");
-  const fault = headFault(bytes);
-  if (fault !== undefined) return fault;
-  if (bytes.length !== messageHeadBytes + bytes.readUInt32BE(1)) {
-    return new GrpcError(grpcCodes.internal, "an answer of another length than it says");
-  }
-  return bytes.subarray(messageHeadBytes);
-}
-
-/** No encoding was offered. */
-function headFault(bytes: Buffer): GrpcError | undefined {
-  return bytes[0] === 0 ? undefined : new GrpcError(grpcCodes.internal, "a compressed message");
 }
 
 function fieldOf(fields: readonly Field[], name: string): string | undefined {

@@ -3,7 +3,7 @@
 // @hot
 import type { Socket } from "node:net";
 import { assertShared } from "../../../base/assert.ts";
-import { type Field, FieldDecoder, FieldsError } from "./fields.ts";
+import { type Field, FieldDecoder, FieldsError, tableBytesMax } from "./fields.ts";
 import {
   defaultWindow,
   errorCodes,
@@ -33,8 +33,13 @@ const connectionWindow = 2 ** 24;
 const blockBytesMax = 2 ** 16;
 /** Bytes of the buffer that frames are gathered in. */
 const outBytes = 2 ** 18;
+/** Answers to the peer's pings and settings that may wait while it reads nothing. */
+const unreadAnswersMax = 10_000;
 /** Stream numbers are not used again: beyond this a new connection is made. */
 const streamIdMax = 2 ** 31 - 1;
+
+/** An empty change of the table's size: to nothing (RFC 7541, section 6.3). */
+const emptyTable = Buffer.of(0x20);
 
 /** Why a stream ended early. */
 export interface StreamFault {
@@ -77,6 +82,8 @@ class OpenStream implements Stream {
   /** Bytes we took and have not allowed again. */
   taken = 0;
   isPaused = false;
+  /** The peer has begun with it, whatever it says later. */
+  isBegun = false;
 
   constructor(connection: Connection, id: number, window: number, events: StreamEvents) {
     this.#connection = connection;
@@ -87,6 +94,7 @@ class OpenStream implements Stream {
 
   send(bytes: Uint8Array, end: boolean): void {
     assertShared(!this.ends, "A stream sends after its end");
+    if (!this.#connection.has(this)) return;
     this.unsent.push(bytes);
     this.ends = end;
     this.#connection.pump(this);
@@ -112,6 +120,8 @@ export class Connection {
   onEnd: (why: string) => void = () => undefined;
   /** Called once, when the peer has sent its settings. */
   onReady: () => void = () => undefined;
+  /** Called when the peer may take a further stream, or will never take one. */
+  onRoom: () => void = () => undefined;
   readonly #socket: Socket;
   readonly #decoder = new FieldDecoder();
   readonly #streams = new Map<number, OpenStream>();
@@ -138,7 +148,13 @@ export class Connection {
   #rest: Buffer | undefined;
   /** A block of fields whose rest is to come. */
   #block: { readonly stream: number; readonly parts: Buffer[]; bytes: number; readonly ends: boolean } | undefined;
-  #pings: (() => void)[] = [];
+  /** Ends the connection unless its ping is answered before. */
+  #pinging: NodeJS.Timeout | undefined;
+  #checkMs = 0;
+  /** Answers to pings and settings since the peer last had read everything. */
+  #unreadAnswers = 0;
+  /** The peer keeps a smaller table than the protocol's: the next block has to say that ours is empty. */
+  #emptiesTable = false;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -161,9 +177,14 @@ export class Connection {
     return this.#isReady && !this.#ended && !this.#isDraining;
   }
 
-  /** Whether the peer takes a further stream now. */
-  get hasRoom(): boolean {
-    return this.#streams.size < this.#streamsMax;
+  /** Streams the peer takes now beside those that are open. */
+  get room(): number {
+    return this.#streamsMax - this.#streams.size;
+  }
+
+  /** For a stream: whether it is open. */
+  has(stream: OpenStream): boolean {
+    return this.#streams.get(stream.id) === stream;
   }
 
   /** Opens a stream with a block of fields; the parts of `body`, if any, are all it sends. The connection is open. */
@@ -173,14 +194,25 @@ export class Connection {
     this.#nextId += 2;
     if (this.#nextId > streamIdMax) this.#isDraining = true;
     this.#streams.set(stream.id, stream);
-    this.#writeFrame(frameTypes.headers, flagBlockEnd, stream.id, [block]);
+    this.#writeFrame(frameTypes.headers, flagBlockEnd, stream.id, this.#emptiesTable ? [emptyTable, block] : [block]);
+    this.#emptiesTable = false;
     if (body !== undefined) this.#sendAll(stream, body);
     return stream;
   }
 
-  /** Calls `answered` when the peer shows that it lives. */
-  ping(answered: () => void): void {
-    this.#pings.push(answered);
+  /**
+   * Ends the connection unless the peer answers a ping within a time. A connection that opens no further stream is asked
+   * again and again: no later call would find out that its peer is gone.
+   */
+  check(limitMs: number): void {
+    if (this.#pinging !== undefined || this.#ended) return;
+    // An answer that came while this thread was busy is read first.
+    const look = (): void => {
+      if (this.#pinging === timer) this.#end("the server does not answer");
+    };
+    const timer = setTimeout(() => setImmediate(look), limitMs);
+    this.#pinging = timer;
+    this.#checkMs = limitMs;
     this.#write(frame(frameTypes.ping, 0, 0, Buffer.alloc(8)));
   }
 
@@ -192,7 +224,7 @@ export class Connection {
   /** For a stream: sends what it holds, as far as the windows go. */
   pump(stream: OpenStream): void {
     const { unsent } = stream;
-    while (unsent.length > 0 && this.#streams.get(stream.id) === stream) {
+    while (unsent.length > 0 && this.has(stream)) {
       const first = unsent[0] as Uint8Array;
       const length = Math.min(first.length, this.#window, Math.max(0, stream.window), this.#frameBytesMax);
       if (length === 0 && first.length > 0) break;
@@ -210,14 +242,14 @@ export class Connection {
 
   /** For a stream: lets the peer send again what was taken. */
   allow(stream: OpenStream): void {
-    if (stream.isPaused || 2 * stream.taken < streamWindow || !this.#streams.has(stream.id)) return;
+    if (stream.isPaused || 2 * stream.taken < streamWindow || !this.has(stream)) return;
     this.#write(numberFrame(frameTypes.windowUpdate, stream.id, stream.taken));
     stream.taken = 0;
   }
 
   /** For a stream: ends it. */
   cancel(stream: OpenStream): void {
-    if (!this.#streams.has(stream.id)) return;
+    if (!this.has(stream)) return;
     this.#write(numberFrame(frameTypes.reset, stream.id, errorCodes.cancel));
     this.#forget(stream);
   }
@@ -226,6 +258,7 @@ export class Connection {
     this.#streams.delete(stream.id);
     this.#held.delete(stream);
     if (this.#isDraining && this.#streams.size === 0) this.#end("the server ends it");
+    else this.onRoom();
   }
 
   /** The whole of what a stream sends: one frame, where the peer takes it. */
@@ -252,6 +285,13 @@ export class Connection {
       this.#out.set(part, at);
       at += part.length;
     }
+  }
+
+  /** Answers the peer, unless it asks on and on without reading the answers: those would fill the memory. */
+  #answer(bytes: Uint8Array): void {
+    this.#unreadAnswers = this.#socket.writableLength === 0 ? 0 : this.#unreadAnswers + 1;
+    if (this.#unreadAnswers <= unreadAnswersMax) return this.#write(bytes);
+    throw new ProtocolError(errorCodes.calm, "it asks more than it reads answers");
   }
 
   #write(bytes: Uint8Array): void {
@@ -324,27 +364,34 @@ export class Connection {
     }
     switch (type) {
       case frameTypes.data:
-        return this.#takeData(this.#streams.get(id), flags, payload);
+        return this.#takeData(this.#streamOf(id), flags, payload);
       case frameTypes.headers:
         return this.#takeFields(id, flags, payload);
       case frameTypes.continuation:
         return this.#continue(flags, payload);
       case frameTypes.reset:
-        return this.#takeReset(this.#streams.get(id), numberOf(payload, 0));
+        return this.#takeReset(this.#streamOf(id), onlyNumber(payload));
       case frameTypes.settings:
-        return this.#takeSettings(flags, payload);
+        return this.#takeSettings(id, flags, payload);
       case frameTypes.ping:
-        return this.#takePing(flags, payload);
+        return this.#takePing(id, flags, payload);
       case frameTypes.goAway:
-        return this.#takeGoAway(payload);
+        return this.#takeGoAway(id, payload);
       case frameTypes.windowUpdate:
-        return this.#takeWindow(id, numberOf(payload, 0) & windowMax);
+        return this.#takeWindow(id, onlyNumber(payload) & windowMax);
       case frameTypes.pushPromise:
         throw new ProtocolError(errorCodes.protocol, "a stream is pushed");
       default:
         // Section 4.1: unknown types are left alone.
         return;
     }
+  }
+
+  /** The stream a frame is of; undefined: it has ended. */
+  #streamOf(id: number): OpenStream | undefined {
+    const stream = this.#streams.get(id);
+    if (stream !== undefined || (id % 2 === 1 && id < this.#nextId)) return stream;
+    throw new ProtocolError(errorCodes.protocol, `a frame is of stream ${id}, which was not opened`);
   }
 
   #takeData(stream: OpenStream | undefined, flags: number, payload: Buffer): void {
@@ -354,6 +401,7 @@ export class Connection {
       this.#taken = 0;
     }
     if (stream === undefined) return;
+    stream.isBegun = true;
     stream.taken += payload.length;
     if (stream.taken > streamWindow) throw new ProtocolError(errorCodes.flowControl, "more is sent than was allowed");
     stream.events.data(unpadded(flags, payload, 0));
@@ -362,6 +410,7 @@ export class Connection {
   }
 
   #takeFields(id: number, flags: number, payload: Buffer): void {
+    this.#streamOf(id);
     const ends = (flags & flagEnd) !== 0;
     const part = unpadded(flags, payload, (flags & flagPriority) === 0 ? 0 : 5);
     if ((flags & flagBlockEnd) !== 0) return this.#tellFields(id, ends, part);
@@ -372,7 +421,8 @@ export class Connection {
     const block = this.#block;
     if (block === undefined)
       throw new ProtocolError(errorCodes.protocol, "a block of fields goes on that was not begun");
-    block.parts.push(payload);
+    // Empty ones, of which there may be any number, are not kept.
+    if (payload.length > 0) block.parts.push(payload);
     block.bytes += payload.length;
     if (block.bytes > blockBytesMax) throw new ProtocolError(errorCodes.protocol, "a block of fields is too long");
     if ((flags & flagBlockEnd) === 0) return;
@@ -385,12 +435,13 @@ export class Connection {
     const fields = this.#decoder.decode(block);
     const stream = this.#streams.get(id);
     if (stream === undefined) return;
+    stream.isBegun = true;
     stream.events.fields(fields);
     if (ends) this.#finish(stream);
   }
 
   #finish(stream: OpenStream): void {
-    if (this.#streams.get(stream.id) !== stream) return;
+    if (!this.has(stream)) return;
     // The peer has answered before it has heard everything: the rest is of no use to it.
     if (!stream.ends || stream.unsent.length > 0) {
       this.#write(numberFrame(frameTypes.reset, stream.id, errorCodes.cancel));
@@ -403,23 +454,29 @@ export class Connection {
     if (stream === undefined) return;
     this.#forget(stream);
     stream.events.failed({
-      isUntouched: code === errorCodes.refused,
+      isUntouched: code === errorCodes.refused && !stream.isBegun,
       message: `the server ended the call with code ${code} of HTTP/2`,
     });
   }
 
-  #takeSettings(flags: number, payload: Buffer): void {
+  #takeSettings(id: number, flags: number, payload: Buffer): void {
+    ofConnection(id);
     if ((flags & flagAck) !== 0) return;
     if (payload.length % 6 !== 0) throw new ProtocolError(errorCodes.frameSize, "settings of a wrong length");
     for (let at = 0; at < payload.length; at += 6) this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
-    this.#write(frame(frameTypes.settings, flagAck, 0, Buffer.alloc(0)));
+    this.#answer(frame(frameTypes.settings, flagAck, 0, Buffer.alloc(0)));
+    if (this.#ended) return;
     if (this.#isReady) return;
     this.#isReady = true;
     this.onReady();
   }
 
   #set(id: number, value: number): void {
-    if (id === settingIds.streamsMax) this.#streamsMax = value;
+    if (id === settingIds.streamsMax) {
+      this.#streamsMax = value;
+      this.onRoom();
+    }
+    if (id === settingIds.headerTableSize) this.#emptiesTable ||= value < tableBytesMax;
     if (id === settingIds.frameBytesMax) {
       if (value < frameBytesMax || value >= 2 ** 24) throw new ProtocolError(errorCodes.protocol, `frames of ${value}`);
       this.#frameBytesMax = value;
@@ -431,27 +488,37 @@ export class Connection {
     for (const stream of [...this.#streams.values()]) this.#widen(stream, more);
   }
 
-  #takePing(flags: number, payload: Buffer): void {
-    if ((flags & flagAck) === 0) return this.#write(frame(frameTypes.ping, flagAck, 0, payload));
-    this.#pings.shift()?.();
+  #takePing(id: number, flags: number, payload: Buffer): void {
+    ofConnection(id);
+    if (payload.length !== 8) throw new ProtocolError(errorCodes.frameSize, `a ping of ${payload.length} bytes`);
+    if ((flags & flagAck) === 0) return this.#answer(frame(frameTypes.ping, flagAck, 0, payload));
+    clearTimeout(this.#pinging);
+    this.#pinging = undefined;
+    if (this.#isDraining && !this.#ended) setTimeout(() => this.check(this.#checkMs), this.#checkMs).unref();
   }
 
-  #takeGoAway(payload: Buffer): void {
-    const last = numberOf(payload, 0) & windowMax;
+  #takeGoAway(id: number, payload: Buffer): void {
+    ofConnection(id);
+    if (payload.length < 8) throw new ProtocolError(errorCodes.frameSize, "a frame is too short");
+    const last = payload.readUInt32BE(0) & windowMax;
     this.#isDraining = true;
     const text = payload.toString("latin1", 8, 200).replaceAll(/[^ -~]/g, "");
     for (const stream of [...this.#streams.values()]) {
       if (stream.id <= last) continue;
       this.#forget(stream);
-      stream.events.failed({ isUntouched: true, message: `the server takes no more calls ${text}`.trimEnd() });
+      stream.events.failed({
+        isUntouched: !stream.isBegun,
+        message: `the server takes no more calls ${text}`.trimEnd(),
+      });
     }
     if (this.#streams.size === 0) this.#end("the server ends it");
+    else this.onRoom();
   }
 
   #takeWindow(id: number, more: number): void {
     if (more === 0) throw new ProtocolError(errorCodes.protocol, "a window grows by nothing");
     if (id !== 0) {
-      const stream = this.#streams.get(id);
+      const stream = this.#streamOf(id);
       if (stream !== undefined) this.#widen(stream, more);
       return;
     }
@@ -470,6 +537,7 @@ export class Connection {
   #end(why: string): void {
     if (this.#ended) return;
     this.#ended = true;
+    clearTimeout(this.#pinging);
     this.#socket.destroy();
     const streams = [...this.#streams.values()];
     this.#streams.clear();
@@ -499,7 +567,12 @@ function unpadded(flags: number, payload: Buffer, before: number): Buffer {
   return payload.subarray(from, payload.length - padding);
 }
 
-function numberOf(payload: Buffer, at: number): number {
-  if (payload.length < at + 4) throw new ProtocolError(errorCodes.frameSize, "a frame is too short");
-  return payload.readUInt32BE(at);
+function ofConnection(id: number): void {
+  if (id !== 0) throw new ProtocolError(errorCodes.protocol, `a frame of the connection is of stream ${id}`);
+}
+
+/** The number that is all of a payload. */
+function onlyNumber(payload: Buffer): number {
+  if (payload.length !== 4) throw new ProtocolError(errorCodes.frameSize, "a number has not four bytes");
+  return payload.readUInt32BE(0);
 }

@@ -30,8 +30,8 @@ const staticTable: readonly Field[] = [
 
 /** Bytes an entry of a table counts beside its strings (section 4.1). */
 const entryBytes = 32;
-/** Bytes the peer's table has at most: the protocol's default. */
-const tableBytesMax = 4096;
+/** Bytes a table has at most: the protocol's default. */
+export const tableBytesMax = 4096;
 /** Bytes of one decoded block, at most. */
 const blockBytesMax = 256 * 1024;
 

@@ -23,7 +23,16 @@ export const flagPadded = 0x08;
 export const flagPriority = 0x20;
 
 /** Codes of RST_STREAM and GOAWAY that are told apart here. */
-export const errorCodes = { none: 0, protocol: 1, flowControl: 3, frameSize: 6, refused: 7, cancel: 8, compression: 9 };
+export const errorCodes = {
+  none: 0,
+  protocol: 1,
+  flowControl: 3,
+  frameSize: 6,
+  refused: 7,
+  cancel: 8,
+  compression: 9,
+  calm: 11,
+};
 
 export const settingIds = { headerTableSize: 1, enablePush: 2, streamsMax: 3, initialWindow: 4, frameBytesMax: 5 };
 
