@@ -274,7 +274,10 @@ export class Channel {
     this.#timed.delete(timed);
   }
 
-  /** Fails what is late, after answers that came while this thread was busy are read. The timer goes on until a look finds nothing, so that a busy channel has one alone. */
+  /**
+   * Fails what is late, after answers that came while this thread was busy are read. The timer goes on until a look finds
+   * nothing, so that a busy channel has one alone.
+   */
   #look(): void {
     const now = performance.now();
     let isLate = false;

@@ -10,6 +10,7 @@ import { EtcdClient } from "../../../../src/storage/etcd/client.ts";
 import { type Channel, GrpcError, grpcCodes, type StreamingCall } from "../../../../src/storage/etcd/grpc/channel.ts";
 import { encodeFields } from "../../../../src/storage/etcd/grpc/fields.ts";
 import { frame, frameTypes, settingIds, settingsFrame } from "../../../../src/storage/etcd/grpc/frames.ts";
+import { WatchStream } from "../../../../src/storage/etcd/watchstream.ts";
 import { authority, issue } from "../../../support/certificates.ts";
 import {
   answerWith,
@@ -519,6 +520,19 @@ t.test("servers that do not answer", async (t) => {
     peer.socket.write(frame(frameTypes.data, 0, 1, messageOf(Buffer.of(255))));
     peer.socket.write(frame(frameTypes.headers, 5, 1, encodeFields([["grpc-status", "0"]])));
     await t.rejects(call, { fault: "in-doubt", message: /cannot be read/ });
+
+    // A watch that gets one is opened again.
+    const untold = (): never => {
+      throw new Error("nothing was told");
+    };
+    const told = { events: untold, progress: untold, header: untold, failed: untold };
+    const watch = new WatchStream(client, { key: Buffer.of(1), end: Buffer.of(2) }, 0, told);
+    await peer.seen(({ type, id }) => type === frameTypes.headers && id === 3);
+    peer.socket.write(frame(frameTypes.headers, 4, 3, encodeFields([[":status", "200"]])));
+    peer.socket.write(frame(frameTypes.data, 0, 3, messageOf(Buffer.of(255))));
+    await peer.seen(({ type, id }) => type === frameTypes.reset && id === 3);
+    await peer.seen(({ type, id }) => type === frameTypes.headers && id === 5);
+    watch.close();
   });
 });
 
