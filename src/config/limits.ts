@@ -117,9 +117,8 @@ export const limits = {
   /** Heap of such a thread; the largest objects take about 100 MiB. */
   poolHeapMiBMax: 512,
   /**
-   * Memory of young objects of the store thread, MiB: two halves of a third each. Buffers of 5 KiB and more lie outside of
-   * it, and are freed when it is collected. With V8's 48 MiB they pile up until V8 marks the whole heap, seven times a
-   * second at 1,800 creates.
+   * Memory of young objects of the store thread, MiB. Buffers of some KiB lie outside of it, and are freed when it is
+   * collected: with V8's 48 MiB they pile up until V8 marks the whole heap, seven times a second at 1,800 creates.
    */
   storeYoungMiBMax: 6,
   /** A pod waits this long for its namespace's account `default`, in milliseconds (upstream: ten looks, 100 to 200 ms apart). */
@@ -481,10 +480,7 @@ export const limits = {
    * are not in it. A front that needs more ends alone; without a limit the whole process would.
    */
   frontHeapMiBMax: 4_096,
-  /**
-   * Memory of young objects of a front, MiB; it takes as much only under load. A create leaves 150 KiB to collect, and what
-   * requests under way hold is copied with each collection: with V8's 48 MiB a create costs 9 % more.
-   */
+  /** Memory of young objects of a front, MiB. A create leaves 150 KiB to collect: with V8's 48 MiB it costs 9 % more. */
   frontYoungMiBMax: 96,
   /** The part of it that may be in use after a collection; a front beyond ends in order and is started again. */
   heapFullPart: 0.75,
