@@ -46,3 +46,16 @@ export const identities: Readonly<Record<IdentityName, Identity>> = {
   orch: { identity: "orch", spell: spellOrch },
   kubernetes: { identity: "kubernetes", spell: (canonical) => canonical },
 };
+
+/** `make`, called once for each identity. */
+export function perIdentity<T>(make: (identity: Identity) => T): (identity: Identity) => T {
+  const made = new WeakMap<Identity, { readonly value: T }>();
+  return (identity) => {
+    let known = made.get(identity);
+    if (known === undefined) {
+      known = { value: make(identity) };
+      made.set(identity, known);
+    }
+    return known.value;
+  };
+}

@@ -41,12 +41,11 @@ export class StoreThread {
     const take = (message: OfStore): void => {
       if (message.kind === "encrypts") this.#encrypts(message.fault);
     };
-    const youngMiBMax = limits.storeYoungMiBMax;
     this.#thread = new Thread({
       name: "store",
       script,
       data,
-      youngMiBMax,
+      youngMiBMax: limits.storeYoungMiBMax,
       opens: "opened",
       take,
       ...endsProcess("store", failed),

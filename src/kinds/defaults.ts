@@ -1,6 +1,6 @@
 // Defaults: one function per message type that has any, applied by walking the schema, outer types first.
 // The walk is compiled once per type and identity into a plan that skips everything without a default below it.
-import type { Identity } from "../api/identity.ts";
+import { type Identity, perIdentity } from "../api/identity.ts";
 import { messages } from "../api/messages.ts";
 import type { ApiObject } from "../api/object.ts";
 import { roundUpToMilli } from "../api/quantity.ts";
@@ -38,8 +38,6 @@ type Struct = Record<string, unknown>;
 
 /** Types whose quantities stay as written: their group has no defaults of its own in upstream. */
 const unrounded: ReadonlySet<string> = new Set(["node/v1.Overhead", "node/v1beta1.Overhead", "node/v1alpha1.Overhead"]);
-
-const plans = new WeakMap<Identity, ReadonlyMap<Message, Plan>>();
 
 /** Fills in the defaults of an object in place; one of a custom resource is brought into shape. Idempotent. */
 export function applyDefaults(resource: Resource, object: ApiObject, identity: Identity): Settled | undefined {
@@ -92,20 +90,16 @@ function apply(plan: Plan, struct: Struct): void {
   }
 }
 
-function plansOf(identity: Identity): ReadonlyMap<Message, Plan> {
-  const known = plans.get(identity);
-  if (known !== undefined) return known;
-  const compiled = compile([
+const plansOf = perIdentity((identity) =>
+  compile([
     ...coreDefaults(identity),
     ...podDefaults,
     ...volumeDefaults,
     ...workloadDefaults,
     ...autoscalingDefaults,
     ...otherDefaults(identity),
-  ]);
-  plans.set(identity, compiled);
-  return compiled;
-}
+  ]),
+);
 
 /** Plans of every type that has a default in it or below it. */
 function compile(rules: readonly DefaultRule[]): ReadonlyMap<Message, Plan> {

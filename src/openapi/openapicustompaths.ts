@@ -1,5 +1,5 @@
 // OpenAPI paths of custom resources: the calls every resource has, told as upstream tells them for definitions.
-import type { Identity } from "../api/identity.ts";
+import { type Identity, perIdentity } from "../api/identity.ts";
 import type { Resource, Subresource } from "../api/scheme.ts";
 import { type Call, listQuery } from "./openapicalls.ts";
 import type { CustomContext } from "./openapicustom.ts";
@@ -100,12 +100,11 @@ interface CustomWording extends Wording {
   readonly templates: Map<string, readonly string[]>;
 }
 
-const wordings = new WeakMap<Identity, Map<OpenApiVersion, CustomWording>>();
+const wordingsOf = perIdentity(() => new Map<OpenApiVersion, CustomWording>());
 
 /** Made once for each version: what is told of one custom resource is told of all. */
 function wordingOf(identity: Identity, version: OpenApiVersion): CustomWording {
-  const known = wordings.get(identity) ?? new Map<OpenApiVersion, CustomWording>();
-  wordings.set(identity, known);
+  const known = wordingsOf(identity);
   let wording = known.get(version);
   if (wording === undefined) {
     const texts = Object.entries({ ...parameterTexts, ...customParameterTexts });

@@ -2,7 +2,7 @@
 // deprecated, amounts of memory that are no whole bytes. The texts and their order are upstream's.
 import type { Container, EphemeralContainer, PodSpec, PodTemplateSpec } from "../../api/gen/core/v1.ts";
 import { quote } from "../../api/gotext.ts";
-import type { Identity } from "../../api/identity.ts";
+import { type Identity, perIdentity } from "../../api/identity.ts";
 import { limits } from "../../config/limits.ts";
 import { isWholeAmount } from "../validation/amounts.ts";
 import { namesOf } from "../validation/names.ts";
@@ -31,8 +31,13 @@ const oldVolumes = [
   ["quobyte", "deprecated in v1.22, support removal is planned in v1.26"],
 ] as const;
 
-/** Old labels of nodes with what is said of them, by identity. */
-const labelTexts = new WeakMap<Identity, ReadonlyMap<string, string>>();
+/** What is said of old labels of nodes, by label. */
+const labelTextsOf = perIdentity(
+  ({ spell }): ReadonlyMap<string, string> =>
+    new Map(
+      oldLabels.map(([old, since, now]) => [spell(old), `deprecated since ${since}; use "${spell(now)}" instead`]),
+    ),
+);
 
 /** Kinds of volumes upstream calls otherwise than the field. */
 const volumePaths: ReadonlyMap<string, string> = new Map([["storageos", "storageOS"]]);
@@ -84,20 +89,6 @@ export function podWarnings(
     }
   }
   return out;
-}
-
-function labelTextsOf(identity: Identity): ReadonlyMap<string, string> {
-  let texts = labelTexts.get(identity);
-  if (texts === undefined) {
-    texts = new Map(
-      oldLabels.map(([old, since, now]) => [
-        identity.spell(old),
-        `deprecated since ${since}; use "${identity.spell(now)}" instead`,
-      ]),
-    );
-    labelTexts.set(identity, texts);
-  }
-  return texts;
 }
 
 function warnOfLabels(out: string[], identity: Identity, path: string, spec: PodSpec): void {

@@ -1,6 +1,6 @@
 // Names that rules look for: keys of annotations, types of secrets, namespaces. Written in the canonical spelling and
 // spelled once per identity, so that a request only looks them up.
-import type { Identity } from "../../api/identity.ts";
+import { type Identity, perIdentity } from "../../api/identity.ts";
 
 /** The names the rules of this folder know, spelled in one identity. */
 export interface Names {
@@ -26,17 +26,8 @@ export interface Names {
 /** What a type of secret asks for. */
 export type SecretRule = "service-account" | "docker-config" | "docker-config-json" | "basic-auth" | "ssh-auth" | "tls";
 
-const spelled = new WeakMap<Identity, Names>();
-
-/** The names in an identity's spelling; built at the first call for it. */
-export function namesOf(identity: Identity): Names {
-  let names = spelled.get(identity);
-  if (names === undefined) {
-    names = spellNames(identity);
-    spelled.set(identity, names);
-  }
-  return names;
-}
+/** The names in an identity's spelling. */
+export const namesOf = perIdentity(spellNames);
 
 function spellNames({ spell }: Identity): Names {
   const domains = [...new Set([spell("kubernetes.io"), spell("k8s.io")])];

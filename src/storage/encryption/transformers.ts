@@ -5,6 +5,7 @@
 //
 // Ciphers with keys of the file work at once; where a KMS plugin is asked, a promise comes back.
 import { type Clock, systemClock } from "../../base/clock.ts";
+import { messageOf } from "../../base/thrown.ts";
 import { cbcCipher, gcmCipher } from "./aes.ts";
 import {
   type Awaitable,
@@ -331,8 +332,4 @@ function headerOf(stored: Uint8Array): string | undefined {
   if (!beginsWith(stored, sealedMark)) return undefined;
   const text = Buffer.from(stored.subarray(0, headerMax)).toString("latin1");
   return /^k8s:enc:[a-z]{1,20}:v[0-9]:[\w.-]{1,100}:/.exec(text)?.[0] ?? `${sealedMark}…`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,10 @@
 // The connection to an etcd cluster: calls go to one member at a time, and to the next one when it does not answer. What
 // may be asked twice is asked again; what may have been done is not done again, the caller hears that it is in doubt.
 import { assertShared, passShared } from "../../base/assert.ts";
+import { messageOf } from "../../base/thrown.ts";
 import type { Endpoints } from "../store.ts";
-import { type CallEvents, Channel, GrpcError, grpcCodes, type StreamingCall } from "./grpc/channel.ts";
+import { GrpcError, grpcCodes } from "./grpc/answer.ts";
+import { type CallEvents, Channel, type StreamingCall } from "./grpc/channel.ts";
 
 /**
  * Why a call failed. `unavailable`: no member took it; `in-doubt`: it may have been executed; `full`: the quota of the
@@ -151,10 +153,6 @@ export class EtcdClient {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** What a failed call means: the texts are those of etcd's published error list. */

@@ -4,39 +4,10 @@
 // @hot
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
-import { Connection, type Stream, type StreamEvents, type StreamFault } from "./connection.ts";
+import { within } from "../../../base/within.ts";
+import { Answer, framed, GrpcError, grpcCodes, headOf, MessageParts, unavailable } from "./answer.ts";
+import { Connection, type Stream } from "./connection.ts";
 import { encodeFields, type Field } from "./fields.ts";
-
-/** Codes of gRPC that are told apart here. */
-export const grpcCodes = {
-  ok: 0,
-  cancelled: 1,
-  unknown: 2,
-  invalidArgument: 3,
-  deadlineExceeded: 4,
-  notFound: 5,
-  permissionDenied: 7,
-  resourceExhausted: 8,
-  failedPrecondition: 9,
-  outOfRange: 11,
-  unimplemented: 12,
-  internal: 13,
-  unavailable: 14,
-  unauthenticated: 16,
-} as const;
-
-/** A call that failed; the message is the server's, or says what happened to the connection. */
-export class GrpcError extends Error {
-  override name = "GrpcError";
-  readonly code: number;
-  /** The server has certainly not begun with it. */
-  readonly isUntouched: boolean;
-  constructor(code: number, message: string, isUntouched = false) {
-    super(message);
-    this.code = code;
-    this.isUntouched = isUntouched;
-  }
-}
 
 /** Where a server is. */
 export interface Target {
@@ -73,11 +44,6 @@ const connectMs = 5000;
 const pingMs = 1000;
 /** Pause after a connection that was not made, ms. */
 const pauseMs = 100;
-/** Bytes before a message: whether it is compressed, and its length. */
-const messageHeadBytes = 5;
-/** Bytes of a message, at most: as upstream's client of etcd takes. */
-const messageBytesMax = 2 ** 31 - 1;
-
 const tooLate = (): GrpcError => new GrpcError(grpcCodes.deadlineExceeded, "no answer came in time");
 
 /** A call of one answer under way. */
@@ -127,14 +93,14 @@ export class Channel {
       const timed: Timed = {
         endMs,
         fail: (error) => {
-          this.#untime(timed);
+          this.#timed.delete(timed);
           stream.cancel();
           reject(error);
         },
       };
       const parts = new MessageParts();
       const settle = (error: GrpcError | undefined): void => {
-        this.#untime(timed);
+        this.#timed.delete(timed);
         const answer = error ?? parts.only();
         if (answer instanceof GrpcError) reject(answer);
         else resolve(answer);
@@ -191,16 +157,9 @@ export class Channel {
   /** The same; rejects when there is none within the time. */
   async #openedBy(endMs: number): Promise<Connection> {
     if (this.#connection?.isOpen === true) return this.#connection;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const fail = (): void => reject(unavailable("no connection within the time of the call", true));
-      timer = setTimeout(fail, Math.max(1, endMs - performance.now()));
-    });
-    try {
-      return await Promise.race([this.#connect(), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const connection = await within(this.#connect(), endMs - performance.now());
+    if (connection === "late") throw unavailable("no connection within the time of the call", true);
+    return connection;
   }
 
   #connect(): Promise<Connection> {
@@ -241,19 +200,15 @@ export class Channel {
   }
 
   /** Waits until the server may take a further call. Rejects with GrpcError when the time is over. */
-  #room(endMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const fail = (): void => {
-        this.#waiting.delete(wake);
-        reject(unavailable("the server takes no more calls at once", true));
-      };
-      const timer = setTimeout(fail, Math.max(1, endMs - performance.now()));
-      this.#waiting.add(wake);
+  async #room(endMs: number): Promise<void> {
+    let wake = (): void => undefined;
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
     });
+    this.#waiting.add(wake);
+    if ((await within(woken, endMs - performance.now())) !== "late") return;
+    this.#waiting.delete(wake);
+    throw unavailable("the server takes no more calls at once", true);
   }
 
   #admit(count: number): void {
@@ -268,10 +223,6 @@ export class Channel {
   #time(timed: Timed): void {
     this.#timed.add(timed);
     this.#timer ??= setInterval(() => setImmediate(() => this.#look()), lookMs);
-  }
-
-  #untime(timed: Timed): void {
-    this.#timed.delete(timed);
   }
 
   /**
@@ -290,104 +241,6 @@ export class Channel {
     if (this.#timed.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-  }
-}
-
-/** The server's side of a call: messages, and how it ended. */
-class Answer implements StreamEvents {
-  readonly #data: (bytes: Buffer) => void;
-  readonly #settle: (error: GrpcError | undefined) => void;
-  #hasHead = false;
-  /** What comes is the body of an answer of gRPC, and not an error page. */
-  #isAccepted = false;
-  #error: GrpcError | undefined = new GrpcError(grpcCodes.internal, "the call ended without a status");
-
-  constructor(data: (bytes: Buffer) => void, settle: (error: GrpcError | undefined) => void) {
-    this.#data = data;
-    this.#settle = settle;
-  }
-
-  fields(fields: readonly Field[]): void {
-    const httpStatus = fieldOf(fields, ":status");
-    // An interim answer: the head is still to come.
-    if (httpStatus?.startsWith("1") === true) return;
-    const status = fieldOf(fields, "grpc-status");
-    if (status !== undefined) this.#error = errorOf(status, fieldOf(fields, "grpc-message") ?? "");
-    else if (!this.#hasHead) this.#error = httpErrorOf(httpStatus) ?? this.#error;
-    if (!this.#hasHead) this.#isAccepted = httpStatus === "200";
-    this.#hasHead = true;
-  }
-
-  data(bytes: Buffer): void {
-    if (this.#isAccepted) this.#data(bytes);
-  }
-
-  ended(): void {
-    this.#settle(this.#error);
-  }
-
-  failed({ message, isUntouched }: StreamFault): void {
-    this.#settle(unavailable(message, isUntouched));
-  }
-}
-
-/** Cuts messages out of the bytes that come. */
-class MessageParts {
-  #parts: Buffer[] = [];
-  #bytes = 0;
-
-  /** Bytes that are not cut yet. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Adds bytes; returns what is wrong with the message that comes next. */
-  add(bytes: Buffer): GrpcError | undefined {
-    this.#parts.push(bytes);
-    this.#bytes += bytes.length;
-    return this.fault();
-  }
-
-  /** What is wrong with the message that comes next, as far as is known. */
-  fault(): GrpcError | undefined {
-    const head = this.#head();
-    if (head === undefined) return undefined;
-    // No encoding was offered.
-    if (head[0] !== 0) return new GrpcError(grpcCodes.internal, "a compressed message");
-    const length = head.readUInt32BE(1);
-    if (length <= messageBytesMax) return undefined;
-    return new GrpcError(grpcCodes.internal, `a message of ${length} bytes`);
-  }
-
-  /** The next message, when all of it is there. */
-  next(): Buffer | undefined {
-    const first = this.#head();
-    if (first === undefined) return undefined;
-    const end = messageHeadBytes + first.readUInt32BE(1);
-    if (this.#bytes < end) return undefined;
-    const whole = this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
-    this.#parts = whole.length === end ? [] : [whole.subarray(end)];
-    this.#bytes -= end;
-    return whole.subarray(messageHeadBytes, end);
-  }
-
-  /** What is wrong where only one message may come: more comes. */
-  excess(): GrpcError | undefined {
-    const head = this.#head();
-    if (head === undefined || this.#bytes <= messageHeadBytes + head.readUInt32BE(1)) return undefined;
-    return new GrpcError(grpcCodes.internal, "an answer of more than a message");
-  }
-
-  /** The message, where only one may come. */
-  only(): Buffer | GrpcError {
-    return this.next() ?? new GrpcError(grpcCodes.internal, "an answer without a whole message");
-  }
-
-  /** Bytes that begin with the head of the next message. */
-  #head(): Buffer | undefined {
-    if (this.#bytes < messageHeadBytes) return undefined;
-    if ((this.#parts[0] as Buffer).length < messageHeadBytes) this.#parts = [Buffer.concat(this.#parts)];
-    return this.#parts[0] as Buffer;
   }
 }
 
@@ -532,54 +385,4 @@ function socketTo({ url, authority, certificate, key }: Target, isSecure: boolea
     ...(key === undefined ? {} : { key }),
     ALPNProtocols: ["h2"],
   });
-}
-
-/** What precedes a message; nothing is compressed. */
-function headOf({ length }: Uint8Array): Buffer {
-  const made = Buffer.alloc(messageHeadBytes);
-  made.writeUInt32BE(length, 1);
-  return made;
-}
-
-function framed(message: Uint8Array): Buffer {
-  return Buffer.concat([headOf(message), message]);
-}
-
-function fieldOf(fields: readonly Field[], name: string): string | undefined {
-  for (const [each, value] of fields) if (each === name) return value;
-  return undefined;
-}
-
-function errorOf(status: string, message: string): GrpcError | undefined {
-  if (status === "0") return undefined;
-  const code = /^\d{1,2}$/.test(status) ? Number(status) : grpcCodes.unknown;
-  return new GrpcError(code, unescaped(message));
-}
-
-/** A message is UTF-8 with percent escapes. */
-function unescaped(message: string): string {
-  const bytes = message.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 16)),
-  );
-  return Buffer.from(bytes, "latin1").toString("utf8");
-}
-
-/** What an answer means that is not one of gRPC: https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md */
-function httpErrorOf(status: string | undefined): GrpcError | undefined {
-  if (status === "200") return undefined;
-  const codes = new Map<string | undefined, number>([
-    ["400", grpcCodes.internal],
-    ["401", grpcCodes.unauthenticated],
-    ["403", grpcCodes.permissionDenied],
-    ["404", grpcCodes.unimplemented],
-    ["429", grpcCodes.unavailable],
-    ["502", grpcCodes.unavailable],
-    ["503", grpcCodes.unavailable],
-    ["504", grpcCodes.unavailable],
-  ]);
-  return new GrpcError(codes.get(status) ?? grpcCodes.unknown, `the answer has the code ${status} of HTTP`);
-}
-
-function unavailable(message: string, isUntouched: boolean): GrpcError {
-  return new GrpcError(grpcCodes.unavailable, message, isUntouched);
 }

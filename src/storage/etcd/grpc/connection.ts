@@ -263,8 +263,7 @@ export class Connection {
 
   /** The whole of what a stream sends: one frame, where the peer takes it. */
   #sendAll(stream: OpenStream, parts: readonly Uint8Array[]): void {
-    let length = 0;
-    for (const part of parts) length += part.length;
+    const length = lengthOf(parts);
     if (length > Math.min(this.#window, stream.window, this.#frameBytesMax)) {
       return stream.send(Buffer.concat(parts), true);
     }
@@ -275,8 +274,7 @@ export class Connection {
   }
 
   #writeFrame(type: number, flags: number, id: number, parts: readonly Uint8Array[]): void {
-    let length = 0;
-    for (const part of parts) length += part.length;
+    const length = lengthOf(parts);
     let at = this.#reserve(headBytes + length);
     if (at < 0) return;
     writeHead(this.#out, at, length, type, flags, id);
@@ -465,8 +463,7 @@ export class Connection {
     if (payload.length % 6 !== 0) throw new ProtocolError(errorCodes.frameSize, "settings of a wrong length");
     for (let at = 0; at < payload.length; at += 6) this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
     this.#answer(frame(frameTypes.settings, flagAck, 0, Buffer.alloc(0)));
-    if (this.#ended) return;
-    if (this.#isReady) return;
+    if (this.#ended || this.#isReady) return;
     this.#isReady = true;
     this.onReady();
   }
@@ -555,6 +552,12 @@ class ProtocolError extends Error {
     super(message);
     this.code = code;
   }
+}
+
+function lengthOf(parts: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return length;
 }
 
 /** A payload without what pads it; `before`: bytes that precede the content. */

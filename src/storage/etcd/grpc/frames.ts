@@ -24,7 +24,6 @@ export const flagPriority = 0x20;
 
 /** Codes of RST_STREAM and GOAWAY that are told apart here. */
 export const errorCodes = {
-  none: 0,
   protocol: 1,
   flowControl: 3,
   frameSize: 6,

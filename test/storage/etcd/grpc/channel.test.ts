@@ -7,7 +7,8 @@ import { createServer as createTls } from "node:tls";
 import * as x509 from "@peculiar/x509";
 import t from "tap";
 import { EtcdClient } from "../../../../src/storage/etcd/client.ts";
-import { type Channel, GrpcError, grpcCodes, type StreamingCall } from "../../../../src/storage/etcd/grpc/channel.ts";
+import { GrpcError, grpcCodes } from "../../../../src/storage/etcd/grpc/answer.ts";
+import type { Channel, StreamingCall } from "../../../../src/storage/etcd/grpc/channel.ts";
 import { encodeFields } from "../../../../src/storage/etcd/grpc/fields.ts";
 import { frame, frameTypes, settingIds, settingsFrame } from "../../../../src/storage/etcd/grpc/frames.ts";
 import { WatchStream } from "../../../../src/storage/etcd/watchstream.ts";
@@ -103,13 +104,19 @@ class Watched {
   }
 }
 
-t.test("calls of one message", async (t) => {
+/** A server and a channel to it, until the test ends. */
+async function openCalls(t: { teardown(end: () => void): void }): Promise<{ calls: Calls; channel: Channel }> {
   const calls = await Calls.open();
   const channel = channelTo(calls.port);
   t.teardown(() => {
     channel.close();
     calls.close();
   });
+  return { calls, channel };
+}
+
+t.test("calls of one message", async (t) => {
+  const { calls, channel } = await openCalls(t);
 
   await t.test("small, empty and large messages come back as they were", async (t) => {
     for (const size of [0, 1, 5000, 16_384, 65_536, 5_000_000]) {
@@ -339,12 +346,7 @@ t.test("waiting calls go to the next connection when theirs ends", async (t) => 
 });
 
 t.test("calls of many messages", async (t) => {
-  const calls = await Calls.open();
-  const channel = channelTo(calls.port);
-  t.teardown(() => {
-    channel.close();
-    calls.close();
-  });
+  const { calls, channel } = await openCalls(t);
   const opened = async (path: string): Promise<[Watched, ServerHttp2Stream]> => {
     const heard = calls.next(path);
     const watched = new Watched(channel, path);
