@@ -25,6 +25,11 @@ import { build, install, program } from "./install.mjs";
  */
 const specs = [
   [
+    "[sig-api-machinery] API priority and fairness",
+    // The other two of the group are left out by upstream itself ("until flakiness is resolved").
+    ["should ensure that requests can be classified by adding FlowSchema and PriorityLevelConfiguration"],
+  ],
+  [
     "[sig-api-machinery] CustomResourceDefinition Watch [Privileged:ClusterAdmin]",
     ["CustomResourceDefinition Watch watch on custom resource definition objects"],
   ],
