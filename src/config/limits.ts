@@ -560,6 +560,8 @@ export const limits = {
   listChunkBytes: 1 * MiB,
   /** Bytes of records in protobuf a front keeps: about 12,000 pods. Lists and watches share them. */
   protoCacheBytesMax: 64 * MiB,
+  /** Cells of rows of Tables a front keeps: of some 15,000 pods. */
+  rowCacheBytesMax: 8 * MiB,
   /** Messages of what was written of late, for when their records are asked for, per log and version on each front. */
   protoWrittenMax: 64,
   /** Lengths of records in protobuf a front keeps of those it does not keep itself: about 50 bytes each. */

@@ -15,7 +15,7 @@ export type Cell = string | number | bigint | boolean | null;
 /** Column types of OpenAPI. */
 export type ColumnType = "string" | "integer" | "number" | "boolean" | "date";
 
-/** One column and how its cell is computed; `now` is the wall clock in milliseconds. */
+/** One column and how its cell is computed; `now` is the wall clock in milliseconds: only cells that change ask it. */
 export interface Column<T> {
   readonly name: string;
   readonly type: ColumnType;
@@ -24,7 +24,7 @@ export interface Column<T> {
   readonly description: string;
   /** 1: shown in wide output only. */
   readonly priority: number;
-  readonly cell: (object: T, now: number) => Cell;
+  readonly cell: (object: T, now: () => number) => Cell;
 }
 
 /** A condition of a row: why clients may hide it. */
@@ -83,7 +83,7 @@ interface Look {
 export function column<T>(
   name: string,
   description: string,
-  cell: (object: T, now: number) => Cell,
+  cell: (object: T, now: () => number) => Cell,
   { type = "string", format = "", wide = false }: Look = {},
 ): Column<T> {
   return { name, type, format, description, priority: wide ? 1 : 0, cell };
@@ -125,9 +125,9 @@ export const unset = "<unset>";
 export const unknown = "<unknown>";
 
 /** The time since a Time or MicroTime. */
-export function since(time: string | undefined, now: number): string {
+export function since(time: string | undefined, now: () => number): string {
   const at = time === undefined ? undefined : parseTime(time);
-  return at === undefined ? unknown : elapsed(now - at);
+  return at === undefined ? unknown : elapsed(now() - at);
 }
 
 /** A duration for people: two units at most, the smaller one only while it matters. */

@@ -1,16 +1,12 @@
 // Answers with objects, in the form negotiated.
 import { isStatus } from "../api/status.ts";
 import { encodeEnvelope } from "../codec/proto/protobuf.ts";
+import type { FormInput } from "./answer/form.ts";
+import { formRefusal, formWriter } from "./answer/forms.ts";
+import { partialListMessage, partialMessage } from "./answer/partial.ts";
 import { listMessageOf } from "./answer/protoanswer.ts";
 import { sendBytes, sendObject, sendStatus } from "./answer/response.ts";
-import {
-  type FormInput,
-  formRefusal,
-  formWriter,
-  isStatusDocument,
-  partialListMessage,
-  partialMessage,
-} from "./answer/table.ts";
+import { isStatusDocument } from "./answer/table.ts";
 import type { RequestContext } from "./call/call.ts";
 import type { Written } from "./commit/writerequest.ts";
 import type { Headers } from "./exchange/transport.ts";

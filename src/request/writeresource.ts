@@ -10,8 +10,8 @@ import { limits } from "../config/limits.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { type Action, actionOf, actionShape } from "./actions/actions.ts";
 import { writeScale } from "./actions/scale.ts";
+import { formRefusal } from "./answer/forms.ts";
 import { hangUp, sendStatus, warningHeaders } from "./answer/response.ts";
-import { formRefusal } from "./answer/table.ts";
 import { fieldReportOf, isPatch, readSent, type Sent } from "./body/body.ts";
 import {
   deleteOptionsDocument,

@@ -43,7 +43,12 @@ t.test("columnsOf() gives every resource a row, even for an object with nothing 
     const { columns, conditions } = columnsOf(resource, identity);
     const object = zeroOf<ApiObject>(stored.message);
     object.metadata ??= {};
-    for (const { cell } of columns) t.not(cell(object, now), undefined, `${resource.apiVersion} ${resource.resource}`);
+    for (const { cell } of columns)
+      t.not(
+        cell(object, () => now),
+        undefined,
+        `${resource.apiVersion} ${resource.resource}`,
+      );
     t.same(conditions?.(object) ?? [], []);
   }
   t.end();
@@ -252,7 +257,7 @@ t.test("cells of objects of which only what they read is read are those of whole
       // Some have what only the other reader reads.
       if (read === undefined) continue;
       partly += 1;
-      const shown = (of: ApiObject) => [columns.map(({ cell }) => cell(of, now)), conditions?.(of)];
+      const shown = (of: ApiObject) => [columns.map(({ cell }) => cell(of, () => now)), conditions?.(of)];
       if (!isDeepStrictEqual(shown(read), shown(object))) {
         t.same(shown(read), shown(object), resource.resource);
         break;

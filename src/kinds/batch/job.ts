@@ -83,7 +83,7 @@ function jobColumns(): Columns<Job> {
       column("Duration", "How long the job took, or has been running", ({ status }, now) => {
         const from = parseTime(status.startTime ?? "");
         if (from === undefined) return "";
-        return elapsed((parseTime(status.completionTime ?? "") ?? now) - from);
+        return elapsed((parseTime(status.completionTime ?? "") ?? now()) - from);
       }),
       ageColumn,
       ...podColumns<Job>(({ spec }) => selector(spec.selector)),

@@ -85,12 +85,12 @@ function eventColumns(): Columns<Event> {
   };
 }
 
-function lastSeen(event: Event, now: number): string {
+function lastSeen(event: Event, now: () => number): string {
   if (event.series !== undefined) return since(event.series.lastObservedTime, now);
   return event.lastTimestamp === undefined ? firstSeen(event, now) : since(event.lastTimestamp, now);
 }
 
-function firstSeen({ firstTimestamp, eventTime }: Event, now: number): string {
+function firstSeen({ firstTimestamp, eventTime }: Event, now: () => number): string {
   return since(firstTimestamp ?? eventTime, now);
 }
 

@@ -89,7 +89,7 @@ function status(pod: Pod): string {
   return isReady ? "Running" : "NotReady";
 }
 
-function restarts(pod: Pod, now: number): string {
+function restarts(pod: Pod, now: () => number): string {
   const init = initFault(pod);
   const inits = pod.status.initContainerStatuses ?? [];
   const begun = init === undefined ? inits : inits.slice(0, init.index + 1);
@@ -101,7 +101,7 @@ function restarts(pod: Pod, now: number): string {
     const at = finished === undefined ? undefined : parseTime(finished);
     if (at !== undefined && (latest === undefined || at > latest)) latest = at;
   }
-  return latest === undefined ? String(count) : `${count} (${elapsed(now - latest)} ago)`;
+  return latest === undefined ? String(count) : `${count} (${elapsed(now() - latest)} ago)`;
 }
 
 function readinessGates(pod: Pod): string {

@@ -55,7 +55,7 @@ function cellsOf(path: JsonPath, type: string): Column<ValueMap>["cell"] {
 }
 
 /** A value as a cell of a type; null where it is of another one. */
-function cellOf(value: Value, type: string, now: number): Cell {
+function cellOf(value: Value, type: string, now: () => number): Cell {
   switch (type) {
     case "string":
       return textOf(value);
@@ -85,8 +85,8 @@ function textOf(value: Value): Cell {
   return String(integerOf(value) ?? floatText(floatOf(value)));
 }
 
-function ageOf(text: string, now: number): string {
+function ageOf(text: string, now: () => number): string {
   if (text === "" || text === "null") return unknown;
   const time = parseTime(text);
-  return time === undefined ? "<invalid>" : elapsed(now - time);
+  return time === undefined ? "<invalid>" : elapsed(now() - time);
 }

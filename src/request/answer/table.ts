@@ -1,72 +1,29 @@
-// Objects in another form than their own: rows of a Table, or their metadata alone. Metadata is cut out of the bytes;
-// cells need the object decoded, so that a Table costs what decoding costs and callers bound how much they do at once.
+// Objects as rows of a Table. Cells are read from as much of an object as they show, and those of a list are kept
+// (rows.ts); a Table costs what decoding costs where nothing is kept, so that callers bound how much they do at once.
 import type { ListMeta } from "../../api/gen/meta/v1.ts";
 import type { Identity } from "../../api/identity.ts";
-import { messageOf } from "../../api/messages.ts";
-import type { ObjectMeta } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
-import { refuse, type Status } from "../../api/status.ts";
+import { parseTime } from "../../api/time.ts";
 import { textAt } from "../../api/value.ts";
-import { assert, unreachable } from "../../base/assert.ts";
-import { copyBytes } from "../../base/copy.ts";
-import { decode, encode, Fault, parseText, quote, textOf } from "../../codec/engine/json.ts";
+import type { Location } from "../../cache/shared/record.ts";
+import type { RecordSource } from "../../cache/view/view.ts";
+import { quote, textOf } from "../../codec/engine/json.ts";
 import { readParts } from "../../codec/engine/parts.ts";
 import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
-import type { Cell, Columns } from "../../kinds/columns.ts";
+import { ageColumn, type Cell, type Column, type Columns, elapsed } from "../../kinds/columns.ts";
 import { convert } from "../../kinds/convert.ts";
 import { remoteOf } from "../../kinds/remote.ts";
 import { columnsOf, hasOwnColumns, strategyOf } from "../../kinds/table.ts";
 import type { Form } from "../route/negotiate.ts";
-import { represent, typeMetaBytes } from "./toversion.ts";
-
-/** The message of an object reduced to its metadata; its list's. */
-export const partialMessage = messageOf("meta/v1.PartialObjectMetadata");
-export const partialListMessage = messageOf("meta/v1.PartialObjectMetadataList");
-const metadataMessage = messageOf("meta/v1.ObjectMeta");
-
-/** What writing a form takes. */
-export interface FormInput {
-  readonly form: Form;
-  /** The resource at the version asked for. */
-  readonly resource: Resource;
-  readonly identity: Identity;
-  /** The wall clock in milliseconds, for ages. */
-  readonly now: () => number;
-}
-
-/** Writes objects in one form, as JSON. Objects come at the version of `source`. */
-export interface FormWriter {
-  /** How a list calls itself. */
-  readonly listType: { readonly kind: string; readonly apiVersion: string };
-  /** A list up to its first item. */
-  listHead(metadata: ListMeta): string;
-  readonly listFoot: string;
-  /** A list without items: what stands for them is `null` where upstream has it so. */
-  listOfNone(metadata: ListMeta): string;
-  /** An item of a list. */
-  item(object: Uint8Array): Uint8Array;
-  /** A document of one object; `headed`: with what only the first event of a watch carries. */
-  document(object: Uint8Array, headed: boolean): Uint8Array;
-}
+import { type FormInput, type FormWriter, joined, joinedIn } from "./form.ts";
+import { metadataCutter, metadataOffset, partialHead } from "./partial.ts";
+import { type KeptRow, rowShelf } from "./rows.ts";
+import { represent } from "./toversion.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-
-/** The writer of a form, for objects at the version of `source`. */
-export function formWriter(input: FormInput, source: Resource): FormWriter {
-  return input.form.kind === "Table" ? tableWriter(input, source) : partialWriter(input, source);
-}
-
-/** 406 for the form of a list of one object, and the other way round; upstream's text, with its type names. */
-export function formRefusal(form: Form, resource: Resource, isList: boolean): Status | undefined {
-  if (form.kind === "Table" || (form.kind === "PartialObjectMetadataList") === isList) return undefined;
-  const [group = ""] = resource.message.name.split("/");
-  // Events of both groups are one type inside upstream.
-  const own = `${group === "events" ? "core" : group}.${isList ? resource.listKind : resource.kind}`;
-  const type = `*${resource.message.open === true ? `unstructured.Unstructured${isList ? "List" : ""}` : own}`;
-  const what = isList ? `is a list (${type})` : `is not a list (${type})`;
-  return refuse("NotAcceptable", `you requested ${form.kind}, but the requested object ${what}`);
-}
+const nullBytes = encoder.encode("null");
+const newline = 0x0a;
 
 /** True for a document that is a Status: it keeps its form. */
 export function isStatusDocument(json: Uint8Array): boolean {
@@ -84,113 +41,191 @@ export function definitionsText({ columns }: Columns): string {
   return `[${all.join(",")}]`;
 }
 
-function partialWriter({ form, identity }: FormInput, source: Resource): FormWriter {
-  const cut = metadataCutter(source, identity);
-  const head = partialHead(form);
-  const item = (object: Uint8Array): Uint8Array => joined(head, cut(object), "}");
-  return {
-    listType: { kind: "PartialObjectMetadataList", apiVersion: form.apiVersion },
-    listHead: (metadata) =>
-      `{"kind":"PartialObjectMetadataList","apiVersion":"${form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
-      '"items":[',
-    listFoot: "]}\n",
-    listOfNone: (metadata) =>
-      `{"kind":"PartialObjectMetadataList","apiVersion":"${form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
-      '"items":null}\n',
-    item,
-    document: item,
-  };
-}
-
-function tableWriter(input: FormInput, source: Resource): FormWriter {
-  const { form, resource, identity, now } = input;
-  const { apiVersion, includeObject } = form;
-  const columns = columnsOf(resource, identity);
-  const definitions = definitionsText(columns);
-  // Columns of custom resources are a version's own.
-  const shown = resource.provided === true ? resource : (source.stored ?? source);
-  const cut = metadataCutter(source, identity);
-  const carries = strategyOf(source, identity).carriers !== undefined;
-  const metadataFrom = metadataOffset(source);
-  const lead = includeObject === "Metadata" ? partialHead(form) : "";
-  const foot = includeObject === "Metadata" ? "}}" : "}";
-  /** What of the object a row carries; `text` is that of its bytes. */
-  const carried = (object: Uint8Array, text: string, metadataEnd: number): Uint8Array => {
-    if (includeObject === "None") return nullBytes;
-    if (includeObject === "Object") {
-      return trimmedEnd(source === resource ? object : represent(resource, identity, object));
-    }
-    if (metadataEnd === 0 || carries) return cut(object);
-    // Where every character is one byte, offsets are those of bytes.
-    const isAscii = text.length === object.length;
-    if (isAscii) return object.subarray(metadataFrom, metadataEnd);
-    return encoder.encode(text.slice(metadataFrom, metadataEnd));
-  };
-  const rowHead = (cells: readonly string[], marks: string): string =>
-    `{"cells":[${cells.join(",")}]${marks},"object":${lead}`;
-  const overParts = source === shown && remoteOf(source) === undefined ? columns.overParts : undefined;
-  const row = (bytes: Uint8Array): Row => {
-    const json = textOf(bytes);
-    const read = overParts && readParts(json, overParts.parts);
-    if (overParts !== undefined && read !== undefined) {
-      const { document, metadataEnd } = read;
-      const at = now();
-      const cells = overParts.columns.map(({ cell }) => cellText(cell(document, at)));
-      const version = textAt(document.get("metadata"), "resourceVersion");
-      return { head: rowHead(cells, ""), object: carried(bytes, json, metadataEnd), version };
-    }
-    // No cell shows who manages what, and those of many kinds little else.
-    const lean = decodeLean(source, json, source === shown ? columns.reads : undefined);
-    const object = convert(lean?.object ?? decodeStored(source, bytes), source, shown, identity);
-    const at = now();
-    const cells = columns.columns.map(({ cell }) => cellText(cell(object, at)));
-    const conditions = columns.conditions?.(object) ?? [];
-    const marks = conditions.length === 0 ? "" : `,"conditions":${JSON.stringify(conditions)}`;
-    const version = object.metadata.resourceVersion;
-    return { head: rowHead(cells, marks), object: carried(bytes, json, lean?.metadataEnd ?? 0), version };
-  };
-  const top = (metadata: ListMeta, headed: boolean): string =>
-    `{"kind":"Table","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},` +
-    `"columnDefinitions":${headed ? definitions : "null"},"rows":`;
-  const head = (metadata: ListMeta, headed: boolean): string => `${top(metadata, headed)}[`;
-  const noRows = hasOwnColumns(resource, identity) ? "[]" : "null";
-  return {
-    listType: { kind: form.kind, apiVersion },
-    listHead: (metadata) => head(metadata, true),
-    listFoot: "]}\n",
-    listOfNone: (metadata) => `${top(metadata, true)}${noRows}}\n`,
-    item(bytes) {
-      const { head: begin, object } = row(bytes);
-      return joined(begin, object, foot);
-    },
-    document(bytes, headed) {
-      const { head: begin, object, version } = row(bytes);
-      const metadata = version === undefined ? {} : { resourceVersion: version };
-      return joined(head(metadata, headed) + begin, object, `${foot}]}`);
-    },
-  };
-}
-
-/** An object reduced to its metadata, up to that. */
-function partialHead({ apiVersion }: Form): string {
-  return `{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":`;
-}
-
 /** A row up to its object, and what it carries of that. */
 interface Row {
   readonly head: string;
   readonly object: Uint8Array;
   readonly version: string | undefined;
+  /** What can be kept of it. */
+  readonly kept?: KeptRow | undefined;
 }
 
-const nullBytes = encoder.encode("null");
+/** Where items of a list are put together; it grows with them. */
+let itemScratch = Buffer.alloc(0);
 
-/** Bytes between two texts, of which the second one is ASCII. */
-function joined(head: string, middle: Uint8Array, foot: string): Uint8Array {
-  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(head) + middle.length + foot.length);
-  const end = copyBytes(bytes, bytes.write(head, 0), middle);
-  bytes.write(foot, end, "latin1");
-  return bytes;
+/** Writes objects as Tables. */
+export class TableWriter implements FormWriter {
+  readonly listType: FormWriter["listType"];
+  readonly listFoot = "]}\n";
+  readonly record: FormWriter["record"];
+  readonly #form: Form;
+  readonly #resource: Resource;
+  readonly #source: Resource;
+  /** The version that columns are of. */
+  readonly #shown: Resource;
+  readonly #identity: Identity;
+  readonly #now: () => number;
+  readonly #columns: Columns;
+  /** Which column is the age. */
+  readonly #ageIndex: number;
+  readonly #definitions: string;
+  readonly #cut: (object: Uint8Array) => Uint8Array;
+  /** Annotations carry fields, which metadata is cut without. */
+  readonly #carries: boolean;
+  readonly #metadataFrom: number;
+  /** What stands before the object of a row, and behind it. */
+  readonly #lead: string;
+  readonly #foot: string;
+
+  constructor({ form, resource, identity, now }: FormInput, source: Resource) {
+    this.listType = { kind: form.kind, apiVersion: form.apiVersion };
+    this.#form = form;
+    this.#resource = resource;
+    this.#source = source;
+    // Columns of custom resources are a version's own.
+    this.#shown = resource.provided === true ? resource : (source.stored ?? source);
+    this.#identity = identity;
+    this.#now = now;
+    this.#columns = columnsOf(resource, identity);
+    this.#ageIndex = this.#columns.columns.indexOf(ageColumn);
+    this.#definitions = definitionsText(this.#columns);
+    this.#cut = metadataCutter(source, identity);
+    this.#carries = strategyOf(source, identity).carriers !== undefined;
+    this.#metadataFrom = metadataOffset(source);
+    this.#lead = `,"object":${form.includeObject === "Metadata" ? partialHead(form) : ""}`;
+    this.#foot = form.includeObject === "Metadata" ? "}}" : "}";
+    // Definitions change columns, and what objects they have become.
+    const keeps =
+      source === this.#shown && source.provided !== true && !this.#carries && remoteOf(source) === undefined;
+    if (keeps) this.record = (view, at) => this.#record(view, at);
+  }
+
+  listHead(metadata: ListMeta): string {
+    return this.#head(metadata, true);
+  }
+
+  listOfNone(metadata: ListMeta): string {
+    return `${this.#top(metadata, true)}${hasOwnColumns(this.#resource, this.#identity) ? "[]" : "null"}}\n`;
+  }
+
+  item(bytes: Uint8Array): Uint8Array {
+    const { head, object } = this.#row(bytes);
+    return joined(head, object, this.#foot);
+  }
+
+  document(bytes: Uint8Array, headed: boolean): Uint8Array {
+    const { head, object, version } = this.#row(bytes);
+    const metadata = version === undefined ? {} : { resourceVersion: version };
+    return joined(this.#head(metadata, headed) + head, object, `${this.#foot}]}`);
+  }
+
+  #top(metadata: ListMeta, headed: boolean): string {
+    return (
+      `{"kind":"Table","apiVersion":"${this.#form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
+      `"columnDefinitions":${headed ? this.#definitions : "null"},"rows":`
+    );
+  }
+
+  #head(metadata: ListMeta, headed: boolean): string {
+    return `${this.#top(metadata, headed)}[`;
+  }
+
+  #record(view: RecordSource, at: Location): Uint8Array {
+    const shelf = rowShelf(view, this.#source);
+    const bytes = view.object(at);
+    const kept = shelf.get(at);
+    const row = kept === undefined ? this.#row(bytes) : this.#again(kept, bytes);
+    if (row.kept !== undefined) shelf.add(at, row.kept);
+    // Three bytes at most for a character.
+    const needed = row.head.length * 3 + row.object.length + this.#foot.length;
+    if (itemScratch.length < needed) itemScratch = Buffer.allocUnsafeSlow(2 * needed);
+    return joinedIn(itemScratch, row.head, row.object, this.#foot);
+  }
+
+  /** The row of an object of which this was kept. */
+  #again({ before, created, after, metadataEnd }: KeptRow, bytes: Uint8Array): Row {
+    const age = created === undefined ? "" : cellText(elapsed(this.#now() - created));
+    return { head: before + age + after + this.#lead, object: this.#carried(bytes, metadataEnd), version: undefined };
+  }
+
+  #row(bytes: Uint8Array): Row {
+    const json = textOf(bytes);
+    const partial = this.#rowOfParts(bytes, json);
+    if (partial !== undefined) return partial;
+    const [source, shown] = [this.#source, this.#shown];
+    // No cell shows who manages what, and those of many kinds little else.
+    const lean = decodeLean(source, json, source === shown ? this.#columns.reads : undefined);
+    const object = convert(lean?.object ?? decodeStored(source, bytes), source, shown, this.#identity);
+    const { texts, changes } = this.#cells(this.#columns.columns, object);
+    const conditions = this.#columns.conditions?.(object) ?? [];
+    const marks = conditions.length === 0 ? "" : `,"conditions":${JSON.stringify(conditions)}`;
+    const metadataEnd = bytesTo(json, lean?.metadataEnd ?? 0, bytes);
+    const { creationTimestamp, resourceVersion: version } = object.metadata;
+    const created = parseTime(creationTimestamp ?? "");
+    const row = {
+      head: `{"cells":[${texts.join(",")}]${marks}${this.#lead}`,
+      object: this.#carried(bytes, metadataEnd),
+    };
+    if (changes || metadataEnd === 0 || created === undefined) return { ...row, version };
+    return { ...row, version, kept: this.#keep(texts, marks, created, metadataEnd) };
+  }
+
+  /** The row of an object whose columns are over parts of its document. */
+  #rowOfParts(bytes: Uint8Array, json: string): Row | undefined {
+    const { overParts } = this.#columns;
+    if (overParts === undefined || this.#source !== this.#shown || remoteOf(this.#source) !== undefined)
+      return undefined;
+    const read = readParts(json, overParts.parts);
+    if (read === undefined) return undefined;
+    const { texts } = this.#cells(overParts.columns, read.document);
+    const version = textAt(read.document.get("metadata"), "resourceVersion");
+    const object = this.#carried(bytes, bytesTo(json, read.metadataEnd, bytes));
+    return { head: `{"cells":[${texts.join(",")}]${this.#lead}`, object, version };
+  }
+
+  /** Cells as JSON; `changes`: one that is not the age is another one at another time. */
+  #cells<T>(columns: readonly Column<T>[], object: T): { readonly texts: string[]; readonly changes: boolean } {
+    let changes = false;
+    const at = this.#now();
+    const age = (): number => at;
+    const asked = (): number => {
+      changes = true;
+      return at;
+    };
+    const texts = columns.map(({ cell }, index) => cellText(cell(object, index === this.#ageIndex ? age : asked)));
+    return { texts, changes };
+  }
+
+  #keep(texts: readonly string[], marks: string, created: number, metadataEnd: number): KeptRow {
+    const at = this.#ageIndex;
+    if (at < 0) return { before: `{"cells":[${texts.join(",")}]${marks}`, created: undefined, after: "", metadataEnd };
+    const [before, after] = [texts.slice(0, at), texts.slice(at + 1)].map((some) => some.join(","));
+    return {
+      before: `{"cells":[${before}${at > 0 ? "," : ""}`,
+      created,
+      after: `${at + 1 < texts.length ? "," : ""}${after}]${marks}`,
+      metadataEnd,
+    };
+  }
+
+  /** What of the object a row carries; `metadataEnd`: where its metadata ends, 0 where that is not known. */
+  #carried(object: Uint8Array, metadataEnd: number): Uint8Array {
+    switch (this.#form.includeObject) {
+      case "None":
+        return nullBytes;
+      case "Object":
+        return trimmedEnd(this.#source === this.#resource ? object : represent(this.#resource, this.#identity, object));
+      default:
+        if (metadataEnd === 0 || this.#carries) return this.#cut(object);
+        return object.subarray(this.#metadataFrom, metadataEnd);
+    }
+  }
+}
+
+/** Where a place of a text is in its bytes. */
+function bytesTo(text: string, end: number, bytes: Uint8Array): number {
+  // Where every character is one byte, offsets are those of bytes.
+  return text.length === bytes.length ? end : Buffer.byteLength(text.slice(0, end));
 }
 
 function trimmedEnd(json: Uint8Array): Uint8Array {
@@ -199,59 +234,4 @@ function trimmedEnd(json: Uint8Array): Uint8Array {
 
 function cellText(cell: Cell): string {
   return typeof cell === "string" ? quote(cell) : String(cell);
-}
-
-const newline = 0x0a;
-const quoteCode = 0x22;
-const backslash = 0x5c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-
-/** Where the metadata of an object of ours begins. */
-function metadataOffset(source: Resource): number {
-  return typeMetaBytes(source) + '"metadata":'.length;
-}
-
-/**
- * Cuts the metadata out of objects: it follows their kind and version, as every object of ours is written. Annotations
- * that carry fields are left out.
- */
-function metadataCutter(source: Resource, identity: Identity): (object: Uint8Array) => Uint8Array {
-  const from = metadataOffset(source);
-  const carriers = strategyOf(source, identity).carriers ?? [];
-  return (object) => {
-    assert(object[from] === openBrace, "An object does not begin with its metadata");
-    const metadata = object.subarray(from, objectEnd(object, from));
-    if (carriers.length === 0) return metadata;
-    const text = decoder.decode(metadata);
-    return carriers.some((key) => text.includes(key)) ? encoder.encode(withoutKeys(text, carriers)) : metadata;
-  };
-}
-
-function withoutKeys(text: string, keys: readonly string[]): string {
-  const value = parseText(text);
-  const metadata = value instanceof Fault ? value : decode<ObjectMeta>(metadataMessage, value);
-  assert(!(metadata instanceof Fault), "Stored metadata does not fit its type");
-  for (const key of keys) metadata.annotations?.delete(key);
-  if (metadata.annotations?.size === 0) delete metadata.annotations;
-  return encode(metadataMessage, metadata);
-}
-
-/** Where the JSON object that begins at `from` ends. */
-function objectEnd(bytes: Uint8Array, from: number): number {
-  let depth = 0;
-  let isText = false;
-  for (let at = from; at < bytes.length; at += 1) {
-    const code = bytes[at];
-    if (isText) {
-      if (code === backslash) at += 1;
-      else if (code === quoteCode) isText = false;
-    } else if (code === quoteCode) isText = true;
-    else if (code === openBrace) depth += 1;
-    else if (code === closeBrace) {
-      depth -= 1;
-      if (depth === 0) return at + 1;
-    }
-  }
-  unreachable("An object does not end");
 }

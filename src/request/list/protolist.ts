@@ -12,10 +12,11 @@ import {
   putListItemHead,
 } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
+import type { FormWriter } from "../answer/form.ts";
+import { partialListMessage, partialMessage } from "../answer/partial.ts";
 import { listMessageOf, objectOf } from "../answer/protoanswer.ts";
 import { ProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { type Chunks, sharedScratch } from "../answer/stream.ts";
-import { type FormWriter, partialListMessage, partialMessage } from "../answer/table.ts";
 import { formBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import { convertedItems } from "./conversion.ts";

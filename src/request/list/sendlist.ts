@@ -7,6 +7,8 @@ import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { Hold, RecordSource } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
+import type { FormInput, FormWriter } from "../answer/form.ts";
+import { formWriter } from "../answer/forms.ts";
 import {
   gzipHeaders,
   headersOf,
@@ -17,7 +19,6 @@ import {
   takesGzip,
 } from "../answer/response.ts";
 import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
-import { type FormInput, type FormWriter, formWriter } from "../answer/table.ts";
 import { formBytes, formSource, isStoredVersion, itemOffset, representRecord } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { Accepted } from "../route/negotiate.ts";
@@ -199,6 +200,8 @@ class Gather implements Chunks {
       return this.#form?.item(object) ?? object;
     }
     const { resource, identity } = this.#input;
+    // Places in the past are not those of the log.
+    if (!this.#list.isPast && this.#form?.record !== undefined) return this.#form.record(view, at);
     return this.#form?.item(formBytes(view, at, resource, identity)) ?? representRecord(view, at, resource, identity);
   }
 

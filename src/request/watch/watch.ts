@@ -10,7 +10,7 @@ import type { Fanout } from "../../cache/fanout/fanout.ts";
 import type { WatchStart } from "../../cache/fanout/watcher.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
-import type { FormInput } from "../answer/table.ts";
+import type { FormInput } from "../answer/form.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
 import { type AskNewest, waitForRevision } from "../read/freshness.ts";
 import { type ListOptions, parseRevision } from "../route/listoptions.ts";

@@ -14,9 +14,12 @@ import { decode, encode, encodeForStore, Fault } from "../../codec/engine/json.t
 import { encodeEnvelope } from "../../codec/proto/protobuf.ts";
 import { ConversionNeeded, remoteOf } from "../../kinds/remote.ts";
 import { columnsOf } from "../../kinds/table.ts";
+import type { FormInput } from "../answer/form.ts";
+import { formWriter } from "../answer/forms.ts";
+import { partialMessage } from "../answer/partial.ts";
 import { protoDocument } from "../answer/protoanswer.ts";
 import { protoCache } from "../answer/protocache.ts";
-import { definitionsText, type FormInput, formWriter, partialMessage } from "../answer/table.ts";
+import { definitionsText } from "../answer/table.ts";
 import { formBytes, formSource, isStoredVersion, represent, representRecord } from "../answer/toversion.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
 import { ProtoBookmark, protoFraming } from "./protowatch.ts";

@@ -13,7 +13,7 @@ const full = documentOf(
 );
 
 function cell(type: string, jsonPath: string, object = full): Cell | undefined {
-  return columnsOf([{ name: "x", type, jsonPath }]).columns[1]?.cell(object, now);
+  return columnsOf([{ name: "x", type, jsonPath }]).columns[1]?.cell(object, () => now);
 }
 
 t.test("columnsOf() shows values by the type of their column", (t) => {
@@ -94,12 +94,21 @@ t.test("columnsOf() tells what definitions say of columns", (t) => {
     ["A", "number", "", "Custom resource definition column (in JSONPath format): .a", 0],
     ["B", "string", "byte", "the text", 2],
   ]);
-  t.equal(columns[0]?.cell(full, now), "n");
+  t.equal(
+    columns[0]?.cell(full, () => now),
+    "n",
+  );
   for (const none of [undefined, []]) {
     const [, age] = columnsOf(none).columns;
     t.match(age, { name: "Age", type: "date" });
-    t.equal(age?.cell(full, now), "60s");
-    t.equal(age?.cell(documentOf("{}"), now), null);
+    t.equal(
+      age?.cell(full, () => now),
+      "60s",
+    );
+    t.equal(
+      age?.cell(documentOf("{}"), () => now),
+      null,
+    );
   }
   t.end();
 });

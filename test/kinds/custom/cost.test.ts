@@ -202,8 +202,8 @@ t.test("a path that asks for everything many times over finds nothing", async (t
     { name: "x", type: "string", jsonPath: `.spec${"[0,0]".repeat(1)}${"['b','b'][*]".repeat(40)}` },
   ]).columns;
   const ms = await costOf(() => {
-    column?.cell(document, 0);
-    union?.cell(document, 0);
+    column?.cell(document, () => 0);
+    union?.cell(document, () => 0);
   });
   t.ok(ms < 500, `${ms} ms`);
 });

@@ -3,7 +3,7 @@ import { assert } from "../../../src/base/assert.ts";
 import { Fault } from "../../../src/codec/engine/json.ts";
 import { decodeProto, openEnvelope } from "../../../src/codec/proto/protobuf.ts";
 import { limits } from "../../../src/config/limits.ts";
-import { partialListMessage, partialMessage } from "../../../src/request/answer/table.ts";
+import { partialListMessage, partialMessage } from "../../../src/request/answer/partial.ts";
 import { withDefinitions } from "../../../src/request/watch/watchforms.ts";
 import { FakeSink } from "../../support/fakesink.ts";
 import { type InProcess, openInProcess, until } from "../../support/inprocess.ts";
