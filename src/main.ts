@@ -74,7 +74,9 @@ async function main(): Promise<void> {
 
   let fronts: Fronts | undefined;
   const fail = (message: string): void => void end(message, fronts);
-  const store = new StoreThread(storeScript, { config, encryption: encryption?.encryption }, fail);
+  const holder = `${hostname()}_${randomUUID()}`;
+  const spans = await openExporter(config, holder, log);
+  const store = new StoreThread(storeScript, { config, encryption: encryption?.encryption }, fail, spans);
   const opened = await store.opened();
   // The data directory is ours from here on.
   const credentials = await keepCredentials(config, identities[config.identity], files, systemClock);
@@ -83,16 +85,14 @@ async function main(): Promise<void> {
   const kubeconfig = writeClientConfig(config, url, credentials);
 
   const { tls, ca: authority, authn } = credentials;
-  const holder = `${hostname()}_${randomUUID()}`;
   const startedMs = Date.now() - performance.now();
   const beats = beatsMemory();
-  const audit = await startAudit(config, auditFiles, fail);
+  const audit = await startAudit(config, auditFiles, fail, spans);
   const connectionsMax = connectionsOf(config.frontWorkers, descriptorsMax(), openDescriptors());
   const kms = encryption?.encryption.health;
   const seats = new SeatBoard(config.frontWorkers);
   const shared = { startedMs, beats, started: startedMemory(), seats: seats.memory, kms, ...opened };
   const data = { config, tls, authority, holder, authn, authz, serverAddress, connectionsMax, ...shared };
-  const spans = await openExporter(config, holder, log);
   const from = { script: frontScript, config, store, audit, log, spans };
   const threads = new Fronts({ ...from, failed: fail, data, listeners, seats });
   fronts = threads;
@@ -128,10 +128,11 @@ async function startAudit(
   config: Config,
   files: AuditFiles | undefined,
   fail: (message: string) => void,
+  spans: SpanExporter | undefined,
 ): Promise<AuditThread | undefined> {
   if (files === undefined) return undefined;
   const { policy, connection } = files;
-  const thread = new AuditThread(auditScript, { config, connection }, policy, fail);
+  const thread = new AuditThread(auditScript, { config, connection }, policy, fail, spans);
   await thread.opened();
   return thread;
 }
@@ -356,8 +357,9 @@ async function shutDown(
   await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
   await fronts.drain(limits.drainMsMax);
   const ended = await audit?.close();
-  await spans?.close();
   await store.close();
+  // The store thread's last spans are among them.
+  await spans?.close();
   log.info({ uptimeSeconds: Math.round(process.uptime()) }, "The server has ended");
   // An orderly exit would wait for the thread that hangs.
   if (ended === false) process.kill(process.pid, "SIGKILL");

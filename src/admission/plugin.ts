@@ -11,7 +11,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { AdmissionConfig } from "../config/config.ts";
 import type { WebhookMeter } from "../observe/admission.ts";
-import type { RequestSpans } from "../observe/spans.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 
 /** What is about to happen. */
 export interface Attributes {
@@ -39,7 +39,7 @@ export interface Attributes {
   /** What plugins leave for others; one per try of a write. */
   readonly notes: AdmissionResult;
   /** Of the request, where it is sampled: what webhooks are asked is part of them. */
-  readonly spans?: RequestSpans | undefined;
+  readonly spans?: TraceSpans | undefined;
 }
 
 /** What plugins have to say besides yes and no. */

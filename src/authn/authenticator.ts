@@ -3,6 +3,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { User } from "../api/user.ts";
 import type { Owner } from "../base/shares.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 
 /** Header fields in order, names in lower case. */
 export type Headers = readonly (readonly [name: string, value: string])[];
@@ -26,6 +27,8 @@ export interface Credentials {
   readonly peer: PeerCertificates | undefined;
   /** Address they came from, which questions to others are charged to; left out: they are the server's own. */
   readonly remote?: string;
+  /** The trace of a request that is sampled. */
+  readonly spans?: TraceSpans | undefined;
 }
 
 /** A successful authentication. */
@@ -56,10 +59,15 @@ export interface Authenticator {
 
 /**
  * The same for a bearer token; `audiences` undefined: the server's own, and the result needs to name none. `owner`: the
- * user questions to others are charged to; left out: the server itself.
+ * user questions to others are charged to; left out: the server itself. `spans`: the trace such questions belong to.
  */
 export interface TokenAuthenticator {
-  authenticateToken(token: string, audiences: readonly string[] | undefined, owner?: Owner): Outcome | Promise<Outcome>;
+  authenticateToken(
+    token: string,
+    audiences: readonly string[] | undefined,
+    owner?: Owner,
+    spans?: TraceSpans,
+  ): Outcome | Promise<Outcome>;
 }
 
 /** Group of all users with valid credentials. */
@@ -132,8 +140,8 @@ export function union(authenticators: readonly Authenticator[]): Authenticator {
 /** Several token authenticators in order. */
 export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
   return {
-    authenticateToken: (token, audiences, owner) =>
-      firstAccepted(authenticators, (one) => one.authenticateToken(token, audiences, owner)),
+    authenticateToken: (token, audiences, owner, spans) =>
+      firstAccepted(authenticators, (one) => one.authenticateToken(token, audiences, owner, spans)),
   };
 }
 

@@ -19,12 +19,12 @@ const unknownIsInvalid = (outcome: Outcome): Outcome => outcome ?? invalidToken;
 /** Looks at the Authorization header. An unknown token is rejected. */
 export function bearerAuthenticator(tokens: TokenAuthenticator): Authenticator {
   return {
-    authenticate: ({ headers, remote }) => {
+    authenticate: ({ headers, remote, spans }) => {
       const authorization = headerValue(headers, "authorization");
       if (authorization === undefined) return undefined;
       const token = bearerToken(authorization);
       if (token === undefined) return undefined;
-      return mapOutcome(tokens.authenticateToken(token, undefined, senderOf(remote)), unknownIsInvalid);
+      return mapOutcome(tokens.authenticateToken(token, undefined, senderOf(remote), spans), unknownIsInvalid);
     },
   };
 }
@@ -51,7 +51,7 @@ function headerValue(headers: Headers, name: string): string | undefined {
  */
 export function protocolAuthenticator(tokens: TokenAuthenticator, prefix: string): Authenticator {
   return {
-    authenticate: ({ headers, remote }) => {
+    authenticate: ({ headers, remote, spans }) => {
       if (!asksWebSocket(headers)) return undefined;
       const protocols = protocolsOf(headers);
       const carriers = protocols.filter((protocol) => protocol.startsWith(prefix));
@@ -62,7 +62,7 @@ export function protocolAuthenticator(tokens: TokenAuthenticator, prefix: string
       if (typeof token !== "string") return token;
       if (protocols.length === 1) return refused("missing additional subprotocol");
       if (token === "") return undefined;
-      return mapOutcome(tokens.authenticateToken(token, undefined, senderOf(remote)), unknownIsInvalid);
+      return mapOutcome(tokens.authenticateToken(token, undefined, senderOf(remote), spans), unknownIsInvalid);
     },
   };
 }

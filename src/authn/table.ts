@@ -8,6 +8,7 @@ import type { Owner } from "../base/shares.ts";
 import type { Objects } from "../cache/view/objects.ts";
 import type { AuthnConfig, RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 import type { Connection } from "../outbound/client.ts";
 import { Bundle } from "../pki/bundle.ts";
 import { defaultIssuer } from "./accountclaims.ts";
@@ -97,7 +98,12 @@ export interface Authentication {
   /**
    * The user of a token, for the audiences (empty: the server's own), or a refusal with its reason. Charged to `owner`.
    */
-  review(token: string, audiences: readonly string[], owner?: Owner): Promise<Exclude<Outcome, undefined>>;
+  review(
+    token: string,
+    audiences: readonly string[],
+    owner?: Owner,
+    spans?: TraceSpans,
+  ): Promise<Exclude<Outcome, undefined>>;
   readonly accounts: AccountIssuer;
   /** The data of the config map with which other servers recognize the same users (upstream publishes it). */
   published(): ReadonlyMap<string, string>;
@@ -221,9 +227,9 @@ function issuerOf({ config, material, identity, serverAddress }: AuthnOptions): 
 
 /** Asks the token authenticators alone; a token without a result is an invalid token, first of all (upstream). */
 function reviewer(tokens: TokenAuthenticator, own: readonly string[]): Authentication["review"] {
-  return async (token, audiences, owner) => {
+  return async (token, audiences, owner, spans) => {
     const asked = audiences.length > 0 ? audiences : own;
-    const one = withAuthenticatedGroup({ authenticate: () => tokens.authenticateToken(token, asked, owner) });
+    const one = withAuthenticatedGroup({ authenticate: () => tokens.authenticateToken(token, asked, owner, spans) });
     const outcome = await one.authenticate({ headers: [], peer: undefined });
     if (isAccepted(outcome)) return outcome;
     return { reasons: [...invalidToken.reasons, ...(outcome?.reasons ?? [])] };

@@ -4,6 +4,7 @@
 import crypto from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
+import { type TraceSpans, waiting } from "../observe/spans.ts";
 import { type Accepted, isAccepted, type Outcome, type TokenAuthenticator } from "./authenticator.ts";
 import type { AuthnEvents } from "./events.ts";
 
@@ -12,6 +13,13 @@ interface Entry {
   readonly accepted: Accepted | undefined;
   /** On the monotonic clock. */
   readonly until: number;
+}
+
+/** A question that others may wait for. */
+interface UnderWay {
+  readonly outcome: Promise<Outcome>;
+  /** The trace of the request that asked. */
+  readonly spans: TraceSpans | undefined;
 }
 
 /**
@@ -30,7 +38,7 @@ export function cacheTokens(
   // take no room from those of users.
   const entries = new Map<string, Entry>();
   const unknown = new Map<string, Entry>();
-  const underWay = new Map<string, Promise<Outcome>>();
+  const underWay = new Map<string, UnderWay>();
 
   const keep = (key: string, outcome: Outcome): Outcome => {
     events.fetched(outcome === undefined || isAccepted(outcome));
@@ -52,7 +60,7 @@ export function cacheTokens(
   };
 
   return {
-    authenticateToken: (token, audiences, owner) => {
+    authenticateToken: (token, audiences, owner, spans) => {
       const key = keyOf(secret, token, audiences);
       const known = entries.get(key);
       const entry = known ?? unknown.get(key);
@@ -63,9 +71,10 @@ export function cacheTokens(
         }
         (known === undefined ? unknown : entries).delete(key);
       }
-      const waiting = underWay.get(key);
-      if (waiting !== undefined) return timed(waiting, "blocked");
-      const outcome = inner.authenticateToken(token, audiences, owner);
+      const asked = underWay.get(key);
+      if (asked !== undefined)
+        return timed(waiting(spans, "wait for a token's review", asked.spans, asked.outcome), "blocked");
+      const outcome = inner.authenticateToken(token, audiences, owner, spans);
       if (!(outcome instanceof Promise)) {
         events.cached("miss", 0);
         return keep(key, outcome);
@@ -73,7 +82,7 @@ export function cacheTokens(
       const kept = timed(outcome, "in_flight")
         .then((late) => keep(key, late))
         .finally(() => underWay.delete(key));
-      underWay.set(key, kept);
+      underWay.set(key, { outcome: kept, spans });
       return kept;
     },
   };

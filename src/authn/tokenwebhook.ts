@@ -6,6 +6,7 @@ import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { TokenWebhookConfig } from "../config/remoteauthnflags.ts";
 import { clientCalls } from "../observe/clientcalls.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { post } from "../outbound/post.ts";
 import { type Outcome, type Refused, refused, type TokenAuthenticator } from "./authenticator.ts";
@@ -30,16 +31,22 @@ export interface TokenWebhookOptions {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
+/** On whose behalf a token is reviewed. */
+interface Sender {
+  readonly owner: Owner;
+  readonly spans: TraceSpans | undefined;
+}
+
 /** Knows the tokens a service knows. */
 export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator {
   const client = new OutboundClient(options.connection, clientCalls);
   const underWay = new Shares("token reviews", limits.tokenReviewsMax);
   return {
-    authenticateToken: async (token, audiences, owner = own) => {
+    authenticateToken: async (token, audiences, owner = own, spans = undefined) => {
       const leave = underWay.take(owner);
       if (leave === undefined) return tooMany;
       try {
-        return await ask(options, client, owner, token, audiences ?? options.audiences);
+        return await ask(options, client, { owner, spans }, token, audiences ?? options.audiences);
       } finally {
         leave();
       }
@@ -50,7 +57,7 @@ export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator 
 async function ask(
   options: TokenWebhookOptions,
   client: OutboundClient,
-  owner: Owner,
+  { owner, spans }: Sender,
   token: string,
   audiences: readonly string[],
 ): Promise<Outcome> {
@@ -68,6 +75,7 @@ async function ask(
     callMs: () => limits.tokenReviewMsMax,
     pause,
     owner,
+    traced: spans && { spans, name: "token webhook" },
   });
   if (answer instanceof CallFailure && answer.failure === "busy") return tooMany;
   if (answer instanceof CallFailure) return refused(`the token webhook failed: ${answer.message}`);

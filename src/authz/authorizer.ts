@@ -2,6 +2,7 @@
 // authorized is the one executed; the write path and admission ask further questions of the same kind.
 import type { User } from "../api/user.ts";
 import type { Owner } from "../base/shares.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 
 /** The attributes of a request (the document's "attributes examined"). */
 export interface Attributes {
@@ -22,13 +23,15 @@ export interface Attributes {
   readonly path: string;
   /** The owner that webhook calls are charged to; absent: the user. */
   readonly owner?: Owner | undefined;
+  /** The trace that webhook calls belong to; absent: none. */
+  readonly spans?: TraceSpans | undefined;
 }
 
 /** Attributes without the user. */
-export type Question = Omit<Attributes, "user" | "owner">;
+export type Question = Omit<Attributes, "user" | "owner" | "spans">;
 
 /** Attributes with the user: copied field by field, because a copy by spread costs more than all of RBAC. */
-export function askedBy(user: User, question: Question): Attributes {
+export function askedBy(user: User, question: Question, spans?: TraceSpans): Attributes {
   return {
     user,
     verb: question.verb,
@@ -40,6 +43,7 @@ export function askedBy(user: User, question: Question): Attributes {
     namespace: question.namespace,
     name: question.name,
     path: question.path,
+    spans,
   };
 }
 

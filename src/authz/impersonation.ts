@@ -7,6 +7,7 @@ import type { Identity } from "../api/identity.ts";
 import { badRequest, isStatus, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import { isDns1123Label, isDns1123Subdomain } from "../kinds/formats.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 import type { Attributes, Authorizer } from "./authorizer.ts";
 import { refusalOf } from "./denial.ts";
 
@@ -17,7 +18,12 @@ type Headers = readonly (readonly [name: string, value: string])[];
  * Returns the user a request acts as: the authenticated user without such headers; 400 or 403 when it may not.
  * `clipped`: the front may have dropped characters beyond ASCII from both ends of every value.
  */
-export type Impersonate = (headers: Headers, user: User, clipped?: boolean) => User | Promise<User | Status>;
+export type Impersonate = (
+  headers: Headers,
+  user: User,
+  clipped?: boolean,
+  spans?: TraceSpans,
+) => User | Promise<User | Status>;
 
 const prefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";
@@ -40,12 +46,12 @@ interface Wish {
 /** Makes the stage for a front. */
 export function createImpersonation(identity: Identity, authorizer: Authorizer): Impersonate {
   const group = identity.spell("authentication.k8s.io");
-  return (headers, user, clipped = false) => {
+  return (headers, user, clipped = false, spans = undefined) => {
     // Most requests have none.
     if (!headers.some(([name]) => name.startsWith(prefix))) return user;
     const wish = readWish(headers, clipped);
     if (isStatus(wish)) return Promise.resolve(wish);
-    return wish === undefined ? user : act(authorizer, group, user, wish);
+    return wish === undefined ? user : act(authorizer, questions(group, user, wish, accountOf(wish.name), spans), wish);
   };
 }
 
@@ -87,9 +93,9 @@ function unescapeKey(key: string): string {
   }
 }
 
-async function act(authorizer: Authorizer, group: string, user: User, wish: Wish): Promise<User | Status> {
+async function act(authorizer: Authorizer, asks: readonly Attributes[], wish: Wish): Promise<User | Status> {
   const account = accountOf(wish.name);
-  for (const asked of questions(group, user, wish, account)) {
+  for (const asked of asks) {
     const refused = await refusalOf(authorizer, asked);
     if (refused !== undefined) return refused;
   }
@@ -107,8 +113,10 @@ function questions(
   user: User,
   wish: Wish,
   account: { readonly namespace: string; readonly name: string } | undefined,
+  spans: TraceSpans | undefined,
 ): Attributes[] {
-  const core = { user, verb: "impersonate", isResource: true, group: "", version: "", subresource: "", path: "" };
+  const kind = { verb: "impersonate", isResource: true, group: "", version: "", subresource: "", path: "" };
+  const core = { user, spans, ...kind };
   const own = { ...core, group: authentication, version: "v1", namespace: "" };
   return [
     account === undefined

@@ -6,6 +6,7 @@ import type { ApiObject } from "../api/object.ts";
 import { badRequest, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
 import type { Owner } from "../base/shares.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 import type { Attributes, Authorizer } from "./authorizer.ts";
 import type { RuleResolver } from "./rules.ts";
 
@@ -60,13 +61,20 @@ export function checkNamespace({ metadata }: AccessReview, namespace: string): S
   return badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
 }
 
-/** Fills in the status of a review that is valid; `requester` sent it, and it is charged to `asker`. */
+/** The request that has a review answered. */
+export interface Asker {
+  /** The user questions to others are charged to. */
+  readonly owner: Owner;
+  readonly spans: TraceSpans | undefined;
+}
+
+/** Fills in the status of a review that is valid; `requester` sent it. */
 export async function answerReview(
   authorizer: Authorizer,
   review: AccessReview,
   scope: ReviewScope,
   requester: User,
-  asker: Owner,
+  asker: Asker,
 ): Promise<void> {
   const user = scope === "self" ? requester : subjectOf(review.spec as v1.SubjectAccessReviewSpec);
   const { verdict, reason, error } = await authorizer.authorize(attributesOf(user, review.spec, asker));
@@ -82,7 +90,7 @@ function subjectOf({ user = "", uid = "", groups = [], extra = new Map() }: v1.S
   return { name: user, uid, groups, extra };
 }
 
-function attributesOf(user: User, spec: v1.SelfSubjectAccessReviewSpec, owner: Owner): Attributes {
+function attributesOf(user: User, spec: v1.SelfSubjectAccessReviewSpec, { owner, spans }: Asker): Attributes {
   const { resourceAttributes: asked, nonResourceAttributes: page } = spec;
   return {
     user,
@@ -96,6 +104,7 @@ function attributesOf(user: User, spec: v1.SelfSubjectAccessReviewSpec, owner: O
     name: asked?.name ?? "",
     path: page?.path ?? "",
     owner,
+    spans,
   };
 }
 

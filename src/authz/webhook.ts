@@ -8,6 +8,7 @@ import type { Owner } from "../base/shares.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { clientCalls } from "../observe/clientcalls.ts";
+import { type TraceSpans, waiting } from "../observe/spans.ts";
 import { type Answer, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { post } from "../outbound/post.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
@@ -18,6 +19,19 @@ interface Kept {
   readonly decision: Decision;
   /** On the monotonic clock. */
   readonly endsMs: number;
+}
+
+/** On whose behalf the webhook is asked. */
+interface Sender {
+  readonly owner: Owner;
+  readonly spans: TraceSpans | undefined;
+}
+
+/** A question that others may wait for. */
+interface Asked {
+  readonly answer: Promise<Decision>;
+  /** The trace of the request that asked. */
+  readonly spans: TraceSpans | undefined;
 }
 
 /** Codes after which another try may help. */
@@ -37,7 +51,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   /** By the spec of the review. */
   readonly #kept = new Recent<string, Kept>(limits.webhookDecisionsMax);
   /** Questions under way, by owner, so that many requests with one question ask it once. */
-  readonly #asked = new Map<string, Promise<Decision>>();
+  readonly #asked = new Map<string, Asked>();
 
   constructor(identity: Identity, clock: Clock, config: AuthorizationConfig, connection: Connection) {
     this.#client = new OutboundClient(connection, clientCalls);
@@ -51,13 +65,13 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     const spec = JSON.stringify(specOf(attributes, this.#config.webhookVersion));
     const kept = this.#kept.get(spec);
     if (kept !== undefined && this.#clock.monotonic() < kept.endsMs) return kept.decision;
-    const { owner = ownerOf(this.#identity, attributes.user) } = attributes;
+    const { owner = ownerOf(this.#identity, attributes.user), spans } = attributes;
     // A question of another owner may have to wait longer, or be refused.
     const key = `${owner.level} ${JSON.stringify(owner.name)} ${spec}`;
     const asked = this.#asked.get(key);
-    if (asked !== undefined) return asked;
-    const answer = this.#ask(spec, owner, isKept(attributes)).finally(() => this.#asked.delete(key));
-    this.#asked.set(key, answer);
+    if (asked !== undefined) return waiting(spans, "wait for the authorization webhook", asked.spans, asked.answer);
+    const answer = this.#ask(spec, { owner, spans }, isKept(attributes)).finally(() => this.#asked.delete(key));
+    this.#asked.set(key, { answer, spans });
     return answer;
   }
 
@@ -65,10 +79,10 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     return { rules: [], errors: ["webhook authorizer does not support user rule resolution"], incomplete: true };
   }
 
-  async #ask(spec: string, owner: Owner, keeps: boolean): Promise<Decision> {
+  async #ask(spec: string, sender: Sender, keeps: boolean): Promise<Decision> {
     const head = `{"kind":"SubjectAccessReview","apiVersion":${JSON.stringify(this.#apiVersion)}`;
     const body = `${head},"metadata":{"creationTimestamp":null},"spec":${spec},"status":{"allowed":false}}`;
-    const answer = await this.#call(body, owner);
+    const answer = await this.#call(body, sender);
     // No client bypasses a webhook by filling its queue: a question that was not sent is not left to the next
     // authorizer.
     if (answer instanceof CallFailure) return { verdict: "deny", reason: answer.message, overloaded: true };
@@ -81,7 +95,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   }
 
   /** The answer, or why there is none; tries again where that may help. A failure: too many questions wait. */
-  async #call(body: string, owner: Owner): Promise<Answer | CallFailure | string> {
+  async #call(body: string, { owner, spans }: Sender): Promise<Answer | CallFailure | string> {
     // A call lasts no longer than a request may.
     const endMs = this.#clock.monotonic() + limits.requestMsMax;
     const answer = await post(this.#client, body, {
@@ -90,6 +104,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
       leftMs: () => endMs - this.#clock.monotonic(),
       mayHelp,
       owner,
+      traced: spans && { spans, name: "authorization webhook" },
     });
     if (answer instanceof CallFailure) return answer.failure === "busy" ? answer : answer.message;
     return answer.code === 200 || answer.code === 201 ? answer : `it answered ${answer.code}`;

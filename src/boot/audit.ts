@@ -20,6 +20,7 @@ import { countThread, nameThread } from "../observe/threads.ts";
 import { profiled } from "./console/profiled.ts";
 import { reasonOf } from "./fault.ts";
 import type { AuditData, FromAudit, ToAudit } from "./messages.ts";
+import { openTracer } from "./tracing/tracing.ts";
 
 /** Runs the writer on this thread. */
 export function startAudit(data: AuditData, main: MessagePort): void {
@@ -31,6 +32,7 @@ export function startAudit(data: AuditData, main: MessagePort): void {
   countThread(registry, "audit");
   clientCalls.register(registry);
   const log = createLog(logLevel, "audit", logFormat);
+  const tracer = openTracer(data.config, "audit", registry, tell);
   const losses = createLosses(registry, (line, text) => log.error(line, text));
   const identity = identities[data.config.identity];
   const annotation = identity.spell("audit.k8s.io/truncated");
@@ -49,7 +51,7 @@ export function startAudit(data: AuditData, main: MessagePort): void {
   }
   const { connection } = data;
   if (audit.webhook !== undefined && connection !== undefined) {
-    add(new Webhook(connection, identity, audit.webhook.initialBackoffMs), audit.webhook);
+    add(new Webhook(connection, identity, audit.webhook.initialBackoffMs, tracer), audit.webhook);
   }
   const writer = new EventWriter(deliveries);
   tell({ kind: "opened" });
@@ -64,6 +66,9 @@ export function startAudit(data: AuditData, main: MessagePort): void {
       case "profile":
         void profiled(message).then(tell);
         return;
+      case "spansTaken":
+        tracer?.taken();
+        return;
       case "level":
         log.level = message.level;
         return;
@@ -71,6 +76,7 @@ export function startAudit(data: AuditData, main: MessagePort): void {
         for (const destination of destinations) destination.hurry();
         void within(writer.finish(), limits.auditEndMsMax).then(() => {
           for (const destination of destinations) destination.close();
+          tracer?.close();
           main.close();
           process.exit(0);
         });

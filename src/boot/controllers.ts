@@ -194,6 +194,7 @@ export class Controllers {
       meter: workqueueMeter(options.registry),
       report: (trouble) => tell(log, trouble),
       turn: controllersTurn(),
+      tracer: server.tracer,
     };
     this.#reconcilers = parts;
     this.#events = new EventWriter(server.writers, parts, eventMeter(options.registry));

@@ -93,6 +93,8 @@ export type ToThread =
   | { readonly kind: "collect"; readonly id: number; readonly detailed: boolean }
   /** Take a CPU profile for so long, and send it. */
   | { readonly kind: "profile"; readonly id: number; readonly seconds: number }
+  /** The spans it sent are taken: it may send more. */
+  | { readonly kind: "spansTaken" }
   /** End the thread: a front cuts what is left, others finish it. */
   | { readonly kind: "close" };
 
@@ -103,6 +105,8 @@ export type FromThread =
   /** A bug: it has closed what others see of it, and ends. */
   | { readonly kind: "crashed"; readonly error: string }
   | { readonly kind: "profiled"; readonly id: number; readonly tree: FlameNode | undefined }
+  /** Spans that are over; answered by "spansTaken" when more are wanted. */
+  | { readonly kind: "spans"; readonly spans: readonly SpanRecord[] }
   | ({ readonly kind: "collected"; readonly id: number } & Collected);
 
 /** What a thread tells of itself. */
@@ -127,8 +131,6 @@ export type ToFront =
   | { readonly kind: "dumps"; readonly id: number; readonly dumps: readonly (readonly LevelDump[])[] }
   /** The slot of a level's seats; undefined: there is none left. */
   | { readonly kind: "slot"; readonly level: string; readonly slot: number | undefined }
-  /** The spans it sent are taken: it may send more. */
-  | { readonly kind: "spansTaken" }
   /** The answer to "gather". */
   | { readonly kind: "gathered"; readonly id: number; readonly answer: Gathered };
 
@@ -145,8 +147,6 @@ export type OfFront =
   | { readonly kind: "dumped"; readonly id: number; readonly levels: readonly LevelDump[] }
   /** A client asked for the levels of all fronts. */
   | { readonly kind: "dumps"; readonly id: number }
-  /** Spans of requests that are over; answered by "spansTaken" when more are wanted. */
-  | { readonly kind: "spans"; readonly spans: readonly SpanRecord[] }
   /** A client asked for this page: collect from every thread, and write it. */
   | { readonly kind: "gather"; readonly id: number; readonly page: GatheredPage; readonly gzip: boolean };
 

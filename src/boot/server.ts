@@ -174,7 +174,7 @@ class OpenServer implements FrontServer {
       published: () => this.#authn.published(),
     });
     this.#flow = openFlow(data, this.#registry, this.#scheme, this.#objects, tell);
-    this.#tracer = openTracer(data, this.#registry, tell);
+    this.#tracer = openTracer(data.config, data.name, this.#registry, tell);
     const server = this.#open(store);
     this.#server = server;
     this.#authn = server.authn;

@@ -11,6 +11,7 @@ import { limits } from "../config/limits.ts";
 import { definitionsKind, prefixOfDefinition } from "../kinds/custom/prefix.ts";
 import { createLog, type Logger } from "../observe/log.ts";
 import { Registry } from "../observe/metrics.ts";
+import type { Tracer } from "../observe/spans.ts";
 import { nameThread } from "../observe/threads.ts";
 import { claimPrefixes } from "../request/commit/serviceallocations.ts";
 import { UnclaimedAddresses } from "../request/commit/unclaimed.ts";
@@ -24,6 +25,7 @@ import { countStore } from "./count.ts";
 import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
 import { openStore, openTransformers } from "./openstore.ts";
+import { openTracer } from "./tracing/tracing.ts";
 
 /** Runs the store on this thread. */
 export async function startStore(data: StoreData, main: MessagePort): Promise<void> {
@@ -31,12 +33,13 @@ export async function startStore(data: StoreData, main: MessagePort): Promise<vo
   nameThread("store");
   let thread: StoreLogs;
   try {
-    thread = await openLogs(data);
+    thread = await openLogs(data, tell);
   } catch (error) {
     tell({ kind: "failed", message: describe(data, error) });
     main.close();
     return;
   }
+  const { tracer } = thread;
   const { store, writer, loop, registry, transformers } = thread;
   const { isShared } = engineOf(data.config.storageBackend);
   const traits = { isShared, hasPast: store.listAt !== undefined };
@@ -53,11 +56,17 @@ export async function startStore(data: StoreData, main: MessagePort): Promise<vo
       case "profile":
         void profiled(message).then(tell);
         return;
+      case "spansTaken":
+        tracer?.taken();
+        return;
       case "encrypt":
         void transformers.reload(message.config).then((fault) => tell({ kind: "encrypts", fault }));
         return;
       case "close":
-        void thread.stop().then(() => main.close());
+        void thread.stop().then(() => {
+          tracer?.close();
+          main.close();
+        });
         return;
     }
   });
@@ -70,10 +79,12 @@ interface StoreLogs {
   readonly transformers: Transformers;
   readonly loop: StoreLoop;
   readonly registry: Registry;
+  /** Undefined: nothing is traced. */
+  readonly tracer: Tracer | undefined;
   stop(): Promise<void>;
 }
 
-async function openLogs(data: StoreData): Promise<StoreLogs> {
+async function openLogs(data: StoreData, tell: (message: FromStore) => void): Promise<StoreLogs> {
   const { identity, runtimeConfig, gates, release } = data.config;
   const registry = new Registry();
   const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
@@ -84,6 +95,7 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
   keepDefined(scheme, writer);
   writer.start();
   const observe = countStore(registry, { store, writer, queued: () => loop.queued, scheme });
+  const tracer = openTracer(data.config, "store", registry, tell);
   const loop = await serveStore({
     store,
     after,
@@ -92,6 +104,7 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
     last: (prefix, key) => writer.last(prefix, key),
     observe,
     prefixes: writer,
+    tracer,
     ...compactionOf(data.config),
   });
   const stop = async (): Promise<void> => {
@@ -99,7 +112,7 @@ async function openLogs(data: StoreData): Promise<StoreLogs> {
     await loop.stop();
     transformers.close();
   };
-  return { store, writer, transformers, loop, registry, stop };
+  return { store, writer, transformers, loop, registry, tracer, stop };
 }
 
 /** What encrypts, and whether KMS plugins work, for the fronts to know. */

@@ -4,6 +4,7 @@
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { limits } from "../config/limits.ts";
 import type { FlameNode } from "../observe/profile.ts";
+import type { SpanExporter } from "../outbound/otlp.ts";
 import { BootFault } from "./fault.ts";
 import type { Collected, FromThread, ToThread } from "./messages.ts";
 
@@ -33,7 +34,12 @@ export interface ThreadKind<Own extends { readonly kind: string }> {
   readonly endsAt?: "crashed" | "error" | "exit";
   /** How the reason of a start that fails begins; undefined: an error of its thread is told as it is. */
   readonly cannotStart?: string;
+  /** Exports its spans; undefined: nothing is traced. */
+  readonly spans?: SpanTaker | undefined;
 }
+
+/** Resolves when more spans may be sent. */
+export type SpanTaker = Pick<SpanExporter, "take">;
 
 /** Why a thread ended; undefined: nothing is known. */
 export type Crash = { readonly text: string; readonly error?: Error } | undefined;
@@ -102,6 +108,9 @@ export class Thread<To, Own extends { readonly kind: string }> {
         return;
       case "profiled":
         this.#profiles.get(told.id)?.(told.tree);
+        return;
+      case "spans":
+        void this.#kind.spans?.take(told.spans).then(() => this.tell({ kind: "spansTaken" }));
         return;
       case "failed":
         refused(new BootFault(told.message));

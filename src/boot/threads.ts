@@ -9,7 +9,6 @@ import type { SeatBoard } from "../flowcontrol/board.ts";
 import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FlameNode } from "../observe/profile.ts";
-import type { SpanExporter } from "../outbound/otlp.ts";
 import type { EncryptionConfig } from "../storage/encryption/configuration.ts";
 import { Beats } from "./beats.ts";
 import { FlowBoard, frontNumber } from "./flow/board.ts";
@@ -28,7 +27,7 @@ import type {
   ToFront,
   ToStore,
 } from "./messages.ts";
-import { endsProcess, type Failed, portPair, Thread } from "./thread.ts";
+import { endsProcess, type Failed, portPair, type SpanTaker, Thread } from "./thread.ts";
 
 /** The store thread. */
 export class StoreThread {
@@ -36,8 +35,8 @@ export class StoreThread {
   /** Waits for the answer to "encrypt"; there is one question at a time. */
   #encrypts: (fault: string | undefined) => void = () => undefined;
 
-  /** `failed` hears of its death once it was open. */
-  constructor(script: URL, data: StoreData, failed: Failed) {
+  /** `failed` hears of its death once it was open; `spans` exports its spans. */
+  constructor(script: URL, data: StoreData, failed: Failed, spans?: SpanTaker) {
     const take = (message: OfStore): void => {
       if (message.kind === "encrypts") this.#encrypts(message.fault);
     };
@@ -48,6 +47,7 @@ export class StoreThread {
       youngMiBMax: limits.storeYoungMiBMax,
       opens: "opened",
       take,
+      spans,
       ...endsProcess("store", failed),
     });
   }
@@ -92,10 +92,10 @@ export class AuditThread {
   readonly #thread: Thread<ToAudit, OfAudit>;
   readonly #policy: Uint8Array;
 
-  /** `failed` hears of its death once it was open. */
-  constructor(script: URL, data: AuditData, policy: Uint8Array, failed: Failed) {
+  /** `failed` hears of its death once it was open; `spans` exports its spans. */
+  constructor(script: URL, data: AuditData, policy: Uint8Array, failed: Failed, spans?: SpanTaker) {
     this.#policy = policy;
-    this.#thread = new Thread({ name: "audit", script, data, opens: "opened", ...endsProcess("audit", failed) });
+    this.#thread = new Thread({ name: "audit", script, data, opens: "opened", spans, ...endsProcess("audit", failed) });
   }
 
   /** Resolves when its backends are open. Rejects with BootFault when one cannot be. */
@@ -144,7 +144,7 @@ export interface FrontsOptions {
   readonly listeners: readonly ListenerPlan[];
   readonly seats: SeatBoard;
   /** Exports spans; undefined: nothing is traced. */
-  readonly spans?: Pick<SpanExporter, "take"> | undefined;
+  readonly spans?: SpanTaker | undefined;
   /** Heap of each; default limits.frontHeapMiBMax. */
   readonly heapMiBMax?: number;
 }
@@ -227,6 +227,7 @@ export class Fronts {
       // One that has the port for itself is heard of again when it has ended; others need not be waited for.
       endsAt: this.#options.listeners[0]?.reusePort === true ? "crashed" : "exit",
       take: (message) => this.#take(name, message),
+      spans: this.#options.spans,
     };
   }
 
@@ -246,9 +247,6 @@ export class Fronts {
         return this.#flow.dumped(message);
       case "dumps":
         return this.#flow.ask(name, message.id);
-      case "spans":
-        void this.#options.spans?.take(message.spans).then(() => this.#threads.get(name)?.tell({ kind: "spansTaken" }));
-        return;
       case "gather":
         void this.#gather(message.page, message.gzip).then((answer) => {
           this.#threads.get(name)?.tell({ kind: "gathered", id: message.id, answer }, [answer.body.buffer]);

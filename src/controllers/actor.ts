@@ -11,13 +11,15 @@ import type { Location } from "../cache/shared/record.ts";
 import { type LogView, UnknownLog } from "../cache/view/view.ts";
 import { Fault } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
-import { noTrace } from "../observe/trace.ts";
+import { spanKinds } from "../observe/spans.ts";
+import { noTrace, StageTrace } from "../observe/trace.ts";
 import { Body, decodeAs } from "../request/body/body.ts";
 import { requestedObject } from "../request/commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../request/commit/writerequest.ts";
 import { deleteItems, deleteObject } from "../request/delete/delete.ts";
 import { serverPermit } from "../request/exchange/permit.ts";
 import { writeMerged, writeObject } from "../request/write/write.ts";
+import { spansOfPass } from "./passes.ts";
 import type { Failure } from "./reconciler.ts";
 
 /** What a call is about. A resource is taken at the version it is given in. */
@@ -60,13 +62,41 @@ export class Actor {
     };
   }
 
+  /** Makes a call; in a pass that is sampled it is a span, with its stages within. */
+  async #call<T extends Written | Status | undefined>(
+    verb: string,
+    target: Target,
+    write: (request: WriteRequest) => Promise<T>,
+  ): Promise<T> {
+    const request = this.request(target);
+    const pass = spansOfPass();
+    if (pass === undefined) return write(request);
+    const { clock } = this.#writers;
+    const span = pass.begin(`${verb} ${target.resource.resource}`, { kind: spanKinds.internal });
+    const trace = new StageTrace(() => clock.monotonic(), clock.monotonic(), false, span.spans());
+    let code = 500;
+    try {
+      const done = await write({ ...request, trace });
+      code = done?.code ?? 200;
+      return done;
+    } finally {
+      const { namespace = "", name } = target;
+      const about = { "k8s.namespace": namespace, "k8s.name": name, "http.status_code": code };
+      span.end(
+        Object.entries(about).filter(([, value]) => value !== ""),
+        code >= 500,
+      );
+    }
+  }
+
   /** Creates an object; its name, or generateName, stands in `content`. 409 AlreadyExists when there is one. */
   async create(target: Omit<Target, "name">, content: Value): Promise<Written | Status> {
     const { resource } = target;
     const decoded = decodeAs(resource, content);
     if (decoded instanceof Fault) return badRequest(decoded.message);
-    const request = this.request({ ...target, name: "" });
-    return whileServed(request, () => writeObject(this.#writers, request, new Body(resource, content, decoded)));
+    return this.#call("create", { ...target, name: "" }, (request) =>
+      whileServed(request, () => writeObject(this.#writers, request, new Body(resource, content, decoded))),
+    );
   }
 
   /**
@@ -75,20 +105,20 @@ export class Actor {
    */
   update<T extends ApiObject>(target: Target, change: (object: T) => Status | undefined): Promise<Written | Status> {
     const { resource, name } = target;
-    const request = this.request(target);
-    const written = (): Promise<Written | Status> =>
+    const written = (request: WriteRequest): Promise<Written | Status> =>
       writeMerged(this.#writers, request, (current) => {
         if (current === undefined) return notFound(resource, name);
         const object = requestedObject(this.#writers, resource, current);
         return change(object as T) ?? object;
       });
-    return whileServed(request, written);
+    return this.#call("update", target, (request) => whileServed(request, () => written(request)));
   }
 
   /** Applies a JSON merge patch to an object. */
   patch(target: Target, patch: Value): Promise<Written | Status> {
-    const request = this.request(target);
-    return whileServed(request, () => writeObject(this.#writers, request, { kind: "patch", type: "merge", patch }));
+    return this.#call("patch", target, (request) =>
+      whileServed(request, () => writeObject(this.#writers, request, { kind: "patch", type: "merge", patch })),
+    );
   }
 
   /** Applies a configuration with force: fields this controller does not name any more go, those of others stay. */
@@ -101,19 +131,16 @@ export class Actor {
       ["metadata", metadata],
       ...config,
     ]);
-    return writeObject(this.#writers, this.request(target), {
-      kind: "config",
-      shape: target.resource,
-      config: typed,
-      force: true,
-      duplicates: [],
-    });
+    const { resource: shape } = target;
+    const sent = { kind: "config", shape, config: typed, force: true, duplicates: [] } as const;
+    return this.#call("apply", target, (request) => writeObject(this.#writers, request, sent));
   }
 
   /** Deletes an object: a success Status, or the object where its kind answers that or it is still there. */
   delete(target: Target, options: DeleteOptions = {}): Promise<Written | Status> {
-    const request = this.request(target);
-    return whileServed(request, () => deleteObject(this.#writers, request, options));
+    return this.#call("delete", target, (request) =>
+      whileServed(request, () => deleteObject(this.#writers, request, options)),
+    );
   }
 
   /** Deletes the objects at `items` of `view`, several at a time; the first refusal, or undefined. */
@@ -123,7 +150,9 @@ export class Actor {
     items: readonly Location[],
     options: DeleteOptions = {},
   ): Promise<Status | undefined> {
-    return deleteItems(this.#writers, this.request({ ...target, name: "" }), view, items, options);
+    return this.#call("deletecollection", { ...target, name: "" }, (request) =>
+      deleteItems(this.#writers, request, view, items, options),
+    );
   }
 }
 

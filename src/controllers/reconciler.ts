@@ -10,7 +10,9 @@ import type { Location } from "../cache/shared/record.ts";
 import { eachChange } from "../cache/view/changes.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { limits } from "../config/limits.ts";
+import { spanKinds, type Tracer } from "../observe/spans.ts";
 import type { WorkqueueMeter } from "../observe/workqueues.ts";
+import { inPass } from "./passes.ts";
 import { type QueuePace, WorkQueue } from "./workqueue.ts";
 
 /** What became of a key: undefined is done. An error that is thrown is a failure as well. */
@@ -113,6 +115,8 @@ export interface ReconcilerParts {
   readonly meter: WorkqueueMeter;
   readonly report: Report;
   readonly turn: Turn;
+  /** Takes spans of passes; left out: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** Calls `due` in `ms`, and returns how to prevent it. Left out: a timer, which keeps no process alive. */
   readonly timer?: (due: () => void, ms: number) => () => void;
 }
@@ -351,7 +355,7 @@ export class Reconciler implements Queue {
   async #run(key: string): Promise<void> {
     let result: Result;
     try {
-      result = key === resyncKey ? await this.#all() : await this.#controller.work(key, this);
+      result = await (this.#parts.tracer === undefined ? this.#work(key) : this.#traced(key, this.#parts.tracer));
     } catch (cause) {
       // Not to be caught for good: it ends the thread.
       if (cause instanceof SharedStateFailure) throw cause;
@@ -377,6 +381,24 @@ export class Reconciler implements Queue {
     this.#setTimer();
     this.#pump();
     this.#settle();
+  }
+
+  #work(key: string): Promise<Result> | Result {
+    return key === resyncKey ? this.#all() : this.#controller.work(key, this);
+  }
+
+  /** A pass that is sampled is a trace. One that is not must not be taken for a part of the pass that added its key. */
+  async #traced(key: string, tracer: Tracer): Promise<Result> {
+    const spans = tracer.begin();
+    let hasFailed = true;
+    try {
+      const result = await inPass(spans, () => this.#work(key));
+      hasFailed = result !== undefined && "cause" in result;
+      return result;
+    } finally {
+      const about = [["controller.key", key === resyncKey ? "" : key]] as const;
+      spans?.end(`reconcile ${this.name}`, spanKinds.internal, about, hasFailed);
+    }
   }
 
   async #all(): Promise<Result> {

@@ -9,6 +9,7 @@ import { Status, timedOut } from "../api/status.ts";
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
 import type { ConversionNeeded, ConversionTerms, RemoteConversion } from "../kinds/remote.ts";
+import { type TraceSpans, waiting } from "../observe/spans.ts";
 import { CallFailure } from "../outbound/client.ts";
 import { connectionOf, Peers, type ServiceLookup } from "../outbound/peers.ts";
 import { type Batch, documentOf, kindText, readReview, reviewVersion, writeReview } from "./review.ts";
@@ -48,6 +49,13 @@ export class Conversions {
 
 let count = 0;
 
+/** A call others may wait for. */
+interface UnderWay {
+  readonly call: Promise<Status | undefined>;
+  /** The trace of the request that asked. */
+  readonly spans: TraceSpans | undefined;
+}
+
 /** One webhook, as one generation of a definition names it. */
 class Remote implements RemoteConversion {
   readonly #webhook: WebhookConversion;
@@ -56,7 +64,7 @@ class Remote implements RemoteConversion {
   readonly #kept: Kept;
   /** Tells its keys from those of the definition's other generations. */
   readonly #own = `${count++} `;
-  readonly #underWay = new Map<string, Promise<Status | undefined>>();
+  readonly #underWay = new Map<string, UnderWay>();
 
   constructor(webhook: WebhookConversion, parts: ConversionParts, peers: Peers, kept: Kept) {
     this.#webhook = webhook;
@@ -70,7 +78,7 @@ class Remote implements RemoteConversion {
   }
 
   async ask(needs: readonly ConversionNeeded[], terms: ConversionTerms): Promise<Status | undefined> {
-    const calls = new Set<Promise<Status | undefined>>();
+    const calls = new Set<UnderWay>();
     const mine: ConversionNeeded[] = [];
     const joined: ConversionNeeded[] = [];
     const keys = new Set<string>();
@@ -88,7 +96,9 @@ class Remote implements RemoteConversion {
     const own = batchesOf(mine).map((batch) => this.#begin(batch, terms));
     const refused = (await Promise.all(own)).find((status) => status !== undefined);
     if (refused !== undefined || others.length === 0) return refused;
-    const failed = (await Promise.all(others)).find((status) => status !== undefined);
+    const ended = Promise.all(others.map(({ call }) => call));
+    const ends = await waiting(terms.spans, "wait for a conversion webhook", others[0]?.spans, ended);
+    const failed = ends.find((status) => status !== undefined);
     // Others may have had less time, or a smaller share.
     return failed === timedOut || failed === tooManyCalls ? this.ask(joined, terms) : failed;
   }
@@ -97,11 +107,12 @@ class Remote implements RemoteConversion {
     const call = this.#call(batch, terms).finally(() => {
       for (const { key } of batch) this.#underWay.delete(key);
     });
-    for (const { key } of batch) this.#underWay.set(key, call);
+    for (const { key } of batch) this.#underWay.set(key, { call, spans: terms.spans });
     return call;
   }
 
-  async #call(needs: readonly ConversionNeeded[], { owner, deadline }: ConversionTerms): Promise<Status | undefined> {
+  async #call(needs: readonly ConversionNeeded[], terms: ConversionTerms): Promise<Status | undefined> {
+    const { owner, deadline, spans } = terms;
     const [first] = needs;
     if (first === undefined) return undefined;
     const { identity, clock, serviceAt } = this.#parts;
@@ -122,6 +133,7 @@ class Remote implements RemoteConversion {
       ...(deadline === undefined ? {} : { leftMs: () => deadline - clock.monotonic() }),
       answerBytesMax: limits.conversionAnswerBytesMax,
       owner,
+      traced: spans && { spans, name: "conversion webhook" },
     });
     if (answer instanceof CallFailure) {
       if (answer.failure === "busy") return tooManyCalls;

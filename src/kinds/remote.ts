@@ -9,6 +9,7 @@ import type { WithContent } from "../codec/engine/content.ts";
 import { encode } from "../codec/engine/json.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
 import { limits } from "../config/limits.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 
 /** On whose behalf a webhook is asked. */
 export interface ConversionTerms {
@@ -16,6 +17,8 @@ export interface ConversionTerms {
   readonly owner?: Owner | undefined;
   /** On the monotonic clock, in milliseconds; left out: the webhook has its own time. */
   readonly deadline?: number | undefined;
+  /** The trace of a request that is sampled; left out: none. */
+  readonly spans?: TraceSpans | undefined;
 }
 
 /** The webhook of one generation of a definition, and what it made of objects lately. */

@@ -1,8 +1,7 @@
-// Spans of requests, as OpenTelemetry has them: one of the server for each request that is sampled, with children for its
-// stages and for what it asks of others. A front gathers spans of requests that are over and hands them to the main
-// thread, which exports them; nothing waits for that, and what there is no room for is dropped and counted.
+// Spans, as OpenTelemetry has them: one for each request or pass of a controller that is sampled, with children for its
+// stages and for what it asks of others, on this thread or on another one. A thread gathers spans of what is over and hands
+// them to the main thread, which exports them; nothing waits for that, and what there is no room for is dropped and counted.
 import { randomFillSync } from "node:crypto";
-import type { RequestRecord } from "./requests.ts";
 
 /** Kinds of spans, by OpenTelemetry's numbers. */
 export const spanKinds = { internal: 1, server: 2, client: 3 } as const;
@@ -24,18 +23,18 @@ export interface SpanRecord {
   readonly endMs: number;
   readonly attributes: readonly SpanAttribute[];
   readonly isError: boolean;
-  /** The client's own span, which this one belongs to without being part of it. */
+  /** A span of another trace that this one has to do with: the client's own, or that of a question it waited for. */
   readonly link?: TraceParent | undefined;
 }
 
-/** Who asks, as the header `traceparent` names it (W3C Trace Context). */
+/** A span, as the header `traceparent` names it (W3C Trace Context). */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
 }
 
-/** Spans one request may have. */
-const spansPerRequestMax = 128;
+/** Spans one trace may have on a thread, and changes and questions of it that may have spans on the store thread. */
+const spansPerTraceMax = 128;
 /** How long spans wait for others to be sent along, milliseconds. */
 const gatherMs = 1000;
 /** Spans that are sent at once. */
@@ -68,7 +67,7 @@ function randomHex(bytes: number): string {
 
 /** What a tracer needs. */
 export interface TracerOptions {
-  /** Part of the requests that are sampled, 0 to 1. */
+  /** Part of the requests or passes that are sampled, 0 to 1. */
   readonly ratio: number;
   /** Of each span. */
   readonly thread: string;
@@ -97,14 +96,22 @@ export class Tracer {
   }
 
   /**
-   * Begins the trace of a request, if it is sampled. The client's own trace, which `header` names, is linked to and
-   * decides nothing: whoever reaches the server could have everything traced (upstream: a public endpoint).
+   * Begins a trace, if it is sampled. The client's own trace, which `header` names, is linked to and decides nothing:
+   * whoever reaches the server could have everything traced (upstream: a public endpoint).
    */
-  begin(header: string | undefined): RequestSpans | undefined {
-    const { ratio, clock, thread } = this.#options;
+  begin(header?: string): TraceSpans | undefined {
+    const { ratio } = this.#options;
     if (ratio < 1 && this.#random() >= ratio) return undefined;
-    return new RequestSpans(clock, thread, readTraceParent(header), (spans) => this.#take(spans));
+    const own = { traceId: randomHex(16), spanId: randomHex(8) };
+    return new TraceSpans(this.#options, own, this.#report, { link: readTraceParent(header) });
   }
+
+  /** Goes on with a trace of another thread, within a span of it. */
+  within(parent: TraceParent): TraceSpans {
+    return new TraceSpans(this.#options, parent, this.#report, { isElsewhere: true });
+  }
+
+  readonly #report = (spans: readonly SpanRecord[]): void => this.#take(spans);
 
   #take(spans: readonly SpanRecord[]): void {
     const room = Math.max(0, this.#options.spansMax - this.#waiting.length);
@@ -143,59 +150,91 @@ export class Tracer {
 
 /** A span that is not over. */
 export interface OpenSpan {
-  /** Names it to who is asked. */
+  /** Names it to the server that is asked. */
   readonly traceparent: string;
+  /** For what is to be within this span. */
+  spans(): TraceSpans;
   /** It is over; only the first call counts. */
   end(attributes?: readonly SpanAttribute[], isError?: boolean): void;
 }
 
-/** The spans of one request that is sampled. */
-export class RequestSpans {
-  readonly #traceId = randomHex(16);
-  readonly #rootId = randomHex(8);
-  readonly #clock: TracerOptions["clock"];
-  readonly #thread: string;
-  readonly #client: TraceParent | undefined;
+/** What a span is besides its name. */
+export interface SpanAbout {
+  /** Default: client. */
+  readonly kind?: SpanRecord["kind"];
+  readonly link?: TraceParent | undefined;
+}
+
+/** Where the spans of a trace stand. */
+interface TracePlace {
+  /** The client's own span. */
+  readonly link?: TraceParent | undefined;
+  /** The span they are within is of another thread, or has its own end: they are reported when they are over. */
+  readonly isElsewhere?: boolean;
+  /** Spans within one of another object of the same trace share its count. */
+  readonly count?: { handedOn: number };
+}
+
+/** The spans of one trace on this thread: of a request or a pass that is sampled, or of what was asked on its behalf. */
+export class TraceSpans {
+  /** The span all others are within. */
+  readonly own: TraceParent;
+  readonly #options: Pick<TracerOptions, "clock" | "thread">;
+  readonly #link: TraceParent | undefined;
   readonly #report: (spans: readonly SpanRecord[]) => void;
-  /** What is added to the monotonic clock to have the wall clock, for all spans of the request. */
+  /** What is added to the monotonic clock to have the wall clock, for all spans of the trace. */
   readonly #offsetMs: number;
   readonly #startMs: number;
+  readonly #count: { handedOn: number };
   readonly #spans: SpanRecord[] = [];
-  #isOver = false;
+  #isOver: boolean;
 
   constructor(
-    clock: TracerOptions["clock"],
-    thread: string,
-    client: TraceParent | undefined,
+    options: Pick<TracerOptions, "clock" | "thread">,
+    own: TraceParent,
     report: (spans: readonly SpanRecord[]) => void,
+    { link, isElsewhere = false, count = { handedOn: 0 } }: TracePlace = {},
   ) {
-    this.#clock = clock;
-    this.#thread = thread;
-    this.#client = client;
+    const { clock } = options;
+    this.own = own;
+    this.#options = options;
+    this.#link = link;
     this.#report = report;
+    this.#isOver = isElsewhere;
+    this.#count = count;
     this.#startMs = clock.monotonic();
     this.#offsetMs = clock.now() - this.#startMs;
   }
 
   /** A stage took from one time of the monotonic clock to another. */
-  stage(name: string, fromMs: number, toMs: number): void {
-    this.#add(this.#recordOf(name, spanKinds.internal, randomHex(8), fromMs, toMs, [], false));
+  stage(name: string, fromMs: number, toMs: number, attributes: readonly SpanAttribute[] = []): void {
+    this.#add(this.#recordOf(name, spanKinds.internal, randomHex(8), fromMs, toMs, attributes, false));
   }
 
-  /** Begins a span of something that another server is asked. */
-  begin(name: string): OpenSpan {
-    const spanId = randomHex(8);
-    const fromMs = this.#clock.monotonic();
+  /** Begins a span of something that another server is asked, or that is waited for. */
+  begin(name: string, { kind = spanKinds.client, link }: SpanAbout = {}): OpenSpan {
+    const own = { traceId: this.own.traceId, spanId: randomHex(8) };
+    const { clock } = this.#options;
+    const fromMs = clock.monotonic();
+    const inner = (spans: readonly SpanRecord[]): void => {
+      for (const span of spans) this.#add(span);
+    };
     let isOver = false;
     return {
-      traceparent: `00-${this.#traceId}-${spanId}-01`,
+      traceparent: `00-${own.traceId}-${own.spanId}-01`,
+      spans: () => new TraceSpans(this.#options, own, inner, { isElsewhere: true, count: this.#count }),
       end: (attributes = [], isError = false) => {
         if (isOver) return;
         isOver = true;
-        const toMs = this.#clock.monotonic();
-        this.#add(this.#recordOf(name, spanKinds.client, spanId, fromMs, toMs, attributes, isError));
+        const record = this.#recordOf(name, kind, own.spanId, fromMs, clock.monotonic(), attributes, isError);
+        this.#add(link === undefined ? record : { ...record, link });
       },
     };
+  }
+
+  /** What names it to another thread, which adds spans; undefined: it has had enough of them. */
+  handOn(): TraceParent | undefined {
+    return this.#count.handedOn++ < spansPerTraceMax ? this.own : undefined;
   }
 
   #recordOf(
@@ -207,7 +246,7 @@ export class RequestSpans {
     attributes: readonly SpanAttribute[],
     isError: boolean,
   ): SpanRecord {
-    const ids = { traceId: this.#traceId, spanId, parentId: this.#rootId };
+    const ids = { traceId: this.own.traceId, spanId, parentId: this.own.spanId };
     const times = { startMs: fromMs + this.#offsetMs, endMs: toMs + this.#offsetMs };
     return { ...ids, name, kind, ...times, attributes, isError };
   }
@@ -215,46 +254,28 @@ export class RequestSpans {
   #add(span: SpanRecord): void {
     // A stream may outlast its request's record.
     if (this.#isOver) this.#report([span]);
-    else if (this.#spans.length < spansPerRequestMax) this.#spans.push(span);
+    else if (this.#spans.length < spansPerTraceMax) this.#spans.push(span);
   }
 
-  /** The request is over. */
-  end(record: RequestRecord): void {
+  /** The request or the pass is over; only the first call counts. */
+  end(name: string, kind: SpanRecord["kind"], attributes: readonly SpanAttribute[], isError: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const endMs = this.#clock.monotonic();
-    const attributes: SpanAttribute[] = [...attributesOf(record), ["thread.name", this.#thread]];
-    const isError = record.code >= 500;
-    // The name is upstream's.
-    const root = this.#recordOf(
-      "KubernetesAPI",
-      spanKinds.server,
-      this.#rootId,
-      this.#startMs,
-      endMs,
-      attributes,
-      isError,
-    );
-    this.#report([{ ...root, parentId: "", link: this.#client }, ...this.#spans]);
+    const { clock, thread } = this.#options;
+    const all: SpanAttribute[] = [...attributes, ["thread.name", thread]];
+    const root = this.#recordOf(name, kind, this.own.spanId, this.#startMs, clock.monotonic(), all, isError);
+    this.#report([{ ...root, parentId: "", link: this.#link }, ...this.#spans]);
   }
 }
 
-/** What is said of a request: nothing of its query, headers or bodies but the client's name for itself. */
-function attributesOf({ method, path, code, agent, remote, verb, group, version, resource, ...rest }: RequestRecord) {
-  const { subresource, id, user } = rest;
-  const all: readonly SpanAttribute[] = [
-    ["http.method", method],
-    ["http.target", path],
-    ["http.status_code", code],
-    ["http.user_agent", agent],
-    ["net.peer.ip", remote],
-    ["enduser.id", user],
-    ["audit-id", id],
-    ["k8s.verb", verb],
-    ["k8s.group", group],
-    ["k8s.version", version],
-    ["k8s.resource", resource],
-    ["k8s.subresource", subresource],
-  ];
-  return all.filter(([, value]) => value !== "");
+/** Has a request that shares the question of another one show that it waited for that. `asker`: undefined: not sampled. */
+export function waiting<T>(
+  spans: TraceSpans | undefined,
+  name: string,
+  asker: TraceSpans | undefined,
+  answer: Promise<T>,
+): Promise<T> {
+  if (spans === undefined) return answer;
+  const span = spans.begin(name, { kind: spanKinds.internal, link: asker?.own });
+  return answer.finally(() => span.end());
 }

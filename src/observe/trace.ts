@@ -2,7 +2,7 @@
 // and the time since the last one is its. What is no request of a client carries a trace that does nothing, so that a
 // stage need not check.
 
-import type { RequestSpans } from "./spans.ts";
+import type { TraceSpans } from "./spans.ts";
 
 /** The stages of a request, in the order most requests pass them. */
 export type Stage =
@@ -35,7 +35,7 @@ export interface Trace {
   /** The times so far, for the server's own eyes; undefined when not traced. */
   readonly stages: Timing | undefined;
   /** The spans of a request that is sampled; undefined: it is not. */
-  readonly spans: RequestSpans | undefined;
+  readonly spans: TraceSpans | undefined;
 }
 
 /** The trace of requests that are not traced. */
@@ -49,14 +49,14 @@ export class StageTrace implements Trace {
   readonly #stages: Stage[] = [];
   readonly #times: number[] = [];
   readonly #isShown: boolean;
-  readonly spans: RequestSpans | undefined;
+  readonly spans: TraceSpans | undefined;
   #lastMs: number;
 
   /**
    * `now` is a monotonic clock in milliseconds; `startMs` its value when the request began. `isShown`: the client asked
    * for the times. `spans`: those of the request, each stage is one.
    */
-  constructor(now: () => number, startMs: number, isShown = true, spans?: RequestSpans) {
+  constructor(now: () => number, startMs: number, isShown = true, spans?: TraceSpans) {
     this.spans = spans;
     this.#isShown = isShown;
     this.#now = now;
@@ -108,7 +108,7 @@ class HiddenTrace implements Trace {
     return this.#trace.stages;
   }
 
-  get spans(): RequestSpans | undefined {
+  get spans(): TraceSpans | undefined {
     return this.#trace.spans;
   }
 }

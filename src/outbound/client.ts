@@ -8,6 +8,7 @@ import { assert } from "../base/assert.ts";
 import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { ClientCalls } from "../observe/clientcalls.ts";
+import type { SpanAttribute, TraceSpans } from "../observe/spans.ts";
 
 /** The peer, and the credentials of the calls. */
 export interface Connection {
@@ -48,6 +49,14 @@ export interface Call {
   readonly codeOnly?: boolean;
   /** The user the call is charged to: connections and places to wait are divided. Default: the server itself. */
   readonly owner?: Owner | undefined;
+  /** The trace it is a span of; left out: none. */
+  readonly traced?: Traced | undefined;
+}
+
+/** The span of a call. The peer gets a `traceparent` within it. */
+export interface Traced {
+  readonly spans: TraceSpans;
+  readonly name: string;
 }
 
 /** Calls the server makes for itself. */
@@ -126,6 +135,17 @@ export class OutboundClient {
 
   /** Makes a call. Never rejects. */
   call(call: Call): Promise<Answer | CallFailure> {
+    return call.traced === undefined ? this.#call(call) : this.#traced(call, call.traced);
+  }
+
+  async #traced(call: Call, { spans, name }: Traced): Promise<Answer | CallFailure> {
+    const span = spans.begin(name);
+    const answer = await this.#call({ ...call, headers: { ...call.headers, traceparent: span.traceparent } });
+    span.end(...spanEnd(answer));
+    return answer;
+  }
+
+  #call(call: Call): Promise<Answer | CallFailure> {
     if (this.#closed) return Promise.resolve(closed);
     const { owner = ownCalls } = call;
     const leave = this.#sent.take(owner);
@@ -224,6 +244,12 @@ export class OutboundClient {
     for (const waiter of [...this.#waiting]) waiter.end(closed);
     this.#agent.destroy();
   }
+}
+
+/** What a span says of an answer, and whether that is an error. */
+function spanEnd(answer: Answer | CallFailure): [attributes: readonly SpanAttribute[], isError: boolean] {
+  if (answer instanceof CallFailure) return [[["error.type", answer.failure]], true];
+  return [[["http.status_code", answer.code]], answer.code >= 400];
 }
 
 const closed = new CallFailure("closed", "the client is closed");

@@ -2,7 +2,7 @@
 // pause that grows by half each time (upstream: webhook.WithExponentialBackoff).
 import type { Owner } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
-import { type Answer, CallFailure, type OutboundClient } from "./client.ts";
+import { type Answer, CallFailure, type OutboundClient, type Traced } from "./client.ts";
 
 /** How much longer each pause is (upstream: 1.5). */
 const factor = 1.5;
@@ -21,6 +21,8 @@ export interface Terms {
   mayHelp?(outcome: Answer | CallFailure): boolean;
   /** The user it is charged to; default: the server itself. */
   readonly owner?: Owner | undefined;
+  /** The trace each try is a span of; left out: none. */
+  readonly traced?: Traced | undefined;
   /** Waits; default: by a timer that keeps no process alive. */
   readonly pause?: ((ms: number) => Promise<void>) | undefined;
 }
@@ -32,13 +34,13 @@ export interface Terms {
 export async function post(
   client: Pick<OutboundClient, "call">,
   body: string | Uint8Array,
-  { pauseMs, callMs, leftMs, mayHelp = mayPass, owner, pause = sleep }: Terms,
+  { pauseMs, callMs, leftMs, mayHelp = mayPass, owner, traced, pause = sleep }: Terms,
 ): Promise<Answer | CallFailure> {
   let waitMs = pauseMs;
   let why = "there is no time left";
   for (let tries = 1; leftMs === undefined || leftMs() > 0; tries++) {
     const timed = leftMs === undefined ? { timeoutMs: callMs() } : { timeoutMs: callMs(), leftMs };
-    const outcome = await client.call({ method: "POST", headers, body, owner, ...timed });
+    const outcome = await client.call({ method: "POST", headers, body, owner, traced, ...timed });
     if (tries >= limits.postTriesMax || !mayHelp(outcome)) return outcome;
     why = outcome instanceof CallFailure ? outcome.message : `it answered ${outcome.code}`;
     if (leftMs !== undefined && waitMs >= leftMs()) break;

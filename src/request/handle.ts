@@ -2,6 +2,7 @@
 // Whatever a stage refuses leaves through one exit as a Status; a fault of ours becomes a 500 and a line in the log.
 import { internalError, isStatus, refuse, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
+import type { Credentials } from "../authn/authenticator.ts";
 import type { Sender } from "../authn/table.ts";
 import { askedBy, type Decision, mastersGroup } from "../authz/authorizer.ts";
 import { refusalOf } from "../authz/denial.ts";
@@ -14,6 +15,7 @@ import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
 import { limits } from "../config/limits.ts";
 import { hasSchema, stepsBefore } from "../kinds/custom/definition.ts";
+import { type TraceSpans, waiting } from "../observe/spans.ts";
 import { StageTrace } from "../observe/trace.ts";
 import { connect } from "./actions/connect.ts";
 import { type Reply, sendNothing, sendStatus, sendText, warningHeaders } from "./answer/response.ts";
@@ -122,7 +124,8 @@ function isGone(server: Server, { asked, info }: Route): boolean {
 }
 
 async function answer(server: Server, stages: Stages, route: Route, reply: Reply, book: Book): Promise<void> {
-  const found = server.authn.authenticate(reply.exchange);
+  const { spans } = reply.trace;
+  const found = server.authn.authenticate(spans === undefined ? reply.exchange : credentialsOf(reply.exchange, spans));
   const requester = found instanceof Promise ? await counted(server, reply.exchange, found) : found;
   reply.trace.done("authenticate");
   // Only administrators learn where the time goes.
@@ -135,14 +138,20 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   }
   book.user = requester.name;
   const arrival = server.audit && auditArrival(server.audit, server.authn, route, reply, book, requester);
-  const unrecorded = arrival instanceof Promise ? await arrival : arrival;
+  const unrecorded =
+    arrival instanceof Promise ? await waiting(spans, "wait for audit events", undefined, arrival) : arrival;
   if (unrecorded !== undefined) return sendStatus(reply, unrecorded);
-  const acting = stages.impersonate(reply.exchange.headers, requester, reply.exchange.clipsValues);
+  const acting = stages.impersonate(reply.exchange.headers, requester, reply.exchange.clipsValues, spans);
   const user = acting instanceof Promise ? await acting : acting;
   if (isStatus(user)) return sendStatus(reply, user);
   book.user = user.name;
   if (user !== requester) book.audit?.impersonates(user);
   await admit(server, stages.types, route, reply, book, user);
+}
+
+/** The credentials of a request that is sampled: who they are may be asked of others. */
+function credentialsOf({ headers, clipsValues, peer, remote }: Exchange, spans: TraceSpans): Credentials {
+  return { headers, peer, remote, spans, ...(clipsValues === undefined ? {} : { clipsValues }) };
 }
 
 /** The times of a request are not the client's to see. */
@@ -212,9 +221,10 @@ async function authorize(
   book: Book,
 ): Promise<Status | undefined> {
   const told = telling(book);
-  const refused = await refusalOf(authorizer, askedBy(user, asked), told);
+  const { spans } = book.trace;
+  const refused = await refusalOf(authorizer, askedBy(user, asked, spans), told);
   if (refused !== undefined || !opensByGet(info) || !scheme.gates.has(createGate)) return refused;
-  return refusalOf(authorizer, { ...asked, verb: "create", user }, told);
+  return refusalOf(authorizer, { ...asked, verb: "create", user, spans }, told);
 }
 
 /** Tells the audit event what was decided; undefined: there is none. */
@@ -264,7 +274,7 @@ async function dispatch(
       print: (format, message, json) => merges.print(format, message, json, owner, msLeft()),
     };
   }
-  const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book));
+  const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book), trace.spans);
   const warnings: string[] = [];
   const enter = (): boolean | Promise<boolean> => {
     const entered = holdings.enter(onGone(reply));

@@ -1,6 +1,7 @@
 // How a front thread asks for changes, and for what a store knows that its logs do not: one message port to the store
 // thread, requests batched per turn of the loop.
 import type { Owner } from "../base/shares.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 import type { Change, Outcome, PastPage, PastRequest } from "./store.ts";
 
 /** A front's way to the store. */
@@ -16,7 +17,7 @@ export interface StoreClient {
    * acknowledged before the call. Rejects with StoreError "unavailable" when that does not happen within `msMax`.
    * Undefined: no other server writes to the store, and the logs always hold all that is acknowledged.
    */
-  readonly recent?: ((msMax: number) => Promise<number>) | undefined;
+  readonly recent?: ((msMax: number, spans?: TraceSpans) => Promise<number>) | undefined;
   /** Store.listAt(). Undefined: the store has no past but what the logs hold. */
-  readonly past?: ((request: PastRequest) => Promise<PastPage>) | undefined;
+  readonly past?: ((request: PastRequest, spans?: TraceSpans) => Promise<PastPage>) | undefined;
 }

@@ -6,6 +6,7 @@ import { assert, assertShared } from "../base/assert.ts";
 import { type Owner, Shares, takeBoth } from "../base/shares.ts";
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
+import type { TraceParent, TraceSpans } from "../observe/spans.ts";
 import type { StoreClient } from "./client.ts";
 import { type PackedPage, unpackPage } from "./past.ts";
 import { SharedQuestion } from "./sharedquestion.ts";
@@ -61,8 +62,8 @@ export class PortClient implements StoreClient {
   #number = 0;
   /** How recent requests must be: one question for those of a turn. */
   readonly #recent = new SharedQuestion(
-    async () => {
-      const revision = await this.#ask({ kind: "recent", number: ++this.#number });
+    async (spans) => {
+      const revision = await this.#ask({ kind: "recent", number: ++this.#number, ...parentOf(spans) });
       assertShared(typeof revision === "number", "The store answers with no revision");
       return revision;
     },
@@ -75,8 +76,8 @@ export class PortClient implements StoreClient {
     this.#port = port;
     this.#places = new Shares("changes waiting for the store", queue.storeQueueMax);
     this.#bytes = new Shares("bytes of changes waiting for the store", queue.storeQueueBytesMax);
-    if (isShared) this.recent = (msMax) => this.#askRecent(msMax);
-    if (hasPast) this.past = async (request) => unpackPage(await this.#askPast(request), request.prefix);
+    if (isShared) this.recent = (msMax, spans) => this.#askRecent(msMax, spans);
+    if (hasPast) this.past = async (request, spans) => unpackPage(await this.#askPast(request, spans), request.prefix);
     port.on("message", (reply: Reply) => this.#take(reply));
     port.on("close", () => this.#die());
   }
@@ -136,14 +137,14 @@ export class PortClient implements StoreClient {
     });
   }
 
-  async #askPast(request: PastRequest): Promise<PackedPage> {
-    const page = await this.#ask({ kind: "past", number: ++this.#number, request });
+  async #askPast(request: PastRequest, spans?: TraceSpans): Promise<PackedPage> {
+    const page = await this.#ask({ kind: "past", number: ++this.#number, request, ...parentOf(spans) });
     assertShared(typeof page === "object", "The store answers with no page");
     return page;
   }
 
-  async #askRecent(msMax: number): Promise<number> {
-    const revision = await within(this.#recent.ask(), msMax);
+  async #askRecent(msMax: number, spans?: TraceSpans): Promise<number> {
+    const revision = await within(this.#recent.ask(spans), msMax);
     if (revision !== "late") return revision;
     throw new StoreError("unavailable", `The store has not said for ${msMax} ms what its newest revision is`);
   }
@@ -185,4 +186,10 @@ export class PortClient implements StoreClient {
     this.#gathered = [];
     this.#queued = 0;
   }
+}
+
+/** What names a trace to the store thread: a question without one has no such field. */
+function parentOf(spans: TraceSpans | undefined): { readonly parent?: TraceParent } {
+  const parent = spans?.handOn();
+  return parent === undefined ? {} : { parent };
 }

@@ -1,6 +1,7 @@
 // How recent a read must be where other servers write the same data: the store is asked, one question at a time, and an
 // answer is given when everything up to it has been published here.
 import { assertShared } from "../base/assert.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 import { SharedQuestion } from "./sharedquestion.ts";
 import type { Store } from "./store.ts";
 
@@ -14,7 +15,7 @@ export class RecentRevision {
   /** `published`: what has been published by now. */
   constructor(store: Pick<Store, "currentRevision">, published: number) {
     this.#question = new SharedQuestion(
-      () => store.currentRevision(),
+      (spans) => store.currentRevision(spans),
       1,
       (work) => work(),
     );
@@ -22,8 +23,8 @@ export class RecentRevision {
   }
 
   /** Resolves with a revision that was the store's newest after the call. Rejects as Store.currentRevision(). */
-  async ask(): Promise<number> {
-    const revision = await this.#question.ask();
+  async ask(spans?: TraceSpans): Promise<number> {
+    const revision = await this.#question.ask(spans);
     if (revision <= this.#published) return revision;
     const last = this.#waiting.at(-1)?.revision ?? 0;
     assertShared(last <= revision, `The store's newest revision is ${revision} after ${last}`);

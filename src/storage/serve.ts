@@ -6,6 +6,7 @@ import type { MessagePort } from "node:worker_threads";
 import { assertShared } from "../base/assert.ts";
 import { failpoint } from "../base/failpoint.ts";
 import { limits } from "../config/limits.ts";
+import type { Tracer } from "../observe/spans.ts";
 import { type PackedPage, packPage } from "./past.ts";
 import { RecentRevision } from "./recent.ts";
 import {
@@ -54,6 +55,8 @@ export interface ServeOptions {
   readonly observe?: (batch: BatchSeen) => void;
   /** Changes of prefixes it does not expect are refused; left out: none are. */
   readonly prefixes?: Prefixes;
+  /** Takes spans of changes and questions of requests that are sampled; left out: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 interface Asker {
@@ -68,6 +71,8 @@ interface Queued {
   readonly asker: Asker;
   /** Among the changes of the request. */
   readonly index: number;
+  /** When it came, on the monotonic clock; 0: nothing is traced. */
+  readonly queuedMs: number;
 }
 
 /**
@@ -162,7 +167,10 @@ export class StoreLoop {
   #enqueue(port: MessagePort, request: Request): void {
     if (request.kind !== "changes") return this.#answer(port, request);
     const asker = { port, number: request.number, reply: new ReplyWriter(request.count) };
-    readRequest(request).forEach((change, index) => this.#queue.push({ change, asker, index }));
+    const { tracer } = this.#options;
+    const queuedMs = tracer === undefined ? 0 : performance.now();
+    const changes = readRequest(request, tracer && ((parent) => tracer.within(parent)));
+    changes.forEach((change, index) => this.#queue.push({ change, asker, index, queuedMs }));
     this.#schedule();
   }
 
@@ -183,9 +191,10 @@ export class StoreLoop {
   /** Undefined: the answer is that there is one. */
   #valueOf(question: Question): Promise<number | PackedPage> | undefined {
     if (question.kind === "probe") return undefined;
-    if (question.kind === "recent") return this.#recent.ask();
+    const spans = question.parent && this.#options.tracer?.within(question.parent);
+    if (question.kind === "recent") return this.#recent.ask(spans);
     assertShared(this.#store.listAt !== undefined, "A page is asked of a store without a past");
-    return this.#store.listAt(question.request).then(packPage);
+    return this.#store.listAt(question.request, spans).then(packPage);
   }
 
   /** The messages of every port that has some are taken in before the immediate runs. */
@@ -240,7 +249,9 @@ export class StoreLoop {
   async #commit(batch: readonly Queued[]): Promise<void> {
     const start = performance.now();
     const outcomes = await this.#outcomes(batch.map(({ change }) => change));
-    const commitMs = performance.now() - start;
+    const end = performance.now();
+    const commitMs = end - start;
+    if (this.#options.tracer !== undefined) traceCommit(batch, start, end);
     assertShared(outcomes.length === batch.length, `${outcomes.length} outcomes for ${batch.length} changes`);
     const { overlap, isShared } = this.#traits;
     // On a full disk history is dropped first: it only serves watches across a restart, the logs in memory keep theirs.
@@ -319,6 +330,14 @@ export class StoreLoop {
     } finally {
       this.#compacting = false;
     }
+  }
+}
+
+/** The spans of what a batch has of sampled requests: the wait for a turn, and the commit with all it was made with. */
+function traceCommit(batch: readonly Queued[], startMs: number, endMs: number): void {
+  for (const { change, queuedMs } of batch) {
+    change.spans?.stage("store queue", queuedMs, startMs);
+    change.spans?.stage("store commit", startMs, endMs, [["store.changes", batch.length]]);
   }
 }
 

@@ -29,6 +29,7 @@
 // on: its refusal is `in-doubt`.
 
 import type { Clock } from "../base/clock.ts";
+import type { TraceSpans } from "../observe/spans.ts";
 import type { Values } from "./values.ts";
 
 /** Types of changes. */
@@ -61,6 +62,8 @@ export interface Change {
    * that is read again tells these bytes (Record.isSealed).
    */
   readonly sealed?: Uint8Array;
+  /** The trace of the request that makes it, on the thread that has the change; left out: it is not sampled. */
+  readonly spans?: TraceSpans | undefined;
 }
 
 /** A key that must be at a revision when a change is made: the namespace of an object that is created. */
@@ -236,9 +239,9 @@ export interface Store {
   readonly floor: number;
   /**
    * Newest committed revision of any server, as of some time after the call: a read of the most recent state has to
-   * include it. Rejects with StoreError "unavailable" when a shared store does not say.
+   * include it. Rejects with StoreError "unavailable" when a shared store does not say. `spans`: the trace of what is asked.
    */
-  currentRevision(): Promise<number>;
+  currentRevision(spans?: TraceSpans): Promise<number>;
   /**
    * Commits a batch in one durable transaction, in order: a change is checked against the ones before it. A mismatch
    * or a refusal concerns its own change only. An empty batch at most notes the time (see revisionAged).
@@ -263,9 +266,9 @@ export interface Store {
   /**
    * Reads a page of the state at a revision of the past that is no longer in memory. Left out: this engine has no past
    * beyond what replay() gave. Rejects with StoreError "compacted" when the revision is below the floor of the data,
-   * with "unavailable" when it cannot be read.
+   * with "unavailable" when it cannot be read. `spans`: the trace of what is asked.
    */
-  listAt?(request: PastRequest): Promise<PastPage>;
+  listAt?(request: PastRequest, spans?: TraceSpans): Promise<PastPage>;
   /**
    * Nearly the newest of the revisions that were committed `ageMs` ago or earlier: every record above it is younger,
    * give or take ten seconds. Goes on evenly when the wall clock is set; survives a restart. 0: none is known.

@@ -2,16 +2,17 @@
 // array back with the outcomes, each at the index of its change. Copying a change into the buffer is cheaper than cloning
 // it. Requests are numbered; replies carry the number, and may come in another order.
 //
-//   change   0  4  type              24  4  versionAt
+//   change   0  4  type, and sampled 24  4  versionAt
 //            4  4  bytes of prefix   28  4  bytes of the key
 //            8  8  expected          32  4  bytes of the guard's key; 0: there is no guard
 //           16  4  bytes of the      36  8  the guard's revision
 //                  selection        44     prefix, key, selection, body, key of the guard
-//           20  4  bytes of the body
+//           20  4  bytes of the body       and of a sampled request: 16 bytes of its trace, 8 of its span
 //
 //   outcome  two float64: a code of `codes`, and the revision committed, the actual one or the guard's; for a refusal the
 //            index of its message in `messages`
 import { assertShared } from "../base/assert.ts";
+import type { TraceParent, TraceSpans } from "../observe/spans.ts";
 import type { PackedPage } from "./past.ts";
 import {
   type Change,
@@ -24,6 +25,10 @@ import {
 } from "./store.ts";
 
 const headBytes = 44;
+/** In the type of a change: behind its last byte stand a trace and a span. */
+const sampled = 0x100;
+const traceBytes = 16;
+const spanBytes = 8;
 const bufferBytesMin = 16 * 1024;
 /** A larger buffer is not kept. */
 const bufferBytesMax = 1024 * 1024;
@@ -55,8 +60,8 @@ export interface ChangesRequest {
 /** What a front asks besides: whether the loop runs, how recent it must be, and for a page of the past. */
 export type Question =
   | { readonly kind: "probe"; readonly number: number }
-  | { readonly kind: "recent"; readonly number: number }
-  | { readonly kind: "past"; readonly number: number; readonly request: PastRequest };
+  | { readonly kind: "recent"; readonly number: number; readonly parent?: TraceParent }
+  | { readonly kind: "past"; readonly number: number; readonly request: PastRequest; readonly parent?: TraceParent };
 
 /** Front to store. */
 export type Request = ChangesRequest | Question;
@@ -96,11 +101,14 @@ export class RequestWriter {
     const prefixBytes = Buffer.byteLength(change.prefix);
     const guardBytes = guard === undefined ? 0 : Buffer.byteLength(guard.key);
     assertShared(guard === undefined || guardBytes > 0, "A guard has no key");
-    const size = headBytes + prefixBytes + keyBytes + change.selection.length + change.body.length + guardBytes;
+    const parent = change.spans?.handOn();
+    const parentBytes = parent === undefined ? 0 : traceBytes + spanBytes;
+    const parts = prefixBytes + keyBytes + change.selection.length + change.body.length + guardBytes;
+    const size = headBytes + parts + parentBytes;
     if (this.#end + size > this.#bytes.length) this.#grow(this.#end + size);
     const bytes = this.#bytes;
     const at = this.#end;
-    bytes.writeUInt32LE(change.type, at);
+    bytes.writeUInt32LE(parent === undefined ? change.type : change.type | sampled, at);
     bytes.writeUInt32LE(prefixBytes, at + 4);
     bytes.writeDoubleLE(change.expected, at + 8);
     bytes.writeUInt32LE(change.selection.length, at + 16);
@@ -116,6 +124,7 @@ export class RequestWriter {
     bytes.set(change.body, end + change.selection.length);
     end += change.selection.length + change.body.length;
     if (guard !== undefined) end += bytes.write(guard.key, end);
+    if (parent !== undefined) end += bytes.write(parent.traceId + parent.spanId, end, "hex");
     assertShared(end === at + size, `A change of ${size} bytes takes ${end - at}`);
     this.#end = at + size;
     this.#count++;
@@ -143,8 +152,8 @@ export class RequestWriter {
   }
 }
 
-/** The changes of a request; their bytes are slices of it. */
-export function readRequest(request: ChangesRequest): Change[] {
+/** The changes of a request; their bytes are slices of it. `within` goes on with a trace; left out: none is kept. */
+export function readRequest(request: ChangesRequest, within?: (parent: TraceParent) => TraceSpans): Change[] {
   const bytes = Buffer.from(request.bytes);
   const changes: Change[] = [];
   let at = 0;
@@ -155,8 +164,10 @@ export function readRequest(request: ChangesRequest): Change[] {
     const bodyAt = selectionAt + bytes.readUInt32LE(at + 16);
     const guardAt = bodyAt + bytes.readUInt32LE(at + 20);
     const end = guardAt + bytes.readUInt32LE(at + 32);
-    const type = bytes.readUInt32LE(at) as ChangeType;
-    assertShared(end <= bytes.length, `Change ends at byte ${end} of ${bytes.length}`);
+    const marked = bytes.readUInt32LE(at);
+    const type = (marked & ~sampled) as ChangeType;
+    const next = marked === type ? end : end + traceBytes + spanBytes;
+    assertShared(next <= bytes.length, `Change ends at byte ${next} of ${bytes.length}`);
     assertShared(type >= changeTypes.create && type <= changeTypes.delete, `Change of unknown type ${type}`);
     const guard =
       end === guardAt
@@ -171,10 +182,16 @@ export function readRequest(request: ChangesRequest): Change[] {
       selection: bytes.subarray(selectionAt, bodyAt),
       body: bytes.subarray(bodyAt, guardAt),
       versionAt: bytes.readUInt32LE(at + 24),
+      spans: next === end ? undefined : within?.(readParent(bytes, end)),
     });
-    at = end;
+    at = next;
   }
   return changes;
+}
+
+function readParent(bytes: Buffer, at: number): TraceParent {
+  const spanAt = at + traceBytes;
+  return { traceId: bytes.toString("hex", at, spanAt), spanId: bytes.toString("hex", spanAt, spanAt + spanBytes) };
 }
 
 /** Collects the outcomes of one request, in any order. */

@@ -11,6 +11,7 @@ import { Webhook } from "../../src/audit/webhook.ts";
 import type { Owner } from "../../src/base/shares.ts";
 import type { AuditDelivery } from "../../src/config/auditflags.ts";
 import { limits } from "../../src/config/limits.ts";
+import { namedBy, openTracing } from "../observe/tracing.ts";
 import { until } from "../support/inprocess.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
 
@@ -277,4 +278,35 @@ t.test("a webhook is tried again where the process had no descriptor left", asyn
   const { NODE_OPTIONS: _preloads, ...env } = process.env;
   const run = 'ulimit -n 64; exec "$0" --input-type=module -e "$1"';
   t.match(spawnSync("sh", ["-c", run, process.execPath, script], { encoding: "utf8", env }).stdout, /ECONNREFUSED/);
+});
+
+t.test("a post is a trace of its own where it is sampled, and each try a span with its trace parent", async (t) => {
+  const parents: unknown[] = [];
+  const peer = await openPeer((_body, response, request) => {
+    parents.push(request.headers["traceparent"]);
+    sayJson(response, {}, parents.length === 1 ? 503 : 200);
+  });
+  const { tracer, spans, flush } = openTracing();
+  const connection = { url: peer.url, authorities: peer.authority };
+  const webhook = new Webhook(connection, kubernetes, 1, tracer);
+  const untraced = new Webhook(connection, kubernetes, 1, openTracing(0).tracer);
+  t.teardown(() => {
+    webhook.close();
+    untraced.close();
+    peer.close();
+  });
+  t.equal(await webhook.write(linesOf(['{"n":1}', '{"n":2}'])), undefined);
+  t.equal(await untraced.write(linesOf(['{"n":3}'])), undefined);
+  flush();
+  const [root, ...tries] = spans;
+  t.match(root, { name: "audit events", parentId: "", isError: false });
+  t.equal(new Map(root?.attributes).get("audit.events"), 2);
+  t.same(
+    tries.map(({ name, parentId, isError }) => [name, parentId, isError]),
+    [
+      ["audit webhook", root?.spanId, true],
+      ["audit webhook", root?.spanId, false],
+    ],
+  );
+  t.same(parents, [...tries.map(namedBy), undefined]);
 });

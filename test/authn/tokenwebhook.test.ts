@@ -2,11 +2,17 @@
 // what happens when it does not give any.
 import t, { type Test } from "tap";
 import { identities } from "../../src/api/identity.ts";
-import { isAccepted, type Outcome } from "../../src/authn/authenticator.ts";
+import { isAccepted, type Outcome, tokenUnion, union } from "../../src/authn/authenticator.ts";
+import { bearerAuthenticator } from "../../src/authn/bearer.ts";
+import { noEvents } from "../../src/authn/events.ts";
+import { cacheTokens } from "../../src/authn/tokencache.ts";
 import { webhookTokens } from "../../src/authn/tokenwebhook.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import type { TraceSpans } from "../../src/observe/spans.ts";
+import { namedBy, openTracing } from "../observe/tracing.ts";
 import { authnConfig, testAuthentication, whoIs } from "../support/authn.ts";
 import { authority, client } from "../support/certificates.ts";
-import { openInProcess } from "../support/inprocess.ts";
+import { openInProcess, until } from "../support/inprocess.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any review
@@ -185,4 +191,40 @@ t.test("answers are remembered for their time, a failure never", async (t) => {
   await who("b");
   t.equal(state.asked, 4);
   t.equal(await who("a"), undefined);
+});
+
+t.test("a review is a span of the request that asks, and a wait in those with the same token", async (t) => {
+  const parents: unknown[] = [];
+  let answer = (): void => undefined;
+  const peer = await openPeer((body, response, request) => {
+    parents.push(request.headers["traceparent"]);
+    answer = () => sayJson(response, { ...JSON.parse(body), status: { authenticated: true, user: jane } });
+  });
+  t.teardown(() => peer.close());
+  const config = { configFile: "", cacheMs: 120_000, version: "v1" } as const;
+  const connection = { url: `${peer.url}/review`, authorities: peer.authority };
+  const identity = identities.kubernetes;
+  const inner = webhookTokens({ config, connection, identity, audiences: ["api"] });
+  const tokens = cacheTokens(tokenUnion([inner]), systemClock, noEvents, 120_000);
+  const authenticator = union([bearerAuthenticator(tokens)]);
+  const { tracer, spans, flush } = openTracing();
+  const [first, second] = [tracer.begin(), tracer.begin()];
+  const headers = [["authorization", "Bearer secret"]] as const;
+  const ask = (of: TraceSpans | undefined) => authenticator.authenticate({ headers, peer: undefined, spans: of });
+  const asking = [first, second, undefined].map(ask);
+  await until(() => parents.length === 1);
+  answer();
+  for (const outcome of await Promise.all(asking)) t.ok(isAccepted(outcome));
+  t.ok(isAccepted(await ask(second)), "from the cache, which is no span");
+  first?.end("first", 2, [], false);
+  second?.end("second", 2, [], false);
+  flush();
+  const asked = spans.find(({ name }) => name === "token webhook");
+  t.match(asked, { kind: 3, traceId: first?.own.traceId, parentId: first?.own.spanId });
+  t.same(parents, [asked && namedBy(asked)]);
+  t.match(
+    spans.filter(({ name }) => name === "wait for a token's review"),
+    [{ traceId: second?.own.traceId, link: first?.own }],
+  );
+  t.notOk(JSON.stringify(spans).includes("secret"), "a token is in no span");
 });

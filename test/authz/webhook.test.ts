@@ -6,6 +6,8 @@ import { refusalOf } from "../../src/authz/denial.ts";
 import { WebhookAuthorizer } from "../../src/authz/webhook.ts";
 import type { AuthorizationConfig } from "../../src/config/config.ts";
 import { limits } from "../../src/config/limits.ts";
+import { namedBy, openTracing } from "../observe/tracing.ts";
+import { until } from "../support/inprocess.ts";
 import { type Answering, openPeer, sayJson } from "../support/peer.ts";
 
 const user = { name: "ann", uid: "u1", groups: ["devs"], extra: new Map([["scope", ["a", "b"]]]) };
@@ -232,4 +234,40 @@ t.test("questions of one user, also about others, hold up no other user's", asyn
   t.equal((await asked.ask(get)).verdict, "allow", "the one whose question it is has its answer");
   const outcomes = await Promise.all(questions.slice(200));
   t.ok(outcomes.every(({ overloaded }) => overloaded === true));
+});
+
+t.test("authorize() is a span of the request that asks, and a wait in those that share its question", async (t) => {
+  const parents: unknown[] = [];
+  let answer = (): void => undefined;
+  const webhook = await open(t, (body, response, request) => {
+    parents.push(request.headers["traceparent"]);
+    answer = () => saying({ allowed: true })(body, response, request);
+  });
+  const { tracer, spans, flush } = openTracing();
+  const [first, second] = [tracer.begin(), tracer.begin()];
+  const asking = [first, second, undefined].map((of) => webhook.ask({ ...get, spans: of }));
+  await until(() => parents.length === 1);
+  answer();
+  for (const { verdict } of await Promise.all(asking)) t.equal(verdict, "allow");
+  t.equal((await webhook.ask({ ...get, spans: second })).verdict, "allow", "a kept answer is no span");
+  const unsampled = webhook.ask({ ...get, name: "y" });
+  const waits = webhook.ask({ ...get, name: "y", spans: second });
+  await until(() => parents.length === 2);
+  answer();
+  await Promise.all([unsampled, waits]);
+  first?.end("first", 2, [], false);
+  second?.end("second", 2, [], false);
+  flush();
+  const asked = spans.find(({ name }) => name === "authorization webhook");
+  t.match(asked, { kind: 3, traceId: first?.own.traceId, parentId: first?.own.spanId, isError: false });
+  t.same(parents, [asked && namedBy(asked), undefined], "a request that is not sampled has no trace parent");
+  t.equal(webhook.reviews.length, 2);
+  const waited = spans.filter(({ name }) => name === "wait for the authorization webhook");
+  t.same(
+    waited.map(({ traceId, link }) => [traceId, link]),
+    [
+      [second?.own.traceId, first?.own],
+      [second?.own.traceId, undefined],
+    ],
+  );
 });

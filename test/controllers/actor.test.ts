@@ -3,7 +3,9 @@ import type { ConfigMap } from "../../src/api/gen/core/v1.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { conflict, isStatus, type Status } from "../../src/api/status.ts";
 import { Actor } from "../../src/controllers/actor.ts";
+import { inPass } from "../../src/controllers/passes.ts";
 import type { Written } from "../../src/request/commit/writerequest.ts";
+import { openTracing } from "../observe/tracing.ts";
 import { definition, definitions, goneFrom, openDefined } from "../support/definitions.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 import { value } from "../support/values.ts";
@@ -113,4 +115,32 @@ t.test("what is written when its kind has gone is not found", async (t) => {
   ])
     t.match(done, { reason: "NotFound" });
   await server.stop();
+});
+
+t.test("Actor's calls in a sampled pass are spans of it, with their stages and the change within", async (t) => {
+  const { server, actor, target } = await scenario();
+  const { tracer, spans, flush } = openTracing();
+  const trace = tracer.begin();
+  const owns: unknown[] = [];
+  server.store.before = (change) => void owns.push(change.spans?.own);
+  await inPass(trace, async () => {
+    await actor.create(target, value({ metadata: { name: "m" }, data: { k: "1" } }));
+    await actor.patch({ ...target, name: "none" }, value({ data: {} }));
+  });
+  await inPass(undefined, () => actor.delete(target));
+  trace?.end("reconcile c", 1, [], false);
+  flush();
+  const [root, ...inner] = spans;
+  const calls = inner.filter(({ parentId }) => parentId === root?.spanId);
+  t.same(
+    calls.map(({ name, attributes }) => [name, Object.fromEntries(attributes)]),
+    [
+      ["create configmaps", { "k8s.namespace": "default", "http.status_code": 201 }],
+      ["patch configmaps", { "k8s.namespace": "default", "k8s.name": "none", "http.status_code": 404 }],
+    ],
+  );
+  const stages = inner.filter(({ parentId }) => parentId === calls[0]?.spanId).map(({ name }) => name);
+  for (const stage of ["admit", "encode", "commit"]) t.ok(stages.includes(stage), stage);
+  t.same(owns, [{ traceId: root?.traceId, spanId: calls[0]?.spanId }, undefined]);
+  server.close();
 });

@@ -4,6 +4,7 @@ import { SharedStateFailure } from "../../src/base/assert.ts";
 import { Turn } from "../../src/base/turn.ts";
 import type { Location } from "../../src/cache/shared/record.ts";
 import type { LogView } from "../../src/cache/view/view.ts";
+import { spansOfPass } from "../../src/controllers/passes.ts";
 import {
   type Controller,
   controllersTurn,
@@ -13,7 +14,9 @@ import {
   type Trouble,
 } from "../../src/controllers/reconciler.ts";
 import { exposition, Registry } from "../../src/observe/metrics.ts";
+import type { TraceSpans } from "../../src/observe/spans.ts";
 import { workqueueMeter } from "../../src/observe/workqueues.ts";
+import { openTracing } from "../observe/tracing.ts";
 import { until } from "../support/inprocess.ts";
 import { leastOf, longestTurn } from "../support/turns.ts";
 
@@ -390,4 +393,48 @@ t.test("Reconciler counts its queue by the names dashboards read", async (t) => 
   t.equal(value(`workqueue_longest_running_processor_seconds${name}`), 0);
   await reconciler.stop();
   t.equal(value(`workqueue_depth${name}`), 0);
+});
+
+t.test("a pass that is sampled is a trace, and what it does finds its own among those under way at once", async (t) => {
+  const chances = [0, 0, 0.9, 0];
+  const { tracer, spans, flush } = openTracing(0.5, () => chances.shift() ?? 0.9);
+  const found = new Map<string, TraceSpans | undefined>();
+  const { reconciler } = open(
+    {
+      pace: { workers: 4 },
+      all: (queue) => {
+        for (const key of ["a", "b", "c"]) queue.add(key);
+      },
+      async work(key) {
+        // Others begin and end meanwhile.
+        for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        found.set(key, spansOfPass());
+        return key === "c" ? { cause: new Error("c") } : undefined;
+      },
+    },
+    { tracer },
+  );
+  reconciler.start();
+  await reconciler.idle();
+  await reconciler.stop();
+  flush();
+  t.equal(found.get("b"), undefined, "what added the key of a pass is none of its trace");
+  t.same(
+    spans.map(({ name, parentId, attributes, isError }) => [
+      name,
+      parentId,
+      new Map(attributes).get("controller.key"),
+      isError,
+    ]),
+    [
+      ["reconcile c", "", "", false],
+      ["reconcile c", "", "a", false],
+      ["reconcile c", "", "c", true],
+    ],
+  );
+  t.same(
+    [found.get("a")?.own, found.get("c")?.own],
+    spans.slice(1).map(({ traceId, spanId }) => ({ traceId, spanId })),
+  );
+  t.equal(spansOfPass(), undefined);
 });

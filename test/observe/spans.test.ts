@@ -1,6 +1,7 @@
 // Spans of requests: who is believed to ask, which requests are sampled, and that nothing piles up.
 import t from "tap";
 import type { RequestRecord } from "../../src/observe/requests.ts";
+import { endRequest } from "../../src/observe/requestspan.ts";
 import { readTraceParent, type SpanRecord, Tracer } from "../../src/observe/spans.ts";
 import { StageTrace } from "../../src/observe/trace.ts";
 
@@ -56,8 +57,8 @@ t.test("a request is one span with a child for each stage and each question to o
   const asked = spans.begin("webhook w");
   asked.end([["http.status_code", 500]], true);
   asked.end();
-  spans.end({ ...record, code: 503 } as RequestRecord);
-  spans.end(record as RequestRecord);
+  endRequest(spans, { ...record, code: 503 } as RequestRecord);
+  endRequest(spans, record as RequestRecord);
   tracer.close();
   const [[root, ...children] = []] = sent;
   t.match(root, { name: "KubernetesAPI", kind: 2, parentId: "", isError: true, link: { traceId, spanId } });
@@ -85,7 +86,7 @@ t.test("Tracer keeps so many spans until the ones before are taken, and drops an
   const one = (): void => {
     const spans = tracer.begin(undefined);
     for (let at = 0; at < 200; at++) spans?.stage("s", 0, 1);
-    spans?.end(record as RequestRecord);
+    if (spans !== undefined) endRequest(spans, record as RequestRecord);
   };
   for (let at = 0; at < 4; at++) one();
   t.same(

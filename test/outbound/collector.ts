@@ -38,10 +38,15 @@ function fieldsOf(bytes: Uint8Array): Field[] {
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
     const wire = tag & 7;
-    const value = wire === 2 ? reader.bytes() : wire === 1 ? Number(reader.fixed64()) : Number(reader.int64());
-    fields.push({ number: tag >>> 3, value });
+    fields.push({ number: tag >>> 3, value: readValue(reader, wire) });
   }
   return fields;
+}
+
+function readValue(reader: protobuf.Reader, wire: number): Field["value"] {
+  if (wire === 2) return reader.bytes();
+  if (wire === 5) return reader.fixed32();
+  return Number(wire === 1 ? reader.fixed64() : reader.int64());
 }
 
 function messages(bytes: Uint8Array, number: number): Uint8Array[] {
@@ -53,7 +58,7 @@ const text = (bytes: Uint8Array | number): string => Buffer.from(bytes as Uint8A
 
 function attributeOf(bytes: Uint8Array): [string, string | number] {
   const [key, value] = fieldsOf(bytes);
-  const [inner] = fieldsOf(value?.value as Uint8Array);
+  const [inner] = value === undefined ? [] : fieldsOf(value.value as Uint8Array);
   return [text(key?.value ?? 0), inner?.number === 1 ? text(inner.value) : (inner?.value as number)];
 }
 

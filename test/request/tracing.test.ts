@@ -2,7 +2,10 @@
 import t from "tap";
 import { clientCalls } from "../../src/observe/clientcalls.ts";
 import { exposition, Registry } from "../../src/observe/metrics.ts";
-import { type SpanRecord, Tracer } from "../../src/observe/spans.ts";
+import { type SpanRecord, Tracer, type TraceSpans } from "../../src/observe/spans.ts";
+import { namedBy } from "../observe/tracing.ts";
+import { at, closedGate, defineWidgets, openConverter, widget } from "../support/converter.ts";
+import { runDefinitions } from "../support/definitions.ts";
 import { makeService, openExtension, register, say } from "../support/extension.ts";
 import { type InProcess, openInProcess, until } from "../support/inprocess.ts";
 import { openPeer, sayJson } from "../support/peer.ts";
@@ -89,4 +92,64 @@ t.test("an extension server gets a trace parent of a request that is sampled, el
     const passed = spans.find(isPassed);
     t.same(seen?.headers["traceparent"], [`00-${passed?.traceId}-${passed?.spanId}-01`]);
   }
+});
+
+t.test(
+  "a question to a conversion webhook is a span of the request that asks, and a wait in those that share it",
+  async (t) => {
+    const { server, spans } = await open(1);
+    const converter = await openConverter();
+    t.teardown(() => {
+      converter.peer.close();
+      server.close();
+    });
+    const reports: string[] = [];
+    const controller = runDefinitions(server, reports);
+    t.teardown(() => controller.stop());
+    await defineWidgets(server, converter);
+    t.equal((await server.call("POST", at("v1"), widget("v1", "a", "x"))).code, 201);
+    const closed = closedGate();
+    converter.gate = closed.gate;
+    const before = converter.parents.length;
+    const reading = [1, 2].map(() => server.call("GET", at("v2", "a")));
+    t.ok(await until(() => closed.waiting === 1));
+    closed.open();
+    for (const { code } of await Promise.all(reading)) t.equal(code, 200);
+    const isAsked = ({ name }: SpanRecord): boolean => name === "conversion webhook";
+    const isWait = ({ name }: SpanRecord): boolean => name === "wait for a conversion webhook";
+    t.ok(await until(() => spans.some(isAsked) && spans.some(isWait)));
+    const asked = spans.filter(isAsked);
+    t.same(converter.parents.slice(before), asked.map(namedBy));
+    const wait = spans.find(isWait);
+    t.not(wait?.traceId, asked[0]?.traceId);
+    t.same(wait?.link, { traceId: asked[0]?.traceId, spanId: asked[0]?.parentId }, "the request that asked");
+  },
+);
+
+t.test("who a request is, and what it may do, are asked within its trace", async (t) => {
+  const { server, spans } = await open(1);
+  t.teardown(() => server.close());
+  const seen: (readonly [what: string, own: TraceSpans | undefined])[] = [];
+  server.authenticate = (credentials) => {
+    seen.push(["authenticate", credentials.spans]);
+    return server.user;
+  };
+  server.authorizer = {
+    authorize: (attributes) => {
+      seen.push([attributes.verb, attributes.spans]);
+      return { verdict: "allow", reason: "" };
+    },
+  };
+  const headers = { "impersonate-user": "ann" };
+  const lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/a";
+  t.equal((await server.call("PUT", lease, { metadata: { name: "a" } }, headers)).code, 201);
+  const isRoot = ({ attributes }: SpanRecord): boolean => new Map(attributes).get("k8s.verb") === "PUT";
+  t.ok(await until(() => spans.some(isRoot)));
+  const root = spans.find(isRoot);
+  const own = { traceId: root?.traceId, spanId: root?.spanId };
+  t.same(
+    seen.map(([what, of]) => [what, of?.own]),
+    ["authenticate", "impersonate", "update", "create"].map((what) => [what, own]),
+    "the last is what the update turns out to be",
+  );
 });

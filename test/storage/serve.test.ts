@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import t from "tap";
 import { limits } from "../../src/config/limits.ts";
+import type { Tracer, TraceSpans } from "../../src/observe/spans.ts";
 import { openLmdb } from "../../src/storage/lmdb/store.ts";
 import { PortClient, type QueueLimits } from "../../src/storage/port.ts";
 import { type StoreLoop, serveStore } from "../../src/storage/serve.ts";
 import { type Outcome, type Record, type Store, StoreError } from "../../src/storage/store.ts";
 import { HandClock } from "../contract/store.ts";
+import { openTracing } from "../observe/tracing.ts";
 import { openShared, type SharedStore, sharedTraits } from "../servers/sharedmemory.ts";
 import { change, readBody } from "../support/changes.ts";
 
@@ -29,6 +31,7 @@ async function rig(
   wrap: (store: Store) => Store = (store) => store,
   historyMs = 300_000,
   compactionMs = 1000,
+  tracer?: Tracer,
 ): Promise<Rig> {
   const store = wrap(openLmdb({ path: join(root, `store-${places++}`), identity: "orch", clock }));
   const published: Record[] = [];
@@ -40,6 +43,7 @@ async function rig(
     historyMs,
     compactionMs,
     observe: ({ changes }) => batches.push(changes),
+    tracer,
   });
   const connect = (queue?: QueueLimits): PortClient => {
     const { port1, port2 } = new MessageChannel();
@@ -275,7 +279,10 @@ t.test("changes of prefixes that are not published any more are refused, between
 });
 
 /** A loop over a store that other servers write, and such a server. */
-async function sharedRig(overlap: number): Promise<{
+async function sharedRig(
+  overlap: number,
+  tracer?: Tracer,
+): Promise<{
   loop: StoreLoop;
   store: SharedStore;
   other: SharedStore;
@@ -287,7 +294,7 @@ async function sharedRig(overlap: number): Promise<{
   const other = openShared({ path, identity: "orch", clock });
   const published: Record[] = [];
   const publish = (records: readonly Record[]): void => void published.push(...records);
-  const loop = await serveStore({ store, traits: { ...sharedTraits, overlap }, after: 0, publish });
+  const loop = await serveStore({ store, traits: { ...sharedTraits, overlap }, after: 0, publish, tracer });
   const connect = (): PortClient => {
     const { port1, port2 } = new MessageChannel();
     loop.add(port2);
@@ -437,3 +444,55 @@ t.test("what a shared store does not know of a change is told, and nothing is co
   client.close();
   await loop.stop();
 });
+
+t.test("a change of a sampled request has spans of its wait and its commit, within that request", async (t) => {
+  const { tracer, spans, flush } = openTracing();
+  const { loop, connect } = await rig(undefined, undefined, undefined, tracer);
+  const client = connect();
+  const trace = tracer.begin();
+  await Promise.all([
+    client.commit(change("create", "a", 0)),
+    client.commit({ ...change("create", "b", 0), spans: trace }),
+    client.commit(change("create", "c", 0)),
+  ]);
+  flush();
+  t.same(
+    spans.map(({ name, traceId, parentId }) => [name, traceId, parentId]),
+    ["store queue", "store commit"].map((name) => [name, trace?.own.traceId, trace?.own.spanId]),
+  );
+  const [queue, commit] = spans;
+  t.same(commit?.attributes, [["store.changes", 3]]);
+  t.ok((queue?.startMs ?? 0) <= (queue?.endMs ?? 0));
+  t.ok(Math.abs((queue?.endMs ?? 0) - (commit?.startMs ?? 0)) < 0.01, "the commit begins where the wait ends");
+  client.close();
+  await loop.stop();
+});
+
+t.test(
+  "a question to a shared store is asked for the first request, and the others show that they waited",
+  async (t) => {
+    const { tracer, spans, flush } = openTracing();
+    const { loop, store, other, connect } = await sharedRig(4, tracer);
+    const client = connect();
+    const [first, second] = [tracer.begin(), tracer.begin()];
+    const asked: unknown[] = [];
+    const ask = store.currentRevision.bind(store);
+    store.currentRevision = (of?: TraceSpans) => {
+      asked.push(of?.own);
+      return ask();
+    };
+    await Promise.all([first, second, undefined].map((of) => client.recent?.(60_000, of)));
+    await client.recent?.(60_000);
+    t.same(asked, [first?.own, undefined]);
+    first?.end("first", 2, [], false);
+    second?.end("second", 2, [], false);
+    flush();
+    t.match(
+      spans.filter(({ name }) => name === "wait for the newest revision"),
+      [{ traceId: second?.own.traceId, link: first?.own }],
+    );
+    client.close();
+    await loop.stop();
+    await other.close();
+  },
+);

@@ -32,6 +32,8 @@ export interface Converter {
   readonly peer: Peer;
   /** Requests so far, oldest first. */
   readonly asked: Asked[];
+  /** The trace parent of each; undefined: it had none. */
+  readonly parents: unknown[];
   /** Changes what is answered; undefined: an honest answer. */
   lie: ((said: Said, asked: Asked) => Said) | undefined;
   /** Answers in place of the webhook. */
@@ -42,9 +44,10 @@ export interface Converter {
 
 /** Starts one; `names`: of its certificate. */
 export async function openConverter(names?: string[]): Promise<Converter> {
-  const peer = await openPeer((body, response) => {
+  const peer = await openPeer((body, response, asks) => {
     const { apiVersion, kind, request } = JSON.parse(body) as { apiVersion: string; kind: string; request: Asked };
     converter.asked.push(request);
+    converter.parents.push(asks.headers["traceparent"]);
     const reply = (): void => {
       if (converter.answer !== undefined) return converter.answer(response);
       const convertedObjects = request.objects.map((object) => moved(object, request.desiredAPIVersion));
@@ -58,7 +61,7 @@ export async function openConverter(names?: string[]): Promise<Converter> {
     if (converter.gate === undefined) reply();
     else void converter.gate().then(reply);
   }, names);
-  const converter: Converter = { peer, asked: [], lie: undefined, answer: undefined, gate: undefined };
+  const converter: Converter = { peer, asked: [], parents: [], lie: undefined, answer: undefined, gate: undefined };
   return converter;
 }
 

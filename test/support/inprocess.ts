@@ -8,6 +8,7 @@ import { Registry as ResourceRegistry } from "../../src/api/registry.ts";
 import { createScheme, type SchemeOptions } from "../../src/api/scheme.ts";
 import type { User } from "../../src/api/user.ts";
 import type { Auditor } from "../../src/audit/auditor.ts";
+import type { Credentials } from "../../src/authn/authenticator.ts";
 import type { Sender } from "../../src/authn/table.ts";
 import { type Authorizer, alwaysAllow } from "../../src/authz/authorizer.ts";
 import { Rbac } from "../../src/authz/rbac.ts";
@@ -116,7 +117,7 @@ export class InProcess {
   /** Credentials are wrong. */
   stranger = false;
   /** What comes of credentials that are not looked at. */
-  authenticate: () => Sender | Promise<Sender> = () => (this.stranger ? undefined : this.user);
+  authenticate: (credentials: Credentials) => Sender | Promise<Sender> = () => (this.stranger ? undefined : this.user);
   /** Credentials are looked at: who asks is who they say. */
   checks = false;
   /** Who decides what they may do; every user may do everything unless a test says otherwise. */
@@ -199,7 +200,7 @@ export class InProcess {
         ...authn,
         authenticate: (credentials) => {
           if (this.checks) return authn.authenticate(credentials);
-          return this.authenticate();
+          return this.authenticate(credentials);
         },
       },
       authorizer: { authorize: (attributes) => this.authorizer.authorize(attributes) },

@@ -9,8 +9,7 @@ import { Status, timedOut } from "../../api/status.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import { writeValue } from "../../codec/engine/json.ts";
 import { checkedBefore } from "../../config/filecheck.ts";
-import type { SpanAttribute } from "../../observe/spans.ts";
-import { type Answer, CallFailure, type Connection } from "../../outbound/client.ts";
+import { CallFailure, type Connection } from "../../outbound/client.ts";
 import type { Logins } from "../../outbound/connection.ts";
 import { connectionOf, Peers } from "../../outbound/peers.ts";
 import type { Attributes, Environment } from "../plugin.ts";
@@ -69,18 +68,17 @@ export class HookCaller {
     if (leftMs() <= 0) return new HookFailure("request timed out before the webhook was called", 504, timedOut);
     const timeoutMs = timeoutSeconds * 1000;
     const uid = randomUUID();
-    const span = attributes.spans?.begin(`webhook ${name}`);
-    const traced = span === undefined ? {} : { traceparent: span.traceparent };
+    const { spans } = attributes;
     const answer = await this.#peers.clientOf(connection).call({
       method: "POST",
       query: `timeout=${Math.max(1, Math.round(Math.min(timeoutMs, leftMs()) / 1000))}s`,
-      headers: { "Content-Type": "application/json", Accept: "application/json", ...traced },
+      headers: { "Content-Type": "application/json", Accept: "application/json" },
       body: writeValue(makeReview(identity, version, uid, attributes, reviewed)),
       timeoutMs,
       leftMs,
       owner: ownerOf(identity, attributes.user),
+      traced: spans && { spans, name: `webhook ${name}` },
     });
-    span?.end(...spanEnd(answer));
     if (answer instanceof CallFailure) {
       if (answer.failure === "busy") return new HookFailure(answer.message, tooManyCalls.code, tooManyCalls);
       if (answer.failure === "late") return new HookFailure(answer.message, timedOut.code, timedOut);
@@ -109,10 +107,4 @@ export class HookCaller {
       objects.read<ApiObject & Service>("", "v1", "services", namespace, name);
     return connectionOf(config, serviceAt, (host, port) => loginFor(logins, host, port));
   }
-}
-
-/** What a span says of an answer, and whether that is an error. */
-function spanEnd(answer: Answer | CallFailure): [attributes: readonly SpanAttribute[], isError: boolean] {
-  if (answer instanceof CallFailure) return [[["error.type", answer.failure]], true];
-  return [[["http.status_code", answer.code]], answer.code >= 400];
 }

@@ -134,8 +134,8 @@ class Webhooks {
     return remoteOf(resource) === undefined ? review() : this.#converted(attributes, review);
   }
 
-  #converted<T>({ user, deadline }: Attributes, step: () => T): Promise<T | Status> {
-    return converted({ owner: ownerOf(this.environment.identity, user), deadline }, step);
+  #converted<T>({ user, deadline, spans }: Attributes, step: () => T): Promise<T | Status> {
+    return converted({ owner: ownerOf(this.environment.identity, user), deadline, spans }, step);
   }
 
   /** Object and old object as the webhook wants them. */

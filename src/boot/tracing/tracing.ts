@@ -1,4 +1,4 @@
-// Tracing as it is put together: fronts take spans, main exports them. gRPC is loaded where spans are exported only.
+// Tracing as it is put together: every other thread but those of the pool takes spans, main exports them. gRPC is loaded where spans are exported only.
 
 import { systemClock } from "../../base/clock.ts";
 import type { Config } from "../../config/config.ts";
@@ -7,20 +7,21 @@ import type { Logger } from "../../observe/log.ts";
 import type { Registry } from "../../observe/metrics.ts";
 import { Tracer, type TracerOptions } from "../../observe/spans.ts";
 import type { SpanExporter } from "../../outbound/otlp.ts";
-import type { FromFront, FrontData } from "../messages.ts";
+import type { FromThread } from "../messages.ts";
 import { versionDocument } from "../version.ts";
 
-/** A front's side; undefined: nothing is traced. The controllers' thread has no requests of clients. */
+/** The side of any other thread, which is named; undefined: nothing is traced. */
 export function openTracer(
-  { config, name, controls }: FrontData,
+  { tracing }: Pick<Config, "tracing">,
+  name: string,
   registry: Registry,
-  tell: (message: FromFront) => void,
+  tell: (message: FromThread) => void,
 ): Tracer | undefined {
-  if (config.tracing === undefined || controls) return undefined;
-  const { ratio } = config.tracing;
+  if (tracing === undefined) return undefined;
+  const { ratio } = tracing;
   const send: TracerOptions["send"] = (spans) => tell({ kind: "spans", spans });
   const tracer = new Tracer({ ratio, thread: name, clock: systemClock, send, spansMax: limits.spansKeptMax });
-  const help = "Spans of requests that a front sent to be exported, and those there was no room for.";
+  const help = "Spans that a thread sent to be exported, and those there was no room for.";
   const counts = registry.counter("orch_trace_spans_total", help, "outcome", "thread");
   registry.onCollect(() => {
     for (const outcome of ["sent", "dropped"] as const) counts.set(`${outcome}\0${name}`, tracer.counts[outcome]);

@@ -36,8 +36,8 @@ export function accessReview(scope: ReviewScope) {
       if (errors.length > 0) return invalidObject(resource.group, "", "", errors);
       return scope === "local" ? checkNamespace(object as AccessReview, namespace) : undefined;
     },
-    async answer({ authorizer, identity }, { user }, object) {
-      await answerReview(authorizer, object as AccessReview, scope, user, ownerOf(identity, user));
+    async answer({ authorizer, identity }, { user, trace: { spans } }, object) {
+      await answerReview(authorizer, object as AccessReview, scope, user, { owner: ownerOf(identity, user), spans });
       return object;
     },
   };

@@ -29,7 +29,7 @@ export async function reviewToken(
   if (refused !== undefined) return refused;
   const { token = "", audiences = [] } = review.spec;
   review.status = statusOf(
-    await writers.authn.review(token, audiences, ownerOf(writers.scheme.identity, request.user)),
+    await writers.authn.review(token, audiences, ownerOf(writers.scheme.identity, request.user), request.trace.spans),
   );
   return { code: 201, body: encoder.encode(encode(request.resource.message, review)), warnings: [] };
 }

@@ -46,19 +46,19 @@ export function readInput(call: RequestContext): ReadInput {
     view: viewOf(call),
     namespace: info.namespace,
     aborted: () => exchange.aborted,
-    terms: { owner: call.holdings.owner, deadline: call.deadline },
+    terms: { owner: call.holdings.owner, deadline: call.deadline, spans: call.trace.spans },
     newest: newestOf(call),
     past: pastOf(call),
   };
 }
 
 /** How a request learns what is most recent; undefined: the logs hold it. */
-export function newestOf({ server, deadline, info }: RequestContext): ReadInput["newest"] {
+export function newestOf({ server, deadline, info, trace }: RequestContext): ReadInput["newest"] {
   const { clock, store, scheme } = server;
   const { recent } = store;
   if (recent === undefined) return undefined;
   return async () => {
-    const newest = await untilRecent(recent, deadline - clock.monotonic());
+    const newest = await untilRecent(recent, deadline - clock.monotonic(), trace.spans);
     const { group, version, resource, provided } = info.resource;
     // Another server let its definition go before the request came.
     if (provided === true && scheme.find(group, version, resource) === undefined)
@@ -68,10 +68,11 @@ export function newestOf({ server, deadline, info }: RequestContext): ReadInput[
 }
 
 /** How a request reads what the logs do not hold any more; undefined: it cannot be read. */
-export function pastOf({ server, holdings, deadline }: RequestContext): ReadInput["past"] {
+export function pastOf({ server, holdings, deadline, trace }: RequestContext): ReadInput["past"] {
   const { clock, store } = server;
-  const { past: page } = store;
-  if (page === undefined) return undefined;
+  const { past } = store;
+  if (past === undefined) return undefined;
+  const page: NonNullable<typeof past> = (request) => past(request, trace.spans);
   return { page, keep: (bytes) => holdings.keepPast(bytes), isLate: () => clock.monotonic() >= deadline };
 }
 

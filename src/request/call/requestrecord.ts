@@ -8,7 +8,8 @@ import type { Question } from "../../authz/authorizer.ts";
 import { assert } from "../../base/assert.ts";
 import { slowRequestMs } from "../../observe/console/detail.ts";
 import type { RequestKind, RequestRecord, RequestTarget } from "../../observe/requests.ts";
-import type { RequestSpans } from "../../observe/spans.ts";
+import { endRequest } from "../../observe/requestspan.ts";
+import type { TraceSpans } from "../../observe/spans.ts";
 import { noTrace, type Trace } from "../../observe/trace.ts";
 import { asksUpgrade, type Exchange } from "../exchange/transport.ts";
 import { isConnect, lasts, type RequestInfo, type ResourceInfo, type Route, resolve } from "../route/info.ts";
@@ -92,7 +93,7 @@ export class Book {
     this.#closed = true;
     const record = this.#record();
     this.#server.observer.finished(this.kind, record);
-    this.trace.spans?.end(record);
+    if (this.trace.spans !== undefined) endRequest(this.trace.spans, record);
     this.#reportDeprecated();
     if (this.kind === "long" || this.#connects()) this.#reached("ResponseStarted", record);
     this.#reached("ResponseComplete", record);
@@ -236,12 +237,12 @@ function report(
   record: RequestRecord,
   startedMs: number,
   audit: Entry | undefined,
-  spans: RequestSpans | undefined,
+  spans: TraceSpans | undefined,
 ): () => void {
   const { clock, observer } = server;
   return () => {
     observer.finished(kind, { ...record, durationMs: clock.monotonic() - startedMs });
-    spans?.end(record);
+    if (spans !== undefined) endRequest(spans, record);
     audit?.reached("ResponseComplete");
   };
 }

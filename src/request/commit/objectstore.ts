@@ -194,8 +194,9 @@ export function convertedFor<T>(
 }
 
 /** On whose behalf a write has a conversion webhook asked. */
-export function termsOf({ scheme }: Pick<StoreAccess, "scheme">, { user, deadline }: CommitRequest): ConversionTerms {
-  return { owner: user && ownerOf(scheme.identity, user), deadline };
+export function termsOf({ scheme }: Pick<StoreAccess, "scheme">, request: CommitRequest): ConversionTerms {
+  const { user, deadline, trace } = request;
+  return { owner: user && ownerOf(scheme.identity, user), deadline, spans: trace.spans };
 }
 
 /** The current state's bytes at the version of the request; a Status where the webhook that converts it fails. */
@@ -304,7 +305,7 @@ export async function commitObject(
   const type = current === undefined ? changeTypes.create : changeTypes.update;
   request.trace.done("encode");
   const { guard, user } = request;
-  const change: Change = { prefix, key, expected, type, guard, selection, body, versionAt };
+  const change: Change = { prefix, key, expected, type, guard, selection, body, versionAt, spans: request.trace.spans };
   const committing = writers.store.commit(change, user && ownerOf(identity, user));
   const outcome = await inTime(writers, request, committing);
   request.trace.done("commit");
@@ -367,7 +368,8 @@ export async function commitRemoval(
   const key = keyOf(prefix, namespace, name);
   const selection = Uint8Array.from(current.selection);
   const type = changeTypes.delete;
-  const change: Change = { prefix, key, expected: revision, type, selection, body: last, versionAt };
+  const { spans } = request.trace;
+  const change: Change = { prefix, key, expected: revision, type, selection, body: last, versionAt, spans };
   const committing = writers.store.commit(change, ownerOf(writers.scheme.identity, request.user));
   const outcome = await inTime(writers, request, committing);
   request.trace.done("commit");

@@ -8,6 +8,7 @@ import type { User } from "../../api/user.ts";
 import { type Authorizer, askedBy, type Decision, type Question } from "../../authz/authorizer.ts";
 import { refusalOf } from "../../authz/denial.ts";
 import { AssertionFailure } from "../../base/assert.ts";
+import type { TraceSpans } from "../../observe/spans.ts";
 
 /**
  * What is done to one object. `release`: an update that took the last finalizer removes it, which the verb of the update
@@ -70,6 +71,7 @@ export class RequestPermit implements Permit {
   readonly #user: User;
   readonly #asked: Question;
   readonly #told: ((decision: Decision) => void) | undefined;
+  readonly #spans: TraceSpans | undefined;
   #created = false;
 
   /** `asked` was allowed to `user`; `told` hears what is decided from here on, for the audit event. */
@@ -79,16 +81,18 @@ export class RequestPermit implements Permit {
     user: User,
     asked: Question,
     told: ((decision: Decision) => void) | undefined,
+    spans?: TraceSpans,
   ) {
     this.#scheme = scheme;
     this.#authorizer = authorizer;
     this.#user = user;
     this.#asked = asked;
     this.#told = told;
+    this.#spans = spans;
   }
 
   async mayCreate(): Promise<Status | undefined> {
-    const question = { ...askedBy(this.#user, this.#asked), verb: "create" };
+    const question = { ...askedBy(this.#user, this.#asked, this.#spans), verb: "create" };
     const refused = await refusalOf(this.#authorizer, question, this.#told);
     this.#created = refused === undefined;
     return refused;

@@ -3,6 +3,7 @@
 import { refuse, Status } from "../../api/status.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
+import type { TraceSpans } from "../../observe/spans.ts";
 import type { StoreClient } from "../../storage/client.ts";
 import { StoreError } from "../../storage/store.ts";
 
@@ -15,9 +16,10 @@ export type AskNewest = () => Promise<number | Status>;
 export async function untilRecent(
   recent: NonNullable<StoreClient["recent"]>,
   msLeft: number,
+  spans?: TraceSpans,
 ): Promise<number | Status> {
   try {
-    return await recent(Math.min(Math.max(0, msLeft), limits.recentMsMax));
+    return await recent(Math.min(Math.max(0, msLeft), limits.recentMsMax), spans);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return unavailable(error);

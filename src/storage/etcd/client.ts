@@ -2,9 +2,11 @@
 // may be asked twice is asked again; what may have been done is not done again, the caller hears that it is in doubt.
 import { assertShared, passShared } from "../../base/assert.ts";
 import { messageOf } from "../../base/thrown.ts";
+import type { SpanAttribute, TraceSpans } from "../../observe/spans.ts";
 import type { Endpoints } from "../store.ts";
 import { GrpcError, grpcCodes } from "./grpc/answer.ts";
 import { type CallEvents, Channel, type StreamingCall } from "./grpc/channel.ts";
+import type { Field } from "./grpc/fields.ts";
 
 /**
  * Why a call failed. `unavailable`: no member took it; `in-doubt`: it may have been executed; `full`: the quota of the
@@ -81,8 +83,11 @@ export class EtcdClient {
     for (const work of this.#switched) work();
   }
 
-  /** Makes a call, and tells by `sending` whether a member may have it. Rejects with CallError. */
-  async call<T>(call: Call<T>, sending?: Sending): Promise<T> {
+  /**
+   * Makes a call, and tells by `sending` whether a member may have it. Each attempt is a span of `spans`. Rejects with
+   * CallError.
+   */
+  async call<T>(call: Call<T>, sending?: Sending, spans?: TraceSpans): Promise<T> {
     const endMs = performance.now() + call.timeoutMs;
     for (let tried = 0; ; tried += 1) {
       if (this.#closed) throw new CallError("unavailable", "The connection to etcd is closed");
@@ -95,11 +100,10 @@ export class EtcdClient {
           sending.isSent = true;
           sending.sends();
         }
-        return await this.#attempt(
-          index,
-          call,
-          call.isRead ? Math.min(limitMs, Math.max(attemptMs, call.timeoutMs / 4)) : limitMs,
-        );
+        const timeMs = call.isRead ? Math.min(limitMs, Math.max(attemptMs, call.timeoutMs / 4)) : limitMs;
+        return spans === undefined
+          ? await this.#attempt(index, call, timeMs)
+          : await this.#traced(index, call, timeMs, spans);
       } catch (error) {
         assertShared(error instanceof CallError, `A call to etcd fails with ${String(error)}`);
         const again = error.fault === "unavailable" || (call.isRead && error.fault === "in-doubt");
@@ -136,10 +140,30 @@ export class EtcdClient {
     }
   }
 
-  async #attempt<T>(index: number, { path, request, read }: Call<T>, timeoutMs: number): Promise<T> {
+  /** The span has the names of gRPC's own; etcd's spans are within it. */
+  async #traced<T>(index: number, call: Call<T>, timeoutMs: number, spans: TraceSpans): Promise<T> {
+    const span = spans.begin(call.path.slice(1));
+    const about: SpanAttribute[] = [["rpc.system", "grpc"]];
+    let fault = "";
+    try {
+      return await this.#attempt(index, call, timeoutMs, [["traceparent", span.traceparent]]);
+    } catch (error) {
+      fault = error instanceof CallError ? error.fault : "error";
+      throw error;
+    } finally {
+      span.end(fault === "" ? about : [...about, ["error.type", fault]], fault !== "");
+    }
+  }
+
+  async #attempt<T>(
+    index: number,
+    { path, request, read }: Call<T>,
+    timeoutMs: number,
+    more?: readonly Field[],
+  ): Promise<T> {
     let answer: Buffer;
     try {
-      answer = await this.#member(index).unary(path, request, Math.max(1, timeoutMs));
+      answer = await this.#member(index).unary(path, request, Math.max(1, timeoutMs), more);
     } catch (error) {
       throw error instanceof GrpcError ? faultOf(error) : error;
     }

@@ -1,6 +1,7 @@
 // The state of all keys as of a revision, page by page: in memory there are at most the values of one kind.
 import { nextTurn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
+import type { TraceSpans } from "../../observe/spans.ts";
 import type { PastPage, PastRequest, Record, Take } from "../store.ts";
 import type { EtcdClient } from "./client.ts";
 import { type Keys, rangeCall } from "./keys.ts";
@@ -69,7 +70,11 @@ export async function stateOf(kvs: readonly KeyValue[], records: RecordReader, t
 }
 
 /** A page of one kind's state at a revision of the past: Store.listAt(). Rejects with CallError. */
-export async function pageAt({ client, keys, records }: PageSource, request: PastRequest): Promise<PastPage> {
+export async function pageAt(
+  { client, keys, records }: PageSource,
+  request: PastRequest,
+  spans?: TraceSpans,
+): Promise<PastPage> {
   const { revision, prefix, namespace, after, limit } = request;
   const base = namespace === "" ? `${prefix}/` : `${prefix}/${namespace}/`;
   const begin = Buffer.from(keys.stored(base));
@@ -77,7 +82,8 @@ export async function pageAt({ client, keys, records }: PageSource, request: Pas
   // The byte after the slash ends the range.
   const end = Buffer.from(begin);
   end[end.length - 1] = 0x30;
-  const { kvs, total } = await client.call(rangeCall({ key, end, limit, revision }, limits.etcdPageMs));
+  const question = rangeCall({ key, end, limit, revision }, limits.etcdPageMs);
+  const { kvs, total } = await client.call(question, undefined, spans);
   const found: Record[] = [];
   for (const kv of kvs) {
     const record = records.pastOf(kv);

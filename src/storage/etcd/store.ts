@@ -11,6 +11,7 @@
 import { assertShared } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { limits } from "../../config/limits.ts";
+import type { TraceSpans } from "../../observe/spans.ts";
 import { Ages } from "../ages.ts";
 import { TransformError } from "../encryption/transformers.ts";
 import {
@@ -210,10 +211,10 @@ class EtcdStore implements Store {
     void this.#learn();
   }
 
-  async currentRevision(): Promise<number> {
+  async currentRevision(spans?: TraceSpans): Promise<number> {
     this.#checkUsable();
     try {
-      const revision = await this.#ask();
+      const revision = await this.#ask(spans);
       if (await this.#reached.wait(revision, limits.etcdReadMs)) return revision;
     } catch (error) {
       throw storeErrorOf(error);
@@ -280,10 +281,10 @@ class EtcdStore implements Store {
     };
   }
 
-  async listAt(request: PastRequest): Promise<PastPage> {
+  async listAt(request: PastRequest, spans?: TraceSpans): Promise<PastPage> {
     this.#checkUsable();
     try {
-      return await pageAt({ client: this.#client, keys: this.#keys, records: this.#records }, request);
+      return await pageAt({ client: this.#client, keys: this.#keys, records: this.#records }, request, spans);
     } catch (error) {
       throw storeErrorOf(error);
     }
@@ -470,10 +471,12 @@ class EtcdStore implements Store {
   }
 
   /** The newest revision of the cluster, through its leader: at least that of everything the watch has told by now. */
-  async #ask(): Promise<number> {
+  async #ask(spans?: TraceSpans): Promise<number> {
     const told = this.revision;
     const { header } = await this.#client.call(
       rangeCall({ key: this.#keys.probe, countOnly: true }, limits.etcdReadMs),
+      undefined,
+      spans,
     );
     this.#checkNow(header, told);
     return header.revision;

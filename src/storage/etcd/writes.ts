@@ -74,6 +74,7 @@ export class Writes {
       const call = this.#parts.client.call(
         swapCall({ ...expected, guard, ...put }, endMs - performance.now()),
         pending,
+        change.spans,
       );
       const answer = await answerOf(call, pending);
       return answer instanceof CallError ? await this.#doubted(pending, answer) : await this.#outcome(answer, pending);
@@ -108,7 +109,9 @@ export class Writes {
   async #outcome({ header, succeeded, found }: TxnAnswer, { change, toldBefore }: Pending): Promise<Outcome> {
     const { revision } = header;
     this.#parts.header(header, succeeded ? toldBefore + 1 : toldBefore);
+    const answeredMs = change.spans && performance.now();
     const isTold = await this.#parts.reached.wait(revision, limits.etcdTellMs);
+    if (answeredMs !== undefined) change.spans?.stage("wait for etcd's watch", answeredMs, performance.now());
     if (!succeeded) {
       const actual = found[0]?.modRevision ?? 0;
       if (actual !== change.expected) return { actual };

@@ -33,9 +33,26 @@ t.test("requests are exported as spans, the last of them when the server ends", 
   t.match(root, { name: "KubernetesAPI", kind: 2, parentId: "" });
   t.equal(root?.attributes.get("http.target"), maps);
   t.equal(collector.resource.get("service.name"), "apiserver");
-  const names = collector.spans.filter(({ parentId }) => parentId === root?.spanId).map(({ name }) => name);
+  const namesOf = (): string[] =>
+    collector.spans.filter(({ parentId }) => parentId === root?.spanId).map(({ name }) => name);
+  // The store thread sends its own.
+  t.ok(await eventually(() => namesOf().includes("store commit")));
+  const names = namesOf();
   for (const stage of ["authenticate", "authorize", "admit", "commit"]) t.ok(names.includes(stage), stage);
+  t.ok(names.includes("store queue"), "from the store thread");
+  // What a server starts with is made in passes of its controllers.
+  const passes = (): string[] => {
+    const own = collector.spans.filter(({ name, parentId }) => name.startsWith("reconcile ") && parentId === "");
+    const writes = collector.spans.filter(({ name, parentId }) => {
+      return name.startsWith("create ") && own.some(({ spanId }) => spanId === parentId);
+    });
+    const commits = collector.spans.filter(({ name }) => name === "store commit");
+    return writes.flatMap(({ spanId, name }) => (commits.some(({ parentId }) => parentId === spanId) ? [name] : []));
+  };
+  t.ok(await eventually(() => passes().length > 0), "a change within a write within a pass");
   const { text } = await server.call("GET", "/metrics");
+  for (const thread of ["controllers", "store"])
+    t.match(text, new RegExp(`^orch_trace_spans_total\\{outcome="sent",thread="${thread}"\\} [1-9]`, "m"));
   t.match(text, /^orch_trace_spans_total\{outcome="sent",thread="front-\d"\} [1-9]/m);
   t.equal((await server.call("DELETE", `${maps}/a`)).code, 200);
   await server.stop("SIGTERM");

@@ -77,11 +77,12 @@ export class Channel {
     await this.#openedBy(performance.now() + timeoutMs);
   }
 
-  /** A call of one message each way. Rejects with GrpcError. */
-  async unary(path: string, message: Uint8Array, timeoutMs: number): Promise<Buffer> {
+  /** A call of one message each way. `more`: metadata of this call alone. Rejects with GrpcError. */
+  async unary(path: string, message: Uint8Array, timeoutMs: number, more?: readonly Field[]): Promise<Buffer> {
     const endMs = performance.now() + timeoutMs;
     // Whole seconds: few blocks are made, and the server gives up after us.
-    const block = this.#blockOf(path, Math.ceil(timeoutMs / 1000));
+    const common = this.#blockOf(path, Math.ceil(timeoutMs / 1000));
+    const block = more === undefined ? common : Buffer.concat([common, encodeFields(more)]);
     let connection = this.#connection?.isOpen === true ? this.#connection : await this.#openedBy(endMs);
     // Another call may be quicker, and the server may have ended the connection right after its settings.
     while (connection.isOpen && connection.room <= 0) {
