@@ -67,6 +67,7 @@ t.test("SpanExporter tries again while a collector is away, and keeps no more th
   t.match(why, [/UNAVAILABLE: not now/]);
   collector.code = 0;
   await Promise.all(all);
+  await until(() => collector.spans.length === limits.spansWaitingMax + 512);
   await exporter.close();
   t.equal(collector.spans.length, limits.spansWaitingMax + 512);
   t.equal(why.length, 1, "told once");
