@@ -152,7 +152,7 @@ function unreserved({ path, text }: Source): string[] {
   return used.map(([what]) => `${path}: ${what}`);
 }
 
-/** Bounds of limits.ts that no other file reads. */
+/** Bounds of a file of limits that no other file reads. */
 function unusedLimits(limits: Source, others: readonly Source[]): string[] {
   const names = [...limits.text.matchAll(/^ {2}(\w+):/gm)].map((match) => match[1] ?? "");
   const all = others.map(({ text }) => text).join("\n");
@@ -244,12 +244,10 @@ t.test("the tree keeps its rules", async (t) => {
   t.same(sources.flatMap(accessors), [], "no accessors in literals");
   t.same(sources.flatMap(misplaced), [], "packages stay in their folder");
   t.same(sources.flatMap(unreserved), [], "nothing goes round authorization");
-  const limits = read("src/config/limits.ts");
+  const limits = ["src/config/limits.ts", "src/config/flowlimits.ts"].map(read);
+  const users = code.filter(({ path }) => limits.every((file) => file.path !== path));
   t.same(
-    unusedLimits(
-      limits,
-      code.filter(({ path }) => path !== limits.path),
-    ),
+    limits.flatMap((file) => unusedLimits(file, users)),
     [],
     "limits",
   );

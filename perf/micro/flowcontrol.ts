@@ -5,6 +5,7 @@ import type { User } from "../../src/api/user.ts";
 import type { Question } from "../../src/authz/authorizer.ts";
 import { FlowControl } from "../../src/flowcontrol/flowcontrol.ts";
 import { SeatWords, seatsMemory } from "../../src/flowcontrol/seats.ts";
+import { Shedding } from "../../src/flowcontrol/shedding.ts";
 import { flowMeter } from "../../src/observe/flowcontrol.ts";
 import { Registry } from "../../src/observe/metrics.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
@@ -82,6 +83,23 @@ measure("node", () => once(node, asked));
 measure("service account", () => once(account, asked));
 measure("user", () => once(plain, asked));
 measure("new user object", () => once(userOf("u"), asked));
+/** A list that shedding counts, or refuses while the loop is late. */
+function counted(shedding: Shedding): void {
+  const of = { owner: { name: "u", level: "ordinary" }, level: "global-default" } as const;
+  if (!shedding.sheds({ ...of, isLate: false, isHeavy: true, cost: 1 })) shedding.served(of.owner, 1_000);
+}
+let nowMs = 0;
+const shedding = new Shedding({ limitMs: 500, now: () => nowMs, shed: nothing, turned: nothing });
+measure("shedding, no lag", () => counted(shedding));
+for (let at = 0; at < 40; at += 1) {
+  nowMs += 1_000;
+  for (let of = 0; of < 1_000; of += 1) counted(shedding);
+  shedding.looked(1_000);
+}
+measure("shedding, late", () => counted(shedding));
+for (let at = 0; at < 1_000; at += 1)
+  shedding.sheds({ owner: { name: `u${at}`, level: "ordinary" }, level: "l", isLate: false, isHeavy: true, cost: 50 });
+measure("look at 1,000 owners, late", () => shedding.looked(1_000));
 measure("classify", () => void flow.classify(plain, asked));
 flow.close();
 server.close();

@@ -126,14 +126,20 @@ export function forgetKinds(registry: Registry, kinds: ResourceRegistry): void {
   });
 }
 
-/** Counts what one front carries. */
-export function countFront(registry: Registry, thread: string, fanout: Fanout, queued: () => number): void {
+/** Counts what one front carries. `looked`: is told how late its event loop was, several times a second. */
+export function countFront(
+  registry: Registry,
+  thread: string,
+  fanout: Fanout,
+  queued: () => number,
+  looked?: (lagMs: number) => void,
+): void {
   const gauge = (name: string, help: string): Family => registry.gauge(name, help, "thread");
   const watchers = gauge("orch_front_watchers", "Open watches of a front.");
   const groups = gauge("orch_front_watch_groups", "Groups of watchers of a front that share their slices.");
   const waiting = gauge("orch_front_queued_changes", "Changes a front waits for.");
   const bytes = registry.counter("orch_front_watch_bytes_total", "Bytes a front sent to watchers.", "thread");
-  countThread(registry, thread);
+  countThread(registry, thread, looked);
   clientCalls.register(registry);
   registry.onCollect(() => {
     const all = { watchers: 0, groups: 0, bytes: 0 };
@@ -189,7 +195,7 @@ export function countProcess(registry: Registry, crashes: () => number): void {
   const virtual = registry.gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.");
   const heap = registry.gauge("orch_heap_bytes", "Heap of the main thread.");
   started.set("", Date.now() / 1000 - process.uptime());
-  countThread(registry, "main", poolThreadName);
+  countThread(registry, "main", undefined, poolThreadName);
   countBuild(registry);
   registry.onCollect(() => {
     crashed.set("", crashes());

@@ -20,6 +20,7 @@ import { type OpenViews, openViews } from "../cache/view/views.ts";
 import type { Config } from "../config/config.ts";
 import { checkedBefore } from "../config/filecheck.ts";
 import { limits } from "../config/limits.ts";
+import type { Shedding } from "../flowcontrol/shedding.ts";
 import { Openings } from "../http/openings.ts";
 import { parseRanges } from "../kinds/ranges.ts";
 import { admissionMeter } from "../observe/admission.ts";
@@ -52,6 +53,7 @@ import { Controllers } from "./controllers.ts";
 import { countConnections, countFront, countPool, forgetKinds } from "./count.ts";
 import type { KmsChecks } from "./encryptionfile.ts";
 import { type FlowMessage, type FrontFlow, openFlow } from "./flow/front.ts";
+import { openShedding } from "./flow/shedding.ts";
 import type { Collected, FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
 import { openAuthorities } from "./signing.ts";
@@ -116,6 +118,7 @@ class OpenServer implements FrontServer {
   /** Scrapes that wait for the other threads, by number. */
   readonly #scrapes = new Map<number, (answer: Gathered) => void>();
   readonly #flow: FrontFlow | undefined;
+  readonly #shedding: Shedding | undefined;
   readonly #log: Logger;
   readonly #observer: Observer;
   /** What the console shows of requests. */
@@ -147,7 +150,10 @@ class OpenServer implements FrontServer {
     this.#fanout.start();
     const store = new PortClient(data.storePort, limits, data.store);
     this.#client = store;
-    countFront(this.#registry, data.name, this.#fanout, () => store.queued);
+    // What the controllers' thread does is no client's request.
+    if (!data.controls) this.#shedding = openShedding(data.config.shedLagMs, this.#registry, this.#log);
+    const looked = (lagMs: number): void => this.#shedding?.looked(lagMs);
+    countFront(this.#registry, data.name, this.#fanout, () => store.queued, looked);
     this.openings = new Openings(data.connectionsMax);
     countConnections(this.#registry, data.name, this.openings);
     if (data.listeners.some(({ front }) => front === "node")) {
@@ -231,6 +237,7 @@ class OpenServer implements FrontServer {
       tracer: this.#tracer,
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       flow: this.#flow?.parts,
+      shedding: this.#shedding,
       ends: config.goawayChance > 0 ? () => Math.random() < config.goawayChance : undefined,
       bounds: createBounds({ connections: this.#data.connectionsMax }),
       requestMsMax: config.requestTimeoutMs,

@@ -92,6 +92,8 @@ export interface Config {
   readonly goawayChance: number;
   /** Requests are queued by priority and fairness. */
   readonly fairness: boolean;
+  /** Lag of a front's event loop above which it sheds requests, in milliseconds; 0: it sheds none. */
+  readonly shedLagMs: number;
   readonly shutdownDelayMs: number;
   readonly livezGraceMs: number;
   readonly dataDir: string;
@@ -245,12 +247,13 @@ export function readConfig(values: FlagValues): Config | string {
 function readFlow(
   text: (name: string) => string,
   gates: Config["gates"],
-): Pick<Config, "requestsInflightMax" | "mutatingInflightMax" | "goawayChance" | "fairness"> {
+): Pick<Config, "requestsInflightMax" | "mutatingInflightMax" | "goawayChance" | "fairness" | "shedLagMs"> {
   return {
     requestsInflightMax: Number(text("max-requests-inflight")),
     mutatingInflightMax: Number(text("max-mutating-requests-inflight")),
     goawayChance: Number(text("goaway-chance")),
     fairness: isTrue(text("enable-priority-and-fairness")) && gates.has("APIPriorityAndFairness"),
+    shedLagMs: parseDuration(text("shed-lag")) ?? 0,
   };
 }
 

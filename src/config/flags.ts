@@ -156,6 +156,16 @@ export const flags = [
     help: "Whether requests run at priority levels and wait in fair queues, as FlowSchemas and PriorityLevelConfigurations say. Without it, reading and changing requests have a limit each.",
   },
   {
+    name: "shed-lag",
+    group: "Serving",
+    type: "duration",
+    default: "500ms",
+    min: 0,
+    max: 60_000,
+    brief: "event loop lag that sheds requests",
+    help: "How late the event loop of a front may be, smoothed over seconds, before it sheds requests: it answers 429, first to those whose requests cost it most, lists and new watches before all others, and more the longer it lasts. Requests of exempt levels, of nodes and for leader election are never shed, nor is a user with few requests. 0 disables it.",
+  },
+  {
     name: "goaway-chance",
     group: "Serving",
     type: "float",

@@ -1,6 +1,7 @@
 // Every bound of the server, with unit and reason. A queue, a size or a time without a line here has no bound,
 // and that is a bug. Relations between bounds are asserted at the end.
 import { assert } from "../base/assert.ts";
+import { flowLimits } from "./flowlimits.ts";
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -9,38 +10,7 @@ const MiB = 1024 * KiB;
 export const limits = {
   /** Request bodies (upstream: 3 MiB, 413 beyond). */
   bodyBytesMax: 3 * MiB,
-  /**
-   * Flow control. A list takes a seat for so many objects (upstream: the same) or bytes, a change one more for so many
-   * watchers of the kind; at most ten (upstream).
-   */
-  listObjectsPerSeat: 100,
-  listBytesPerSeat: 256 * KiB,
-  watchersPerSeat: 1_000,
-  seatsPerRequestMax: 10,
-  /** How long the size of a list is taken for what it was, in milliseconds, and how many are remembered for each kind. */
-  listEstimateMs: 10_000,
-  listEstimatesMax: 1_000,
-  /** Objects that are measured to know the size of a list. */
-  listSampleMax: 16,
-  /** Levels whose seats all fronts share; of more, each front has its part for itself. */
-  levelSlotsMax: 1_024,
-  /** Seats of a level from which on no user gets all: two thirds at most, and n users 2 / (2n + 1) each. */
-  sharedLevelSeatsMin: 8,
-  /** A front whose turn it is to start a request, and which does not look for so long, is passed over, in milliseconds. */
-  frontTurnMs: 10,
-  /** A request whose body is awaited longer gives its seats to others meanwhile, in milliseconds. */
-  bodySeatMsMax: 2_000,
-  /** Flow schemas and levels are compiled again no sooner than this after the last time, in milliseconds, or ten times as long as that took. */
-  flowCompileMsMin: 20,
-  /** Flows of one schema whose queues are remembered. */
-  flowHandsMax: 2_000,
-  /** Queues of one level, and requests that wait, that one dump shows. */
-  dumpedQueuesMax: 1_024,
-  dumpedRequestsMax: 10_000,
-  /** How often built-in flow schemas and levels are put right, in milliseconds (upstream: a minute). */
-  flowObjectsMs: 60_000,
-  /** How often a front notes how full its levels are, in milliseconds. */
-  flowSampleMs: 1_000,
+  ...flowLimits,
   /** Requests of a front that have no seat yet, being authenticated (by address), authorized or received: a few KiB each; 429 beyond a share. */
   arrivalsMax: 10_000,
   /** Bytes of request bodies of a front, from their first until the answer; 429 beyond a user's share. */

@@ -13,8 +13,9 @@ const nameBytesMax = 15;
 const ticksPerSecond = 100;
 /** How often the sampler of the event loop wakes: what it measures is this much too long. */
 const resolutionMs = 20;
-/** The longest lag is counted once in so many milliseconds. */
-const windowMs = 1000;
+/** How often the lag is looked at, and how often the longest is counted. */
+const lookMs = 250;
+const looksPerWindow = 1000 / lookMs;
 /** Seconds. */
 const lagBuckets = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
@@ -92,11 +93,61 @@ export class NamedCpu {
   }
 }
 
+/** What the sampler of an event loop has since it was reset. */
+export interface LagSampler {
+  /** Samples. The first after a reset only begins. */
+  readonly count: number;
+  /** The longest, in nanoseconds, its own pause included. */
+  readonly max: number;
+  reset(): void;
+}
+
+/** Looks at a sampler of the event loop at a steady pace, and tells how late the loop was. */
+export class LagLooks {
+  readonly #sampler: LagSampler;
+  readonly #looked: (lagMs: number) => void;
+  readonly #longest: (lagMs: number) => void;
+  /** Looks since the last one with a sample, and since the longest lag was told. */
+  #unseen = 0;
+  #looks = 0;
+  #longestMs = -1;
+
+  /** `looked` is told the lag of each look, and `longest` the longest of each second. */
+  constructor(sampler: LagSampler, looked: (lagMs: number) => void, longest: (lagMs: number) => void) {
+    this.#sampler = sampler;
+    this.#looked = looked;
+    this.#longest = longest;
+  }
+
+  /** One look. In a loop whose turns are longer than a look's pause, every other look has a sample, and stands for both. */
+  look(): void {
+    this.#unseen++;
+    this.#looks++;
+    const { count, max } = this.#sampler;
+    if (count > 0) {
+      const lagMs = Math.max(0, max / 1e6 - resolutionMs);
+      this.#sampler.reset();
+      this.#longestMs = Math.max(this.#longestMs, lagMs);
+      for (; this.#unseen > 0; this.#unseen--) this.#looked(lagMs);
+    }
+    // Nothing was sampled yet: the second goes on.
+    if (this.#looks < looksPerWindow || this.#longestMs < 0) return;
+    this.#longest(this.#longestMs);
+    this.#looks = 0;
+    this.#longestMs = -1;
+  }
+}
+
 /**
- * Counts the calling thread: its CPU time, and how busy and how late its event loop is. `pool`: and the CPU time of the
- * threads of that name, which have no registry.
+ * Counts the calling thread: its CPU time, and how busy and how late its event loop is. `looked`: is told how late it was,
+ * several times a second. `pool`: and the CPU time of the threads of that name, which have no registry.
  */
-export function countThread(registry: Registry, thread: string, pool?: string): void {
+export function countThread(
+  registry: Registry,
+  thread: string,
+  looked: (lagMs: number) => void = () => undefined,
+  pool?: string,
+): void {
   const cpu = registry.counter("orch_thread_cpu_seconds_total", "CPU time of a thread.", "thread");
   const pooled = pool === undefined ? undefined : new NamedCpu(pool);
   const active = registry.counter(
@@ -112,11 +163,8 @@ export function countThread(registry: Registry, thread: string, pool?: string): 
   );
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
-  const look = setInterval(() => {
-    // Nothing was sampled: the thread has just begun.
-    if (delay.max > 0) lag.observe(thread, Math.max(0, delay.max / 1e9 - resolutionMs / 1000));
-    delay.reset();
-  }, windowMs);
+  const looks = new LagLooks(delay, looked, (lagMs) => lag.observe(thread, lagMs / 1000));
+  const look = setInterval(() => looks.look(), lookMs);
   look.unref();
   registry.onCollect(() => {
     const seconds = threadCpuSeconds();

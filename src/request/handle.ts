@@ -203,6 +203,7 @@ async function admit(
     await dispatch(server, types, now, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
+    server.shedding?.served(owner, book.bytes);
     holdings.release();
   }
 }

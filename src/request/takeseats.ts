@@ -1,8 +1,11 @@
 // A request at flow control: its schema and level, which its answer names, and its seats. Upstream's place for it is behind
-// impersonation and before authorization, so that a request that is refused took part, too.
+// impersonation and before authorization, so that a request that is refused took part, too. What is shed is refused here.
 import { isStatus } from "../api/status.ts";
 import type { User } from "../api/user.ts";
+import type { Owner } from "../base/shares.ts";
 import type { LogView } from "../cache/view/view.ts";
+import { limits } from "../config/limits.ts";
+import { isLate, isSheddable } from "../flowcontrol/shedding.ts";
 import type { Reply } from "./answer/response.ts";
 import type { FlowParts, Server } from "./call/context.ts";
 import type { Holdings } from "./call/holdings.ts";
@@ -26,14 +29,38 @@ export function takeSeats(
 ): boolean | Promise<boolean> {
   const { flow } = server;
   const { asked } = route;
-  if (flow === undefined || isApart(route)) return true;
+  if (isApart(route)) return true;
+  const { owner } = holdings;
+  if (flow === undefined) {
+    const width = asked.verb === "list" ? limits.shedListCost : 1;
+    return !isShed(server, route, book, owner, owner.level, false, width);
+  }
   const placement = flow.control.classify(user, asked);
   const { schema, level } = placement;
   if (schema.uid !== "") book.headers.push([flow.headers.schema, schema.uid]);
   if (level.shape.uid !== "") book.headers.push([flow.headers.level, level.shape.uid]);
   const kind = book.kind === "mutating" ? "mutating" : "readOnly";
-  const width = level.shape.isExempt ? 1 : widthOf(server, flow, route);
-  return holdings.sit(flow.control.seat(placement, user, asked, holdings.owner.name, kind, width), onGone(reply));
+  const { name, isExempt } = level.shape;
+  const width = isExempt ? 1 : widthOf(server, flow, route);
+  if (isShed(server, route, book, owner, name, isExempt, width)) return false;
+  return holdings.sit(flow.control.seat(placement, user, asked, owner.name, kind, width), onGone(reply));
+}
+
+/** Whether a request is refused because the event loop is late. `level`: the one it runs at, or its owner's. */
+function isShed(
+  { shedding }: Server,
+  { asked }: Route,
+  book: Book,
+  owner: Owner,
+  level: string,
+  isExempt: boolean,
+  width: number,
+): boolean {
+  if (shedding === undefined || !isSheddable(level, isExempt, owner)) return false;
+  const isWatch = book.kind === "long";
+  const cost = isWatch ? limits.shedWatchCost : book.kind === "mutating" ? width + limits.shedChangeCost : width;
+  const isHeavy = asked.isResource && (isWatch || asked.verb === "list");
+  return shedding.sheds({ owner, level, isLate: isLate(level, owner), isHeavy, cost });
 }
 
 /** Connections, logs and profiles last, and take no part (upstream); a watch does while it starts. */

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { exposition, Registry } from "../../src/observe/metrics.ts";
-import { countThread, cpuSecondsOf, NamedCpu, threadCpuSeconds } from "../../src/observe/threads.ts";
+import { countThread, cpuSecondsOf, LagLooks, NamedCpu, threadCpuSeconds } from "../../src/observe/threads.ts";
 
 /** A stat file of /proc: a thread's name, and its user and system time in ticks. */
 function stat(name: string, user: number, system: number): string {
@@ -49,4 +49,62 @@ t.test("countThread() counts what two scrapers can share", (t) => {
   t.match(text(), /^orch_event_loop_active_seconds_total\{thread="front-0"\} /m);
   t.match(text(), /^orch_event_loop_lag_seconds_count\{thread="front-0"\} 0$/m, "a series from the start on");
   t.end();
+});
+
+t.test("LagLooks.look() tells of each look, also of a loop whose turns are longer than the looks' pause", (t) => {
+  const sampler = {
+    samples: [] as number[],
+    hasBegun: false,
+    /** As the runtime's: the first after a reset only begins. */
+    add(ms: number): void {
+      if (this.hasBegun) this.samples.push(ms);
+      this.hasBegun = true;
+    },
+    get count(): number {
+      return this.samples.length;
+    },
+    get max(): number {
+      return 1e6 * Math.max(0, ...this.samples);
+    },
+    reset(): void {
+      this.samples = [];
+      this.hasBegun = false;
+    },
+  };
+  const [looked, longest]: [number[], number[]] = [[], []];
+  const looks = new LagLooks(
+    sampler,
+    (ms) => looked.push(ms),
+    (ms) => longest.push(ms),
+  );
+  for (let at = 0; at < 4; at++) looks.look();
+  t.same([looked, longest], [[], []], "nothing was sampled");
+  for (const ms of [20, 20, 120, 20]) sampler.add(ms);
+  looks.look();
+  t.same([looked.splice(0), longest.splice(0)], [[100, 100, 100, 100, 100], [100]]);
+  for (let at = 0; at < 4; at++) {
+    for (const ms of [20, 21, 25]) sampler.add(ms);
+    looks.look();
+  }
+  t.same([looked.splice(0), longest.splice(0)], [[5, 5, 5, 5], [5]]);
+  for (let at = 0; at < 8; at++) {
+    sampler.add(620);
+    looks.look();
+  }
+  t.same(looked.splice(0), new Array(8).fill(600), "one sample in two looks");
+  t.same(longest, [600, 600]);
+  t.end();
+});
+
+t.test("countThread() sees a loop whose turns are long", async (t) => {
+  const registry = new Registry();
+  const looked: number[] = [];
+  countThread(registry, "front-0", (lagMs) => looked.push(lagMs));
+  const endMs = performance.now() + 60_000;
+  while (looked.filter((lagMs) => lagMs >= 200).length < 4 && performance.now() < endMs) {
+    const fromMs = performance.now();
+    while (performance.now() - fromMs < 300);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.ok(looked.filter((lagMs) => lagMs >= 200).length >= 4, looked.join());
 });

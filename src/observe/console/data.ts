@@ -106,6 +106,8 @@ export interface ConsoleData {
   readonly poolRefused: number;
   /** Empty: flow control does not run. */
   readonly flow: readonly LevelFigures[];
+  /** Requests that were shed since the start, by level; levels without any are left out. */
+  readonly shed: readonly { readonly level: string; readonly count: number }[];
   readonly clients: ClientUse;
   readonly slowRequests: readonly SlowRequest[];
   readonly slowWatchers: readonly SlowWatcher[];
@@ -198,6 +200,9 @@ export function consoleData(about: About, at: number, uptimeSeconds: number, { f
     logs: logsOf(figures),
     poolRefused: figures.sum("orch_pool_refused_total"),
     flow: flowOf(figures),
+    shed: [...figures.by("orch_requests_shed_total", "priority_level")]
+      .map(([level, count]) => ({ level, count }))
+      .slice(0, rowsMax),
     clients: clientsOf(details),
     slowRequests: details
       .flatMap(({ slowRequests }) => slowRequests)

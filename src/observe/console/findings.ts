@@ -79,6 +79,7 @@ export function findingsOf(before: ConsoleData, now: ConsoleData): readonly Find
     ...threadFindings(threads, now),
     ...poolFindings(before, now),
     ...flowFindings(before, now),
+    ...shedFindings(before, now),
     ...storeFindings(before, now),
     ...requestFindings(before, now, seconds),
     ...clientFindings(now),
@@ -165,6 +166,17 @@ function flowFindings(before: ConsoleData, now: ConsoleData): Finding[] {
     if (waiting > 0)
       return [{ severity: "warn", text: `${waiting} requests of level ${level} wait for a seat; ${full}`, advice }];
     return [];
+  });
+}
+
+function shedFindings(before: ConsoleData, now: ConsoleData): Finding[] {
+  const former = new Map(before.shed.map(({ level, count }) => [level, count]));
+  const advice = "limit the heaviest client, or add front workers; --shed-lag says how late is too late";
+  return now.shed.flatMap(({ level, count }): Finding[] => {
+    const more = count - (former.get(level) ?? 0);
+    const what = more === 1 ? "request was" : "requests were";
+    const text = `${more} ${what} shed at level ${level}, because the event loop of a front is late`;
+    return more > 0 ? [{ severity: "bad", text, advice }] : [];
   });
 }
 

@@ -12,6 +12,7 @@ import type { Objects } from "../../cache/view/objects.ts";
 import type { Views } from "../../cache/view/view.ts";
 import type { AdmissionConfig } from "../../config/config.ts";
 import type { FlowControl } from "../../flowcontrol/flowcontrol.ts";
+import type { Shedding } from "../../flowcontrol/shedding.ts";
 import type { Widths } from "../../flowcontrol/width.ts";
 import type { ServiceRanges } from "../../kinds/ranges.ts";
 import type { AdmissionMeter } from "../../observe/admission.ts";
@@ -59,6 +60,8 @@ export interface ServerParts {
   readonly inflight: Inflight;
   /** Seats by priority and fairness; left out: `inflight` alone bounds requests. */
   readonly flow?: FlowParts | undefined;
+  /** Refuses requests while the event loop is late; left out: nothing does. */
+  readonly shedding?: Shedding | undefined;
   /** Whether a response, of no watch, ends its connection; left out: none does. */
   readonly ends?: (() => boolean) | undefined;
   /** What else requests hold, divided among users. */

@@ -58,6 +58,11 @@ export class Book {
     server.observer.started(this.kind, this.#target);
   }
 
+  /** Bytes of the answer that were sent so far. */
+  get bytes(): number {
+    return Math.max(this.#bytes, this.#sentBytes);
+  }
+
   /** It is refused because too many requests are under way. */
   drop(): void {
     this.#dropped = true;
@@ -161,7 +166,7 @@ export class Book {
       annotations: resource && notesOf(resource, this.#server.scheme),
       code: this.#code,
       bytes: this.#bytes,
-      sentBytes: Math.max(this.#bytes, this.#sentBytes),
+      sentBytes: this.bytes,
       durationMs,
       agent: this.#agent,
       remote: exchange.remote,

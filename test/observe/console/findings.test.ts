@@ -33,6 +33,7 @@ class Figures {
     "flow_schema",
     "priority_level",
   );
+  readonly shed = this.registry.counter("orch_requests_shed_total", "", "priority_level");
   nowMs = 0;
   readonly notes = new FrontNotes("front-0", () => this.nowMs);
   watches: { user: string; count: number }[] = [];
@@ -103,6 +104,11 @@ t.test("findingsOf() says what holds a server up, and what would help", (t) => {
         figures.queue.set("service-accounts\0workload-low", 30);
       },
       [/^30 requests of level workload-low wait for a seat/],
+    ],
+    [
+      "requests that were shed",
+      (figures) => figures.shed.add("global-default", 12),
+      [/^12 requests were shed at level global-default, because the event loop of a front is late: limit the heaviest/],
     ],
     [
       "requests without a right",

@@ -4,12 +4,13 @@ import type { User } from "../../../src/api/user.ts";
 import { limits } from "../../../src/config/limits.ts";
 import { FlowControl } from "../../../src/flowcontrol/flowcontrol.ts";
 import { SeatWords, seatsMemory } from "../../../src/flowcontrol/seats.ts";
+import { Shedding } from "../../../src/flowcontrol/shedding.ts";
 import { Widths } from "../../../src/flowcontrol/width.ts";
 import { flowMeter } from "../../../src/observe/flowcontrol.ts";
 import { exposition, Registry } from "../../../src/observe/metrics.ts";
 import type { FlowParts } from "../../../src/request/call/context.ts";
 import type { Exchange, Headers } from "../../../src/request/exchange/transport.ts";
-import { type InProcess, openInProcess, until } from "../../support/inprocess.ts";
+import { type Answer, type InProcess, openInProcess, until } from "../../support/inprocess.ts";
 
 const base = "/apis/flowcontrol.apiserver.k8s.io/v1beta2";
 const configMaps = "/api/v1/namespaces/default/configmaps";
@@ -310,3 +311,87 @@ t.test("a level that goes and comes back before its slot is told has the last on
   t.ok(await until(() => words.used(9) === 0));
   server.user = admin;
 });
+
+/** Sheds on a server whose lag and time a test says. */
+function shedding(server: InProcess): { readonly looks: (lagMs: number) => void; readonly levels: string[] } {
+  const levels: string[] = [];
+  let nowMs = 0;
+  const made = new Shedding({
+    limitMs: 500,
+    now: () => nowMs,
+    shed: (level) => levels.push(level),
+    turned: () => undefined,
+  });
+  Object.assign(server.server, { shedding: made });
+  const looks = (lagMs: number): void => {
+    nowMs += Math.max(250, lagMs);
+    made.looked(lagMs);
+  };
+  nowMs = limits.shedGraceMs;
+  return { looks, levels };
+}
+
+for (const fair of [true, false]) {
+  t.test(`a late front refuses the heavy user, and nothing that matters; fairness: ${fair}`, async (t) => {
+    const { server } = await controlled(t);
+    if (!fair) Object.assign(server.server, { flow: undefined });
+    const { looks, levels } = shedding(server);
+    const admin = server.user;
+    const filler = "x".repeat(30_000);
+    for (let at = 0; at < 10; at++)
+      t.equal((await server.call("POST", configMaps, { metadata: { name: `m${at}` }, data: { filler } })).code, 201);
+    const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+    await server.call("POST", leases, { metadata: { name: "l" }, spec: {} });
+    const node: User = { ...user("system:node:n"), groups: ["system:nodes", "system:authenticated"] };
+    const manager = user("system:kube-controller-manager");
+    const as = async (who: User, path: string, count = 1): Promise<Record<number, number>> => {
+      server.user = who;
+      const codes: Record<number, number> = {};
+      for (let at = 0; at < count; at++) {
+        const { code } = await server.call("GET", path);
+        codes[code] = (codes[code] ?? 0) + 1;
+      }
+      return codes;
+    };
+    const lightWatch = new Upload();
+    server.user = user("light");
+    void server.call("GET", `${configMaps}?watch=1`, undefined, {}, lightWatch.exchange);
+    t.ok(await until(() => server.fanout.watcherCount === 1));
+    for (let at = 0; at < 30; at++) {
+      t.same(await as(user("heavy"), configMaps, 5), { 200: 5 });
+      looks(100);
+    }
+    for (let at = 0; at < 12; at++) {
+      await as(user("heavy"), configMaps, 20);
+      looks(600);
+    }
+    t.ok(levels.length > 0);
+    levels.splice(0);
+    const codes = await as(user("heavy"), configMaps, 20);
+    t.ok((codes[429] ?? 0) > 5, JSON.stringify(codes));
+    t.same(new Set(levels), new Set([fair ? "global-default" : "ordinary"]), "what is counted");
+    server.user = user("heavy");
+    const answers: Answer[] = [];
+    for (let at = 0; at < 20; at++)
+      void server.call("GET", `${configMaps}?watch=1`).then((answer) => answers.push(answer));
+    t.ok(await until(() => answers.some(({ code }) => code === 429)), "new watches are refused");
+    const refused = answers.find(({ code }) => code === 429);
+    t.equal(server.lastRecord?.dropped, true);
+    t.equal(refused?.text, "Too many requests, please try again later.\n");
+    t.equal(named(refused?.headers ?? [], "Retry-After"), "1");
+    const rows: [who: User, path: string][] = [
+      [user("light"), configMaps],
+      [admin, configMaps],
+      [node, configMaps],
+      [node, `${leases}/l`],
+      [manager, `${leases}/l`],
+      [manager, configMaps],
+    ];
+    for (const [who, path] of rows) t.same(await as(who, path, 3), { 200: 3 }, `${who.name} ${path}`);
+    t.notOk((await as(user("heavy"), "/healthz"))[429], "probes are answered");
+    t.ok(server.fanout.watcherCount >= 1, "a watch that was there goes on");
+    for (let at = 0; at < 60; at++) looks(10);
+    t.same(await as(user("heavy"), configMaps, 20), { 200: 20 }, "when the lag is down");
+    await server.fanout.closeAll(1_000);
+  });
+}
