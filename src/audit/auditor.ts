@@ -29,11 +29,14 @@ export interface AuditFamilies {
 /** Registers them; they are there without a policy, too (upstream). */
 export function auditFamilies(registry: Registry): AuditFamilies {
   const help = "Requests refused because their audit event could not be stored.";
-  return {
+  const families = {
     events: registry.counter("apiserver_audit_event_total", "Audit events made and sent to backends."),
     levels: registry.counter("apiserver_audit_level_total", "Requests by the audit level of the policy.", "level"),
     rejected: registry.counter("apiserver_audit_requests_rejected_total", help),
   };
+  // Without a policy there are none, which is a figure as well (upstream).
+  for (const family of [families.events, families.rejected]) family.add("", 0);
+  return families;
 }
 
 /** Audits the requests of one front. */

@@ -22,8 +22,9 @@ import { checkedBefore } from "../config/filecheck.ts";
 import { limits } from "../config/limits.ts";
 import type { Shedding } from "../flowcontrol/shedding.ts";
 import { Openings } from "../http/openings.ts";
-import { parseRanges } from "../kinds/ranges.ts";
+import { parseRanges, rangeText, type ServiceRanges } from "../kinds/ranges.ts";
 import { admissionMeter } from "../observe/admission.ts";
+import { type AllocationMeter, allocationMeter, showRanges } from "../observe/allocations.ts";
 import { clientsShown, type FrontDetail, FrontNotes } from "../observe/console/detail.ts";
 import type { Gathered, GatheredPage } from "../observe/gathered.ts";
 import { answerHealth, type BootStep, type Check, createChecks } from "../observe/health.ts";
@@ -35,6 +36,7 @@ import type { Tracer } from "../observe/spans.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { Page, Server, ServerParts } from "../request/call/context.ts";
 import { createBounds, Inflight } from "../request/call/holdings.ts";
+import { rangeFigures } from "../request/commit/serviceallocations.ts";
 import type { Handler } from "../request/exchange/transport.ts";
 import { createHandler } from "../request/handle.ts";
 import { newestOf } from "../request/read/freshness.ts";
@@ -267,6 +269,7 @@ class OpenServer implements FrontServer {
       merges: new Merges(this.#pool, identity, systemClock),
       audit: this.#auditor(),
       ranges,
+      allocations: this.#allocations(ranges),
       serverAddress,
       health: this.#health(),
       gathered: (page, gzip) => this.#gather(page, gzip),
@@ -274,6 +277,12 @@ class OpenServer implements FrontServer {
       version: versionDocument(),
     };
     return { ...parts, writers: createWriteServices(parts) };
+  }
+
+  /** Counts addresses of services; what ranges hold, the controllers' thread shows. */
+  #allocations(ranges: ServiceRanges): AllocationMeter {
+    if (this.#data.controls) showRanges(this.#registry, () => rangeFigures(this.#views, ranges));
+    return allocationMeter(this.#registry, ranges.addresses.map(rangeText));
   }
 
   #auditor(): Auditor | undefined {

@@ -16,6 +16,7 @@ import type { Shedding } from "../../flowcontrol/shedding.ts";
 import type { Widths } from "../../flowcontrol/width.ts";
 import type { ServiceRanges } from "../../kinds/ranges.ts";
 import type { AdmissionMeter } from "../../observe/admission.ts";
+import type { AllocationMeter } from "../../observe/allocations.ts";
 import type { Gathered, GatheredPage } from "../../observe/gathered.ts";
 import type { Observer } from "../../observe/requests.ts";
 import type { Tracer } from "../../observe/spans.ts";
@@ -89,6 +90,8 @@ export interface ServerParts {
   readonly merges?: Merges | undefined;
   /** What services get addresses and ports from. */
   readonly ranges: ServiceRanges;
+  /** Counts addresses of them that are given out; left out: nothing does. */
+  readonly allocations?: AllocationMeter | undefined;
   /** `host:port` for discovery's server addresses. */
   readonly serverAddress: string;
   /** `/livez…`, `/readyz…`, `/healthz…` (path and query decoded); undefined: no such check. */

@@ -144,9 +144,11 @@ class Claims implements Allocation {
     const address = parseAddress(text);
     if (range === undefined || address === undefined || !holds(range, address)) {
       const valid = range === undefined ? "" : rangeText(range);
+      if (range !== undefined) this.#asked(valid, false);
       return this.#badAddress(text, `provided IP is not in the valid range. The range of valid IPs is ${valid}`);
     }
     const got = await this.#claim("address", what);
+    if (got === undefined || got === taken) this.#asked(rangeText(range), got === undefined);
     if (got === taken) return this.#badAddress(text, "provided IP is already allocated");
     return got ?? text;
   }
@@ -161,7 +163,16 @@ class Claims implements Allocation {
     if (this.#dryRun && range !== undefined) return addressText(range.network);
     const count = range === undefined ? 0 : addressCount(range);
     const found = await this.#any("address", count, (index) => (range ? addressText(addressAt(range, index)) : ""));
+    if (range !== undefined && !isStatus(found)) this.#asked(rangeText(range), found !== undefined);
     return found ?? exhausted("a serviceIP");
+  }
+
+  /** Counts what came of an address that was asked for; a dry run asks for none (upstream). */
+  #asked(range: string, isGiven: boolean): void {
+    const { allocations } = this.#writers;
+    if (this.#dryRun || allocations === undefined) return;
+    if (isGiven) allocations.allocated(range);
+    else allocations.failed(range);
   }
 
   /** Ports of one number in a new service share a node port: they are one in several protocols. Later each gets its own (upstream). */

@@ -6,8 +6,10 @@
 import type { Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { encodeSelection } from "../../cache/shared/selection.ts";
-import type { LogView } from "../../cache/view/view.ts";
+import type { LogView, Views } from "../../cache/view/view.ts";
 import { Fault, parseJson } from "../../codec/engine/json.ts";
+import { addressCount, rangeText, type ServiceRanges } from "../../kinds/ranges.ts";
+import type { RangeFigures } from "../../observe/allocations.ts";
 import { type Change, changeTypes, type Refusal } from "../../storage/store.ts";
 import type { WriteServices } from "./writerequest.ts";
 
@@ -90,6 +92,27 @@ export function readClaim(view: LogView, what: string): Claim | undefined {
   const text = (key: string): string => String((value as ReadonlyMap<string, Value>).get(key) ?? "");
   const sinceMs = Number(text("sinceMs"));
   return { namespace: text("namespace"), name: text("name"), uid: text("uid"), sinceMs, revision: view.revisionOf(at) };
+}
+
+/**
+ * What ranges hold: claims by family. One of an address outside its range, which was another at an earlier start, counts
+ * until its service lets go of it.
+ */
+export function rangeFigures(views: Views, { addresses }: ServiceRanges): RangeFigures[] {
+  const view = views.log(claimPrefixes.address);
+  view.drain();
+  let ofIpv6 = 0;
+  // Where there is one range all claims are of its family, and their number is known.
+  if (addresses.length > 1)
+    view.scan("", "", 0, (_at, key) => {
+      if (key.includes(":")) ofIpv6++;
+      return true;
+    });
+  return addresses.map((range) => {
+    const others = range.family === "IPv6" ? view.count - ofIpv6 : ofIpv6;
+    const allocated = addresses.length > 1 ? view.count - others : view.count;
+    return { range: rangeText(range), allocated, available: Math.max(0, addressCount(range) - allocated) };
+  });
 }
 
 const head = '{"kind":"Claim","apiVersion":"v1","metadata":{"resourceVersion":"';

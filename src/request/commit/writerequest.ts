@@ -10,6 +10,7 @@ import type { GrantCheck } from "../../authz/escalation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Views } from "../../cache/view/view.ts";
 import type { ServiceRanges } from "../../kinds/ranges.ts";
+import type { AllocationMeter } from "../../observe/allocations.ts";
 import type { Trace } from "../../observe/trace.ts";
 import type { StoreClient } from "../../storage/client.ts";
 import type { Guard } from "../../storage/store.ts";
@@ -29,6 +30,8 @@ export interface WriteServices extends StoreAccess {
   readonly admission: Admission;
   /** What services get addresses and ports from. */
   readonly ranges: ServiceRanges;
+  /** Counts addresses that are given out; absent: nothing does. */
+  readonly allocations?: AllocationMeter | undefined;
   /** Asked about every object that is about to be written. */
   readonly checkGrants: GrantCheck;
   /** Merges what is big on other threads; absent: everything is merged here. */

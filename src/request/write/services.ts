@@ -34,7 +34,7 @@ export interface WriteParts extends Omit<WriteServices, "admission" | "checkGran
 
 /** Builds them. Plugins hold connections and timers: closeAdmission() ends these. */
 export function createWriteServices(parts: WriteParts): WriteServices {
-  const { scheme, views, store, clock, ranges, authn, merges } = parts;
+  const { scheme, views, store, clock, ranges, allocations, authn, merges } = parts;
   const { identity, objects, authorizer, roles, admission: config, meter } = parts;
   const commit = committer({ scheme, views, store, clock });
   const create = creator(() => services);
@@ -44,6 +44,7 @@ export function createWriteServices(parts: WriteParts): WriteServices {
     store,
     clock,
     ranges,
+    allocations,
     authn,
     merges,
     admission: createAdmission({ scheme, identity, objects, clock, authorizer, config, commit, create }, meter),

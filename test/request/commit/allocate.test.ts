@@ -1,7 +1,10 @@
 // Cluster addresses and node ports of services through the whole request path.
 import { AddressRepair } from "../../../src/controllers/addresses.ts";
 import { storedKind } from "../../../src/controllers/storedkind.ts";
-import { claim, claimPrefixes, findClaim } from "../../../src/request/commit/serviceallocations.ts";
+import { parseRanges, rangeText } from "../../../src/kinds/ranges.ts";
+import { allocationMeter, showRanges } from "../../../src/observe/allocations.ts";
+import { exposition, Registry } from "../../../src/observe/metrics.ts";
+import { claim, claimPrefixes, findClaim, rangeFigures } from "../../../src/request/commit/serviceallocations.ts";
 import { reconcilerOf, Told } from "../../support/controllers.ts";
 import { type Answer, type InProcess, until } from "../../support/inprocess.ts";
 import { scenario } from "../../support/scenario.ts";
@@ -39,6 +42,38 @@ scenario("allocate() gives every service an address of its own", async (t, serve
   );
   t.match(made[0]?.json.spec, { clusterIPs: [ips[0]], ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" });
   t.strictSame(claimed(server).sort(), ips.toSorted());
+});
+
+scenario("addresses that are given out, refused and left are counted by range", async (t, server) => {
+  const registry = new Registry();
+  const { ranges } = server.writers;
+  Object.assign(server.writers, { allocations: allocationMeter(registry, ranges.addresses.map(rangeText)) });
+  showRanges(registry, () => rangeFigures(server.views, ranges));
+  const figure = (name: string): string | undefined =>
+    new RegExp(`^kube_apiserver_clusterip_allocator_${name}\\{cidr="10\\.0\\.0\\.0/24"\\} (.*)$`, "m").exec(
+      exposition([registry.snapshot()]),
+    )?.[1];
+  const figures = (): (string | undefined)[] =>
+    ["allocated_ips", "available_ips", "allocation_total", "allocation_errors_total"].map(figure);
+  t.same(figures(), ["0", "254", "0", undefined]);
+  await make(server, "a", { clusterIP: "10.0.0.9" });
+  await make(server, "b");
+  t.same(figures(), ["2", "252", "2", undefined]);
+  await make(server, "c", { clusterIP: "10.0.0.9" });
+  await make(server, "c", { clusterIP: "10.1.0.9" });
+  await make(server, "c", {}, "?dryRun=All");
+  await make(server, "c", { clusterIP: "None" });
+  t.same(figures(), ["2", "252", "2", "2"]);
+  await server.call("DELETE", `${services}/a`);
+  t.same(figures(), ["1", "253", "2", "2"]);
+  const both = parseRanges("10.0.0.0/24,fd00::/112", "30000-32767");
+  if (typeof both === "string") throw new Error(both);
+  const owner = { namespace: "default", name: "d", uid: "1" };
+  t.equal(await claim(server.writers, "address", "fd00::5", owner, false), undefined);
+  t.match(rangeFigures(server.views, both), [
+    { range: "10.0.0.0/24", allocated: 1, available: 253 },
+    { range: "fd00::/112", allocated: 1, available: 65_534 },
+  ]);
 });
 
 scenario("allocate() says what cannot be had and leaves nothing behind", async (t, server) => {
