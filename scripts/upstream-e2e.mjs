@@ -9,7 +9,7 @@
 // The paths may also be given as ORCH_UPSTREAM_CONTROLLER_MANAGER, ORCH_UPSTREAM_SCHEDULER and ORCH_UPSTREAM_E2E_TEST.
 // Without them nothing runs, and a line says so. `--focus` narrows the list down to specs whose name holds one
 // of the texts.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
@@ -292,6 +292,7 @@ const { values: flags } = parseArgs({
     "e2e-test": { type: "string" },
     focus: { type: "string", multiple: true, default: [""] },
     verbose: { type: "boolean", default: false },
+    "no-build": { type: "boolean", default: false },
   },
 });
 const given = (flag, variable) => flags[flag] ?? process.env[variable];
@@ -309,8 +310,11 @@ for (const path of Object.values(paths)) {
   console.error(`upstream-e2e: there is no ${path}`);
   process.exit(2);
 }
-install();
-build();
+// A test of this script runs on what is built.
+if (!flags["no-build"]) {
+  install();
+  build();
+}
 
 const sides = flags["controllers-of"] === undefined ? ["upstream", "orch"] : [flags["controllers-of"]];
 if (sides.some((side) => side !== "upstream" && side !== "orch")) {
@@ -326,9 +330,15 @@ let data = "";
 /** What was started, last first. */
 const children = [];
 
+/** Where the kernel can (Linux, by setpriv), it kills what was started when this process is killed. */
+const canBind = spawnSync("setpriv", ["--pdeathsig", "KILL", "true"]).status === 0;
+
 function start(name, program, args) {
+  if (isEnded) throw new Error("the run was ended");
   const log = createWriteStream(join(dir, `${name}.log`));
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const [command, ...more] = canBind ? ["setpriv", "--pdeathsig", "KILL", program, ...args] : [program, ...args];
+  const child = spawn(command, more, { stdio: ["ignore", "pipe", "pipe"] });
+  child.isServer = program === process.execPath;
   child.stderr.pipe(log, { end: false });
   child.stdout.pipe(log, { end: false });
   children.unshift(child);
@@ -336,7 +346,7 @@ function start(name, program, args) {
 }
 
 /** The server is asked to end; upstream's programs hold nothing, and some of them wait on after SIGTERM. */
-async function stop(child, signal = child.spawnfile === process.execPath ? "SIGTERM" : "SIGKILL") {
+async function stop(child, signal = child.isServer ? "SIGTERM" : "SIGKILL") {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill(signal);
@@ -445,9 +455,14 @@ async function run(side) {
     ]);
     start("scheduler", paths.scheduler, common);
     result = await runSpecs(base);
+  } catch (error) {
+    // The handler of the signal ends this process.
+    if (isEnded) await new Promise(() => undefined);
+    throw error;
   } finally {
     for (const child of children.splice(0)) await stop(child);
   }
+  if (isEnded) await new Promise(() => undefined);
   const { passed, failed } = result;
   const done = passed.length + failed.length;
   for (const name of failed) console.log(`failed: ${name}`);
@@ -457,6 +472,24 @@ async function run(side) {
   if (isGood) rmSync(dir, { recursive: true, force: true });
   else console.log(`logs: ${dir}`);
   return isGood;
+}
+
+/** A run that is ended ends what it started, and keeps nothing. */
+let isEnded = false;
+for (const [signal, number] of [
+  ["SIGHUP", 1],
+  ["SIGINT", 2],
+  ["SIGTERM", 15],
+]) {
+  process.on(signal, async () => {
+    if (isEnded) return;
+    isEnded = true;
+    console.log(`upstream-e2e: ended by ${signal}`);
+    // A start that is under way may add one meanwhile.
+    while (children.length > 0) await stop(children.shift(), "SIGKILL");
+    if (dir !== "") rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    process.exit(128 + number);
+  });
 }
 
 let isGood = true;
