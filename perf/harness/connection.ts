@@ -85,6 +85,8 @@ export class Connection {
   #left: number | undefined;
   #chunks: ChunkReader | undefined;
   #bodyBytes = 0;
+  /** The server takes no further request on this connection. */
+  #isLast = false;
   #sink = noSink;
   #settle: ((outcome: Outcome) => void) | undefined;
 
@@ -103,10 +105,13 @@ export class Connection {
       this.#head = undefined;
       this.#code = 0;
       this.#bodyBytes = 0;
+      this.#isLast = false;
       const socket = this.#socketNow();
       const { method, path, accept = "application/json", body, type = "application/json", more = "" } = sent;
       const start = `${method} ${path} HTTP/1.1\r\n${this.#common}Accept: ${accept}\r\n${more}`;
-      if (body === undefined) return void socket.write(`${start}\r\n`);
+      // A method that may have a body says that it has none: servers may end a connection after a request in doubt.
+      if (body === undefined)
+        return void socket.write(`${start}${method === "GET" ? "" : "Content-Length: 0\r\n"}\r\n`);
       const head = `${start}Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
       socket.write(typeof body === "string" ? head + body : Buffer.concat([Buffer.from(head), body]));
     });
@@ -156,6 +161,10 @@ export class Connection {
     const settle = this.#settle;
     this.#settle = undefined;
     this.#sink = noSink;
+    if (this.#isLast) {
+      this.#socket?.destroy();
+      this.#socket = undefined;
+    }
     settle?.({ code, bodyBytes: this.#bodyBytes });
   }
 
@@ -181,6 +190,7 @@ export class Connection {
           () => this.#end(this.#code),
         )
       : undefined;
+    this.#isLast = /^connection: *close/im.test(head);
     this.#sink.head?.(this.#code, head);
     this.#body(whole, end + 4);
   }
