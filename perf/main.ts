@@ -2,6 +2,7 @@
 // the same load in turn.
 import { type Command, helpOf, overview, readCommand } from "./harness/command.ts";
 import { readScenarioFile } from "./harness/file.ts";
+import { Interruption, unfinishedCode } from "./harness/interruption.ts";
 import { LiveLine } from "./harness/live.ts";
 import { finish, publish } from "./harness/results.ts";
 import { type CaseResult, runScenario } from "./harness/run.ts";
@@ -37,6 +38,9 @@ async function main(args: readonly string[]): Promise<number> {
   const [name = "", ...rest] = args;
   const benchmark = benchmarks.get(name);
   if (benchmark !== undefined) {
+    // They keep nothing; what they started ends with this process (peer.ts).
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+      process.once(signal, () => process.exit(unfinishedCode));
     const flags = rest.filter((arg) => arg.startsWith("--"));
     await benchmark[0](
       rest.filter((arg) => !arg.startsWith("--")),
@@ -106,13 +110,18 @@ async function sweep(args: readonly string[]): Promise<number> {
   for (const flags of combinations(readAxes(args.slice(0, at)))) {
     const target = { ...command.target, name: flags, start: `${command.target.start ?? ""} ${flags}` };
     const keep = (results: readonly CaseResult[]): void => void points.push({ flags, results });
-    worst = Math.max(worst, await run(`sweep ${args.join(" ")}`, command, [target], command.rounds ?? 1, keep));
+    const code = await run(`sweep ${args.join(" ")}`, command, [target], command.rounds ?? 1, keep);
+    if (code === unfinishedCode) {
+      console.log(`\nNOT FINISHED: the sweep ended at ${flags}; nothing is recommended`);
+      return code;
+    }
+    worst = Math.max(worst, code);
   }
   console.log(`\n${curveOf(points)}`);
   return worst;
 }
 
-/** Opens the servers, runs, and ends what was started. */
+/** Opens the servers, runs, and ends what was started, also when the run is ended before its time. */
 async function run(
   title: string,
   command: Command,
@@ -122,18 +131,26 @@ async function run(
 ): Promise<number> {
   const targets: Target[] = [];
   const live = new LiveLine();
+  const interruption = new Interruption();
+  const { signal } = interruption;
   try {
     for (const [index, side] of sides.entries()) {
-      targets.push(await openTarget(side, sides.length === 1 ? "server" : (["A", "B"][index] ?? `${index}`)));
+      const name = sides.length === 1 ? "server" : (["A", "B"][index] ?? `${index}`);
+      targets.push(await openTarget(side, name, signal));
     }
     const { scenario, options, seconds, warmSeconds } = command;
-    const results = await runScenario(scenario, targets, options, { seconds, warmSeconds, rounds }, live);
+    const outcome = await runScenario(scenario, targets, options, { seconds, warmSeconds, rounds }, live, signal);
     live.end();
-    keep(results);
-    return publish(finish(title, command, results), command);
+    if (outcome.unfinished === undefined) keep(outcome.results);
+    return publish(finish(title, command, outcome), command);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    console.error(`perf: ${(signal.reason as Error).message}; nothing was measured`);
+    return unfinishedCode;
   } finally {
     live.end();
     for (const target of targets) await target.stop();
+    interruption.end();
   }
 }
 
@@ -143,3 +160,5 @@ try {
   console.error(`perf: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
 }
+// What was ended in the middle of something waits for no more.
+if (process.exitCode === unfinishedCode) process.exit();

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { type FlagTable, Options, type Scenario } from "./scenario.ts";
 import { type TargetOptions, targetFlags } from "./target.ts";
-import { readThreshold, type Threshold } from "./thresholds.ts";
+import { defaultThresholds, readThreshold, type Threshold } from "./thresholds.ts";
 
 /** Flags of every run. */
 const runFlags: FlagTable = {
@@ -66,9 +66,10 @@ export function readCommand(
   const warmup = options.text("warmup");
   const given = (values["threshold"] ?? []) as unknown as readonly string[];
   const target = Object.fromEntries(Object.keys(targetFlags).map((name) => [name, values[name]])) as TargetOptions;
+  const thresholds = [...presetThresholds, ...given].map(readThreshold);
   return {
     ...{ scenario, options, target, seconds },
-    thresholds: [...presetThresholds, ...given].map(readThreshold),
+    thresholds: [...thresholds, ...defaultThresholds(scenario.lines ?? [], thresholds)],
     warmSeconds: warmup === "" ? Math.min(8, seconds / 2) : secondsOf(warmup, "warmup"),
     rounds: options.text("rounds") === "" ? undefined : options.number("rounds", 1),
   };
@@ -97,6 +98,6 @@ export function overview(scenarios: Iterable<Scenario>, others: readonly (readon
   return [
     "npm run perf -- SCENARIO [flags]; --help after any of them says more",
     lines.join("\n"),
-    "Exit codes: 0 done, 1 the run is void or could not be made, 99 a threshold was not kept.",
+    "Exit codes: 0 done, 1 the run is void or could not be made, 2 it was ended before its time, 99 a threshold was not kept.",
   ].join("\n\n");
 }

@@ -48,4 +48,6 @@ function start({ endpoint }: ProcessData): void {
 }
 
 process.once("message", start);
+// A terminal sends it to all processes of a command: what started this one ends it.
+process.on("SIGINT", () => undefined);
 process.on("disconnect", () => process.exit(0));

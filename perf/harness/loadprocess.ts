@@ -12,21 +12,29 @@ export class LoadProcess {
   readonly #tick: (ticks: readonly Tick[]) => void;
   #settle: ((message: Message) => void) | undefined;
   #ended = "";
+  #isStopping = false;
 
-  private constructor(child: ChildProcess, tick: (ticks: readonly Tick[]) => void) {
+  private constructor(child: ChildProcess, tick: (ticks: readonly Tick[]) => void, died: (why: string) => void) {
     this.#child = child;
     this.#tick = tick;
     child.on("message", (message: Message) => this.#take(message));
+    // Of a question to one that has died: its exit, which follows, says so.
+    child.on("error", () => undefined);
     child.once("exit", (code, signal) => {
       this.#ended = `A process of the load ended with ${code ?? signal}`;
+      if (!this.#isStopping) died(this.#ended);
       this.#take({ tell: "failed", why: this.#ended });
     });
   }
 
-  /** Starts one; `tick` hears each second what happened. */
-  static async start(endpoint: Endpoint, tick: (ticks: readonly Tick[]) => void): Promise<LoadProcess> {
+  /** Starts one; `tick` hears each second what happened, `died` when it ends without being told to. */
+  static async start(
+    endpoint: Endpoint,
+    tick: (ticks: readonly Tick[]) => void,
+    died: (why: string) => void = () => undefined,
+  ): Promise<LoadProcess> {
     const child = fork(script, { serialization: "advanced", execArgv: ["--max-semi-space-size=64"] });
-    const started = new LoadProcess(child, tick);
+    const started = new LoadProcess(child, tick, died);
     await started.#send({ endpoint });
     return started;
   }
@@ -62,10 +70,17 @@ export class LoadProcess {
 
   /** Ends it. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     if (this.#ended !== "") return;
     const ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.send({ ask: "stop" } satisfies Question);
     await ended;
+  }
+
+  /** Ends it at once; what it was asked is rejected. */
+  kill(): void {
+    this.#isStopping = true;
+    this.#child.kill("SIGKILL");
   }
 
   #ask(question: Question): Promise<Message> {

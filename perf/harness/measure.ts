@@ -59,6 +59,8 @@ export interface Measured {
   readonly hints: readonly string[];
   readonly samples: readonly Sample[];
   readonly counted: readonly Counted[];
+  /** It was ended before its time: what happened until then is there, and no figures. */
+  readonly isPartial?: true;
 }
 
 /** A server with the processes that load it. */
@@ -69,18 +71,26 @@ export class Subject implements LoadSource {
   #begun = 0;
   /** Hears of every second. */
   readonly #live: (ticks: readonly Tick[]) => void;
+  /** The round that runs. */
+  #running: { readonly case: string; readonly at: number; readonly sampler: Sampler } | undefined;
+  #fail: (error: Error) => void = () => undefined;
+  /** Rejects when a process of the load has died. */
+  readonly failed: Promise<never>;
 
   constructor(target: Target, live: (ticks: readonly Tick[]) => void) {
     this.target = target;
     this.#live = live;
+    this.failed = new Promise((_, reject) => (this.#fail = reject));
+    this.failed.catch(() => undefined);
   }
 
   async start(): Promise<LoadProcess> {
-    const started = await LoadProcess.start(this.target.endpoint, (ticks) => {
+    const take = (ticks: readonly Tick[]): void => {
       const t = (performance.now() - this.#begun) / 1000;
       for (const tick of ticks) this.#counted.push({ ...tick, t });
       this.#live(ticks);
-    });
+    };
+    const started = await LoadProcess.start(this.target.endpoint, take, (why) => this.#fail(new Error(why)));
     this.#processes.push(started);
     return started;
   }
@@ -94,6 +104,7 @@ export class Subject implements LoadSource {
     const metricsBefore = await readMetrics(this.target.connection);
     this.#begun = performance.now();
     const sampler = new Sampler([...processes, { name: "client", pids: clients }]);
+    this.#running = { case: one.name, at, sampler };
     const threads = threadCpu(processes.flatMap(({ pids }) => pids));
     const clientsBefore = clients.map((pid) => usageOf([pid]).cpuUs);
     const { rows, faults } = await one.run(seconds);
@@ -107,13 +118,15 @@ export class Subject implements LoadSource {
       );
     }
     const { figures, samples } = sampler.end(rows);
+    this.#running = undefined;
     const metricsAfter = await readMetrics(this.target.connection);
     hints.push(...busyLoops(metricsAfter));
     const gone = processes.flatMap(({ name, pids }) =>
       pids.filter((pid) => !isRunning(pid)).map(() => `${name} has ended`),
     );
     return {
-      ...{ case: one.name, at, samples, hints, counted: this.#counted },
+      // A copy: the preparation of the next round counts on.
+      ...{ case: one.name, at, samples, hints, counted: [...this.#counted] },
       figures: { ...figures, clientShare: busiest, load: loadavg()[0] ?? 0 },
       rows: rows.map((row) => ({
         ...{ name: row.name, isCause: row.isCause === true, figures: figuresOf(row) },
@@ -122,6 +135,21 @@ export class Subject implements LoadSource {
       })),
       stages: stagesOf(metricsBefore, metricsAfter, rows),
       faults: [...faults, ...gone],
+    };
+  }
+
+  /** Ends its processes at once; returns what is known of the round that ran. */
+  abandon(): Measured | undefined {
+    for (const process of this.#processes) process.kill();
+    // An exchange that is under way ends with that.
+    this.target.connection.close();
+    const running = this.#running;
+    this.#running = undefined;
+    if (running === undefined) return undefined;
+    const { samples } = running.sampler.end([]);
+    return {
+      ...{ case: running.case, at: running.at, samples, counted: this.#counted, isPartial: true },
+      ...{ rows: [], figures: {}, stages: undefined, faults: [], hints: [] },
     };
   }
 

@@ -5,8 +5,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { assert } from "../../src/base/assert.ts";
-import { startServer } from "../../test/support/server.ts";
+import { startServer, type TestServer } from "../../test/support/server.ts";
 import { spawnBound } from "../../test/support/servers/bound.ts";
 import { processCpuUs, residentBytes } from "../load/process.ts";
 import { wait } from "../results.ts";
@@ -21,28 +20,83 @@ export interface Subject {
   /** PEM of what signed its certificate. */
   readonly ca: string;
   readonly servername?: string;
-  /** The processes it consists of; the first one answers. */
+  /** The processes it consists of now; the first one answers. */
   readonly pids: readonly number[];
+  /** Ends the process that answers and starts it again, with its data and at its address. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Our server. `dir`: its data, which are kept then. */
-export async function startOurs(args: readonly string[], dir?: string): Promise<Subject> {
+/** Folders of what was started; those that are left when this process ends are removed then. */
+const folders = new Set<string>();
+process.once("exit", () => folders.forEach(removeFolder));
+
+function makeFolder(prefix: string): string {
+  const dir = mkdtempSync(join(tmpdir(), prefix));
+  folders.add(dir);
+  return dir;
+}
+
+function removeFolder(dir: string): void {
+  folders.delete(dir);
+  // A process that was killed a moment ago may still be writing.
+  rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+}
+
+/** Our server. `dir`: its data, which are kept then. `signal` ends a start that is under way. */
+export async function startOurs(args: readonly string[], dir?: string, signal?: AbortSignal): Promise<Subject> {
+  const home = dir ?? makeFolder("orch-perf-");
   // Named, so that a missing build ends the run: by itself the server would go on with the other front.
-  const server = await startServer(["--identity=kubernetes", "--front=uws", ...args], dir);
+  const flags = ["--identity=kubernetes", "--front=uws", ...args];
+  const open = (port: number): Promise<TestServer> =>
+    startServer(flags, home, { port, spawned: (child) => endWith(signal, child) });
+  let server: TestServer;
+  try {
+    server = await open(0);
+  } catch (error) {
+    if (dir === undefined) removeFolder(home);
+    throw error;
+  }
   const { base, token, ca } = server;
-  const stop = async (): Promise<void> => void (await server.stop("SIGTERM", dir === undefined));
-  return { name: "ours", base, token, ca, pids: [server.process.pid ?? 0], stop };
+  return {
+    ...{ name: "ours", base, token, ca },
+    get pids() {
+      return [server.process.pid ?? 0];
+    },
+    restart: async () => {
+      await server.stop("SIGTERM", false);
+      server = await open(Number(new URL(base).port));
+    },
+    stop: async () => {
+      await server.stop("SIGTERM", dir === undefined);
+      if (dir === undefined) removeFolder(home);
+    },
+  };
+}
+
+/** Kills a process when the run is ended while it starts; later its owner ends it. */
+function endWith(signal: AbortSignal | undefined, child: ChildProcess): void {
+  const kill = (): void => void child.kill("SIGKILL");
+  signal?.addEventListener("abort", kill, { once: true });
+  child.stdout?.on("data", (chunk: Buffer) => {
+    if (chunk.includes("ready: ")) signal?.removeEventListener("abort", kill);
+  });
+  if (signal?.aborted === true) kill();
 }
 
 const token = "admintoken";
 
 /**
  * A peer: an API server of upstream's and its etcd, both in a folder that goes with them. `flags` are for the server, and
- * come last; with `--etcd-servers` among them no etcd is started.
+ * come last; with `--etcd-servers` among them no etcd is started. `signal` ends a start that is under way.
  */
-export async function startPeer(apiserver: string, etcd: string, flags: readonly string[] = []): Promise<Subject> {
-  const dir = mkdtempSync(join(tmpdir(), "orch-peer-"));
+export async function startPeer(
+  apiserver: string,
+  etcd: string,
+  flags: readonly string[] = [],
+  signal?: AbortSignal,
+): Promise<Subject> {
+  const dir = makeFolder("orch-peer-");
   const [port, clients, peers] = await Promise.all([freePort(), freePort(), freePort()]);
   const store = `http://127.0.0.1:${clients}`;
   const members = `http://127.0.0.1:${peers}`;
@@ -52,25 +106,48 @@ export async function startPeer(apiserver: string, etcd: string, flags: readonly
   writeFileSync(join(dir, "tokens.csv"), `${token},admin,admin,"system:masters"\n`);
   const brings = flags.some((flag) => flag.startsWith("--etcd-servers"));
   const started = brings ? undefined : run(dir, etcd, etcdFlags(dir, store, members));
-  const server = run(dir, apiserver, [...serverFlags(dir, store, port), ...flags]);
+  const serve = (): ChildProcess => run(dir, apiserver, [...serverFlags(dir, store, port), ...flags]);
+  let server = serve();
   const stop = async (): Promise<void> => {
     for (const child of [server, started]) if (child !== undefined) await end(child);
-    rmSync(dir, { recursive: true, force: true });
+    removeFolder(dir);
   };
-  const pids = [server.pid ?? 0, ...(started === undefined ? [] : [started.pid ?? 0])];
   const base = `https://127.0.0.1:${port}`;
+  const ca = await readyPeer(dir, base, server, signal).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  return {
+    ...{ name: "peer", base, token, ca, servername: peerName, stop },
+    get pids() {
+      return [server.pid ?? 0, ...(started === undefined ? [] : [started.pid ?? 0])];
+    },
+    restart: async () => {
+      await end(server);
+      server = serve();
+      await readyPeer(dir, base, server, signal);
+    },
+  };
+}
+
+/** A name that is in each peer's certificate. */
+const peerName = "kubernetes.default.svc";
+
+/** Waits until a peer is ready; returns PEM of what signed its certificate. */
+async function readyPeer(dir: string, base: string, server: ChildProcess, signal?: AbortSignal): Promise<string> {
   for (let tries = 0; tries < 240; tries += 1) {
     await wait(500);
-    assert(server.exitCode === null, `The peer ended: ${dir}/log`);
+    signal?.throwIfAborted();
+    if (server.exitCode !== null) {
+      throw new Error(`The peer ended with ${server.exitCode}: ${readFileSync(join(dir, "log"), "utf8").slice(-2000)}`);
+    }
     const ca = certificateIn(dir);
     if (ca === undefined) continue;
-    const subject: Subject = { name: "peer", base, token, ca, servername: "kubernetes.default.svc", pids, stop };
-    const client = new Connection(subject);
+    const client = new Connection({ base, token, ca, servername: peerName });
     const { code } = await client.send({ method: "GET", path: "/readyz" });
     client.close();
-    if (code === 200) return subject;
+    if (code === 200) return ca;
   }
-  await stop();
   throw new Error("The peer was not ready");
 }
 

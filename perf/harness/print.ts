@@ -1,5 +1,6 @@
 // Tables of results for a terminal.
 import type { CaseResult, Side } from "./run.ts";
+import type { Line } from "./scaling.ts";
 
 /** A figure of a case: of the round as a whole, or of each kind of requests in it. */
 interface Column {
@@ -48,6 +49,21 @@ export function tableOf(results: readonly CaseResult[]): string {
     }
   }
   return aligned(lines);
+}
+
+/** One table for the lines of each kind of size: the cost at each, and the verdict. */
+export function linesTable(lines: readonly Line[]): string {
+  const tables = [...new Set(lines.map(({ of }) => of))].map((of) => {
+    const own = lines.filter((line) => line.of === of);
+    const counts = [...new Set(own.flatMap(({ points }) => points.map(({ count }) => count)))].sort((a, b) => a - b);
+    const rows = own.map(({ title, unit, target, points, growth, verdict }) => [
+      ...[`${title}, ${unit}`, target],
+      ...counts.map((count) => points.find((point) => point.count === count)?.value.toPrecision(3) ?? ""),
+      ...[Number.isNaN(growth) ? "" : growth.toFixed(2), verdict],
+    ]);
+    return aligned([["cost per unit", "server", ...counts.map((count) => `${count} ${of}`), "growth", ""], ...rows]);
+  });
+  return tables.join("\n\n");
 }
 
 /** Figures of which two servers are compared; more is worse for all but rates. */

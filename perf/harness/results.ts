@@ -6,14 +6,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reportOf } from "../report/report.ts";
 import type { Command } from "./command.ts";
-import { comparisonTable, tableOf } from "./print.ts";
-import { type CaseResult, faultsIn } from "./run.ts";
+import { unfinishedCode } from "./interruption.ts";
+import { comparisonTable, linesTable, tableOf } from "./print.ts";
+import { type CaseResult, faultsIn, type Outcome } from "./run.ts";
+import { type Line, linesOf } from "./scaling.ts";
 import { check, type ThresholdResult } from "./thresholds.ts";
 
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 /** Exit codes, as --help tells them. */
-const codes = { done: 0, void: 1, threshold: 99 } as const;
+const codes = { done: 0, void: 1, unfinished: unfinishedCode, threshold: 99 } as const;
 
 /** A run that is over. */
 export interface Finished {
@@ -21,14 +23,19 @@ export interface Finished {
   readonly title: string;
   readonly scenario: string;
   readonly results: readonly CaseResult[];
+  /** How costs grow with sizes, where the scenario looks at that. */
+  readonly lines: readonly Line[];
+  /** Why it was ended before its time; undefined: it was not. */
+  readonly unfinished: string | undefined;
   readonly faults: readonly string[];
   readonly hints: readonly string[];
   readonly thresholds: readonly ThresholdResult[];
   readonly machine: Readonly<Record<string, string | number>>;
 }
 
-/** Judges results. */
-export function finish(title: string, { scenario, thresholds }: Command, results: readonly CaseResult[]): Finished {
+/** Judges results. Thresholds of a run that was ended before its time are not judged. */
+export function finish(title: string, { scenario, thresholds }: Command, { results, unfinished }: Outcome): Finished {
+  const lines = linesOf(scenario.lines ?? [], results);
   const hints = new Set<string>();
   for (const { name, sides } of results) {
     for (const { target, rounds } of sides) {
@@ -36,29 +43,33 @@ export function finish(title: string, { scenario, thresholds }: Command, results
     }
   }
   return {
-    ...{ title, results, scenario: scenario.name, hints: [...hints], faults: faultsIn(results) },
-    thresholds: check(thresholds, results),
+    ...{ title, results, lines, unfinished, scenario: scenario.name, hints: [...hints], faults: faultsIn(results) },
+    thresholds: unfinished === undefined ? check(thresholds, results, lines) : [],
     machine: machine(),
   };
 }
 
 /** Prints and stores what there is to say; returns the exit code. */
 export function publish(finished: Finished, { options }: Command): number {
-  const { results, faults, hints, thresholds, machine: on } = finished;
+  const { results, lines, unfinished, faults, hints, thresholds, machine: on } = finished;
   console.log(`\n${tableOf(results)}`);
   if (results.some(({ sides }) => sides.length === 2)) console.log(`\n${comparisonTable(results)}`);
+  if (lines.length > 0) console.log(`\n${linesTable(lines)}`);
   console.log(`\nNode ${on["node"]}, ${on["cpu"]}, load average ${on["load"]}`);
   for (const hint of oncePerCause(hints)) console.log(hint);
   for (const { text, isKept, found } of thresholds)
     console.log(`threshold ${text}: ${isKept ? "kept" : "NOT KEPT"}, ${found}`);
   for (const fault of faults) console.log(`VOID: ${fault}`);
+  if (unfinished !== undefined) console.log(`NOT FINISHED: ${unfinished}; these are the rounds before that`);
   const line = lineOf(finished);
   if (options.text("html") !== "") {
     writeFileSync(options.text("html"), reportOf(finished));
     console.log(`report: ${options.text("html")}`);
   }
   if (options.text("json") !== "") appendFileSync(options.text("json"), `${line}\n`);
-  if (options.isSet("record")) appendFileSync(join(root, "perf", "results.ndjson"), `${line}\n`);
+  if (options.isSet("record") && unfinished === undefined)
+    appendFileSync(join(root, "perf", "results.ndjson"), `${line}\n`);
+  if (unfinished !== undefined) return codes.unfinished;
   if (faults.length > 0) return codes.void;
   return thresholds.every(({ isKept }) => isKept) ? codes.done : codes.threshold;
 }
@@ -70,7 +81,7 @@ function oncePerCause(hints: readonly string[]): string[] {
 }
 
 /** Medians of all figures that are no details, in one line. */
-function lineOf({ title, results, faults, thresholds, machine: on }: Finished): string {
+function lineOf({ title, results, lines, unfinished, faults, thresholds, machine: on }: Finished): string {
   const cases = results.flatMap(({ name, sides }) =>
     sides.map(({ target, figures }) => ({
       case: name,
@@ -79,7 +90,14 @@ function lineOf({ title, results, faults, thresholds, machine: on }: Finished): 
     })),
   );
   const broken = thresholds.filter(({ isKept }) => !isKept).map(({ text }) => text);
-  return JSON.stringify({ run: title, ...on, void: faults, broken, cases });
+  const growth = lines.map(({ name, target, growth: by, verdict, points }) => ({
+    ...{ line: name, target, growth: Number.isNaN(by) ? null : Math.round(by * 1000) / 1000, verdict },
+    points: points.map(({ count, value }) => [count, Math.round(value * 1000) / 1000]),
+  }));
+  // What looks at `void` alone does not take it for a whole run either.
+  const why = unfinished === undefined ? faults : [...faults, `not finished: ${unfinished}`];
+  const more = { ...(unfinished === undefined ? {} : { unfinished }), ...(growth.length === 0 ? {} : { growth }) };
+  return JSON.stringify({ run: title, ...on, void: why, broken, ...more, cases });
 }
 
 function machine(): Record<string, string | number> {

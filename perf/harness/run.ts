@@ -1,8 +1,11 @@
 // Runs a scenario on one server or on several in turn, case by case: a round that does not count, to warm up, then rounds
 // that do, of all servers interleaved.
 import { median } from "./histogram.ts";
+import { settledWithin, unlessHalted } from "./interruption.ts";
 import { type Figures, type Measured, Subject } from "./measure.ts";
-import type { Options, Scenario, Session } from "./scenario.ts";
+import type { Size } from "./scaling.ts";
+import type { Case, Options, Scenario, Session } from "./scenario.ts";
+import { Scope } from "./scope.ts";
 import type { Target } from "./target.ts";
 import type { Tick } from "./work.ts";
 
@@ -24,6 +27,7 @@ export interface Side {
 /** One case on all servers. */
 export interface CaseResult {
   readonly name: string;
+  readonly size?: Size;
   readonly sides: readonly Side[];
 }
 
@@ -41,46 +45,129 @@ export interface Progress {
   tick(ticks: readonly Tick[]): void;
 }
 
-/** Runs all cases of a scenario on servers that are there. */
+/** What a run came to. */
+export interface Outcome {
+  readonly results: readonly CaseResult[];
+  /** Why it was ended before its time; undefined: it was not. */
+  readonly unfinished: string | undefined;
+}
+
+/** How long work that was ended may take to notice, and how long a server may take to delete what a run made. */
+const [noticeMsMax, closeMsMax] = [10_000, 120_000];
+
+/**
+ * Runs all cases of a scenario on servers that are there. When `signal` is aborted, a process of the load dies or a
+ * scenario throws, results so far are returned as not finished; before the first round an error is thrown.
+ */
 export async function runScenario(
   scenario: Scenario,
   targets: readonly Target[],
   options: Options,
   plan: Plan,
   progress: Progress,
-): Promise<readonly CaseResult[]> {
-  const subjects = targets.map((target) => new Subject(target, (ticks) => progress.tick(ticks)));
-  const sessions: Session[] = [];
-  const begun = performance.now();
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const run = new Run(targets, plan, progress, signal);
   try {
-    for (const subject of subjects) sessions.push(await scenario.open(subject.target, options, subject));
-    const results: CaseResult[] = [];
-    const names = sessions[0]?.cases.map(({ name }) => name) ?? [];
-    for (const [index, name] of names.entries()) {
-      const measured: Measured[][] = subjects.map(() => []);
-      // Even and odd rounds in opposite order: what one server leaves behind meets each of them as often.
-      for (let round = 0; round <= plan.rounds; round += 1) {
-        if (round === 0 && plan.warmSeconds === 0) continue;
-        const seconds = round === 0 ? plan.warmSeconds : plan.seconds;
-        const order = subjects.map((_, at) => (round % 2 === 0 ? at : subjects.length - 1 - at));
-        for (const at of order) {
-          const one = sessions[at]?.cases[index];
-          const subject = subjects[at];
-          if (one === undefined || subject === undefined) throw new Error("Servers have the same cases");
-          const left = (plan.rounds - round + 1) * plan.seconds * subjects.length * 1000;
-          await one.prepare?.(seconds);
-          progress.round(name, subject.target.name, round, plan.rounds, left);
-          const result = await subject.measure(one, seconds, begun);
-          // The round that warms up has to be right, too.
-          if (round > 0 || result.faults.length > 0) measured[at]?.push(result);
-        }
-      }
-      results.push({ name, sides: measured.map((rounds, at) => sideOf(subjects[at]?.target.name ?? "", rounds)) });
-    }
-    return results;
+    await run.all(scenario, options);
+    return { results: run.results(), unfinished: undefined };
+  } catch (error) {
+    await run.halt();
+    const results = run.results();
+    if (!signal.aborted && results.length === 0) throw error;
+    const why = signal.aborted ? (signal.reason as Error) : error;
+    return { results, unfinished: why instanceof Error ? why.message : String(why) };
   } finally {
-    for (const session of sessions) await session.close().catch(() => undefined);
-    for (const subject of subjects) await subject.stop();
+    await run.close();
+  }
+}
+
+class Run {
+  readonly #subjects: readonly Subject[];
+  readonly #plan: Plan;
+  readonly #progress: Progress;
+  readonly #signal: AbortSignal;
+  readonly #sessions: Session[] = [];
+  readonly #begun = performance.now();
+  /** Rounds of each case of each server. */
+  readonly #measured: { readonly one: Case; readonly sides: readonly Measured[][] }[] = [];
+  /** What was begun last. */
+  #work: Promise<unknown> = Promise.resolve();
+
+  constructor(targets: readonly Target[], plan: Plan, progress: Progress, signal: AbortSignal) {
+    this.#subjects = targets.map((target) => new Subject(target, (ticks) => progress.tick(ticks)));
+    this.#plan = plan;
+    this.#progress = progress;
+    this.#signal = signal;
+  }
+
+  async all(scenario: Scenario, options: Options): Promise<void> {
+    for (const subject of this.#subjects) {
+      this.#sessions.push(await this.#unlessHalted(scenario.open(subject.target, options, subject)));
+    }
+    for (const [index, one] of this.#sessions[0]?.cases.entries() ?? []) {
+      this.#measured.push({ one, sides: this.#subjects.map(() => []) });
+      await this.#rounds(index);
+    }
+  }
+
+  /** Ends the load at once, and keeps what is known of the round that ran. */
+  async halt(): Promise<void> {
+    for (const [at, subject] of this.#subjects.entries()) {
+      const partial = subject.abandon();
+      if (partial !== undefined) this.#measured.at(-1)?.sides[at]?.push(partial);
+    }
+    await settledWithin(this.#work, noticeMsMax);
+  }
+
+  /** Puts away what the scenario made, and ends the processes of the load. */
+  async close(): Promise<void> {
+    const close = async (): Promise<void> => {
+      for (const session of this.#sessions) await session.close().catch(() => undefined);
+      for (const { target } of this.#subjects) await Scope.closeAll(target).catch(() => undefined);
+    };
+    if (this.#signal.aborted) await settledWithin(close(), closeMsMax);
+    else await close();
+    for (const subject of this.#subjects) await subject.stop();
+  }
+
+  /** Of all cases of which there is anything. */
+  results(): CaseResult[] {
+    return this.#measured
+      .filter(({ sides }) => sides.some((rounds) => rounds.length > 0))
+      .map(({ one: { name, size }, sides }) => ({
+        name,
+        ...(size === undefined ? {} : { size }),
+        sides: sides.map((rounds, at) => sideOf(this.#subjects[at]?.target.name ?? "", rounds)),
+      }));
+  }
+
+  /** All rounds of one case. */
+  async #rounds(index: number): Promise<void> {
+    const { seconds: each, warmSeconds, rounds } = this.#plan;
+    const sides = this.#measured.at(-1)?.sides ?? [];
+    // Even and odd rounds in opposite order: what one server leaves behind meets each of them as often.
+    for (let round = warmSeconds === 0 ? 1 : 0; round <= rounds; round += 1) {
+      const seconds = round === 0 ? warmSeconds : each;
+      const order = this.#subjects.map((_, at) => (round % 2 === 0 ? at : this.#subjects.length - 1 - at));
+      for (const at of order) {
+        const one = this.#sessions[at]?.cases[index];
+        const subject = this.#subjects[at];
+        if (one === undefined || subject === undefined) throw new Error("Servers have the same cases");
+        const left = (rounds - round + 1) * each * this.#subjects.length * 1000;
+        await this.#unlessHalted(one.prepare?.(seconds) ?? Promise.resolve());
+        this.#progress.round(one.name, subject.target.name, round, rounds, left);
+        const result = await this.#unlessHalted(subject.measure(one, seconds, this.#begun));
+        // The round that warms up has to be right, too.
+        if (round > 0 || result.faults.length > 0) sides[at]?.push(result);
+      }
+    }
+  }
+
+  #unlessHalted<T>(work: Promise<T>): Promise<T> {
+    this.#work = work;
+    const failed = Promise.race(this.#subjects.map((subject) => subject.failed));
+    return unlessHalted(this.#signal, failed, work);
   }
 }
 
@@ -94,7 +181,7 @@ function sideOf(target: string, rounds: readonly Measured[]): Side {
       else known.push(value);
     }
   };
-  for (const { figures, rows } of rounds) {
+  for (const { figures, rows } of rounds.filter(({ isPartial }) => isPartial !== true)) {
     add("", figures);
     for (const row of rows) add(`${row.name}.`, row.figures);
   }

@@ -2,6 +2,7 @@
 // on how many servers and what that costs is up to run.ts.
 import type { Histogram } from "./histogram.ts";
 import type { LoadProcess } from "./loadprocess.ts";
+import type { LineSpec, Size } from "./scaling.ts";
 import type { Target } from "./target.ts";
 import type { WorkResult } from "./work.ts";
 
@@ -66,6 +67,8 @@ export interface Round {
 /** A part of a scenario that is measured by itself. */
 export interface Case {
   readonly name: string;
+  /** What it is measured at, where other cases measure the same at other sizes. */
+  readonly size?: Size;
   /** What has to be there before a round, and is not measured. */
   prepare?(seconds: number): Promise<void>;
   run(seconds: number): Promise<Round>;
@@ -95,6 +98,8 @@ export interface Scenario {
   readonly examples: readonly string[];
   /** Seconds of a round where `--duration` says nothing. */
   readonly seconds?: number;
+  /** Costs that are looked at over the sizes of its cases. */
+  readonly lines?: readonly LineSpec[];
   open(target: Target, options: Options, load: LoadSource): Promise<Session>;
 }
 

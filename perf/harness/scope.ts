@@ -1,7 +1,11 @@
 // A namespace of a run, with what its pods need, and the questions a scenario asks of a server.
 import { randomBytes } from "node:crypto";
 import { podAccount } from "../corpus/pod.ts";
+import { Connection } from "./connection.ts";
 import type { Target } from "./target.ts";
+
+/** Namespaces of runs that are there, by the server they are on. */
+const scopes = new WeakMap<Target, Set<Scope>>();
 
 /** A namespace that a run has to itself. */
 export class Scope {
@@ -16,6 +20,7 @@ export class Scope {
   /** Makes one, with the service account that pods name. */
   static async open(target: Target, prefix = "perf"): Promise<Scope> {
     const scope = new Scope(target, `${prefix}-${randomBytes(4).toString("hex")}`);
+    scopes.set(target, (scopes.get(target) ?? new Set()).add(scope));
     await scope.create("/api/v1/namespaces", { metadata: { name: scope.namespace } });
     await scope.create(`${scope.path}/serviceaccounts`, podAccount);
     return scope;
@@ -46,8 +51,17 @@ export class Scope {
 
   /** Deletes objects of these collections, then the namespace. */
   async close(collections: readonly string[]): Promise<void> {
+    scopes.get(this.#target)?.delete(this);
+    // Of its own: where a run was ended, an exchange may be under way on the other one.
+    const connection = new Connection(this.#target.endpoint);
     for (const path of [...collections, this.path]) {
-      await this.#target.connection.ask({ method: "DELETE", path: `${path}?gracePeriodSeconds=0` });
+      await connection.ask({ method: "DELETE", path: `${path}?gracePeriodSeconds=0` });
     }
+    connection.close();
+  }
+
+  /** Deletes the namespaces that are left on a server, of scenarios that did not get as far as to close them. */
+  static async closeAll(target: Target): Promise<void> {
+    for (const scope of scopes.get(target) ?? []) await scope.close([]);
   }
 }

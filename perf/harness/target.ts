@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { checkedBefore } from "../../src/config/filecheck.ts";
 import { readConnection } from "../../src/outbound/connection.ts";
 import { Connection, type Endpoint } from "./connection.ts";
-import { startOurs, startPeer } from "./peer.ts";
+import { type Subject as Started, startOurs, startPeer } from "./peer.ts";
 import type { NamedProcesses } from "./processes.ts";
 
 /** How a server is named on the command line; the same flags for a run, and for each side of a comparison. */
@@ -34,6 +34,8 @@ export interface Target {
   readonly processes: readonly NamedProcesses[];
   /** For questions of the harness itself. */
   readonly connection: Connection;
+  /** Ends its server and starts it again with its data; undefined: it was not started for this run. */
+  readonly restart: (() => Promise<void>) | undefined;
   /** Ends what was started for it. */
   stop(): Promise<void>;
 }
@@ -53,40 +55,52 @@ export function words(text: string): string[] {
   return found.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single ?? ""));
 }
 
-/** Starts or finds a server; throws with one line about what is wrong. */
-export async function openTarget(options: TargetOptions, fallback: string): Promise<Target> {
+/** Starts or finds a server; throws with one line about what is wrong. `signal` ends a start that is under way. */
+export async function openTarget(options: TargetOptions, fallback: string, signal?: AbortSignal): Promise<Target> {
   const named = (options.pid ?? []).map(readProcesses);
   const { name = fallback } = options;
   if (options.kubeconfig !== undefined || options.server !== undefined) {
     const endpoint = options.kubeconfig === undefined ? endpointOf(options) : endpointIn(options.kubeconfig);
-    return make(name, endpoint, named, () => Promise.resolve());
+    return make(name, endpoint, () => named);
   }
   const peer = options["start-peer"];
-  if (peer === undefined) {
-    const server = await startOurs(words(options.start ?? ""));
-    return make(name, server, [{ name: "server", pids: server.pids }, ...named], () => server.stop());
-  }
-  const flags = words(options["peer-flags"] ?? "");
-  const { pids, stop, ...endpoint } = await startPeer(peer, options.etcd ?? "etcd", flags);
-  const [server = 0, ...etcd] = pids;
-  const own = [{ name: "server", pids: [server] }, ...(etcd.length === 0 ? [] : [{ name: "etcd", pids: etcd }])];
-  return make(name, endpoint, [...own, ...named], stop);
+  const started =
+    peer === undefined
+      ? await startOurs(words(options.start ?? ""), undefined, signal)
+      : await startPeer(peer, options.etcd ?? "etcd", words(options["peer-flags"] ?? ""), signal);
+  const processes = (): NamedProcesses[] => {
+    const [server = 0, ...etcd] = started.pids;
+    const own = [{ name: "server", pids: [server] }, ...(etcd.length === 0 ? [] : [{ name: "etcd", pids: etcd }])];
+    return [...own, ...named];
+  };
+  return make(name, started, processes, started);
 }
 
 async function make(
   name: string,
   { base, token, ca, servername, certificate, key }: Endpoint,
-  processes: readonly NamedProcesses[],
-  end: () => Promise<void>,
+  processes: () => readonly NamedProcesses[],
+  started?: Started,
 ): Promise<Target> {
   const endpoint: Endpoint = { base, token, ca, servername, certificate, key };
   const connection = new Connection(endpoint);
   const { code } = await connection.send({ method: "GET", path: "/api/v1/namespaces?limit=1" });
   const stop = async (): Promise<void> => {
     connection.close();
-    await end();
+    await started?.stop();
   };
-  if (code === 200) return { name, endpoint, processes, connection, stop };
+  const restart = async (): Promise<void> => {
+    connection.close();
+    await started?.restart();
+  };
+  if (code === 200) {
+    return {
+      ...{ name, endpoint, connection, stop, restart: started === undefined ? undefined : restart },
+      get processes() {
+        return processes();
+      },
+    };
+  }
   await stop();
   const why = code === 0 ? "did not answer" : `answered ${code} to a list of namespaces`;
   throw new Error(`The server at ${base} ${why}`);

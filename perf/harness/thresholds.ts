@@ -1,9 +1,15 @@
 // Bounds of figures that set the exit code: `create.p99Ms<50`.
 import type { CaseResult } from "./run.ts";
+import type { Line, LineSpec } from "./scaling.ts";
 
-/** A bound of a figure: of a kind of requests (`create.p99Ms`), or of a case as a whole (`create.cpuUs`). */
+/**
+ * A bound of a figure: of a kind of requests (`create.p99Ms`), of a case as a whole (`create.cpuUs`), or of a line
+ * (`list-cpu.growth`).
+ */
 export interface Threshold {
   readonly text: string;
+  /** Of the scenario's own: it holds where there is such a figure. */
+  readonly isDefault?: true;
   /** Left out: any case. */
   readonly row: string;
   readonly figure: string;
@@ -29,10 +35,22 @@ export function readThreshold(text: string): Threshold {
   return { text, row: dot < 0 ? "" : path.slice(0, dot), figure: path.slice(dot + 1), operator, bound: Number(bound) };
 }
 
+/** The bounds that a scenario sets to its lines, but for those that are given. */
+export function defaultThresholds(specs: readonly LineSpec[], given: readonly Threshold[]): Threshold[] {
+  return specs
+    .filter(({ name }) => !given.some(({ row, figure }) => row === name && figure === "growth"))
+    .map(({ name, growthMax }) => ({ ...readThreshold(`${name}.growth<=${growthMax}`), isDefault: true }));
+}
+
 /** Checks thresholds against the medians of all servers; one that no figure matches is not kept. */
-export function check(thresholds: readonly Threshold[], results: readonly CaseResult[]): ThresholdResult[] {
-  return thresholds.map((threshold) => {
-    const values = valuesOf(threshold, results);
+export function check(
+  thresholds: readonly Threshold[],
+  results: readonly CaseResult[],
+  lines: readonly Line[] = [],
+): ThresholdResult[] {
+  return thresholds.flatMap((threshold) => {
+    const values = [...growthsOf(threshold, lines), ...valuesOf(threshold, results)];
+    if (threshold.isDefault === true && values.length === 0) return [];
     const broken = values.find(({ value }) => !holds(value, threshold));
     const shown = broken ?? values[0];
     const found = shown === undefined ? "no such figure" : `${round(shown.value)} in ${shown.where}`;
@@ -40,7 +58,19 @@ export function check(thresholds: readonly Threshold[], results: readonly CaseRe
   });
 }
 
-function valuesOf({ row, figure }: Threshold, results: readonly CaseResult[]): { value: number; where: string }[] {
+/** A value, and where it was found. */
+interface Found {
+  readonly value: number;
+  readonly where: string;
+}
+
+function growthsOf({ row, figure }: Threshold, lines: readonly Line[]): Found[] {
+  return lines
+    .filter(({ name, growth }) => name === row && figure === "growth" && !Number.isNaN(growth))
+    .map(({ growth, title, target }) => ({ value: growth, where: `${title} on ${target}` }));
+}
+
+function valuesOf({ row, figure }: Threshold, results: readonly CaseResult[]): Found[] {
   return results.flatMap(({ name, sides }) =>
     sides.flatMap(({ target, figures }) => {
       const keys = name === row ? [`${row}.${figure}`, figure] : [row === "" ? figure : `${row}.${figure}`];

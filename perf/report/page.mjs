@@ -30,11 +30,13 @@ function section(title, about, ...children) {
 function head() {
   const broken = data.thresholds.filter(({ isKept }) => !isKept);
   const [text, mood] =
-    data.faults.length > 0
-      ? ["void: does not count", "bad"]
-      : broken.length > 0
-        ? [`${broken.length} of ${data.thresholds.length} thresholds not kept`, "bad"]
-        : ["checks passed", "good"];
+    data.unfinished !== undefined
+      ? ["not finished", "bad"]
+      : data.faults.length > 0
+        ? ["void: does not count", "bad"]
+        : broken.length > 0
+          ? [`${broken.length} of ${data.thresholds.length} thresholds not kept`, "bad"]
+          : ["checks passed", "good"];
   main.append(
     element(
       "div",
@@ -54,6 +56,13 @@ function head() {
     const items = lines.map((line) => element("li", {}, line));
     main.append(element("div", { class: `note ${mood}` }, element("strong", {}, title), element("ul", {}, items)));
   };
+  note(
+    "bad",
+    "The run is not finished",
+    data.unfinished === undefined
+      ? []
+      : [`${data.unfinished}: these are the rounds before that, and no results of a run`],
+  );
   note("bad", "Why the run is void", data.faults);
   if (data.thresholds.length > 0) {
     const lines = data.thresholds.map(
@@ -67,8 +76,12 @@ function head() {
 
 /** The first thing to read: of a comparison the ratios, of one server its figures. */
 function lead() {
-  const tiles = [];
-  for (const { name, sides } of data.cases) {
+  const tiles = data.lines.map(({ title, target, growth, trend, verdict }) => [
+    isComparison ? `${title}, ${target}` : title,
+    trend === "unknown" ? "–" : trend,
+    growth === null ? verdict : `at most ${number(growth)}× from one size to a larger one`,
+  ]);
+  for (const { name, sides } of data.lines.length > 0 ? [] : data.cases) {
     const [first, second] = sides;
     if (isComparison) {
       const cpu = data.comparisons.find((one) => one.case.split(":")[0] === name && one.figure.endsWith("server"));
@@ -78,6 +91,7 @@ function lead() {
       tiles.push([`${name}: ${servers[1]} / ${servers[0]}`, `${number(whole.ratio)}×`, unclear]);
     } else {
       const rows = first.rows.filter(({ isCause }) => !isCause).map(({ name: row }) => row);
+      if (rows.length === 0) continue;
       const rate = rows.reduce((sum, row) => sum + (first.figures[`${row}.perSecond`] ?? 0), 0);
       const worst = Math.max(...rows.map((row) => first.figures[`${row}.p99Ms`] ?? 0));
       tiles.push([name, `${number(rate)}/s`, `p99 ${number(worst)} ms${rows.length > 1 ? ", the slowest kind" : ""}`]);
@@ -178,6 +192,93 @@ const axis = (label, values) => ({
   size: label === "seconds" || label === "percentile" ? 34 : 58,
   ...(values === undefined ? {} : { values }),
 });
+
+/** Costs over sizes, both axes logarithmic, so that a factor is as long everywhere. */
+function growth() {
+  const holder = element("div", { class: "grid" });
+  for (const name of new Set(data.lines.map((line) => line.name))) {
+    const lines = data.lines.filter((line) => line.name === name && line.points.length > 0);
+    const [some] = lines;
+    if (some === undefined) continue;
+    const counts = [...new Set(lines.flatMap(({ points }) => points.map(({ count }) => count)))].sort((a, b) => a - b);
+    const values = lines.flatMap(({ points }) => points.map(({ value }) => value));
+    const [low, high] = [Math.min(...values) / 2, Math.max(...values) * 2];
+    const said = lines.map(({ target, trend, verdict }) =>
+      element(
+        "p",
+        { class: trend === "grows" ? "bad" : trend === "unknown" ? "quiet" : "good" },
+        isComparison ? `${target}: ${verdict}` : verdict,
+      ),
+    );
+    const place = element("div", { class: "chart" }, element("h3", {}, `${some.title}, ${some.unit}`), said);
+    holder.append(place);
+    const value = (_, shown) => (shown === null || shown === undefined ? "–" : `${number(shown)} ${some.unit}`);
+    const series = lines.flatMap(({ target }) => {
+      const stroke = serverColors[servers.indexOf(target)];
+      return [
+        { label: target, stroke, width: 2, points: { show: true, size: 8, fill: stroke }, value },
+        {
+          label: `${target}, in proportion`,
+          stroke: color("quiet"),
+          width: 1.3,
+          dash: [6, 5],
+          points: { show: false },
+          value,
+        },
+      ];
+    });
+    const lists = lines.flatMap(({ points }) => [
+      counts.map((count) => points.find((point) => point.count === count)?.value ?? null),
+      counts.map((count) => (count < points[0].count ? null : points[0].value)),
+    ]);
+    const short = (count) => (count >= 1000 ? `${count / 1000}k` : `${count}`);
+    requestAnimationFrame(() =>
+      chart(
+        place,
+        {
+          height: 240,
+          scales: {
+            x: { time: false, distr: 3, range: [counts[0] / 1.6, counts.at(-1) * 1.6] },
+            y: { distr: 3, range: [low, high] },
+          },
+          axes: [
+            { ...axis("seconds", (_, splits) => splits.map(short)), label: some.of, splits: () => counts },
+            {
+              ...axis(some.unit, (_, splits) =>
+                splits.map((split) => number(split, split < 1 ? 2 : split < 10 ? 1 : 0)),
+              ),
+              splits: () => splitsBetween(low, high),
+            },
+          ],
+          series: [{ label: some.of, value: (_, count) => (count === null ? "–" : number(count, 0)) }, ...series],
+        },
+        [counts, ...lists],
+      ),
+    );
+  }
+  if (holder.childElementCount === 0) return;
+  section(
+    "Growth",
+    "Cost per unit over the size, both axes logarithmic. The dashed line through the first point is a cost in proportion to the size: below it the cost of a unit falls, above it it grows. The verdict looks at each pair of sizes; differences below a quarter are none.",
+    legend(
+      servers.map((name, at) => [name, serverColors[at]]),
+      [["in proportion to the first size", "dash"]],
+    ),
+    holder,
+  );
+}
+
+/** 1, 2 and 5 of each power of ten between two numbers. */
+function splitsBetween(low, high) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+    for (const digit of [1, 2, 5]) {
+      const split = digit * 10 ** power;
+      if (split >= low && split <= high) found.push(split);
+    }
+  }
+  return found;
+}
 
 const charts = [];
 function chart(holder, options, values) {
@@ -475,6 +576,7 @@ function stages() {
 
 head();
 lead();
+growth();
 comparison();
 table();
 timeline();

@@ -1,12 +1,13 @@
 // All scenarios: a new one is a file here and a line in this table.
 import type { Scenario } from "../harness/scenario.ts";
 import { fanout } from "./fanout.ts";
+import { growth } from "./growth.ts";
 import { herd } from "./herd.ts";
 import { list } from "./list.ts";
 import { mixed, soak } from "./mixed.ts";
 import { write } from "./write.ts";
 
-const all: readonly Scenario[] = [fanout, list, write, mixed, herd, soak];
+const all: readonly Scenario[] = [fanout, list, write, mixed, growth, herd, soak];
 
 /** By name. */
 export const scenarios: ReadonlyMap<string, Scenario> = new Map(all.map((scenario) => [scenario.name, scenario]));

@@ -14,6 +14,7 @@ import { LineReader } from "../../perf/harness/lines.ts";
 import { type Findings, markOf } from "../../perf/harness/marks.ts";
 import { comparisonsOf } from "../../perf/harness/print.ts";
 import type { CaseResult, Spread } from "../../perf/harness/run.ts";
+import { judged, type LinePoint, linesOf, straightMax } from "../../perf/harness/scaling.ts";
 import { faultsOf, type Scenario } from "../../perf/harness/scenario.ts";
 import { Storm } from "../../perf/harness/storm.ts";
 import { combinations, curveOf, type Point, readAxes } from "../../perf/harness/sweep.ts";
@@ -258,3 +259,70 @@ t.test("command lines are read: units, quotes, defaults, and unknown flags are r
   t.throws(() => readCommand(write, ["--watchers=5"]), /watchers/);
   t.end();
 });
+
+t.test("lines are judged by the greatest rise between any two sizes", (t) => {
+  for (const [values, trend, verdict, growth] of [
+    [[4, 4, 4], "straight", "straight", 1],
+    [[4, 4.8, 4.5], "straight", "straight", 1.2],
+    [[9, 4, 3], "falls", "falls", 0.75],
+    [[9, 4, 6], "grows", "grows by 50 % from 1000 to 10000", 1.5],
+    [[2, 3, 6], "grows", "grows by 200 % from 100 to 10000", 3],
+    [[2], "unknown", "not measured at two sizes", Number.NaN],
+  ] as const) {
+    const points = values.map((value, at): LinePoint => ({ count: 100 * 10 ** at, value, min: value, max: value }));
+    const found = judged(points);
+    t.match(found, { trend, verdict }, `${values}`);
+    t.ok(Number.isNaN(growth) ? Number.isNaN(found.growth) : Math.abs(found.growth - growth) < 1e-9, `${found.growth}`);
+  }
+  t.ok(straightMax > 1);
+  t.end();
+});
+
+t.test(
+  "lines are made of the cases of their sizes, per unit, and have bounds of their own unless one is given",
+  (t) => {
+    const growth = scenarios.get("growth") as Scenario;
+    const sized = (count: number, cpuUs: number): CaseResult => {
+      const { sides } = result([1], [1]);
+      const figures = new Map([["cpuUs", { median: cpuUs, min: cpuUs, max: cpuUs }]]);
+      return {
+        name: `${count} objects`,
+        size: { of: "objects", count },
+        sides: sides.map((side) => ({ ...side, figures })),
+      };
+    };
+    const results = [sized(1000, 2000), sized(10_000, 40_000)];
+    const lines = linesOf(growth.lines ?? [], results);
+    const cpu = lines.filter(({ name }) => name === "list-cpu");
+    t.same(
+      cpu.map(({ target, points }) => [target, points.map(({ count, value }) => [count, value])]),
+      [
+        [
+          "A",
+          [
+            [1000, 2],
+            [10_000, 4],
+          ],
+        ],
+        [
+          "B",
+          [
+            [1000, 2],
+            [10_000, 4],
+          ],
+        ],
+      ],
+    );
+    t.ok(lines.filter(({ name }) => name !== "list-cpu").every(({ trend }) => trend === "unknown"));
+    const checked = (args: readonly string[]): readonly unknown[] =>
+      check(readCommand(growth, args).thresholds, results, lines).map(({ text, isKept }) => [text, isKept]);
+    // Bounds of lines that were not measured are left out, unless they are given.
+    t.same(checked([]), [["list-cpu.growth<=1.5", false]]);
+    t.same(checked(["--threshold=list-cpu.growth<2.5"]), [["list-cpu.growth<2.5", true]]);
+    t.same(checked(["--threshold=event-cpu.growth<9"]), [
+      ["event-cpu.growth<9", false],
+      ["list-cpu.growth<=1.5", false],
+    ]);
+    t.end();
+  },
+);

@@ -7,11 +7,20 @@ import t from "tap";
 import { curveShares, type Measured } from "../../perf/harness/measure.ts";
 import type { Finished } from "../../perf/harness/results.ts";
 import type { Side, Spread } from "../../perf/harness/run.ts";
+import { judged, type Line, type LinePoint } from "../../perf/harness/scaling.ts";
 import { reportOf } from "../../perf/report/report.ts";
 
 const browser = [process.env["CHROMIUM"] ?? "", "/usr/bin/chromium", "/usr/bin/chromium-browser"].find(
   (path) => path !== "" && existsSync(path),
 );
+
+const noBrowser = browser === undefined && "no chromium";
+
+/** The document once its script has run. */
+function domOf(path: string): string {
+  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"];
+  return spawnSync(browser ?? "", [...flags, pathToFileURL(path).href], { timeout: 120_000 }).stdout.toString();
+}
 
 function side(target: string, factor: number): Side {
   const figures = new Map<string, Spread>();
@@ -39,12 +48,39 @@ function finished(faults: readonly string[]): Finished {
     title: "compare A B -- write",
     scenario: "write",
     results: [{ name: "create", sides: [side("peer", 1), side("<b>orch</b></script>", 0.4)] }],
-    faults,
+    ...{ faults, lines: [], unfinished: undefined },
     hints: ["create on peer: client-bound: a process of the load had 95 % of a core"],
     thresholds: [{ text: "create.p99Ms<50", isKept: false, found: "60 in create on peer" }],
     machine: { date: "2026-11-24T12:00:00", commit: "abc", node: "v22", cpu: "2 x CPU", load: 1 },
   };
 }
+
+t.test("the report of a run that was ended says so, and draws lines with their verdicts", { skip: noBrowser }, (t) => {
+  const path = join(t.testdir(), "report.html");
+  const spec = {
+    title: "CPU per object of a list",
+    unit: "µs",
+    of: "objects",
+    figure: "cpuUs",
+    isTotal: true,
+    growthMax: 2,
+  };
+  const point = (count: number, value: number): LinePoint => ({ count, value, min: value, max: value });
+  const points = [point(1000, 4), point(10_000, 3), point(100_000, 6)];
+  const line: Line = { ...{ ...spec, name: "list-cpu", target: "peer", points }, ...judged(points) };
+  const few = [point(1000, 4)];
+  const short: Line = { ...{ ...spec, name: "loaded-own", target: "peer", points: few }, ...judged(few) };
+  // Of a side that had no round yet there is nothing but its name.
+  const results = [{ name: "create", sides: [side("peer", 1), { target: "orch", rounds: [], figures: new Map() }] }];
+  writeFileSync(path, reportOf({ ...finished([]), results, lines: [line, short], unfinished: "ended by SIGTERM" }));
+  const dom = domOf(path);
+  t.match(dom, 'data-drawn="yes"');
+  t.equal(dom.match(/<canvas/g)?.length, 8);
+  for (const text of ["not finished", "ended by SIGTERM", "grows by 100 % from 10000 to 100000", "not measured at two"])
+    t.ok(dom.includes(text), text);
+  t.notMatch(dom.slice(dom.indexOf("<main"), dom.indexOf("</main>")), /NaN|Infinity|∞|checks passed/);
+  t.end();
+});
 
 t.test("reportOf() is one file without references to others, whatever names are in it", (t) => {
   const html = reportOf(finished([]));
@@ -54,12 +90,10 @@ t.test("reportOf() is one file without references to others, whatever names are 
   t.end();
 });
 
-t.test("a report draws all its parts in a browser", { skip: browser === undefined && "no chromium" }, (t) => {
+t.test("a report draws all its parts in a browser", { skip: noBrowser }, (t) => {
   const path = join(t.testdir(), "report.html");
   writeFileSync(path, reportOf(finished(["create on peer: There are 3 pods, and there should be 4"])));
-  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"];
-  const { stdout } = spawnSync(browser ?? "", [...flags, pathToFileURL(path).href], { timeout: 120_000 });
-  const dom = stdout.toString();
+  const dom = domOf(path);
   t.match(dom, 'data-drawn="yes"');
   // Throughput, latency, CPU and memory on the time axis, one chart of percentiles, one of skew.
   t.equal(dom.match(/<canvas/g)?.length, 6);

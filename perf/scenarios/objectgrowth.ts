@@ -1,0 +1,178 @@
+// Pods of which there are more and more: what they cost in memory, and what a list of all of them costs in CPU.
+import { podBody } from "../corpus/pod.ts";
+import type { LoadProcess } from "../harness/loadprocess.ts";
+import { type Usage, usageOf } from "../harness/processes.ts";
+import { type Case, faultsOf, type LoadSource, type Round } from "../harness/scenario.ts";
+import { Scope } from "../harness/scope.ts";
+import type { Target } from "../harness/target.ts";
+import type { Work } from "../harness/work.ts";
+import { rowOf } from "./write.ts";
+
+const noChanges = new Int32Array(0);
+/** Seconds that a thousand creates may take. */
+const secondsPerThousand = 30;
+const pageSize = 2000;
+/** Memory is settled when it changed less than so much between two looks. */
+const settledBytes = 2 * 2 ** 20;
+const [settleEveryMs, settleLooksMax] = [1500, 12];
+
+/** Memory beyond that of no pods, KiB per pod. */
+type Memory = Readonly<Record<string, number>>;
+
+/** Pods of one namespace. */
+export class ObjectGrowth {
+  readonly #target: Target;
+  readonly #scope: Scope;
+  readonly #process: LoadProcess;
+  readonly #restarts: boolean;
+  #made = 0;
+  /** Before there are pods. */
+  #empty: Usage | undefined;
+  #memory: Memory = {};
+  #listBytes = 0;
+
+  private constructor(target: Target, scope: Scope, process: LoadProcess, restarts: boolean) {
+    this.#target = target;
+    this.#scope = scope;
+    this.#process = process;
+    this.#restarts = restarts && target.restart !== undefined;
+  }
+
+  /** Reads the memory of a server without pods; one that was started for the run has done nothing yet. */
+  static async open(target: Target, load: LoadSource, restarts: boolean): Promise<ObjectGrowth> {
+    const growth = new ObjectGrowth(target, await Scope.open(target), await load.start(), restarts);
+    growth.#empty = await growth.#settled();
+    return growth;
+  }
+
+  get path(): string {
+    return `${this.#scope.path}/pods`;
+  }
+
+  /** Memory of so many pods, and lists of them. */
+  case(count: number): Case {
+    return {
+      ...{ name: `${count} objects`, size: { of: "objects", count } },
+      prepare: async () => {
+        if (this.#made < count) await this.#grow(count);
+        this.#listBytes = await this.#verifiedBytes(count);
+      },
+      run: async (seconds): Promise<Round> => {
+        const work = { ...this.#list(), bodyBytes: this.#listBytes };
+        const results = await this.#process.run([work], seconds, noChanges);
+        return {
+          rows: results.map((result) => ({ ...rowOf(result), figures: this.#memory })),
+          faults: faultsOf(results),
+        };
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#scope.close([this.path]);
+  }
+
+  async #grow(count: number): Promise<void> {
+    const added = count - this.#made;
+    await this.#send(this.#create("p<n:7>", this.#made, added), 60 + (added / 1000) * secondsPerThousand);
+    this.#made = count;
+    const memory: Record<string, number> = {};
+    const note = (name: string, now: Usage | undefined): void => {
+      if (now === undefined || this.#empty === undefined) return;
+      memory[`${name}OwnKib`] = (now.ownBytes - this.#empty.ownBytes) / count / 1024;
+      memory[`${name}RssKib`] = (now.residentBytes - this.#empty.residentBytes) / count / 1024;
+    };
+    note("loaded", await this.#settled());
+    if (this.#restarts) note("restarted", await this.#restarted(count));
+    this.#memory = memory;
+  }
+
+  /** Restarts the server, which must have kept its pods; returns its memory. */
+  async #restarted(count: number): Promise<Usage | undefined> {
+    await this.#target.restart?.();
+    const usage = await this.#settled();
+    const found = (await this.#scope.size(this.path)).count;
+    if (found !== count) throw new Error(`After a restart there are ${found} pods, and there should be ${count}`);
+    return usage;
+  }
+
+  /** Memory of the server once it rests; undefined: it is not on this machine. */
+  async #settled(): Promise<Usage | undefined> {
+    const pids = (): readonly number[] => this.#target.processes.find(({ name }) => name === "server")?.pids ?? [];
+    if (pids().length === 0) return undefined;
+    let usage = usageOf(pids());
+    for (let look = 0; look < settleLooksMax; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, settleEveryMs));
+      const now = usageOf(pids());
+      const isSettled = Math.abs(now.residentBytes - usage.residentBytes) < settledBytes;
+      usage = now;
+      if (isSettled) break;
+    }
+    return usage;
+  }
+
+  #create(name: string, from: number, countMax: number): Work {
+    const common = { name: "prepare", method: "POST", path: this.path, wanted: 201, connections: 16, rate: 0 } as const;
+    // Pods on a node that is not there are collected, and pods without one scheduled: these are left alone.
+    const body = podBody(0, name).replace('"nodeName":"node-0",', "").replace('"default-scheduler"', '"none"');
+    return { ...common, body, from, countMax };
+  }
+
+  #list(): Work {
+    return { name: "list", method: "GET", path: this.path, wanted: 200, connections: 1, rate: 0, from: 0 };
+  }
+
+  async #send(work: Work, seconds: number): Promise<void> {
+    const results = await this.#process.run([work], seconds, noChanges);
+    const [fault] = faultsOf(results);
+    if (fault !== undefined) throw new Error(`Pods could not be prepared: ${fault}`);
+    const { count = 0 } = results[0] ?? {};
+    if (count !== work.countMax) {
+      throw new Error(`Of ${work.countMax} requests to prepare, ${count} were answered in ${Math.round(seconds)} s`);
+    }
+  }
+
+  /**
+   * Bytes that a list of all pods must have: its begin and end, and the pods as pages have them, each of which is decoded
+   * and its pods counted. A list of a hundred thousand is too long for one text.
+   */
+  async #verifiedBytes(count: number): Promise<number> {
+    let [items, itemBytes] = [0, 0];
+    let token = "";
+    do {
+      const path = `${this.path}?limit=${pageSize}&continue=${encodeURIComponent(token)}`;
+      const { code, text, bytes } = await this.#target.connection.ask({ method: "GET", path });
+      if (code !== 200) throw new Error(`A page was answered ${code}: ${text.slice(0, 300)}`);
+      const page = JSON.parse(text) as { metadata: { continue?: string }; items: unknown[] };
+      token = page.metadata.continue ?? "";
+      itemBytes += bytes.lastIndexOf("]") - bytes.indexOf(listStart) - listStart.length + (items > 0 ? 1 : 0);
+      items += page.items.length;
+    } while (token !== "");
+    if (items !== count) throw new Error(`Pages have ${items} pods, and should have ${count}`);
+    const { head, tailBytes, bodyBytes } = await this.#ends();
+    const wanted = head.indexOf(listStart) + listStart.length + itemBytes + tailBytes;
+    if (bodyBytes !== wanted) throw new Error(`A list has ${bodyBytes} bytes, and its pages make ${wanted}`);
+    return wanted;
+  }
+
+  /** Reads a list and keeps its begin and end. */
+  async #ends(): Promise<{ head: Buffer; tailBytes: number; bodyBytes: number }> {
+    let [head, tail] = [Buffer.alloc(0), Buffer.alloc(0)];
+    const { code, bodyBytes } = await this.#target.connection.send(
+      { method: "GET", path: this.path },
+      {
+        body: (bytes, from, end) => {
+          const part = bytes.subarray(from, end);
+          if (head.length < endBytes) head = Buffer.concat([head, part]).subarray(0, endBytes);
+          tail = Buffer.concat([tail, part]).subarray(-endBytes);
+        },
+      },
+    );
+    if (code !== 200) throw new Error(`A list was answered ${code}`);
+    return { head, tailBytes: tail.length - tail.lastIndexOf("]"), bodyBytes };
+  }
+}
+
+const listStart = '"items":[';
+/** As much as the begin of a list takes at most. */
+const endBytes = 1024;
