@@ -142,6 +142,7 @@ async function run(
     const outcome = await runScenario(scenario, targets, options, { seconds, warmSeconds, rounds }, live, signal);
     live.end();
     if (outcome.unfinished === undefined) keep(outcome.results);
+    else if (outcome.results.length === 0) signal.throwIfAborted();
     return publish(finish(title, command, outcome), command);
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -231,6 +231,8 @@ function growth() {
       counts.map((count) => points.find((point) => point.count === count)?.value ?? null),
       counts.map((count) => (count < points[0].count ? null : points[0].value)),
     ]);
+    // By itself a logarithmic axis names powers of ten only.
+    const all = (_, splits) => splits;
     const short = (count) => (count >= 1000 ? `${count / 1000}k` : `${count}`);
     requestAnimationFrame(() =>
       chart(
@@ -242,12 +244,13 @@ function growth() {
             y: { distr: 3, range: [low, high] },
           },
           axes: [
-            { ...axis("seconds", (_, splits) => splits.map(short)), label: some.of, splits: () => counts },
+            { ...axis("seconds", (_, splits) => splits.map(short)), label: some.of, splits: () => counts, filter: all },
             {
               ...axis(some.unit, (_, splits) =>
                 splits.map((split) => number(split, split < 1 ? 2 : split < 10 ? 1 : 0)),
               ),
               splits: () => splitsBetween(low, high),
+              filter: all,
             },
           ],
           series: [{ label: some.of, value: (_, count) => (count === null ? "–" : number(count, 0)) }, ...series],
