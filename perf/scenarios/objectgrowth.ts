@@ -38,10 +38,10 @@ export class ObjectGrowth {
     this.#restarts = restarts && target.restart !== undefined;
   }
 
-  /** Reads the memory of a server without pods; one that was started for the run has done nothing yet. */
+  /** Reads the memory of a server without pods; after a restart where there are any: a first start makes much that others find. */
   static async open(target: Target, load: LoadSource, restarts: boolean): Promise<ObjectGrowth> {
     const growth = new ObjectGrowth(target, await Scope.open(target), await load.start(), restarts);
-    growth.#empty = await growth.#settled();
+    growth.#empty = growth.#restarts ? await growth.#restarted(0) : await growth.#settled();
     return growth;
   }
 
