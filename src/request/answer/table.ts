@@ -10,6 +10,7 @@ import type { RecordSource } from "../../cache/view/view.ts";
 import { quote, textOf } from "../../codec/engine/json.ts";
 import { readParts } from "../../codec/engine/parts.ts";
 import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
+import { limits } from "../../config/limits.ts";
 import { ageColumn, type Cell, type Column, type Columns, elapsed } from "../../kinds/columns.ts";
 import { convert } from "../../kinds/convert.ts";
 import { remoteOf } from "../../kinds/remote.ts";
@@ -50,7 +51,7 @@ interface Row {
   readonly kept?: KeptRow | undefined;
 }
 
-/** Where items of a list are put together; it grows with them. */
+/** Where items of a list are put together; it grows with them, to two chunks of a list at most. */
 let itemScratch = Buffer.alloc(0);
 
 /** Writes objects as Tables. */
@@ -138,6 +139,7 @@ export class TableWriter implements FormWriter {
     if (row.kept !== undefined) shelf.add(at, row.kept);
     // Three bytes at most for a character.
     const needed = row.head.length * 3 + row.object.length + this.#foot.length;
+    if (needed > limits.listChunkBytes) return joined(row.head, row.object, this.#foot);
     if (itemScratch.length < needed) itemScratch = Buffer.allocUnsafeSlow(2 * needed);
     return joinedIn(itemScratch, row.head, row.object, this.#foot);
   }
