@@ -247,17 +247,28 @@ t.test("many requests of one user do not hold up those of others, and all are si
     await signed.decide(name);
   };
   for (let i = 0; i < many; i++) await make(`flood-${i}`, "flood");
-  await make("other", "other");
+  // Its signing starts the thread that is left for others, which takes as long as the machine likes.
+  await make("first", "first");
   const order: string[] = [];
-  signed.server.store.before = (change) => {
-    if (Buffer.from(change.body).toString().includes('"certificate":"')) order.push(change.key.split("/").at(-1) ?? "");
+  let isThere = (): void => undefined;
+  const other = new Promise<void>((resolve) => {
+    isThere = resolve;
+  });
+  signed.server.store.before = async (change) => {
+    if (!Buffer.from(change.body).toString().includes('"certificate":"')) return undefined;
+    order.push(change.key.split("/").at(-1) ?? "");
+    // The other one comes while the flood is signed, and all of that is known.
+    if (order.length > 10) await other;
     return undefined;
   };
   const begunMs = performance.now();
   const signer = signed.run(signed.signer());
-  t.ok(await until(() => order.length === many + 1, 120_000), `${order.length} signed`);
+  t.ok(await until(() => order.length > 10 && order.includes("first")));
+  await make("other", "other");
+  isThere();
+  t.ok(await until(() => order.length === many + 2, 120_000), `${order.length} signed`);
   t.comment(`${many} signed in ${Math.round(performance.now() - begunMs)} ms`);
-  t.ok(order.indexOf("other") < 100, `the other one's was number ${order.indexOf("other")}`);
+  t.ok(order.indexOf("other") < many / 2, `the other one's was number ${order.indexOf("other")}`);
   await signer.idle();
   t.same(signed.troubles, []);
 });
