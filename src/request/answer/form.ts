@@ -29,10 +29,10 @@ export interface FormWriter {
   /** An item of a list. */
   item(object: Uint8Array): Uint8Array;
   /**
-   * The item of a record of a log, made with what is kept of it, or kept for the next list. Its bytes are overwritten by the
-   * next one. Undefined: nothing is kept of these records.
+   * Makes items of the records of a log with what is kept of them, or keeps it for the next list. The bytes of an item are
+   * overwritten by the next one. Undefined: nothing is kept of these records.
    */
-  readonly record?: ((view: RecordSource, at: Location) => Uint8Array) | undefined;
+  records?(view: RecordSource): ((at: Location) => Uint8Array) | undefined;
   /** A document of one object; `headed`: with what only the first event of a watch carries. */
   document(object: Uint8Array, headed: boolean): Uint8Array;
 }

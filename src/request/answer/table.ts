@@ -11,14 +11,14 @@ import { quote, textOf } from "../../codec/engine/json.ts";
 import { readParts } from "../../codec/engine/parts.ts";
 import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
-import { ageColumn, type Cell, type Column, type Columns, elapsed } from "../../kinds/columns.ts";
+import { ageColumn, type Cell, type Column, type Columns, elapsed, type OverParts } from "../../kinds/columns.ts";
 import { convert } from "../../kinds/convert.ts";
 import { remoteOf } from "../../kinds/remote.ts";
 import { columnsOf, hasOwnColumns, strategyOf } from "../../kinds/table.ts";
 import type { Form } from "../route/negotiate.ts";
 import { type FormInput, type FormWriter, joined, joinedIn } from "./form.ts";
 import { metadataCutter, metadataOffset, partialHead } from "./partial.ts";
-import { type KeptRow, rowShelf } from "./rows.ts";
+import { type KeptRow, type RowShelf, rowShelf } from "./rows.ts";
 import { represent } from "./toversion.ts";
 
 const encoder = new TextEncoder();
@@ -58,7 +58,6 @@ let itemScratch = Buffer.alloc(0);
 export class TableWriter implements FormWriter {
   readonly listType: FormWriter["listType"];
   readonly listFoot = "]}\n";
-  readonly record: FormWriter["record"];
   readonly #form: Form;
   readonly #resource: Resource;
   readonly #source: Resource;
@@ -67,6 +66,10 @@ export class TableWriter implements FormWriter {
   readonly #identity: Identity;
   readonly #now: () => number;
   readonly #columns: Columns;
+  /** Columns over parts of a document; undefined: cells are given objects. */
+  readonly #overParts: OverParts | undefined;
+  /** Objects come at the version that columns are of, and no webhook converts them. */
+  readonly #isOwn: boolean;
   /** Which column is the age. */
   readonly #ageIndex: number;
   readonly #definitions: string;
@@ -87,7 +90,9 @@ export class TableWriter implements FormWriter {
     this.#shown = resource.provided === true ? resource : (source.stored ?? source);
     this.#identity = identity;
     this.#now = now;
+    this.#isOwn = source === this.#shown && remoteOf(source) === undefined;
     this.#columns = columnsOf(resource, identity);
+    this.#overParts = this.#isOwn ? this.#columns.overParts : undefined;
     this.#ageIndex = this.#columns.columns.indexOf(ageColumn);
     this.#definitions = definitionsText(this.#columns);
     this.#cut = metadataCutter(source, identity);
@@ -95,10 +100,6 @@ export class TableWriter implements FormWriter {
     this.#metadataFrom = metadataOffset(source);
     this.#lead = `,"object":${form.includeObject === "Metadata" ? partialHead(form) : ""}`;
     this.#foot = form.includeObject === "Metadata" ? "}}" : "}";
-    // Definitions change columns, and what objects they have become.
-    const keeps =
-      source === this.#shown && source.provided !== true && !this.#carries && remoteOf(source) === undefined;
-    if (keeps) this.record = (view, at) => this.#record(view, at);
   }
 
   listHead(metadata: ListMeta): string {
@@ -112,6 +113,13 @@ export class TableWriter implements FormWriter {
   item(bytes: Uint8Array): Uint8Array {
     const { head, object } = this.#row(bytes);
     return joined(head, object, this.#foot);
+  }
+
+  records(view: RecordSource): ((at: Location) => Uint8Array) | undefined {
+    // Definitions change columns, and what objects they have become.
+    if (!this.#isOwn || this.#source.provided === true || this.#carries) return undefined;
+    const shelf = rowShelf(view, this.#source);
+    return (at) => this.#record(shelf, at);
   }
 
   document(bytes: Uint8Array, headed: boolean): Uint8Array {
@@ -131,9 +139,8 @@ export class TableWriter implements FormWriter {
     return `${this.#top(metadata, headed)}[`;
   }
 
-  #record(view: RecordSource, at: Location): Uint8Array {
-    const shelf = rowShelf(view, this.#source);
-    const bytes = view.object(at);
+  #record(shelf: RowShelf, at: Location): Uint8Array {
+    const bytes = shelf.view.object(at);
     const kept = shelf.get(at);
     const row = kept === undefined ? this.#row(bytes) : this.#again(kept, bytes);
     if (row.kept !== undefined) shelf.add(at, row.kept);
@@ -174,11 +181,9 @@ export class TableWriter implements FormWriter {
 
   /** The row of an object whose columns are over parts of its document. */
   #rowOfParts(bytes: Uint8Array, json: string): Row | undefined {
-    const { overParts } = this.#columns;
-    if (overParts === undefined || this.#source !== this.#shown || remoteOf(this.#source) !== undefined)
-      return undefined;
-    const read = readParts(json, overParts.parts);
-    if (read === undefined) return undefined;
+    const overParts = this.#overParts;
+    const read = overParts && readParts(json, overParts.parts);
+    if (overParts === undefined || read === undefined) return undefined;
     const { texts } = this.#cells(overParts.columns, read.document);
     const version = textAt(read.document.get("metadata"), "resourceVersion");
     const object = this.#carried(bytes, bytesTo(json, read.metadataEnd, bytes));

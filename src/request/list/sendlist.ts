@@ -134,6 +134,8 @@ class Gather implements Chunks {
   readonly #dear: boolean;
   /** Undefined: no webhook converts them. */
   readonly #converted: ConvertedItems | undefined;
+  /** Undefined: nothing is kept of these items in their form. */
+  readonly #record: ((at: Location) => Uint8Array) | undefined;
   readonly prepare: Chunks["prepare"];
   readonly #scratch: Uint8Array;
   /** What stands before the first item; its size is a client's matter: a continue token holds a name of any length. */
@@ -146,6 +148,8 @@ class Gather implements Chunks {
     this.#form = form;
     const converted = convertedItems(input, list, () => hold.expired);
     this.#converted = converted;
+    // Places in the past are not those of the log.
+    this.#record = list.isPast ? undefined : form?.records?.(list.view);
     this.prepare = converted && (() => converted.prepare(this.#index));
     this.#skip = form === undefined ? itemOffset(input.resource) : 1;
     this.#foot = Buffer.from(form?.listFoot ?? foot);
@@ -200,8 +204,7 @@ class Gather implements Chunks {
       return this.#form?.item(object) ?? object;
     }
     const { resource, identity } = this.#input;
-    // Places in the past are not those of the log.
-    if (!this.#list.isPast && this.#form?.record !== undefined) return this.#form.record(view, at);
+    if (this.#record !== undefined) return this.#record(at);
     return this.#form?.item(formBytes(view, at, resource, identity)) ?? representRecord(view, at, resource, identity);
   }
 
