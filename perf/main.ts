@@ -2,7 +2,7 @@
 // the same load in turn.
 import { type Command, helpOf, overview, readCommand } from "./harness/command.ts";
 import { readScenarioFile } from "./harness/file.ts";
-import { Interruption, unfinishedCode } from "./harness/interruption.ts";
+import { endSignals, Interruption, unfinishedCode } from "./harness/interruption.ts";
 import { LiveLine } from "./harness/live.ts";
 import { finish, publish } from "./harness/results.ts";
 import { type CaseResult, runScenario } from "./harness/run.ts";
@@ -39,8 +39,7 @@ async function main(args: readonly string[]): Promise<number> {
   const benchmark = benchmarks.get(name);
   if (benchmark !== undefined) {
     // They keep nothing; what they started ends with this process (peer.ts).
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-      process.once(signal, () => process.exit(unfinishedCode));
+    for (const signal of endSignals) process.once(signal, () => process.exit(unfinishedCode));
     const flags = rest.filter((arg) => arg.startsWith("--"));
     await benchmark[0](
       rest.filter((arg) => !arg.startsWith("--")),

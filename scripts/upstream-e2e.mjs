@@ -9,13 +9,13 @@
 // The paths may also be given as ORCH_UPSTREAM_CONTROLLER_MANAGER, ORCH_UPSTREAM_SCHEDULER and ORCH_UPSTREAM_E2E_TEST.
 // Without them nothing runs, and a line says so. `--focus` narrows the list down to specs whose name holds one
 // of the texts.
-import { spawn, spawnSync } from "node:child_process";
 import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { spawnBound } from "./bound.mjs";
 import { build, install, program } from "./install.mjs";
 
 /**
@@ -330,14 +330,10 @@ let data = "";
 /** What was started, last first. */
 const children = [];
 
-/** Where the kernel can (Linux, by setpriv), it kills what was started when this process is killed. */
-const canBind = spawnSync("setpriv", ["--pdeathsig", "KILL", "true"]).status === 0;
-
 function start(name, program, args) {
   if (isEnded) throw new Error("the run was ended");
   const log = createWriteStream(join(dir, `${name}.log`));
-  const [command, ...more] = canBind ? ["setpriv", "--pdeathsig", "KILL", program, ...args] : [program, ...args];
-  const child = spawn(command, more, { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawnBound("KILL", program, args, { stdio: ["ignore", "pipe", "pipe"] });
   child.isServer = program === process.execPath;
   child.stderr.pipe(log, { end: false });
   child.stdout.pipe(log, { end: false });

@@ -1,6 +1,8 @@
 // The end of a run before its time: a signal, or a process of the load that died. What was measured until then is kept,
 // and told as not finished.
-const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Signals that end a run. */
+export const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** A terminal sends SIGINT to all processes of a command, and those that forward signals send it once more. */
 const repeatMs = 1000;
 
@@ -20,7 +22,7 @@ export class Interruption {
         this.#controller.abort(new Error(`ended by ${signal}`));
       } else if (performance.now() - firstAt > repeatMs) process.exit(unfinishedCode);
     };
-    for (const signal of signals) process.on(signal, this.#take);
+    for (const signal of endSignals) process.on(signal, this.#take);
   }
 
   /** Its reason is an Error that names the signal. */
@@ -30,7 +32,7 @@ export class Interruption {
 
   /** Signals have their usual effect again. */
   end(): void {
-    for (const signal of signals) process.off(signal, this.#take);
+    for (const signal of endSignals) process.off(signal, this.#take);
   }
 }
 
@@ -47,14 +49,4 @@ export async function unlessHalted<T>(signal: AbortSignal, failed: Promise<never
   } finally {
     if (halt !== undefined) signal.removeEventListener("abort", halt);
   }
-}
-
-/** Waits for work to end, however it does, for so long at most. */
-export async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work.catch(() => undefined), late]);
-  clearTimeout(timer);
 }

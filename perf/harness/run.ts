@@ -1,7 +1,8 @@
 // Runs a scenario on one server or on several in turn, case by case: a round that does not count, to warm up, then rounds
 // that do, of all servers interleaved.
+import { within } from "../../src/base/within.ts";
 import { median } from "./histogram.ts";
-import { settledWithin, unlessHalted } from "./interruption.ts";
+import { unlessHalted } from "./interruption.ts";
 import { type Figures, type Measured, Subject } from "./measure.ts";
 import type { Size } from "./scaling.ts";
 import type { Case, Options, Scenario, Session } from "./scenario.ts";
@@ -117,7 +118,8 @@ class Run {
       const partial = subject.abandon();
       if (partial !== undefined) this.#measured.at(-1)?.sides[at]?.push(partial);
     }
-    await settledWithin(this.#work, noticeMsMax);
+    const work = this.#work.catch(() => undefined);
+    await within(work, noticeMsMax);
   }
 
   /** Puts away what the scenario made, and ends the processes of the load. */
@@ -126,7 +128,7 @@ class Run {
       for (const session of this.#sessions) await session.close().catch(() => undefined);
       for (const { target } of this.#subjects) await Scope.closeAll(target).catch(() => undefined);
     };
-    if (this.#signal.aborted) await settledWithin(close(), closeMsMax);
+    if (this.#signal.aborted) await within(close(), closeMsMax);
     else await close();
     for (const subject of this.#subjects) await subject.stop();
   }

@@ -4,7 +4,7 @@
 import crypto from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
-import { type TraceSpans, waiting } from "../observe/spans.ts";
+import { type SharedAnswer, waiting } from "../observe/spans.ts";
 import { type Accepted, isAccepted, type Outcome, type TokenAuthenticator } from "./authenticator.ts";
 import type { AuthnEvents } from "./events.ts";
 
@@ -13,13 +13,6 @@ interface Entry {
   readonly accepted: Accepted | undefined;
   /** On the monotonic clock. */
   readonly until: number;
-}
-
-/** A question that others may wait for. */
-interface UnderWay {
-  readonly outcome: Promise<Outcome>;
-  /** The trace of the request that asked. */
-  readonly spans: TraceSpans | undefined;
 }
 
 /**
@@ -38,7 +31,7 @@ export function cacheTokens(
   // take no room from those of users.
   const entries = new Map<string, Entry>();
   const unknown = new Map<string, Entry>();
-  const underWay = new Map<string, UnderWay>();
+  const underWay = new Map<string, SharedAnswer<Outcome>>();
 
   const keep = (key: string, outcome: Outcome): Outcome => {
     events.fetched(outcome === undefined || isAccepted(outcome));
@@ -72,8 +65,7 @@ export function cacheTokens(
         (known === undefined ? unknown : entries).delete(key);
       }
       const asked = underWay.get(key);
-      if (asked !== undefined)
-        return timed(waiting(spans, "wait for a token's review", asked.spans, asked.outcome), "blocked");
+      if (asked !== undefined) return timed(waiting(spans, "wait for a token's review", asked), "blocked");
       const outcome = inner.authenticateToken(token, audiences, owner, spans);
       if (!(outcome instanceof Promise)) {
         events.cached("miss", 0);
@@ -82,7 +74,7 @@ export function cacheTokens(
       const kept = timed(outcome, "in_flight")
         .then((late) => keep(key, late))
         .finally(() => underWay.delete(key));
-      underWay.set(key, { outcome: kept, spans });
+      underWay.set(key, { answer: kept, spans });
       return kept;
     },
   };

@@ -6,8 +6,7 @@ import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { TokenWebhookConfig } from "../config/remoteauthnflags.ts";
 import { clientCalls } from "../observe/clientcalls.ts";
-import type { TraceSpans } from "../observe/spans.ts";
-import { CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { type Asker, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { post } from "../outbound/post.ts";
 import { type Outcome, type Refused, refused, type TokenAuthenticator } from "./authenticator.ts";
 import { type Claims, claimOf, textClaim } from "./jwt.ts";
@@ -31,12 +30,6 @@ export interface TokenWebhookOptions {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** On whose behalf a token is reviewed. */
-interface Sender {
-  readonly owner: Owner;
-  readonly spans: TraceSpans | undefined;
-}
-
 /** Knows the tokens a service knows. */
 export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator {
   const client = new OutboundClient(options.connection, clientCalls);
@@ -57,7 +50,7 @@ export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator 
 async function ask(
   options: TokenWebhookOptions,
   client: OutboundClient,
-  { owner, spans }: Sender,
+  { owner, spans }: Asker,
   token: string,
   audiences: readonly string[],
 ): Promise<Outcome> {

@@ -51,7 +51,9 @@ export function createImpersonation(identity: Identity, authorizer: Authorizer):
     if (!headers.some(([name]) => name.startsWith(prefix))) return user;
     const wish = readWish(headers, clipped);
     if (isStatus(wish)) return Promise.resolve(wish);
-    return wish === undefined ? user : act(authorizer, questions(group, user, wish, accountOf(wish.name), spans), wish);
+    if (wish === undefined) return user;
+    const account = accountOf(wish.name);
+    return act(authorizer, questions(group, user, wish, account, spans), wish, account);
   };
 }
 
@@ -93,8 +95,12 @@ function unescapeKey(key: string): string {
   }
 }
 
-async function act(authorizer: Authorizer, asks: readonly Attributes[], wish: Wish): Promise<User | Status> {
-  const account = accountOf(wish.name);
+async function act(
+  authorizer: Authorizer,
+  asks: readonly Attributes[],
+  wish: Wish,
+  account: Account | undefined,
+): Promise<User | Status> {
   for (const asked of asks) {
     const refused = await refusalOf(authorizer, asked);
     if (refused !== undefined) return refused;
@@ -112,7 +118,7 @@ function questions(
   authentication: string,
   user: User,
   wish: Wish,
-  account: { readonly namespace: string; readonly name: string } | undefined,
+  account: Account | undefined,
   spans: TraceSpans | undefined,
 ): Attributes[] {
   const kind = { verb: "impersonate", isResource: true, group: "", version: "", subresource: "", path: "" };
@@ -128,8 +134,13 @@ function questions(
   ];
 }
 
+interface Account {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** The service account of a user name. */
-function accountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
+function accountOf(user: string): Account | undefined {
   if (!user.startsWith(accountPrefix)) return undefined;
   const [namespace = "", name = "", ...more] = user.slice(accountPrefix.length).split(":");
   if (more.length > 0 || isDns1123Label(namespace).length > 0) return undefined;

@@ -5,8 +5,7 @@ import type * as v1 from "../api/gen/authorization/v1.ts";
 import type { ApiObject } from "../api/object.ts";
 import { badRequest, type Status } from "../api/status.ts";
 import type { User } from "../api/user.ts";
-import type { Owner } from "../base/shares.ts";
-import type { TraceSpans } from "../observe/spans.ts";
+import type { Asker } from "../outbound/client.ts";
 import type { Attributes, Authorizer } from "./authorizer.ts";
 import type { RuleResolver } from "./rules.ts";
 
@@ -59,13 +58,6 @@ export function validateReview({ metadata, spec }: AccessReview, scope: ReviewSc
 export function checkNamespace({ metadata }: AccessReview, namespace: string): Status | undefined {
   if ((metadata.namespace ?? "") === namespace) return undefined;
   return badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
-}
-
-/** The request that has a review answered. */
-export interface Asker {
-  /** The user questions to others are charged to. */
-  readonly owner: Owner;
-  readonly spans: TraceSpans | undefined;
 }
 
 /** Fills in the status of a review that is valid; `requester` sent it. */

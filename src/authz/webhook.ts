@@ -4,12 +4,11 @@
 import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
 import { Recent } from "../base/recent.ts";
-import type { Owner } from "../base/shares.ts";
 import type { AuthorizationConfig } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
 import { clientCalls } from "../observe/clientcalls.ts";
-import { type TraceSpans, waiting } from "../observe/spans.ts";
-import { type Answer, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
+import { type SharedAnswer, waiting } from "../observe/spans.ts";
+import { type Answer, type Asker, CallFailure, type Connection, OutboundClient } from "../outbound/client.ts";
 import { post } from "../outbound/post.ts";
 import type { Attributes, Authorizer, Decision } from "./authorizer.ts";
 import { ownerOf } from "./owner.ts";
@@ -19,19 +18,6 @@ interface Kept {
   readonly decision: Decision;
   /** On the monotonic clock. */
   readonly endsMs: number;
-}
-
-/** On whose behalf the webhook is asked. */
-interface Sender {
-  readonly owner: Owner;
-  readonly spans: TraceSpans | undefined;
-}
-
-/** A question that others may wait for. */
-interface Asked {
-  readonly answer: Promise<Decision>;
-  /** The trace of the request that asked. */
-  readonly spans: TraceSpans | undefined;
 }
 
 /** Codes after which another try may help. */
@@ -51,7 +37,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   /** By the spec of the review. */
   readonly #kept = new Recent<string, Kept>(limits.webhookDecisionsMax);
   /** Questions under way, by owner, so that many requests with one question ask it once. */
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, SharedAnswer<Decision>>();
 
   constructor(identity: Identity, clock: Clock, config: AuthorizationConfig, connection: Connection) {
     this.#client = new OutboundClient(connection, clientCalls);
@@ -69,7 +55,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     // A question of another owner may have to wait longer, or be refused.
     const key = `${owner.level} ${JSON.stringify(owner.name)} ${spec}`;
     const asked = this.#asked.get(key);
-    if (asked !== undefined) return waiting(spans, "wait for the authorization webhook", asked.spans, asked.answer);
+    if (asked !== undefined) return waiting(spans, "wait for the authorization webhook", asked);
     const answer = this.#ask(spec, { owner, spans }, isKept(attributes)).finally(() => this.#asked.delete(key));
     this.#asked.set(key, { answer, spans });
     return answer;
@@ -79,7 +65,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
     return { rules: [], errors: ["webhook authorizer does not support user rule resolution"], incomplete: true };
   }
 
-  async #ask(spec: string, sender: Sender, keeps: boolean): Promise<Decision> {
+  async #ask(spec: string, sender: Asker, keeps: boolean): Promise<Decision> {
     const head = `{"kind":"SubjectAccessReview","apiVersion":${JSON.stringify(this.#apiVersion)}`;
     const body = `${head},"metadata":{"creationTimestamp":null},"spec":${spec},"status":{"allowed":false}}`;
     const answer = await this.#call(body, sender);
@@ -95,7 +81,7 @@ export class WebhookAuthorizer implements Authorizer, RuleResolver {
   }
 
   /** The answer, or why there is none; tries again where that may help. A failure: too many questions wait. */
-  async #call(body: string, { owner, spans }: Sender): Promise<Answer | CallFailure | string> {
+  async #call(body: string, { owner, spans }: Asker): Promise<Answer | CallFailure | string> {
     // A call lasts no longer than a request may.
     const endMs = this.#clock.monotonic() + limits.requestMsMax;
     const answer = await post(this.#client, body, {

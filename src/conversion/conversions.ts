@@ -9,7 +9,7 @@ import { Status, timedOut } from "../api/status.ts";
 import type { Clock } from "../base/clock.ts";
 import { limits } from "../config/limits.ts";
 import type { ConversionNeeded, ConversionTerms, RemoteConversion } from "../kinds/remote.ts";
-import { type TraceSpans, waiting } from "../observe/spans.ts";
+import { type SharedAnswer, waiting } from "../observe/spans.ts";
 import { CallFailure } from "../outbound/client.ts";
 import { connectionOf, Peers, type ServiceLookup } from "../outbound/peers.ts";
 import { type Batch, documentOf, kindText, readReview, reviewVersion, writeReview } from "./review.ts";
@@ -49,12 +49,8 @@ export class Conversions {
 
 let count = 0;
 
-/** A call others may wait for. */
-interface UnderWay {
-  readonly call: Promise<Status | undefined>;
-  /** The trace of the request that asked. */
-  readonly spans: TraceSpans | undefined;
-}
+/** A call under way. */
+type UnderWay = SharedAnswer<Status | undefined>;
 
 /** One webhook, as one generation of a definition names it. */
 class Remote implements RemoteConversion {
@@ -96,8 +92,8 @@ class Remote implements RemoteConversion {
     const own = batchesOf(mine).map((batch) => this.#begin(batch, terms));
     const refused = (await Promise.all(own)).find((status) => status !== undefined);
     if (refused !== undefined || others.length === 0) return refused;
-    const ended = Promise.all(others.map(({ call }) => call));
-    const ends = await waiting(terms.spans, "wait for a conversion webhook", others[0]?.spans, ended);
+    const answer = Promise.all(others.map(({ answer }) => answer));
+    const ends = await waiting(terms.spans, "wait for a conversion webhook", { answer, spans: others[0]?.spans });
     const failed = ends.find((status) => status !== undefined);
     // Others may have had less time, or a smaller share.
     return failed === timedOut || failed === tooManyCalls ? this.ask(joined, terms) : failed;
@@ -107,7 +103,8 @@ class Remote implements RemoteConversion {
     const call = this.#call(batch, terms).finally(() => {
       for (const { key } of batch) this.#underWay.delete(key);
     });
-    for (const { key } of batch) this.#underWay.set(key, { call, spans: terms.spans });
+    const asked = { answer: call, spans: terms.spans };
+    for (const { key } of batch) this.#underWay.set(key, asked);
     return call;
   }
 

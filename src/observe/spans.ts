@@ -268,14 +268,16 @@ export class TraceSpans {
   }
 }
 
-/** Has a request that shares the question of another one show that it waited for that. `asker`: undefined: not sampled. */
-export function waiting<T>(
-  spans: TraceSpans | undefined,
-  name: string,
-  asker: TraceSpans | undefined,
-  answer: Promise<T>,
-): Promise<T> {
-  if (spans === undefined) return answer;
-  const span = spans.begin(name, { kind: spanKinds.internal, link: asker?.own });
-  return answer.finally(() => span.end());
+/** An answer that others may wait for, too. */
+export interface SharedAnswer<T> {
+  readonly answer: Promise<T>;
+  /** The trace of the request that asked; undefined: it is not sampled, or none asked. */
+  readonly spans?: TraceSpans | undefined;
+}
+
+/** Waits for a shared answer; a request that is sampled shows that it did, with a link to the one that asked. */
+export function waiting<T>(spans: TraceSpans | undefined, name: string, asked: SharedAnswer<T>): Promise<T> {
+  if (spans === undefined) return asked.answer;
+  const span = spans.begin(name, { kind: spanKinds.internal, link: asked.spans?.own });
+  return asked.answer.finally(() => span.end());
 }

@@ -53,6 +53,14 @@ export interface Call {
   readonly traced?: Traced | undefined;
 }
 
+/** The request on whose behalf a peer is asked. */
+export interface Asker {
+  /** The user the question is charged to. */
+  readonly owner: Owner;
+  /** Its trace; undefined: it is not sampled. */
+  readonly spans: TraceSpans | undefined;
+}
+
 /** The span of a call. The peer gets a `traceparent` within it. */
 export interface Traced {
   readonly spans: TraceSpans;

@@ -139,7 +139,7 @@ async function answer(server: Server, stages: Stages, route: Route, reply: Reply
   book.user = requester.name;
   const arrival = server.audit && auditArrival(server.audit, server.authn, route, reply, book, requester);
   const unrecorded =
-    arrival instanceof Promise ? await waiting(spans, "wait for audit events", undefined, arrival) : arrival;
+    arrival instanceof Promise ? await waiting(spans, "wait for audit events", { answer: arrival }) : arrival;
   if (unrecorded !== undefined) return sendStatus(reply, unrecorded);
   const acting = stages.impersonate(reply.exchange.headers, requester, reply.exchange.clipsValues, spans);
   const user = acting instanceof Promise ? await acting : acting;

@@ -1,12 +1,10 @@
 // A question whose answer many wait for at the same time. Those who ask share the next one that is sent, never one that
 // was sent before they asked: its answer may be older than what they have to see.
-import { type TraceSpans, waiting } from "../observe/spans.ts";
+import { type SharedAnswer, type TraceSpans, waiting } from "../observe/spans.ts";
 
-interface Next<T> {
-  readonly answer: Promise<T>;
+/** The question that is sent next; its trace is that of the first request that asked. */
+interface Next<T> extends SharedAnswer<T> {
   readonly start: () => void;
-  /** The trace of the first request that asked. */
-  readonly spans: TraceSpans | undefined;
 }
 
 /**
@@ -31,7 +29,7 @@ export class SharedQuestion<T> {
   /** Resolves or rejects as `send` does when it is called the next time. */
   ask(spans?: TraceSpans): Promise<T> {
     const asked = this.#next;
-    if (asked !== undefined) return waiting(spans, "wait for the newest revision", asked.spans, asked.answer);
+    if (asked !== undefined) return waiting(spans, "wait for the newest revision", asked);
     let start = (): void => undefined;
     const answer = new Promise<void>((resolve) => {
       start = resolve;

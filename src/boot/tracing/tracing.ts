@@ -1,4 +1,5 @@
-// Tracing as it is put together: every other thread but those of the pool takes spans, main exports them. gRPC is loaded where spans are exported only.
+// Tracing as it is put together: every other thread but those of the pool takes spans, main exports them. gRPC is loaded
+// where spans are exported only.
 
 import { systemClock } from "../../base/clock.ts";
 import type { Config } from "../../config/config.ts";

@@ -101,16 +101,17 @@ export function readClaim(view: LogView, what: string): Claim | undefined {
 export function rangeFigures(views: Views, { addresses }: ServiceRanges): RangeFigures[] {
   const view = views.log(claimPrefixes.address);
   view.drain();
-  let ofIpv6 = 0;
   // Where there is one range all claims are of its family, and their number is known.
-  if (addresses.length > 1)
+  const isMixed = addresses.length > 1;
+  let ofIpv6 = 0;
+  if (isMixed)
     view.scan("", "", 0, (_at, key) => {
       if (key.includes(":")) ofIpv6++;
       return true;
     });
+  const countOf = (family: string): number => (family === "IPv6" ? ofIpv6 : view.count - ofIpv6);
   return addresses.map((range) => {
-    const others = range.family === "IPv6" ? view.count - ofIpv6 : ofIpv6;
-    const allocated = addresses.length > 1 ? view.count - others : view.count;
+    const allocated = isMixed ? countOf(range.family) : view.count;
     return { range: rangeText(range), allocated, available: Math.max(0, addressCount(range) - allocated) };
   });
 }
