@@ -1,28 +1,7 @@
 // How a cost grows with the size it is measured at: cases of several sizes make a line, and a line has a verdict. Costs are
 // per unit (one object, one event), so that a cost in proportion to the size is a level line.
 import type { CaseResult } from "./run.ts";
-
-/** What a case is measured at: so many of something. */
-export interface Size {
-  readonly of: string;
-  readonly count: number;
-}
-
-/** A cost that is looked at over sizes. */
-export interface LineSpec {
-  /** Its name in thresholds: `list-cpu.growth<1.5`. */
-  readonly name: string;
-  readonly title: string;
-  readonly unit: string;
-  /** Cases of sizes of this belong to it. */
-  readonly of: string;
-  /** The figure of a case. */
-  readonly figure: string;
-  /** The figure is that of all units of the size together. */
-  readonly isTotal: boolean;
-  /** Growth above this ends the run with the exit code of thresholds, unless it is given one. */
-  readonly growthMax: number;
-}
+import type { LineSpec } from "./scenario.ts";
 
 /** A cost at one size; median, least and greatest of the rounds. */
 export interface LinePoint {

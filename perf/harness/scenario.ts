@@ -2,9 +2,30 @@
 // on how many servers and what that costs is up to run.ts.
 import type { Histogram } from "./histogram.ts";
 import type { LoadProcess } from "./loadprocess.ts";
-import type { LineSpec, Size } from "./scaling.ts";
 import type { Target } from "./target.ts";
 import type { WorkResult } from "./work.ts";
+
+/** What a case is measured at: so many of something. */
+export interface Size {
+  readonly of: string;
+  readonly count: number;
+}
+
+/** A cost that is looked at over sizes. */
+export interface LineSpec {
+  /** Its name in thresholds: `list-cpu.growth<1.5`. */
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  /** Cases of sizes of this belong to it. */
+  readonly of: string;
+  /** The figure of a case. */
+  readonly figure: string;
+  /** The figure is that of all units of the size together. */
+  readonly isTotal: boolean;
+  /** Growth above this ends the run with the exit code of thresholds, unless it is given one. */
+  readonly growthMax: number;
+}
 
 /** A flag of a scenario: its default, as text, and one line about it. */
 export type FlagTable = Readonly<Record<string, readonly [fallback: string, help: string]>>;

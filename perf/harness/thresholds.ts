@@ -1,6 +1,7 @@
 // Bounds of figures that set the exit code: `create.p99Ms<50`.
 import type { CaseResult } from "./run.ts";
-import type { Line, LineSpec } from "./scaling.ts";
+import type { Line } from "./scaling.ts";
+import type { LineSpec } from "./scenario.ts";
 
 /**
  * A bound of a figure: of a kind of requests (`create.p99Ms`), of a case as a whole (`create.cpuUs`), or of a line

@@ -1,6 +1,5 @@
 // How costs grow: memory and the CPU of a list with the number of objects, the CPU of an event with the number of watchers.
-import type { LineSpec } from "../harness/scaling.ts";
-import type { LoadSource, Options, Scenario, Session } from "../harness/scenario.ts";
+import type { LineSpec, LoadSource, Options, Scenario, Session } from "../harness/scenario.ts";
 import type { Target } from "../harness/target.ts";
 import { ObjectGrowth } from "./objectgrowth.ts";
 import { WatcherGrowth } from "./watchergrowth.ts";
