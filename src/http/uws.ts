@@ -17,7 +17,7 @@ import { asksClose, bodiless, checkHead, isHeadFault, type Head as RequestHead }
 import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
 import { Openings } from "./openings.ts";
 import { goneStream } from "./streams.ts";
-import { countConnections, faultOf, type Generation, openGeneration } from "./uwsapps.ts";
+import { countConnections, type Generation, isCurrent, openGeneration } from "./uwsapps.ts";
 import {
   type App,
   addressOf,
@@ -73,6 +73,8 @@ class UwsFront implements Listener {
   #current: Generation;
   readonly openings: Openings;
   #socket: ListenSocket | undefined;
+  /** The one before, until it has accepted what waits there. */
+  #leavingSocket: ListenSocket | undefined;
   /** Apps with replaced certificates: their open connections stay. Oldest first. */
   readonly #retired: Generation[] = [];
   /** Bytes that lie in the parser's cork, at most: of all recent responses, as connections cannot be distinguished. */
@@ -158,18 +160,32 @@ class UwsFront implements Listener {
   reload(): string | undefined {
     const before = this.#socket;
     if (this.#tls === undefined || this.closing || before === undefined) return undefined;
-    const fault = faultOf(this.#tls);
-    if (fault !== undefined) return fault;
-    const next = this.#open();
+    let next: Generation;
+    try {
+      if (isCurrent(this.#current, this.#tls)) return undefined;
+      next = this.#open();
+    } catch (error) {
+      return (error as Error).message;
+    }
     const socket = this.#claim(next.app, this.port);
     if (socket === undefined) return `Cannot listen on ${this.#host}:${this.port}`;
-    this.#uws.us_listen_socket_close(before);
     this.#retired.push(this.#current);
     this.#current = next;
     this.#socket = socket;
+    // After the loop has accepted what waits there, which it does between these two: the kernel resets the connections of a
+    // socket that is closed.
+    this.#leave();
+    this.#leavingSocket = before;
+    setImmediate(() => setImmediate(() => this.#leave(before)));
     if (this.#retired.length > limits.retiredListenersMax) this.#retired.shift()?.app.close();
     this.#distrust(next.authorities);
     return undefined;
+  }
+
+  #leave(socket = this.#leavingSocket): void {
+    if (socket === undefined || socket !== this.#leavingSocket) return;
+    this.#uws.us_listen_socket_close(socket);
+    this.#leavingSocket = undefined;
   }
 
   /**
@@ -186,11 +202,13 @@ class UwsFront implements Listener {
     // Also before a thread ends: an open listen socket makes the end of its loop abort the process.
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
     this.#socket = undefined;
+    this.#leave();
   }
 
   cut(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#leave();
     // Connections without a request too: any that is open when the thread ends makes its loop abort the process.
     for (const { app } of [this.#current, ...this.#retired]) app.close();
     this.#cork.close();

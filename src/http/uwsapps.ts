@@ -2,15 +2,25 @@
 // which one a connection belongs to says under which authorities its client was verified.
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { readCertificates } from "../pki/bundle.ts";
+import { parseCertificates } from "../pki/bundle.ts";
 import type { TlsFiles } from "./listener.ts";
 import type { Openings } from "./openings.ts";
 import { VerifiedPeers } from "./peer.ts";
 import { type App, addressOf, type Library } from "./uwsbuild.ts";
 
+/** What the files of a listener hold: PEM. */
+interface Held {
+  readonly cert: string;
+  readonly key: string;
+  /** Empty: clients are not asked for certificates. */
+  readonly authorities: string;
+}
+
 /** One app, and the authorities its handshakes verify clients under. */
 export interface Generation {
   readonly app: App;
+  /** What it was opened with; undefined for one without TLS. */
+  readonly held: Held | undefined;
   /** PEM; empty: clients are not asked for certificates. */
   readonly authorities: string;
   /** The clients its handshakes verified. */
@@ -19,27 +29,44 @@ export interface Generation {
   isTrusted: boolean;
 }
 
-/** Opens an app. Throws where a file does not serve. */
+/**
+ * Opens an app. Throws an Error that says which file does not serve: the build itself reports none, and reads the files
+ * once more, so that files that change meanwhile do not serve either.
+ */
 export function openGeneration(uws: Library, tls: TlsFiles | undefined): Generation {
-  if (tls === undefined) return { app: uws.App(), authorities: "", peers: new VerifiedPeers(""), isTrusted: true };
+  if (tls === undefined)
+    return { app: uws.App(), held: undefined, authorities: "", peers: new VerifiedPeers(""), isTrusted: true };
+  const held = read(tls);
+  check(tls, held);
   const { keyFile, certFile, clientCaFile } = tls;
-  // Before the build does: a change between the two is seen as one at the next look.
-  const authorities = clientCaFile === undefined ? "" : readFileSync(clientCaFile, "utf8");
   const files = { key_file_name: keyFile, cert_file_name: certFile };
   const app = uws.SSLApp(clientCaFile === undefined ? files : { ...files, ca_file_name: clientCaFile });
-  return { app, authorities, peers: new VerifiedPeers(authorities), isTrusted: true };
+  if (!areSame(held, read(tls))) {
+    app.close();
+    throw new Error(`${certFile} or ${keyFile} changed while they were read`);
+  }
+  return { app, held, authorities: held.authorities, peers: new VerifiedPeers(held.authorities), isTrusted: true };
 }
 
-/** Returns an error message for invalid certificate files; the build itself reports none. */
-export function faultOf({ certFile, keyFile, clientCaFile }: TlsFiles): string | undefined {
-  try {
-    createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
-  } catch (error) {
-    return (error as Error).message;
-  }
-  if (clientCaFile === undefined) return undefined;
-  const read = readCertificates(clientCaFile);
-  return typeof read === "string" ? `${clientCaFile}: ${read}` : undefined;
+/** Whether the files hold what an app was opened with. Throws where one cannot be read. */
+export function isCurrent({ held }: Generation, tls: TlsFiles): boolean {
+  return held !== undefined && areSame(held, read(tls));
+}
+
+function read({ certFile, keyFile, clientCaFile }: TlsFiles): Held {
+  const authorities = clientCaFile === undefined ? "" : readFileSync(clientCaFile, "utf8");
+  return { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8"), authorities };
+}
+
+function areSame(one: Held, other: Held): boolean {
+  return one.cert === other.cert && one.key === other.key && one.authorities === other.authorities;
+}
+
+function check({ clientCaFile }: TlsFiles, { cert, key, authorities }: Held): void {
+  createSecureContext({ cert, key });
+  if (clientCaFile === undefined) return;
+  const found = parseCertificates(authorities);
+  if (typeof found === "string") throw new Error(`${clientCaFile}: ${found}`);
 }
 
 /** Counts the connections of an app, and closes those that are too many. */

@@ -149,9 +149,10 @@ t.test("E14: uws: serving certificates are replaced while the server runs", asyn
   const agent = agentOf(t, server, undefined, { rejectUnauthorized: false, maxSockets: 1 });
   t.equal(await issuer(), "first");
   t.equal(await whoIs(server, agent, bearer(server.token)), "200");
-  // Both threads have the new one when it is what many connections in a row see.
+  // Both threads have the new one when it is what many connections in a row see: of 50, all on the thread that was first
+  // does not happen, however often it is looked.
   const all = async (name: string): Promise<boolean> =>
-    (await Promise.all(Array.from({ length: 10 }, issuer))).every((found) => found === name);
+    (await Promise.all(Array.from({ length: 50 }, issuer))).every((found) => found === name);
   for (const { cert, key, name } of [
     { ...second, name: "second" },
     { ...third, name: "third" },
@@ -166,7 +167,7 @@ t.test("E14: uws: serving certificates are replaced while the server runs", asyn
     await eventually(() => server.errors().includes("Certificates stay as they were"), 60_000),
     "a bad file is told",
   );
-  t.equal(await issuer(), "third");
+  t.ok(await all("third"), "and the last good ones serve");
   t.equal(await server.stop(), 0, "and it ends in order");
 });
 
