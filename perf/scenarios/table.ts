@@ -5,9 +5,11 @@ import { growth } from "./growth.ts";
 import { herd } from "./herd.ts";
 import { list } from "./list.ts";
 import { mixed, soak } from "./mixed.ts";
+import { neighbours } from "./neighbours.ts";
+import { rollout } from "./rollout.ts";
 import { write } from "./write.ts";
 
-const all: readonly Scenario[] = [fanout, list, write, mixed, growth, herd, soak];
+const all: readonly Scenario[] = [fanout, list, write, mixed, growth, herd, neighbours, rollout, soak];
 
 /** By name. */
 export const scenarios: ReadonlyMap<string, Scenario> = new Map(all.map((scenario) => [scenario.name, scenario]));

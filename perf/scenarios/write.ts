@@ -14,15 +14,18 @@ import {
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
 import type { Work, WorkResult } from "../harness/work.ts";
-import { applyPod, changesOfPods, createPod, deletePod, knownMax, type Shape } from "./requests.ts";
+import { knownMax, PodRequests } from "./requests.ts";
+import { Watchers } from "./watchers.ts";
 
 const cases = [
   ...["create", "get", "update", "merge-patch", "strategic-patch", "json-patch", "status", "apply-new", "apply"],
-  "delete",
+  ...["bind", "event", "delete"],
 ] as const;
 const noChanges = new Int32Array(0);
 /** Seconds that preparing may take. */
 const prepareSeconds = 300;
+/** Pods that are deleted or bound in a second, at most: so many are made before. */
+const usedPerSecond = 600;
 
 /** `npm run perf -- write`. */
 export const write: Scenario = {
@@ -36,21 +39,36 @@ export const write: Scenario = {
     cases: [cases.join(), "kinds of requests, in this order"],
     connections: ["16", "keep-alive connections, one request at a time on each"],
     rate: ["0", "requests per second, whatever the answers take; 0: as fast as answers come"],
+    protobuf: ["false", "true: bodies, answers and watches in protobuf, as controllers have them; patches stay JSON"],
+    watches: ["0", "watches of all pods meanwhile"],
     objects: ["2000", "pods there are at least before reads and changes of them"],
   },
   examples: [
     "npm run perf -- write --cases=create,get --duration=5",
+    "npm run perf -- write --cases=create,bind,status,event --protobuf=true --watches=4",
     "npm run perf -- write --kubeconfig=$HOME/.kube/config --rate=200 --threshold='create.p99Ms<50'",
   ],
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
     const scope = await Scope.open(target);
     const writing = new Writing(scope, await load.start(), options);
+    await watch(scope, load, options);
     return {
       cases: writing.cases(options.list("cases")),
-      close: () => scope.close([`${scope.path}/pods`]),
+      close: () => scope.close([`${scope.path}/pods`, `${scope.path}/events`]),
     };
   },
 };
+
+/** Opens watches of all pods, which see every change that is made. */
+async function watch(scope: Scope, load: LoadSource, options: Options): Promise<void> {
+  const count = options.number("watches");
+  if (count === 0) return;
+  const watchers = await Watchers.start(load, 1, count);
+  const { version } = await scope.size("/api/v1/pods");
+  const path = `/api/v1/pods?watch=1&resourceVersion=${version}&timeoutSeconds=86400`;
+  const work = { path, count, protobuf: options.isSet("protobuf"), stuck: false, reads: "versions" } as const;
+  await watchers.open([work], noChanges);
+}
 
 /** A set of pods by their numbers: those from `first` to `next` are there. */
 interface Pods {
@@ -62,18 +80,28 @@ interface Pods {
 class Writing {
   readonly #scope: Scope;
   readonly #process: LoadProcess;
-  readonly #shape: Shape;
+  readonly #requests: PodRequests;
+  /** Those that prepare: as fast as answers come. */
+  readonly #seeding: PodRequests;
+  readonly #rate: number;
   readonly #objects: number;
   /** Made by creates, by applies, and to be deleted. */
   readonly #created: Pods = { prefix: "p", first: 0, next: 0 };
   readonly #applied: Pods = { prefix: "a", first: 0, next: 0 };
   readonly #doomed: Pods = { prefix: "d", first: 0, next: 0 };
+  /** Made to be bound; those before `bound` are. */
+  readonly #free: Pods = { prefix: "f", first: 0, next: 0 };
+  #bound = 0;
+  #events = 0;
   #number = 0;
 
   constructor(scope: Scope, process: LoadProcess, options: Options) {
     this.#scope = scope;
     this.#process = process;
-    this.#shape = { connections: options.number("connections", 1), rate: options.number("rate") };
+    const connections = options.number("connections", 1);
+    this.#rate = options.number("rate");
+    this.#requests = new PodRequests(scope.path, { connections, rate: this.#rate }, options.isSet("protobuf"));
+    this.#seeding = this.#requests.with({ connections, rate: 0 });
     this.#objects = options.number("objects", 1);
   }
 
@@ -81,31 +109,31 @@ class Writing {
     return names.map((name): Case => {
       switch (name) {
         case "create":
-          return { name, run: (seconds) => this.#add(createPod(this.#pods, "p", this.#shape), this.#created, seconds) };
+          return { name, run: (seconds) => this.#add(this.#requests.create("p"), this.#created, seconds) };
         case "apply-new":
-          return { name, run: (seconds) => this.#add(applyPod(this.#pods, "a", this.#shape), this.#applied, seconds) };
+          return { name, run: (seconds) => this.#add(this.#requests.applyNew("a"), this.#applied, seconds) };
         case "apply":
-          return this.#change(name, this.#applied, applyPod(this.#pods, "a", this.#seeding));
+          return this.#change(name, this.#applied, this.#seeding.applyNew("a"));
         case "delete":
           return {
             name,
-            prepare: (seconds) => this.#seedDoomed(seconds),
+            prepare: (seconds) => this.#seedOnce(this.#seeding.create("d"), this.#doomed, this.#doomed.first, seconds),
             run: (seconds) => this.#remove(seconds),
           };
+        case "bind":
+          return {
+            name,
+            prepare: (seconds) => this.#seedOnce(this.#seeding.createFree("f"), this.#free, this.#bound, seconds),
+            run: (seconds) => this.#bind(seconds),
+          };
+        case "event":
+          return { name, run: (seconds) => this.#event(seconds) };
         default:
           if (!cases.some((known) => known === name))
             throw new Error(`--cases: ${name} is none of ${cases.join(", ")}`);
-          return this.#change(name, this.#created, createPod(this.#pods, "p", this.#seeding));
+          return this.#change(name, this.#created, this.#seeding.create("p"));
       }
     });
-  }
-
-  get #pods(): string {
-    return `${this.#scope.path}/pods`;
-  }
-
-  get #seeding(): Shape {
-    return { connections: this.#shape.connections, rate: 0 };
   }
 
   /** Requests that make a new pod each. */
@@ -122,7 +150,7 @@ class Writing {
       prepare: () => this.#seed(maker, pods, this.#objects),
       run: async (seconds) => {
         const known = Math.min(pods.next, knownMax);
-        const work = changesOfPods(this.#pods, pods.prefix, known, this.#shape).get(name) as Work;
+        const work = this.#requests.changes(pods.prefix, known).get(name) as Work;
         const result = await this.#send({ ...work, from: this.#number }, seconds);
         this.#number = result.next;
         return this.#checked([result]);
@@ -132,22 +160,33 @@ class Writing {
 
   async #remove(seconds: number): Promise<Round> {
     const { first, next, prefix } = this.#doomed;
-    const work = { ...deletePod(this.#pods, prefix, this.#shape), from: first, countMax: next - first };
+    const work = { ...this.#requests.delete(prefix), from: first, countMax: next - first };
     const result = await this.#send(work, seconds);
     this.#doomed.first = result.next;
     return this.#checked([result]);
   }
 
-  /** More than are deleted in so many seconds. */
-  async #seedDoomed(seconds: number): Promise<void> {
-    const { rate } = this.#shape;
-    const wanted = rate > 0 ? Math.ceil(rate * seconds) + 1 : Math.max(this.#objects, 600 * seconds);
-    const { first, next } = this.#doomed;
-    await this.#seed(
-      createPod(this.#pods, "d", this.#seeding),
-      this.#doomed,
-      next + Math.max(0, wanted - (next - first)),
+  async #bind(seconds: number): Promise<Round> {
+    const { next, prefix } = this.#free;
+    const result = await this.#send(
+      { ...this.#requests.bind(prefix), from: this.#bound, countMax: next - this.#bound },
+      seconds,
     );
+    this.#bound = result.next;
+    return this.#checked([result]);
+  }
+
+  async #event(seconds: number): Promise<Round> {
+    const result = await this.#send({ ...this.#requests.event("e"), from: this.#events }, seconds);
+    this.#events = result.next;
+    return this.#checked([result]);
+  }
+
+  /** More pods than are used in so many seconds; those before `used` are. */
+  async #seedOnce(maker: Work, pods: Pods, used: number, seconds: number): Promise<void> {
+    const wanted =
+      this.#rate > 0 ? Math.ceil(this.#rate * seconds) + 1 : Math.max(this.#objects, usedPerSecond * seconds);
+    await this.#seed(maker, pods, pods.next + Math.max(0, wanted - (pods.next - used)));
   }
 
   async #seed(maker: Work, pods: Pods, upTo: number): Promise<void> {
@@ -164,8 +203,11 @@ class Writing {
 
   async #checked(results: readonly WorkResult[]): Promise<Round> {
     const faults = faultsOf(results);
-    const wanted = [this.#created, this.#applied, this.#doomed].reduce((sum, { first, next }) => sum + next - first, 0);
-    const { count } = await this.#scope.size(this.#pods);
+    const wanted = [this.#created, this.#applied, this.#doomed, this.#free].reduce(
+      (sum, { first, next }) => sum + next - first,
+      0,
+    );
+    const { count } = await this.#scope.size(this.#requests.path);
     if (faults.length === 0 && count !== wanted) faults.push(`There are ${count} pods, and there should be ${wanted}`);
     return { rows: results.map(rowOf), faults };
   }

@@ -171,6 +171,31 @@ function killLoad({ child }: Run): void {
   process.kill(load, "SIGKILL");
 }
 
+t.test("each write is made in JSON and in protobuf, beside watches of the same format", async (t) => {
+  const server = await startServer(["--identity=kubernetes"]);
+  t.teardown(() => server.stop("SIGKILL"));
+  for (const protobuf of [false, true]) {
+    const dir = t.testdir();
+    const json = join(dir, "result.json");
+    const sides = [`--kubeconfig=${server.kubeconfig}`, `--pid=server=${server.process.pid ?? 0}`];
+    const flags = [
+      "--duration=1",
+      "--warmup=0",
+      "--objects=50",
+      "--connections=4",
+      "--watches=2",
+      `--protobuf=${protobuf}`,
+    ];
+    const run = perf(dir, ["write", ...flags, ...sides, `--json=${json}`]);
+    t.equal(await run.ended, 0, run.out());
+    const { void: faults, cases } = lineIn(json);
+    t.same(faults, [], run.out());
+    const counted = cases.flatMap((one) => Object.keys(one)).filter((key) => key.endsWith(".count"));
+    t.equal(new Set(counted).size, 12, counted.join());
+  }
+  t.ok(await eventually(async () => (await namespaces(server)).length === 0), "its namespaces are gone");
+});
+
 t.test("a run that is ended on a server of others deletes its namespace there", async (t) => {
   const dir = t.testdir();
   const server = await startServer();
