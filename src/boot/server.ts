@@ -55,7 +55,7 @@ import { Controllers } from "./controllers.ts";
 import { countConnections, countFront, countPool, forgetKinds } from "./count.ts";
 import type { KmsChecks } from "./encryptionfile.ts";
 import { type FlowMessage, type FrontFlow, openFlow } from "./flow/front.ts";
-import { openShedding } from "./flow/shedding.ts";
+import { openRefusals, openShedding } from "./flow/shedding.ts";
 import type { Collected, FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
 import { openAuthorities } from "./signing.ts";
@@ -240,6 +240,7 @@ class OpenServer implements FrontServer {
       inflight: new Inflight(share(config.requestsInflightMax, config), share(config.mutatingInflightMax, config)),
       flow: this.#flow?.parts,
       shedding: this.#shedding,
+      refusals: openRefusals(this.#registry),
       ends: config.goawayChance > 0 ? () => Math.random() < config.goawayChance : undefined,
       bounds: createBounds({ connections: this.#data.connectionsMax }),
       requestMsMax: config.requestTimeoutMs,

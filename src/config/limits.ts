@@ -502,8 +502,15 @@ export const limits = {
   watchMsMin: 1_800_000,
   /** Between the bookmarks of a watch, plus or minus a tenth (upstream: one minute). */
   bookmarkMs: 60_000,
+  /** Refusals (429) a second that an owner gets at once from a front; further ones are held back for so long. */
+  refusalsPerSecond: 20,
+  refusalHeldMs: [500, 1_500],
+  /** How many a front holds back, 2 KiB each; beyond that they are answered at once. */
+  refusalsHeldMax: 4_096,
   /** Long work of a front gives others a turn of the loop after this. */
   sliceMsMax: 4,
+  /** After so much of a turn no further piece of a long list is begun in it. */
+  longReadsMsMax: 2,
   /** The fan-out's time in a turn instead, once it has been behind for watchBehindMs, and part of it before. */
   passMsMax: 16,
   watchBehindMs: 100,
@@ -527,7 +534,7 @@ export const limits = {
   /** Longest CPU profile. */
   profileSecondsMax: 60,
   /** Chunk a list is gathered into. */
-  listChunkBytes: 1 * MiB,
+  listChunkBytes: MiB / 4,
   /** Bytes of records in protobuf a front keeps: about 12,000 pods. Lists and watches share them. */
   protoCacheBytesMax: 64 * MiB,
   /** Cells of rows of Tables a front keeps: of some 15,000 pods. */

@@ -10,6 +10,7 @@ import { createImpersonation, type Impersonate } from "../authz/impersonation.ts
 import { ownerOf } from "../authz/owner.ts";
 import { SharedStateFailure } from "../base/assert.ts";
 import { ownerAt } from "../base/network.ts";
+import type { Owner } from "../base/shares.ts";
 import { inSlices } from "../base/turn.ts";
 import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
@@ -188,10 +189,11 @@ async function admit(
     const full = holdings.arrive();
     if (full !== undefined) {
       book.drop();
+      await server.refusals?.hold(owner);
       return sendStatus(reply, full);
     }
     const seated = takeSeats(server, route, reply, book, user, holdings);
-    if (seated !== true && !(await seated)) return void sendTooMany(reply, book);
+    if (seated !== true && !(await seated)) return void (await sendTooMany(server, reply, book, owner));
     const refused = await authorize(server, route, user, book);
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
@@ -199,7 +201,7 @@ async function admit(
     const now = found instanceof Promise ? await found : found;
     if (isStatus(now)) return sendStatus(reply, now);
     const entered = now.remote !== undefined || awaitsBody(now.info) || holdings.enter(onGone(reply));
-    if (entered !== true && !(await entered)) return void sendTooMany(reply, book);
+    if (entered !== true && !(await entered)) return void (await sendTooMany(server, reply, book, owner));
     await dispatch(server, types, now, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
@@ -279,8 +281,9 @@ async function dispatch(
   const warnings: string[] = [];
   const enter = (): boolean | Promise<boolean> => {
     const entered = holdings.enter(onGone(reply));
-    if (entered instanceof Promise) return entered.then((isEntered) => isEntered || sendTooMany(reply, book));
-    return entered || sendTooMany(reply, book);
+    const tooMany = (): Promise<false> => sendTooMany(server, reply, book, holdings.owner);
+    if (entered instanceof Promise) return entered.then((isEntered) => isEntered || tooMany());
+    return entered || tooMany();
   };
   const about = { server, types, exchange, reply, info, user, permit, accepted };
   const call: RequestContext = { ...about, holdings, enter, lasts, deadline, trace, warnings };
@@ -308,7 +311,8 @@ function asksTrace(query: string): boolean {
 }
 
 /** Upstream's plain text, which it writes before it knows of media types. */
-function sendTooMany(reply: Reply, book: Book): false {
+async function sendTooMany(server: Server, reply: Reply, book: Book, owner: Owner): Promise<false> {
+  await server.refusals?.hold(owner);
   // A client that went away while its request waited is told nothing.
   if (reply.exchange.aborted) return false;
   book.drop();

@@ -1,6 +1,7 @@
-// Shedding as a front opens it: what it counts, and what the log tells of it.
+// Shedding, and refusals that are held back, as a front opens them: what they count, and what the log tells of them.
 import { systemClock } from "../../base/clock.ts";
 import { limits } from "../../config/limits.ts";
+import { Refusals } from "../../flowcontrol/refusals.ts";
 import { Shedding } from "../../flowcontrol/shedding.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Registry } from "../../observe/metrics.ts";
@@ -18,4 +19,11 @@ export function openShedding(limitMs: number, registry: Registry, log: Logger): 
     log.warn({ lagMs: Math.round(lagMs), owner }, "The event loop is late: requests of the heaviest users are shed");
   };
   return new Shedding({ limitMs, now: () => systemClock.monotonic(), shed: (level) => shed.add(level), turned });
+}
+
+/** Opens what holds back refusals. */
+export function openRefusals(registry: Registry): Refusals {
+  const help = "Refusals (429) held back for about a second, of users who were refused many times in it.";
+  const delayed = registry.counter("orch_refusals_delayed_total", help);
+  return new Refusals(systemClock, Math.random, () => delayed.add(""));
 }

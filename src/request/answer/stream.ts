@@ -3,6 +3,7 @@
 import type { Status } from "../../api/status.ts";
 import type { Hold } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
+import { longReads } from "../exchange/longreads.ts";
 import type { AnswerStream } from "../exchange/transport.ts";
 import { gzipHeaders, gzipOpening, gzipStream, headersOf, type Reply } from "./response.ts";
 
@@ -68,22 +69,32 @@ export async function writeChunks(
     aborted = true;
     writable.wake();
   });
+  const write = (chunk: Uint8Array): boolean => {
+    reply.sent?.(chunk.length);
+    return writable.write(chunk);
+  };
+  const isOver = (): boolean => isGone() || performance.now() > end;
+  // Made and written in one piece: what it is made in may be used for another answer afterwards.
+  const piece = (): boolean | undefined | Promise<Uint8Array> => {
+    if (aborted || isOver()) return undefined;
+    const chunk = chunks.next();
+    return chunk instanceof Promise ? chunk : write(chunk);
+  };
   try {
-    for (let chunk = first; !aborted; ) {
-      reply.sent?.(chunk.length);
-      const ready = stream.write(chunk);
+    for (let ready = write(first); !(chunks.done && ready); ) {
       // The last chunk is waited for as well: until it is taken it is this request that holds it.
-      if (chunks.done && ready) break;
-      const moved = await (ready ? turn() : writable.wait(stallMs));
+      const moved = ready || (await writable.wait(stallMs));
+      if (aborted) break;
       // A reader this slow gets an incomplete answer it can see; with the hold, the slices are gone.
-      if (!moved || isGone() || performance.now() > end) return stream.abort();
+      if (!moved || isOver()) return stream.abort();
       if (chunks.done) break;
       // Too late for another answer: the client sees that this one is incomplete.
       const refused = chunks.prepare === undefined ? undefined : await chunks.prepare();
-      if (refused !== undefined || (chunks.prepare !== undefined && performance.now() > end)) return stream.abort();
-      const next = chunks.next();
-      // Chunks that are there must not wait: their memory may be used for another answer meanwhile.
-      chunk = next instanceof Promise ? await next : next;
+      if (refused !== undefined) return stream.abort();
+      const made = await longReads.do<boolean | undefined | Uint8Array>(piece);
+      if (aborted) break;
+      if (made === undefined) return stream.abort();
+      ready = typeof made === "boolean" ? made : write(made);
     }
   } catch (error) {
     // A fault of ours: the client must not wait for the rest.
@@ -95,18 +106,26 @@ export async function writeChunks(
   else stream.end();
 }
 
-/** A turn of the loop for others. */
-function turn(): Promise<boolean> {
-  return new Promise((resolve) => setImmediate(resolve, true));
-}
-
-/** Waits for "writable again"; false: it did not come in time. */
-function drains(stream: AnswerStream): { wait(ms: number): Promise<boolean>; wake(): void } {
+/** Writes, and waits for "writable again", which may come before it is waited for; false: it did not come in time. */
+function drains(stream: AnswerStream): {
+  write(chunk: Uint8Array): boolean;
+  wait(ms: number): Promise<boolean>;
+  wake(): void;
+} {
+  let isWritable = true;
   let wake: () => void = () => undefined;
-  stream.onDrain(() => wake());
+  stream.onDrain(() => {
+    isWritable = true;
+    wake();
+  });
   return {
+    write: (chunk) => {
+      isWritable = false;
+      return stream.write(chunk);
+    },
     wait: (ms) =>
       new Promise((resolve) => {
+        if (isWritable) return resolve(true);
         const timer = setTimeout(resolve, ms, false);
         wake = () => {
           clearTimeout(timer);

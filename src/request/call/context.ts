@@ -12,6 +12,7 @@ import type { Objects } from "../../cache/view/objects.ts";
 import type { Views } from "../../cache/view/view.ts";
 import type { AdmissionConfig } from "../../config/config.ts";
 import type { FlowControl } from "../../flowcontrol/flowcontrol.ts";
+import type { Refusals } from "../../flowcontrol/refusals.ts";
 import type { Shedding } from "../../flowcontrol/shedding.ts";
 import type { Widths } from "../../flowcontrol/width.ts";
 import type { ServiceRanges } from "../../kinds/ranges.ts";
@@ -63,6 +64,8 @@ export interface ServerParts {
   readonly flow?: FlowParts | undefined;
   /** Refuses requests while the event loop is late; left out: nothing does. */
   readonly shedding?: Shedding | undefined;
+  /** Holds back refusals of who is refused often; left out: all are answered at once. */
+  readonly refusals?: Refusals | undefined;
   /** Whether a response, of no watch, ends its connection; left out: none does. */
   readonly ends?: (() => boolean) | undefined;
   /** What else requests hold, divided among users. */

@@ -16,16 +16,17 @@ import type { FormWriter } from "../answer/form.ts";
 import { partialListMessage, partialMessage } from "../answer/partial.ts";
 import { listMessageOf, objectOf } from "../answer/protoanswer.ts";
 import { ProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
-import { type Chunks, sharedScratch } from "../answer/stream.ts";
+import { sharedScratch } from "../answer/stream.ts";
 import { formBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
+import type { ListChunks } from "./chunks.ts";
 import { convertedItems } from "./conversion.ts";
 
 /** Items that need no encoding between two looks at the clock. */
 const itemsPerLook = 16;
 
 /** The chunks of a list in protobuf. */
-export class ProtoList implements Chunks {
+export class ProtoList implements ListChunks {
   done = false;
   readonly #input: ReadInput;
   readonly #list: ListAnswer;
@@ -110,6 +111,10 @@ export class ProtoList implements Chunks {
       this.#keptBytes += length;
     }
     return length;
+  }
+
+  get isLong(): boolean {
+    return this.#itemsBytes > limits.listChunkBytes;
   }
 
   next(): Uint8Array {

@@ -20,8 +20,10 @@ import {
 } from "../answer/response.ts";
 import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
 import { formBytes, formSource, isStoredVersion, itemOffset, representRecord } from "../answer/toversion.ts";
+import { longReads } from "../exchange/longreads.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { Accepted } from "../route/negotiate.ts";
+import { dearItemsAtOnce, type ListChunks } from "./chunks.ts";
 import { type ConvertedItems, convertedItems } from "./conversion.ts";
 import { ProtoList } from "./protolist.ts";
 import { TextList } from "./textlist.ts";
@@ -47,17 +49,25 @@ export async function sendList(
     if (isStatus(chunks)) return sendStatus(reply, chunks, accepted);
     const refused = chunks.prepare === undefined ? undefined : await chunks.prepare();
     if (refused !== undefined) return sendStatus(reply, refused, accepted);
-    const start = chunks.next();
-    const gzip = !chunks.done && takesGzip(reply);
-    if (!chunks.done && reply.exchange.method === "HEAD") {
-      return sendStreamHead(reply, headersOf(reply, accepted.contentType, gzip ? gzipHeaders : []));
-    }
-    if (!chunks.done) return await sendChunks(reply, chunks, start, hold, accepted.contentType, gzip);
-    sendBytes(reply, 200, start.buffer === sharedScratch().buffer ? copyOf(start) : start, accepted);
-    if (reply.packing !== undefined) await reply.packing;
+    // What is made of the first piece must be sent in the same turn.
+    const begin = (): Promise<void> => begun(reply, chunks, hold, accepted);
+    await (chunks.isLong ? longReads.do(begin) : begin());
   } finally {
     hold.release();
   }
+}
+
+/** Makes the first piece of a list and sends it, and the others after it. */
+async function begun(reply: Reply, chunks: Chunks, hold: Hold, accepted: Accepted): Promise<void> {
+  if (hold.expired) return sendStatus(reply, timedOut, accepted);
+  const start = chunks.next();
+  const gzip = !chunks.done && takesGzip(reply);
+  if (!chunks.done && reply.exchange.method === "HEAD") {
+    return sendStreamHead(reply, headersOf(reply, accepted.contentType, gzip ? gzipHeaders : []));
+  }
+  if (!chunks.done) return sendChunks(reply, chunks, start, hold, accepted.contentType, gzip);
+  sendBytes(reply, 200, start.buffer === sharedScratch().buffer ? copyOf(start) : start, accepted);
+  if (reply.packing !== undefined) await reply.packing;
 }
 
 /** The list as JSON for the audit event, unless it is larger than what is written of an answer. */
@@ -89,7 +99,7 @@ async function chunksOf(
   { format, pretty }: Accepted,
   form: FormWriter | undefined,
   hold: Hold,
-): Promise<Chunks | Status> {
+): Promise<ListChunks | Status> {
   if (format === "yaml" || (format === "json" && pretty)) {
     return new TextList(input, list, format, form, listOfNone(input, list, form), hold);
   }
@@ -98,9 +108,10 @@ async function chunksOf(
   const refused = await chunks.prepareAll();
   if (refused !== undefined) return refused;
   // The length stands in front of a list in protobuf.
-  while (chunks.measure()) {
-    await nextTurn();
-    if (hold.expired || reply.exchange.aborted) return timedOut;
+  const piece = (): boolean | Status => (hold.expired || reply.exchange.aborted ? timedOut : chunks.measure());
+  for (let goesOn: boolean | Status = chunks.measure(); goesOn !== false; ) {
+    goesOn = await longReads.do(piece);
+    if (isStatus(goesOn)) return goesOn;
   }
   return chunks;
 }
@@ -120,9 +131,10 @@ function listOfNone(input: ReadInput, list: ListAnswer, form: FormWriter | undef
 }
 
 /** Gathers items into one scratch buffer, chunk by chunk. */
-class Gather implements Chunks {
+class Gather implements ListChunks {
   /** True after the chunk that ends the list. */
   done = false;
+  readonly isLong: boolean;
   readonly #input: ReadInput;
   readonly #list: ListAnswer;
   /** Undefined: items in their own form. */
@@ -162,6 +174,7 @@ class Gather implements Chunks {
     // Small lists (most are) go out in one piece of their own. The head of one may need more than a chunk.
     const edges = this.#head.length + this.#foot.length;
     const isLarge = bytes > limits.listChunkBytes && edges + slackBytes < limits.listChunkBytes;
+    this.isLong = isLarge || (this.#dear && list.items.length > dearItemsAtOnce);
     this.#scratch = isLarge
       ? sharedScratch()
       : new Uint8Array(edges + Math.min(limits.listChunkBytes, guess + slackBytes));

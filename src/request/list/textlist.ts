@@ -8,9 +8,9 @@ import { prettyItem, prettyJson, sortedDocument } from "../../codec/json/print.t
 import { yamlText } from "../../codec/yaml/printer.ts";
 import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
-import type { Chunks } from "../answer/stream.ts";
 import { formBytes, representRecord } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
+import { dearItemsAtOnce, type ListChunks } from "./chunks.ts";
 import { type ConvertedItems, convertedItems } from "./conversion.ts";
 
 /** How a format puts a list together. */
@@ -53,15 +53,16 @@ function textOfRest(rest: ValueMap): string {
 }
 
 /** The chunks of a list as indented JSON or YAML. */
-export class TextList implements Chunks {
+export class TextList implements ListChunks {
   done = false;
+  readonly isLong: boolean;
   readonly #input: ReadInput;
   readonly #list: ListAnswer;
   readonly #layout: Layout;
   readonly #form: FormWriter | undefined;
   /** Undefined: no webhook converts them. */
   readonly #converted: ConvertedItems | undefined;
-  readonly prepare: Chunks["prepare"];
+  readonly prepare: ListChunks["prepare"];
   /** The list without its items, and the key they stand under: the last one of a list in JSON. */
   readonly #top: ValueMap;
   readonly #name: string;
@@ -82,6 +83,7 @@ export class TextList implements Chunks {
     this.prepare = converted && (() => converted.prepare(this.#index));
     this.#input = input;
     this.#list = list;
+    this.isLong = list.items.length > dearItemsAtOnce;
     this.#layout = layouts[format];
     this.#form = form;
     this.#top = parsed(parseOwn(none));
