@@ -251,7 +251,9 @@ function keyOf({ group, version, resource, subresource, scope }: RequestTarget):
 }
 
 function logRequest(log: Logger, record: RequestRecord, kind: RequestKind): void {
-  const notable = record.code >= 500 || (kind !== "long" && record.durationMs > slowMs);
+  // A refusal takes long when it is held back.
+  const isSlow = kind !== "long" && !record.dropped && record.durationMs > slowMs;
+  const notable = record.code >= 500 || isSlow;
   if (!notable && !log.isLevelEnabled("debug")) return;
   const line = {
     id: record.id,

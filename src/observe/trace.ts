@@ -8,6 +8,7 @@ import type { TraceSpans } from "./spans.ts";
 export type Stage =
   | "resolve"
   | "authenticate"
+  | "queue"
   | "authorize"
   | "negotiate"
   | "body"

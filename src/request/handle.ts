@@ -193,7 +193,7 @@ async function admit(
       return sendStatus(reply, full);
     }
     const seated = takeSeats(server, route, reply, book, user, holdings);
-    if (seated !== true && !(await seated)) return void (await sendTooMany(server, reply, book, owner));
+    if (seated !== true && !(await queued(seated, reply))) return void (await sendTooMany(server, reply, book, owner));
     const refused = await authorize(server, route, user, book);
     reply.trace.done("authorize");
     if (refused !== undefined) return sendStatus(reply, refused);
@@ -201,13 +201,21 @@ async function admit(
     const now = found instanceof Promise ? await found : found;
     if (isStatus(now)) return sendStatus(reply, now);
     const entered = now.remote !== undefined || awaitsBody(now.info) || holdings.enter(onGone(reply));
-    if (entered !== true && !(await entered)) return void (await sendTooMany(server, reply, book, owner));
+    if (entered !== true && !(await queued(entered, reply)))
+      return void (await sendTooMany(server, reply, book, owner));
     await dispatch(server, types, now, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
     server.shedding?.served(owner, book.bytes);
     holdings.release();
   }
+}
+
+/** Waits for seats; the time is that of a stage. */
+async function queued(seated: false | Promise<boolean>, { trace }: Reply): Promise<boolean> {
+  const isSeated = await seated;
+  if (isSeated) trace.done("queue");
+  return isSeated;
 }
 
 /** Whether a request takes its seat when its body is there (writeresource.ts). */
@@ -282,7 +290,7 @@ async function dispatch(
   const enter = (): boolean | Promise<boolean> => {
     const entered = holdings.enter(onGone(reply));
     const tooMany = (): Promise<false> => sendTooMany(server, reply, book, holdings.owner);
-    if (entered instanceof Promise) return entered.then((isEntered) => isEntered || tooMany());
+    if (entered instanceof Promise) return queued(entered, reply).then((isEntered) => isEntered || tooMany());
     return entered || tooMany();
   };
   const about = { server, types, exchange, reply, info, user, permit, accepted };

@@ -118,6 +118,12 @@ t.test("slow requests of one user leave those of others as fast as they were", a
     // A request that waited for a seat would have waited for uploads, which hold theirs for two seconds.
     t.ok(busy.user < Math.max(2 * idle.user, 2 * busy.exempt, 250), told);
     t.same(beats, new Array(10).fill(200), "heartbeats of nodes go on");
+    const hasQueued = async (): Promise<boolean> => {
+      type Slow = { slowRequests: { stages: [stage: string, ms: number][] }[] };
+      const { slowRequests } = (await server.call("GET", "/debug/console/data")).json as Slow;
+      return slowRequests.some(({ stages }) => stages.some(([stage]) => stage === "queue"));
+    };
+    t.ok(await eventually(hasQueued), "the console tells the wait for a seat from other stages");
     end();
     t.ok(
       await eventually(async () => {

@@ -86,6 +86,13 @@ t.test("the user who makes a front late is refused; others, heartbeats and open 
   };
   t.ok(await eventually(sheds, 120_000), "it is shed");
   t.ok(await eventually(() => refused() > 50, 120_000), "and its clients hear of it");
+  const { slowRequests } = (await server.call("GET", "/debug/console/data")).json as {
+    slowRequests: { code: number }[];
+  };
+  t.notOk(
+    slowRequests.some(({ code }) => code === 429),
+    "refusals that are held back are no slow requests",
+  );
   await stop();
   t.same([...new Set(codes)], [200], `${codes.length} requests of others`);
   t.same(Object.keys(await shedOf(server)), ["global-default"]);

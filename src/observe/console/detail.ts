@@ -78,6 +78,8 @@ export class FrontNotes {
     if (verb === "LIST" && record.sentBytes > 0) this.#listBytes.add(user, record.sentBytes);
     // The console's own profiles last as long as was asked for.
     if (record.durationMs < slowRequestMs || record.path.startsWith("/debug/")) return;
+    // Its refusal was held back.
+    if (record.dropped) return;
     const path = record.path.slice(0, pathCharsMax);
     const stages = Object.entries(record.stages ?? {}).filter(([stage]) => stage !== "total");
     const rest = record.durationMs - stages.reduce((sum, [, ms]) => sum + ms, 0);

@@ -24,6 +24,8 @@ export interface ThreadRates {
 
 /** Counts below this per second are not reported. */
 const busyRequestsPerSecond = 20;
+/** Requests of one client, a percent or more of a core. */
+const heavyRequestsPerSecond = 100;
 const busyListBytesPerSecond = 1_000_000;
 const busyWatches = 100;
 /** A client is named from this part of the whole on. */
@@ -247,7 +249,7 @@ function clientFindings({ clients }: ConsoleData): Finding[] {
   );
   look(
     clients.requests,
-    busyRequestsPerSecond * seconds,
+    heavyRequestsPerSecond * seconds,
     (part, count) => `sends ${part} of all requests, ${rate(count / seconds)}/s`,
   );
   look(clients.watches, busyWatches, (part, count) => `has ${part} of all watches, ${count}`);
