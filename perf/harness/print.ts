@@ -1,5 +1,5 @@
 // Tables of results for a terminal.
-import type { CaseResult, Side } from "./run.ts";
+import type { CaseResult, Side, Spread } from "./run.ts";
 import type { Line } from "./scaling.ts";
 
 /** A figure of a case: of the round as a whole, or of each kind of requests in it. */
@@ -33,19 +33,18 @@ export function shown(side: Side, name: string, digits: number): string {
   return value === undefined || Number.isNaN(value) ? "" : value.toFixed(digits);
 }
 
-/** One line for each kind of requests of each server. */
+/** One line for each kind of requests of each server; what a case costs as a whole stands in the first one. */
 export function tableOf(results: readonly CaseResult[]): string {
   const lines = [["case", "server", ...columns.map(({ title }) => title)]];
   for (const { name, sides } of results) {
     for (const side of sides) {
-      for (const row of rowNames(side)) {
-        const isCause = side.rounds.some(({ rows }) => rows.some((one) => one.name === row && one.isCause));
+      rowNames(side).forEach((row, at) => {
         const cells = columns.map(({ figure, of, digits }) => {
           if (of === "row") return shown(side, `${row}.${figure}`, digits);
-          return isCause ? "" : shown(side, figure, digits);
+          return at === 0 ? shown(side, figure, digits) : "";
         });
         lines.push([row === name ? name : `${name}: ${row}`, side.target, ...cells]);
-      }
+      });
     }
   }
   return aligned(lines);
@@ -75,6 +74,7 @@ const compared: readonly (readonly [title: string, figure: string, of: "row" | "
   ["skew p99 ms", "skewP99Ms", "row", 2],
   ["per second", "perSecond", "row", 0],
   ["memory MiB", "server.memoryMib", "round", 0],
+  ["own memory MiB", "server.ownMemoryMib", "round", 0],
 ];
 
 /** One compared figure of two servers. */
@@ -89,32 +89,37 @@ export interface Comparison {
   readonly isOverlapping: boolean;
 }
 
-/** The figures of all cases side by side, and the second by the first. */
+/** Ratios this close to 1 are no difference, however small the spreads are. */
+const sameWithin = 0.01;
+
+/** The figures of all cases side by side, and the second by the first: those of a case as a whole, then of its rows. */
 export function comparisonsOf(results: readonly CaseResult[]): Comparison[] {
   const found: Comparison[] = [];
   for (const { name, sides } of results) {
     const [first, second] = sides;
     if (first === undefined || second === undefined) continue;
-    for (const row of rowNames(first)) {
-      const isCause = first.rounds.some(({ rows }) => rows.some((one) => one.name === row && one.isCause));
-      for (const [title, figure, of, digits] of compared) {
-        if (isCause && of === "round") continue;
-        if (figure === "server.cpuUs" && isAlone(first) && isAlone(second)) continue;
-        const key = of === "row" ? `${row}.${figure}` : figure;
-        const [a, b] = [first.figures.get(key), second.figures.get(key)];
+    const isOneServer = isAlone(first) && isAlone(second);
+    const add = (of: "row" | "round", title: string, prefix: string): void => {
+      for (const [figureTitle, figure, kind, digits] of compared) {
+        if (kind !== of || (figure === "server.cpuUs" && isOneServer)) continue;
+        const [a, b] = [first.figures.get(`${prefix}${figure}`), second.figures.get(`${prefix}${figure}`)];
         if (a === undefined || b === undefined || (a.median === 0 && b.median === 0)) continue;
-        const text = (spread: typeof a): string =>
-          `${spread.median.toFixed(digits)} (${spread.min.toFixed(digits)}–${spread.max.toFixed(digits)})`;
-        found.push({
-          case: row === name ? name : `${name}: ${row}`,
-          ...{ figure: title, first: text(a), second: text(b) },
-          ratio: a.median === 0 ? Number.NaN : b.median / a.median,
-          isOverlapping: a.min <= b.max && b.min <= a.max,
-        });
+        const ratio = a.median === 0 ? Number.NaN : b.median / a.median;
+        const isOverlapping = (a.min <= b.max && b.min <= a.max) || Math.abs(ratio - 1) < sameWithin;
+        const texts = { first: spreadText(a, digits), second: spreadText(b, digits) };
+        found.push({ case: title, figure: figureTitle, ...texts, ratio, isOverlapping });
       }
-    }
+    };
+    add("round", name, "");
+    for (const row of rowNames(first)) add("row", row === name ? name : `${name}: ${row}`, `${row}.`);
   }
   return found;
+}
+
+/** A median, and its spread where there is one. */
+function spreadText({ median, min, max }: Spread, digits: number): string {
+  const [text, least, greatest] = [median, min, max].map((value) => value.toFixed(digits)) as [string, string, string];
+  return least === greatest ? text : `${text} (${least}–${greatest})`;
 }
 
 /** The server is the only process there is. */

@@ -125,7 +125,7 @@ function table() {
     sides.forEach((side, index) => {
       side.rows.forEach((row, at) => {
         const cells = columns.map(([, figure, isOfRow]) => {
-          if (!isOfRow && row.isCause) return element("td", {}, "");
+          if (!isOfRow && at > 0) return element("td", {}, "");
           return element("td", {}, number(side.figures[isOfRow ? `${row.name}.${figure}` : figure]));
         });
         const title = row.name === name ? name : `${name}: ${row.name}`;
@@ -147,7 +147,7 @@ function table() {
   const made = element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows));
   section(
     "Figures",
-    "Medians over the rounds. CPU is that of all processes of a server, its etcd's too, per operation or event.",
+    "Medians over the rounds. CPU is that of all processes of a server, its etcd's too, per operation or event of the case as a whole.",
     element("div", { class: "scroll" }, made),
   );
 }
@@ -164,21 +164,27 @@ function comparison() {
       isFirst ? { class: "first" } : {},
       element("td", {}, isFirst ? one.case : ""),
       element("td", { class: "text" }, one.figure),
-      element("td", {}, one.first),
-      element("td", {}, one.second),
+      element("td", {}, spread(one.first)),
+      element("td", {}, spread(one.second)),
       element("td", { class: mood }, `${number(one.ratio)}×`),
-      element("td", { class: "text quiet" }, one.isOverlapping ? "no difference seen" : ""),
+      element("td", { class: "text quiet spread" }, one.isOverlapping ? "no difference seen" : ""),
     );
   });
   const heads = ["case", "figure", servers[0], servers[1], "ratio", ""].map((title, at) =>
-    element("th", at < 2 ? { class: "text" } : {}, title),
+    element("th", { class: at < 2 ? "text" : at === 5 ? "spread" : "" }, title),
   );
   const made = element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows));
   section(
     "Side by side",
-    "Median, and the least and greatest of the rounds in brackets. Where the spreads overlap, no difference was seen.",
+    "Median, and the least and greatest of the rounds in brackets where there is room. Grey: the spreads overlap, no difference was seen.",
     element("div", { class: "scroll" }, made),
   );
+}
+
+/** A median and, where there is room, the spread behind it. */
+function spread(text) {
+  const [median, rest] = text.split(" (");
+  return rest === undefined ? [median] : [median, element("span", { class: "spread" }, ` (${rest}`)];
 }
 
 const axis = (label, values) => ({
