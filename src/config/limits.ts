@@ -533,6 +533,8 @@ export const limits = {
   profileLateMs: 10_000,
   /** Longest CPU profile. */
   profileSecondsMax: 60,
+  /** What a list under way is charged, read or not: at least a chunk, or an object that is larger than one. */
+  listHeldBytes: MiB,
   /** Chunk a list is gathered into. */
   listChunkBytes: MiB / 4,
   /** Bytes of records in protobuf a front keeps: about 12,000 pods. Lists and watches share them. */

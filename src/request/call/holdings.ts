@@ -146,9 +146,9 @@ export class Holdings {
     this.#seat?.release();
   }
 
-  /** Holds a chunk for a list until the request ends; a 429 Status when its user's answers are not read. */
+  /** Holds the memory of a list until the request ends; a 429 Status when its user's answers are not read. */
   sendList(): Status | undefined {
-    const leave = this.take(limits.listChunkBytes);
+    const leave = this.take(limits.listHeldBytes);
     if (leave === undefined) return exceeded(this.#bounds.unread, this.owner);
     this.#leave.push(leave);
     return undefined;
