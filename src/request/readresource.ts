@@ -1,15 +1,18 @@
 // From a GET to the log and back: of one object, of a collection, and of what is computed rather than stored.
 import { isStatus, type Status } from "../api/status.ts";
+import { encodeEnvelope } from "../codec/proto/protobuf.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { readScale } from "./actions/scale.ts";
 import { componentDocuments, readComponent } from "./answer/componentstatus.ts";
 import { formRefusal } from "./answer/forms.ts";
-import { sendStatus } from "./answer/response.ts";
+import { protoCache } from "./answer/protocache.ts";
+import { sendBytes, sendStatus } from "./answer/response.ts";
+import { representRecord } from "./answer/toversion.ts";
 import { type RequestContext, readInput } from "./call/call.ts";
 import type { Server } from "./call/context.ts";
 import { isObjectSubresource } from "./commit/metadata.ts";
 import { sendList } from "./list/sendlist.ts";
-import { readList, readObject } from "./read/read.ts";
+import { locateObject, readList, readObject } from "./read/read.ts";
 import { answerList, answerObject, formInput } from "./render.ts";
 import { isScale, unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
@@ -20,11 +23,36 @@ const encoder = new TextEncoder();
 
 /** Serves a GET of one object or object-shaped subresource. */
 export async function readOne(call: RequestContext): Promise<void> {
+  if (takesMessage(call)) return readMessage(call);
   const { reply, accepted } = call;
   const found = await find(call);
   call.trace.done("find");
   if (isStatus(found)) return sendStatus(reply, found, accepted);
   answerObject(call, 200, found);
+}
+
+/** Whether a stored object is answered as its message in protobuf, and its JSON is not needed beside. */
+function takesMessage({ accepted, info, reply }: RequestContext): boolean {
+  const { resource, subresource } = info;
+  const isBuiltIn = !resource.computed && resource.provided !== true;
+  const isPlain = accepted.format === "protobuf" && accepted.form === undefined;
+  return isPlain && isBuiltIn && subresource === undefined && reply.audit?.wantsResponse !== true;
+}
+
+/** Serves a GET of one object in protobuf from the messages that are kept for lists and watches. */
+async function readMessage(call: RequestContext): Promise<void> {
+  const { reply, accepted, info } = call;
+  const input = readInput(call);
+  const { view, resource, identity } = input;
+  const at = await locateObject(input, info.name, first(info.query, "resourceVersion") ?? "");
+  call.trace.done("find");
+  if (isStatus(at)) return sendStatus(reply, at, accepted);
+  // What is large is encoded in the pool.
+  if (reply.printer?.takes(view.object(at).length) === true) {
+    return answerObject(call, 200, representRecord(view, at, resource, identity));
+  }
+  const message = protoCache.shelf(view, resource, identity).listed(at);
+  sendBytes(reply, 200, encodeEnvelope(resource.apiVersion, resource.kind, message), accepted);
 }
 
 async function find(call: RequestContext): Promise<Uint8Array | Status> {

@@ -6,6 +6,7 @@ import { messageOf } from "../../src/api/messages.ts";
 import type { ApiObject } from "../../src/api/object.ts";
 import { Fault } from "../../src/codec/engine/json.ts";
 import { decodeProto, type Envelope, openEnvelope } from "../../src/codec/proto/protobuf.ts";
+import { protoDocument } from "../../src/request/answer/protoanswer.ts";
 import { kinds } from "../support/bodies.ts";
 import { type InProcess, openInProcess } from "../support/inprocess.ts";
 import { cpuMs, random } from "../support/random.ts";
@@ -295,9 +296,14 @@ async function isRead(server: InProcess, path: string, written: Uint8Array): Pro
   if (kindOf === undefined || envelope instanceof Fault || envelope.kind !== kindOf.kind) return undefined;
   const object = decodeProto<ApiObject>(kindOf.message, envelope.raw);
   if (object instanceof Fault) return false;
-  const read = await server.call("GET", `${path}/${object.metadata.name}`, undefined, { accept: protobuf });
+  const target = `${path}/${object.metadata.name}`;
+  const read = await server.call("GET", target, undefined, { accept: protobuf });
+  const json = await server.call("GET", target);
   // It may be another one of that name.
-  return read.code !== 200 || !read.bytes.includes(`${object.metadata.uid}`) ? undefined : sameAt(read.bytes, written);
+  if (read.code !== 200 || !read.bytes.includes(`${object.metadata.uid}`)) return undefined;
+  // Messages that are kept for reads are those that writes made: what is stored says what they should be.
+  const same = [read.bytes, protoDocument(kindOf.message, json.bytes)].map((document) => sameAt(document, written));
+  return same.includes(false) ? false : same.includes(undefined) ? undefined : true;
 }
 
 /** Whether two documents are the same, unless the version of the object is another one. */

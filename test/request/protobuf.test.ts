@@ -4,6 +4,7 @@ import t, { type Test } from "tap";
 import { messageOf } from "../../src/api/messages.ts";
 import { encode, Fault } from "../../src/codec/engine/json.ts";
 import { decodeProto, encodeProto, openEnvelope } from "../../src/codec/proto/protobuf.ts";
+import { protoDocument } from "../../src/request/answer/protoanswer.ts";
 import { type Answer, openInProcess } from "../support/inprocess.ts";
 
 const protobuf = "application/vnd.kubernetes.protobuf";
@@ -47,6 +48,34 @@ t.test("protobuf bodies are created, replaced and deleted, and answered as asked
   t.match(open(t, kept, "meta/v1.Status"), { kind: "Status", status: "Failure", reason: "Conflict", code: 409 });
   const gone = await server.call("DELETE", `${base}/a`, undefined, accept);
   t.match(open(t, gone, "meta/v1.Status"), { kind: "Status", status: "Success" });
+});
+
+t.test("an object in protobuf is what its JSON says, after each write and from what is kept", async (t) => {
+  const server = await openInProcess();
+  t.teardown(() => server.close());
+  const message = messageOf("core/v1.ConfigMap");
+  const isSame = async (what: string): Promise<void> => {
+    const json = await server.call("GET", `${base}/a`);
+    for (const time of ["first", "second"]) {
+      const read = await server.call("GET", `${base}/a`, undefined, accept);
+      t.same(read.bytes, Buffer.from(protoDocument(message, json.bytes)), `${what}, ${time}`);
+    }
+    const at = `${base}/a?resourceVersion=${json.json.metadata.resourceVersion}`;
+    t.same((await server.call("GET", at, undefined, accept)).code, 200);
+  };
+  for (const write of [send, { ...send, ...accept }]) {
+    t.equal((await server.call("POST", base, configMap("a"), write)).code, 201);
+    await isSame("created");
+    const data = { data: { more: "é", k: null } };
+    const patch = { ...write, "content-type": "application/merge-patch+json" };
+    t.equal((await server.call("PATCH", `${base}/a`, data, patch)).code, 200);
+    await isSame("patched");
+    t.equal((await server.call("DELETE", `${base}/a`)).code, 200);
+    const gone = await server.call("GET", `${base}/a`, undefined, accept);
+    t.match(open(t, gone, "meta/v1.Status"), { kind: "Status", reason: "NotFound", code: 404 });
+  }
+  const early = await server.call("GET", `${base}/a?resourceVersion=x`, undefined, accept);
+  t.match(open(t, early, "meta/v1.Status"), { kind: "Status", code: 400 });
 });
 
 t.test("protobuf bodies that are none are refused in upstream's words", async (t) => {

@@ -39,6 +39,21 @@ export async function readObject(
   resourceVersion: string,
 ): Promise<Uint8Array | Status> {
   const { resource, view } = input;
+  const at = await locateObject(input, name, resourceVersion);
+  if (isStatus(at)) return at;
+  if (remoteOf(resource) === undefined) return representRecord(view, at, resource, input.identity);
+  // The record may be recycled while the webhook is asked.
+  const bytes = copyOf(storedBytes(view, at, resource, input.identity));
+  return converted(input.terms ?? {}, () => represent(resource, input.identity, bytes));
+}
+
+/** Where one object's record is, good for this turn of the loop; 404, or 504 for a resource version that does not come. */
+export async function locateObject(
+  input: ReadInput,
+  name: string,
+  resourceVersion: string,
+): Promise<Location | Status> {
+  const { resource, view } = input;
   if (resourceVersion === "" || resourceVersion === "0") {
     if (resourceVersion === "" && input.newest !== undefined) {
       const newest = await input.newest();
@@ -52,11 +67,7 @@ export async function readObject(
     if (isStatus(reached)) return reached;
   }
   const at = view.get(input.namespace, name);
-  if (at === 0) return notFound(resource, name);
-  if (remoteOf(resource) === undefined) return representRecord(view, at, resource, input.identity);
-  // The record may be recycled while the webhook is asked.
-  const bytes = copyOf(storedBytes(view, at, resource, input.identity));
-  return converted(input.terms ?? {}, () => represent(resource, input.identity, bytes));
+  return at === 0 ? notFound(resource, name) : at;
 }
 
 /** A list that is ready to be written: where its items are, and what stands before them. */
