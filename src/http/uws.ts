@@ -178,7 +178,7 @@ class UwsFront implements Listener {
     this.#leavingSocket = before;
     setImmediate(() => setImmediate(() => this.#leave(before)));
     if (this.#retired.length > limits.retiredListenersMax) this.#retired.shift()?.app.close();
-    this.#distrust(next.authorities);
+    this.#distrust(next.held.authorities);
     return undefined;
   }
 
@@ -192,7 +192,7 @@ class UwsFront implements Listener {
    * Ends requests of clients that were verified under other authorities; idle connections end with their next request.
    */
   #distrust(authorities: string): void {
-    for (const generation of this.#retired) generation.isTrusted &&= generation.authorities === authorities;
+    for (const generation of this.#retired) generation.isTrusted &&= generation.held.authorities === authorities;
     for (const one of [...this.exchanges, ...this.streams, ...this.sockets])
       if (one.verifiedIn?.isTrusted === false) one.cut();
   }
@@ -235,7 +235,7 @@ class UwsFront implements Listener {
       refuse(res, framing);
       return;
     }
-    const pem = generation.authorities === "" ? "" : res.getX509Certificate();
+    const pem = generation.held.authorities === "" ? "" : res.getX509Certificate();
     const peer = pem === "" ? undefined : generation.peers.of(pem);
     if (pem !== "" && (peer === undefined || !generation.isTrusted)) {
       res.close();

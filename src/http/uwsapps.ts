@@ -16,13 +16,13 @@ interface Held {
   readonly authorities: string;
 }
 
+const nothing: Held = { cert: "", key: "", authorities: "" };
+
 /** One app, and the authorities its handshakes verify clients under. */
 export interface Generation {
   readonly app: App;
-  /** What it was opened with; undefined for one without TLS. */
-  readonly held: Held | undefined;
-  /** PEM; empty: clients are not asked for certificates. */
-  readonly authorities: string;
+  /** What it was opened with; nothing for one without TLS. */
+  readonly held: Held;
   /** The clients its handshakes verified. */
   readonly peers: VerifiedPeers;
   /** False: these authorities were replaced, and certificates verified by them are no longer accepted. */
@@ -34,8 +34,7 @@ export interface Generation {
  * once more, so that files that change meanwhile do not serve either.
  */
 export function openGeneration(uws: Library, tls: TlsFiles | undefined): Generation {
-  if (tls === undefined)
-    return { app: uws.App(), held: undefined, authorities: "", peers: new VerifiedPeers(""), isTrusted: true };
+  if (tls === undefined) return generationOf(uws.App(), nothing);
   const held = read(tls);
   check(tls, held);
   const { keyFile, certFile, clientCaFile } = tls;
@@ -45,12 +44,16 @@ export function openGeneration(uws: Library, tls: TlsFiles | undefined): Generat
     app.close();
     throw new Error(`${certFile} or ${keyFile} changed while they were read`);
   }
-  return { app, held, authorities: held.authorities, peers: new VerifiedPeers(held.authorities), isTrusted: true };
+  return generationOf(app, held);
+}
+
+function generationOf(app: App, held: Held): Generation {
+  return { app, held, peers: new VerifiedPeers(held.authorities), isTrusted: true };
 }
 
 /** Whether the files hold what an app was opened with. Throws where one cannot be read. */
 export function isCurrent({ held }: Generation, tls: TlsFiles): boolean {
-  return held !== undefined && areSame(held, read(tls));
+  return areSame(held, read(tls));
 }
 
 function read({ certFile, keyFile, clientCaFile }: TlsFiles): Held {

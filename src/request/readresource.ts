@@ -1,21 +1,21 @@
 // From a GET to the log and back: of one object, of a collection, and of what is computed rather than stored.
 import { isStatus, type Status } from "../api/status.ts";
-import { encodeEnvelope } from "../codec/proto/protobuf.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { readScale } from "./actions/scale.ts";
 import { componentDocuments, readComponent } from "./answer/componentstatus.ts";
 import { formRefusal } from "./answer/forms.ts";
 import { protoCache } from "./answer/protocache.ts";
-import { sendBytes, sendStatus } from "./answer/response.ts";
+import { sendStatus } from "./answer/response.ts";
 import { representRecord } from "./answer/toversion.ts";
 import { type RequestContext, readInput } from "./call/call.ts";
 import type { Server } from "./call/context.ts";
 import { isObjectSubresource } from "./commit/metadata.ts";
 import { sendList } from "./list/sendlist.ts";
 import { locateObject, readList, readObject } from "./read/read.ts";
-import { answerList, answerObject, formInput } from "./render.ts";
+import { answerList, answerMessage, answerObject, formInput } from "./render.ts";
 import { isScale, unknownResource } from "./route/info.ts";
 import { parseListOptions } from "./route/listoptions.ts";
+import { isProtobuf } from "./route/negotiate.ts";
 import { first } from "./route/query.ts";
 import { selectionOf } from "./route/selectors.ts";
 
@@ -35,8 +35,7 @@ export async function readOne(call: RequestContext): Promise<void> {
 function takesMessage({ accepted, info, reply }: RequestContext): boolean {
   const { resource, subresource } = info;
   const isBuiltIn = !resource.computed && resource.provided !== true;
-  const isPlain = accepted.format === "protobuf" && accepted.form === undefined;
-  return isPlain && isBuiltIn && subresource === undefined && reply.audit?.wantsResponse !== true;
+  return isProtobuf(accepted) && isBuiltIn && subresource === undefined && reply.audit?.wantsResponse !== true;
 }
 
 /** Serves a GET of one object in protobuf from the messages that are kept for lists and watches. */
@@ -44,15 +43,19 @@ async function readMessage(call: RequestContext): Promise<void> {
   const { reply, accepted, info } = call;
   const input = readInput(call);
   const { view, resource, identity } = input;
-  const at = await locateObject(input, info.name, first(info.query, "resourceVersion") ?? "");
+  const at = await locateObject(input, info.name, askedVersion(call));
   call.trace.done("find");
   if (isStatus(at)) return sendStatus(reply, at, accepted);
   // What is large is encoded in the pool.
   if (reply.printer?.takes(view.object(at).length) === true) {
     return answerObject(call, 200, representRecord(view, at, resource, identity));
   }
-  const message = protoCache.shelf(view, resource, identity).listed(at);
-  sendBytes(reply, 200, encodeEnvelope(resource.apiVersion, resource.kind, message), accepted);
+  answerMessage(call, 200, protoCache.shelf(view, resource, identity).listed(at));
+}
+
+/** The version that a read of one object asks for; empty: the newest. */
+function askedVersion({ info }: RequestContext): string {
+  return first(info.query, "resourceVersion") ?? "";
 }
 
 async function find(call: RequestContext): Promise<Uint8Array | Status> {
@@ -62,11 +65,11 @@ async function find(call: RequestContext): Promise<Uint8Array | Status> {
     const component = readComponent(resource, name, await storageFault(server));
     return isStatus(component) ? component : encoder.encode(component);
   }
-  if (isScale(subresource)) return readScale(readInput(call), name, first(info.query, "resourceVersion") ?? "");
+  if (isScale(subresource)) return readScale(readInput(call), name, askedVersion(call));
   if (subresource !== undefined && !isObjectSubresource(strategyOf(resource, server.identity), subresource.name)) {
     return unknownResource;
   }
-  return readObject(readInput(call), name, first(info.query, "resourceVersion") ?? "");
+  return readObject(readInput(call), name, askedVersion(call));
 }
 
 /** Serves a list. */

@@ -37,10 +37,14 @@ export function answerObject(call: RequestContext, code: number, json: Uint8Arra
 /** Sends an object that was written; its message in protobuf is there where that is asked for and was at hand. */
 export function answerWritten(call: RequestContext, { code, body, message }: Written, more: Headers): void {
   if (message === undefined) return answerObject(call, code, body, more);
-  const { reply, accepted, info } = call;
-  const { apiVersion, kind } = info.resource;
-  reply.audit?.responded(body);
-  sendBytes(reply, code, encodeEnvelope(apiVersion, kind, message), accepted, more);
+  call.reply.audit?.responded(body);
+  answerMessage(call, code, message, more);
+}
+
+/** Sends an object of the request's kind, of which the message in protobuf is there. */
+export function answerMessage(call: RequestContext, code: number, message: Uint8Array, more: Headers = []): void {
+  const { apiVersion, kind } = call.info.resource;
+  sendBytes(call.reply, code, encodeEnvelope(apiVersion, kind, message), call.accepted, more);
 }
 
 /** Sends a list of objects that are there as JSON, each a whole document. */

@@ -20,7 +20,7 @@ import {
 } from "../answer/response.ts";
 import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
 import { formBytes, formSource, isStoredVersion, itemOffset, representRecord } from "../answer/toversion.ts";
-import { longReads } from "../exchange/longreads.ts";
+import { longReads, readOn } from "../exchange/longreads.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import type { Accepted } from "../route/negotiate.ts";
 import { dearItemsAtOnce, type ListChunks } from "./chunks.ts";
@@ -108,12 +108,9 @@ async function chunksOf(
   const refused = await chunks.prepareAll();
   if (refused !== undefined) return refused;
   // The length stands in front of a list in protobuf.
-  const piece = (): boolean | Status => (hold.expired || reply.exchange.aborted ? timedOut : chunks.measure());
-  for (let goesOn: boolean | Status = chunks.measure(); goesOn !== false; ) {
-    goesOn = await longReads.do(piece);
-    if (isStatus(goesOn)) return goesOn;
-  }
-  return chunks;
+  const isGone = (): boolean => hold.expired || reply.exchange.aborted;
+  const late = chunks.measure() ? await readOn(() => !chunks.measure(), isGone) : undefined;
+  return late ?? chunks;
 }
 
 /** A list up to its first item, as JSON. */

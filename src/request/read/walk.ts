@@ -1,12 +1,12 @@
 // Finds the items of a list in the log. What takes longer than a few milliseconds goes on in later turns of the loop:
 // the first piece reads the state as it is, the others the same state as of its revision, which a hold keeps readable.
 import type { Selector } from "../../api/selector.ts";
-import { isStatus, type Status, timedOut } from "../../api/status.ts";
+import type { Status } from "../../api/status.ts";
 import { compileSelector, examinationCost } from "../../cache/fanout/select.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
-import { longReads } from "../exchange/longreads.ts";
+import { readOn } from "../exchange/longreads.ts";
 import { pinnedName } from "../route/selectors.ts";
 
 /** What is to be found. */
@@ -43,11 +43,9 @@ export async function walk(input: WalkInput): Promise<Page | Status> {
   if (steps.step(input.now ? 0 : input.revision)) return steps.page(input.now ? 0 : input.revision);
   const hold = input.view.hold();
   try {
-    const piece = (): boolean | Status => (hold.expired || input.aborted() ? timedOut : steps.step(input.revision));
-    for (let isDone: boolean | Status = false; isDone !== true; ) {
-      isDone = await longReads.do(piece);
-      if (isStatus(isDone)) return isDone;
-    }
+    const isGone = (): boolean => hold.expired || input.aborted();
+    const late = await readOn(() => steps.step(input.revision), isGone);
+    if (late !== undefined) return late;
   } finally {
     hold.release();
   }
