@@ -6,9 +6,6 @@ import { Fault, parseJson } from "../../src/codec/engine/json.ts";
 import { encodeProto } from "../../src/codec/proto/protobuf.ts";
 import { decodeAs } from "../../src/request/body/body.ts";
 
-/** The media type of protobuf that servers of upstream's identity take. */
-export const protobufType = "application/vnd.kubernetes.protobuf";
-
 /** Digits of a number in a message. */
 export const digits = 9;
 

@@ -30,6 +30,11 @@ export class LiveLine implements Progress {
     process.stderr.write(`\r\x1b[2K${line}`);
   }
 
+  left(why: string): void {
+    this.end();
+    process.stderr.write(`perf: ${why}\n`);
+  }
+
   /** Clears the line. */
   end(): void {
     if (this.#isTerminal) process.stderr.write("\r\x1b[2K");

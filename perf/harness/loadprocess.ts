@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Endpoint } from "./connection.ts";
+import { faultsOf } from "./scenario.ts";
 import type { Message, ProcessData, Question, Tick, WatchResult, WatchWork, Work, WorkResult } from "./work.ts";
 
 const script = fileURLToPath(new URL("./load.process.js", import.meta.url));
@@ -43,12 +44,27 @@ export class LoadProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Sends requests for so many seconds; `changes` of marked objects are counted on, in place. */
-  async run(works: readonly Work[], seconds: number, changes: Int32Array): Promise<readonly WorkResult[]> {
+  /** Sends requests for so many seconds; `changes` of marked objects, where there are some, are counted on, in place. */
+  async run(
+    works: readonly Work[],
+    seconds: number,
+    changes: Int32Array = new Int32Array(0),
+  ): Promise<readonly WorkResult[]> {
     const told = await this.#ask({ ask: "run", works, seconds, changes });
     if (told.tell !== "ran") throw new Error(`Told ${told.tell}`);
     changes.set(told.changes);
     return told.results;
+  }
+
+  /**
+   * Sends requests that a scenario needs before it measures, for so many seconds at most; throws unless all are answered
+   * as they should be. `what` they make stands in the message.
+   */
+  async prepare(work: Work, seconds: number, what = "Pods"): Promise<WorkResult> {
+    const results = await this.run([work], seconds);
+    const [fault] = faultsOf(results);
+    if (fault !== undefined) throw new Error(`${what} could not be prepared: ${fault}`);
+    return results[0] as WorkResult;
   }
 
   /** Opens watches. */

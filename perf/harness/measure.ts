@@ -73,6 +73,7 @@ export class Subject implements LoadSource {
   readonly #live: (ticks: readonly Tick[]) => void;
   /** The round that runs. */
   #running: { readonly case: string; readonly at: number; readonly sampler: Sampler } | undefined;
+  #isAbandoned = false;
   #fail: (error: Error) => void = () => undefined;
   /** Rejects when a process of the load has died. */
   readonly failed: Promise<never>;
@@ -92,6 +93,8 @@ export class Subject implements LoadSource {
     };
     const started = await LoadProcess.start(this.target.endpoint, take, (why) => this.#fail(new Error(why)));
     this.#processes.push(started);
+    // The run was ended while it started.
+    if (this.#isAbandoned) started.kill();
     return started;
   }
 
@@ -140,6 +143,7 @@ export class Subject implements LoadSource {
 
   /** Ends its processes at once; returns what is known of the round that ran. */
   abandon(): Measured | undefined {
+    this.#isAbandoned = true;
     for (const process of this.#processes) process.kill();
     // An exchange that is under way ends with that.
     this.target.connection.close();

@@ -1,15 +1,14 @@
 // Servers under load, ours and upstream's of whichever release: what clients need to know of one, and how a peer is
 // started from its binaries.
 import { type ChildProcess, spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { startServer, type TestServer } from "../../test/support/server.ts";
-import { spawnBound } from "../../test/support/servers/bound.ts";
 import { processCpuUs, residentBytes } from "../load/process.ts";
 import { wait } from "../results.ts";
 import { Connection } from "./connection.ts";
+import { makeFolder, removeFolder, runProgram } from "./programs.ts";
 
 /** A server that is measured. */
 export interface Subject {
@@ -25,22 +24,6 @@ export interface Subject {
   /** Ends the process that answers and starts it again, with its data and at its address. */
   restart(): Promise<void>;
   stop(): Promise<void>;
-}
-
-/** Folders of what was started; those that are left when this process ends are removed then. */
-const folders = new Set<string>();
-process.once("exit", () => folders.forEach(removeFolder));
-
-function makeFolder(prefix: string): string {
-  const dir = mkdtempSync(join(tmpdir(), prefix));
-  folders.add(dir);
-  return dir;
-}
-
-function removeFolder(dir: string): void {
-  folders.delete(dir);
-  // A process that was killed a moment ago may still be writing.
-  rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }
 
 /** Our server. `dir`: its data, which are kept then. `signal` ends a start that is under way. */
@@ -105,8 +88,10 @@ export async function startPeer(
   spawnSync("openssl", ["rsa", "-in", key, "-pubout", "-out", `${key}.pub`], { stdio: "ignore" });
   writeFileSync(join(dir, "tokens.csv"), `${token},admin,admin,"system:masters"\n`);
   const brings = flags.some((flag) => flag.startsWith("--etcd-servers"));
-  const started = brings ? undefined : run(dir, etcd, etcdFlags(dir, store, members));
-  const serve = (): ChildProcess => run(dir, apiserver, [...serverFlags(dir, store, port), ...flags]);
+  const started = brings ? undefined : runProgram(dir, etcd, etcdFlags(dir, store, members));
+  // The oldest peer there is reads its OpenAPI from a file beside its folder.
+  const env = { ...process.env, SWAGGER: join(dirname(dirname(apiserver)), "swagger-1.23.json") };
+  const serve = (): ChildProcess => runProgram(dir, apiserver, [...serverFlags(dir, store, port), ...flags], env);
   let server = serve();
   const stop = async (): Promise<void> => {
     for (const child of [server, started]) if (child !== undefined) await end(child);
@@ -185,15 +170,6 @@ function certificateIn(dir: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function run(dir: string, binary: string, args: readonly string[]): ChildProcess {
-  const out = openSync(join(dir, "log"), "a");
-  // The oldest peer there is reads its OpenAPI from a file beside its folder.
-  const env = { ...process.env, SWAGGER: join(dirname(dirname(binary)), "swagger-1.23.json") };
-  const child = spawnBound(binary, [...args], { stdio: ["ignore", out, out], env });
-  closeSync(out);
-  return child;
 }
 
 async function end(child: ChildProcess): Promise<void> {

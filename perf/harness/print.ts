@@ -77,12 +77,18 @@ const compared: readonly (readonly [title: string, figure: string, of: "row" | "
   ["own memory MiB", "server.ownMemoryMib", "round", 0],
 ];
 
+/** A figure as it is shown: its median, and its least and greatest value where these differ. */
+export interface Shown {
+  readonly median: string;
+  readonly spread: string;
+}
+
 /** One compared figure of two servers. */
 export interface Comparison {
   readonly case: string;
   readonly figure: string;
-  readonly first: string;
-  readonly second: string;
+  readonly first: Shown;
+  readonly second: Shown;
   /** Second by first; NaN: one of them is zero. */
   readonly ratio: number;
   /** The spreads overlap. */
@@ -106,8 +112,8 @@ export function comparisonsOf(results: readonly CaseResult[]): Comparison[] {
         if (a === undefined || b === undefined || (a.median === 0 && b.median === 0)) continue;
         const ratio = a.median === 0 ? Number.NaN : b.median / a.median;
         const isOverlapping = (a.min <= b.max && b.min <= a.max) || Math.abs(ratio - 1) < sameWithin;
-        const texts = { first: spreadText(a, digits), second: spreadText(b, digits) };
-        found.push({ case: title, figure: figureTitle, ...texts, ratio, isOverlapping });
+        const sides = { first: rounded(a, digits), second: rounded(b, digits) };
+        found.push({ case: title, figure: figureTitle, ...sides, ratio, isOverlapping });
       }
     };
     add("round", name, "");
@@ -116,10 +122,9 @@ export function comparisonsOf(results: readonly CaseResult[]): Comparison[] {
   return found;
 }
 
-/** A median, and its spread where there is one. */
-function spreadText({ median, min, max }: Spread, digits: number): string {
-  const [text, least, greatest] = [median, min, max].map((value) => value.toFixed(digits)) as [string, string, string];
-  return least === greatest ? text : `${text} (${least}–${greatest})`;
+function rounded({ median, min, max }: Spread, digits: number): Shown {
+  const [least, greatest] = [min.toFixed(digits), max.toFixed(digits)];
+  return { median: median.toFixed(digits), spread: least === greatest ? "" : ` (${least}–${greatest})` };
 }
 
 /** The server is the only process there is. */
@@ -132,7 +137,12 @@ export function comparisonTable(results: readonly CaseResult[]): string {
   const [first, second] = results[0]?.sides ?? [];
   const lines = [["case", "figure", first?.target ?? "", second?.target ?? "", `${second?.target} / ${first?.target}`]];
   for (const { case: name, figure, first: a, second: b, ratio, isOverlapping } of comparisonsOf(results)) {
-    lines.push([name, figure, a, b, `${ratio.toFixed(2)}${isOverlapping ? " (no difference seen)" : ""}`]);
+    lines.push([
+      name,
+      figure,
+      ...[a, b].map(({ median, spread }) => `${median}${spread}`),
+      `${ratio.toFixed(2)}${isOverlapping ? " (no difference seen)" : ""}`,
+    ]);
   }
   return aligned(lines);
 }

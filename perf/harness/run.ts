@@ -43,6 +43,8 @@ export interface Progress {
   /** A round begins: of which case, on which server; round 0 does not count. */
   round(name: string, target: string, round: number, of: number, endsInMs: number): void;
   tick(ticks: readonly Tick[]): void;
+  /** What the run made was not put away: why. */
+  left(why: string): void;
 }
 
 /** What a run came to. */
@@ -124,8 +126,10 @@ class Run {
   /** Puts away what the scenario made, and ends the processes of the load. */
   async close(): Promise<void> {
     const close = async (): Promise<void> => {
-      for (const session of this.#sessions) await session.close().catch(() => undefined);
-      for (const { target } of this.#subjects) await Scope.closeAll(target).catch(() => undefined);
+      const tell = (error: unknown): void =>
+        this.#progress.left(error instanceof Error ? error.message : String(error));
+      for (const session of this.#sessions) await session.close().catch(tell);
+      for (const { target } of this.#subjects) await Scope.closeAll(target).catch(tell);
     };
     if (this.#signal.aborted) await within(close(), closeMsMax);
     else await close();

@@ -136,3 +136,20 @@ function endpointIn(path: string): Endpoint {
     key,
   };
 }
+
+/** A client configuration for programs that are to use a server, as JSON, which is YAML. */
+export function clientConfig({ base, token, ca, servername, certificate, key }: Endpoint): string {
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const trust = ca === undefined ? { "insecure-skip-tls-verify": true } : { "certificate-authority-data": base64(ca) };
+  const named = servername === undefined ? {} : { "tls-server-name": servername };
+  const shown =
+    certificate === undefined || key === undefined
+      ? {}
+      : { "client-certificate-data": base64(certificate), "client-key-data": base64(key) };
+  return JSON.stringify({
+    ...{ apiVersion: "v1", kind: "Config", "current-context": "perf" },
+    clusters: [{ name: "perf", cluster: { server: base, ...trust, ...named } }],
+    users: [{ name: "perf", user: { ...(token === undefined ? {} : { token }), ...shown } }],
+    contexts: [{ name: "perf", context: { cluster: "perf", user: "perf" } }],
+  });
+}

@@ -5,7 +5,7 @@ import { Histogram } from "./histogram.ts";
 import { LineReader } from "./lines.ts";
 import { type EventReader, type Findings, microseconds } from "./marks.ts";
 import { VersionReader } from "./versions.ts";
-import type { Tick, WatchResult, WatchWork } from "./work.ts";
+import { protobufType, type Tick, type WatchResult, type WatchWork } from "./work.ts";
 
 /** Handshakes at once: one takes half a millisecond of each side. */
 const openingMax = 50;
@@ -124,7 +124,7 @@ export class Watching implements Findings {
         {
           method: "GET",
           path: work.path,
-          accept: work.protobuf ? "application/vnd.kubernetes.protobuf;stream=watch" : "application/json",
+          accept: work.protobuf ? `${protobufType};stream=watch` : "application/json",
         },
         {
           head: (code) => {

@@ -1,6 +1,9 @@
 // What the processes of a load are told and tell: kinds of requests, and what became of them.
 import type { Endpoint } from "./connection.ts";
 
+/** The media type of protobuf that servers of upstream's identity take. */
+export const protobufType = "application/vnd.kubernetes.protobuf";
+
 /** One kind of requests; plain data, with templates for what differs (template.ts). */
 export interface Work {
   readonly name: string;

@@ -164,8 +164,9 @@ function comparison() {
       isFirst ? { class: "first" } : {},
       element("td", {}, isFirst ? one.case : ""),
       element("td", { class: "text" }, one.figure),
-      element("td", {}, spread(one.first)),
-      element("td", {}, spread(one.second)),
+      [one.first, one.second].map(({ median, spread }) =>
+        element("td", {}, median, element("span", { class: "spread" }, spread)),
+      ),
       element("td", { class: mood }, `${number(one.ratio)}×`),
       element("td", { class: "text quiet spread" }, one.isOverlapping ? "no difference seen" : ""),
     );
@@ -179,12 +180,6 @@ function comparison() {
     "Median, and the least and greatest of the rounds in brackets where there is room. Grey: the spreads overlap, no difference was seen.",
     element("div", { class: "scroll" }, made),
   );
-}
-
-/** A median and, where there is room, the spread behind it. */
-function spread(text) {
-  const [median, rest] = text.split(" (");
-  return rest === undefined ? [median] : [median, element("span", { class: "spread" }, ` (${rest}`)];
 }
 
 const axis = (label, values) => ({

@@ -11,14 +11,12 @@ import {
 } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
-import type { Work } from "../harness/work.ts";
+import { protobufType, type Work } from "../harness/work.ts";
 import { rowOf } from "./write.ts";
 
-const protobuf = "application/vnd.kubernetes.protobuf";
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const prepareSeconds = 600;
 const pageSize = 500;
-const noChanges = new Int32Array(0);
 
 /** A way to ask for the list. */
 interface Form {
@@ -33,7 +31,7 @@ const all = (objects: number): number => objects;
 
 const forms: ReadonlyMap<string, Form> = new Map([
   ["json", { query: "", accept: "application/json", items: all }],
-  ["protobuf", { query: "", accept: protobuf, items: all }],
+  ["protobuf", { query: "", accept: protobufType, items: all }],
   ["table", { query: "", accept: table, items: all }],
   ["gzip", { query: "", accept: "application/json", gzip: true, items: all }],
   ["page", { query: `?limit=${pageSize}`, accept: "application/json", items: (n) => Math.min(n, pageSize) }],
@@ -80,8 +78,7 @@ export const list: Scenario = {
       ...{ name: "prepare", method: "POST", path: pods, body, wanted: 201, connections: 16, rate: 0 },
       ...{ from: 0, countMax: objects },
     };
-    const [fault] = faultsOf(await process.run([seed], prepareSeconds, noChanges));
-    if (fault !== undefined) throw new Error(`Pods could not be prepared: ${fault}`);
+    await process.prepare(seed, prepareSeconds);
     const shape = { connections: options.number("readers", 1), rate: options.number("rate") };
     const cases = options.list("cases").map((name): Case => {
       const form = forms.get(name);
@@ -102,12 +99,12 @@ export const list: Scenario = {
           if (form.accept === table) bodySlackBytes = 6 * objects;
         },
         run: async (seconds) => {
-          const results = await process.run([{ ...work, bodyBytes, bodySlackBytes }], seconds, noChanges);
+          const results = await process.run([{ ...work, bodyBytes, bodySlackBytes }], seconds);
           return { rows: results.map(rowOf), faults: faultsOf(results) };
         },
       };
     });
-    return { cases, close: () => scope.close([pods]) };
+    return { cases, close: () => scope.close() };
   },
 };
 

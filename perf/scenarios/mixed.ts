@@ -18,7 +18,6 @@ import { Watchers } from "./watchers.ts";
 import { rowOf } from "./write.ts";
 
 const merge = "application/merge-patch+json";
-const noChanges = new Int32Array(0);
 const prepareSeconds = 600;
 /** Seconds between two renewals of a node's lease, and between two reports of its status. */
 const [leaseSeconds, statusSeconds] = [10, 60];
@@ -67,16 +66,15 @@ async function openCluster(target: Target, options: Options, load: LoadSource): 
   const cluster = new Cluster(scope, options);
   const writer = await load.start();
   for (const work of cluster.preparation()) {
-    const [fault] = faultsOf(await writer.run([work], prepareSeconds, noChanges));
-    if (fault !== undefined) throw new Error(`The cluster could not be prepared: ${fault}`);
+    await writer.prepare(work, prepareSeconds, "The cluster");
   }
   const watches = cluster.watches((await scope.size(cluster.pods)).version);
   const total = watches.reduce((sum, { count }) => sum + count, 0);
   const watchers = await Watchers.start(load, options.number("processes", 1), total);
-  await watchers.open(watches, noChanges);
+  await watchers.open(watches);
   const run = async (seconds: number): Promise<Round> => {
     const before = (await watchers.report(true)).sum("events");
-    const results = await writer.run(cluster.works(seconds), seconds, noChanges);
+    const results = await writer.run(cluster.works(seconds), seconds);
     const faults = faultsOf(results);
     const took = Math.max(...results.map((result) => result.seconds));
     const changes = cluster.count(results.map(({ name, next, count }) => ({ name, next, count })));
@@ -89,7 +87,7 @@ async function openCluster(target: Target, options: Options, load: LoadSource): 
     cases: [{ name: options.text("nodes") === "" ? "mixed" : `${options.text("nodes")} nodes`, run }],
     close: async () => {
       await cluster.removeNodes(target);
-      await scope.close([cluster.pods, cluster.leases, `${scope.path}/events`]);
+      await scope.close([cluster.leases, `${scope.path}/events`]);
     },
   };
 }

@@ -17,7 +17,6 @@ import type { Work, WorkResult } from "../harness/work.ts";
 import { PodRequests } from "./requests.ts";
 import { rowOf } from "./write.ts";
 
-const noChanges = new Int32Array(0);
 const prepareSeconds = 300;
 const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 const leasesIn = (namespace: string): string => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
@@ -94,8 +93,7 @@ class Neighbours {
     await this.#scope.create(bindings, { metadata: { name: this.#name }, roleRef, subjects });
     for (const path of [nodeLeases, systemLeases]) await this.#scope.create(path, { ...lease, spec: {} });
     const maker = { ...this.#pods.create("p"), countMax: this.#objects };
-    const [fault] = faultsOf(await this.#light.run([maker], prepareSeconds, noChanges));
-    if (fault !== undefined) throw new Error(`Pods could not be prepared: ${fault}`);
+    await this.#light.prepare(maker, prepareSeconds);
   }
 
   cases(): Case[] {
@@ -108,12 +106,12 @@ class Neighbours {
   async close(target: Target): Promise<void> {
     for (const path of [bindings, nodeLeases, systemLeases])
       await target.connection.ask({ method: "DELETE", path: `${path}/${this.#name}` });
-    await this.#scope.close([this.#pods.path]);
+    await this.#scope.close();
   }
 
   async #alike(seconds: number, isBeside: boolean): Promise<Round> {
-    const flood = isBeside ? this.#heavy.run([this.#flood()], seconds, noChanges) : Promise.resolve([]);
-    const [results, heavy] = await Promise.all([this.#light.run(this.#works(), seconds, noChanges), flood]);
+    const flood = isBeside ? this.#heavy.run([this.#flood()], seconds) : Promise.resolve([]);
+    const [results, heavy] = await Promise.all([this.#light.run(this.#works(), seconds), flood]);
     this.#next = new Map(results.map(({ name, next }) => [name, next]));
     const rows = results.map((result): Row => this.#judged(result, isBeside));
     // What it got is told, and not divided by.

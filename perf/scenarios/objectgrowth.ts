@@ -8,7 +8,6 @@ import type { Target } from "../harness/target.ts";
 import type { Work } from "../harness/work.ts";
 import { rowOf } from "./write.ts";
 
-const noChanges = new Int32Array(0);
 /** Seconds that a thousand creates may take. */
 const secondsPerThousand = 30;
 const pageSize = 2000;
@@ -59,7 +58,7 @@ export class ObjectGrowth {
       },
       run: async (seconds): Promise<Round> => {
         const work = { ...this.#list(), bodyBytes: this.#listBytes };
-        const results = await this.#process.run([work], seconds, noChanges);
+        const results = await this.#process.run([work], seconds);
         return {
           rows: results.map((result) => ({ ...rowOf(result), figures: this.#memory })),
           faults: faultsOf(results),
@@ -123,10 +122,7 @@ export class ObjectGrowth {
   }
 
   async #send(work: Work, seconds: number): Promise<void> {
-    const results = await this.#process.run([work], seconds, noChanges);
-    const [fault] = faultsOf(results);
-    if (fault !== undefined) throw new Error(`Pods could not be prepared: ${fault}`);
-    const { count = 0 } = results[0] ?? {};
+    const { count } = await this.#process.prepare(work, seconds);
     if (count !== work.countMax) {
       throw new Error(`Of ${work.countMax} requests to prepare, ${count} were answered in ${Math.round(seconds)} s`);
     }

@@ -1,8 +1,8 @@
 // Kinds of requests about pods, as scenarios send them: bodies of the corpus, with a number in the name, as people's
 // clients send them in JSON or as controllers do in protobuf.
-import { digits, messageTemplate, protobufType } from "../corpus/message.ts";
+import { digits, messageTemplate } from "../corpus/message.ts";
 import { podBody } from "../corpus/pod.ts";
-import type { Work } from "../harness/work.ts";
+import { protobufType, type Work } from "../harness/work.ts";
 
 /** How many objects requests that need some go around in. */
 export const knownMax = 5000;

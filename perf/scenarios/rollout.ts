@@ -1,14 +1,14 @@
 // What upstream's own controller manager and scheduler ask of a server: deployments are scaled up, and their pods made and
 // bound. These programs speak protobuf, hold watches of everything, and write as fast as they are answered.
 import type { ChildProcess } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { spawnBound } from "../../test/support/servers/bound.ts";
+import { end, hasEnded } from "../../test/support/servers/bound.ts";
 import { Histogram } from "../harness/histogram.ts";
+import { makeFolder, removeFolder, runProgram } from "../harness/programs.ts";
 import type { LoadSource, Options, Round, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
-import type { Target } from "../harness/target.ts";
+import { clientConfig, type Target } from "../harness/target.ts";
 import { wait } from "../results.ts";
 
 const merge = "application/merge-patch+json";
@@ -61,7 +61,7 @@ class Rollout {
   readonly #target: Target;
   readonly #pods: number;
   readonly #idleSeconds: number;
-  readonly #dir = mkdtempSync(join(tmpdir(), "orch-rollout-"));
+  readonly #dir = makeFolder("orch-rollout-");
   readonly #running: ChildProcess[] = [];
 
   constructor(scope: Scope, target: Target, options: Options) {
@@ -73,6 +73,10 @@ class Rollout {
 
   get #deployments(): string {
     return `/apis/apps/v1/namespaces/${this.#scope.namespace}/deployments`;
+  }
+
+  get #sets(): string {
+    return `/apis/apps/v1/namespaces/${this.#scope.namespace}/replicasets`;
   }
 
   get #nodes(): string[] {
@@ -92,11 +96,13 @@ class Rollout {
       await this.#scope.create("/api/v1/nodes", { metadata: { name } });
       await this.#ask("PATCH", `/api/v1/nodes/${name}/status`, { status });
     }
-    const config = this.#writeConfig();
-    const fast = ["--leader-elect=false", "--kube-api-qps=10000", "--kube-api-burst=10000", "--secure-port=0"];
+    const config = join(this.#dir, "kubeconfig");
+    writeFileSync(config, clientConfig(this.#target.endpoint), { mode: 0o600 });
     const controllers = "--controllers=deployment,replicaset,serviceaccount,garbagecollector,resourcequota,endpoint";
-    this.#run(manager, [`--kubeconfig=${config}`, ...fast, controllers, "--concurrent-deployment-syncs=5"]);
-    this.#run(scheduler, [`--kubeconfig=${config}`, ...fast]);
+    const fast = ["--kube-api-qps=10000", "--kube-api-burst=10000"];
+    const common = [`--kubeconfig=${config}`, "--leader-elect=false", "--secure-port=0", ...fast];
+    const managing = [...common, controllers, "--concurrent-deployment-syncs=5"];
+    this.#running.push(runProgram(this.#dir, manager, managing), runProgram(this.#dir, scheduler, common));
     const account = `${this.#scope.path}/serviceaccounts/default`;
     const isThere = async (): Promise<boolean> => (await this.#ask("GET", account)).code === 200;
     if (!(await this.#until(isThere, idleSecondsMax))) throw new Error(`No controller is at work: ${this.#log()}`);
@@ -134,41 +140,37 @@ class Rollout {
     const isEmpty = async (): Promise<boolean> => {
       // Nodes have no agents here, which would say that the pods have ended.
       await this.#ask("DELETE", `${this.#scope.path}/pods`, { gracePeriodSeconds: 0 });
-      const sets = this.#deployments.replace(/deployments$/, "replicasets");
-      const left = await Promise.all(
-        [this.#deployments, sets, `${this.#scope.path}/pods`].map((path) => this.#size(path)),
-      );
-      return left.every((count) => count === 0);
+      // One after the other: they share a connection.
+      for (const path of [this.#deployments, this.#sets, `${this.#scope.path}/pods`])
+        if (!(await this.#isEmpty(path))) return false;
+      return true;
     };
     if (!(await this.#until(isEmpty, rolledSecondsMax))) throw new Error("Pods of the round before are not deleted");
   }
 
   async close(): Promise<void> {
-    for (const child of this.#running) child.kill("SIGKILL");
+    for (const child of this.#running) await end(child);
     for (const name of this.#nodes) await this.#ask("DELETE", `/api/v1/nodes/${name}`);
-    const sets = this.#deployments.replace(/deployments$/, "replicasets");
-    await this.#scope.close([this.#deployments, sets, `${this.#scope.path}/pods`, `${this.#scope.path}/events`]);
-    rmSync(this.#dir, { recursive: true, force: true });
+    await this.#scope.close([this.#deployments, this.#sets, `${this.#scope.path}/events`]);
+    removeFolder(this.#dir);
   }
 
   async #isBound(wanted: number): Promise<boolean> {
     const { text } = await this.#ask("GET", `${this.#deployments}?resourceVersion=0`);
     const { items = [] } = JSON.parse(text) as { items?: { status?: { replicas?: number } }[] };
     if (items.reduce((sum, { status }) => sum + (status?.replicas ?? 0), 0) < wanted) return false;
-    return (await this.#size(`${this.#scope.path}/pods?fieldSelector=spec.nodeName%3D`)) === 0;
+    return this.#isEmpty(`${this.#scope.path}/pods?fieldSelector=spec.nodeName%3D`);
   }
 
-  /** 0 where there is none, else at least 1. */
-  async #size(path: string): Promise<number> {
-    const { code, text } = await this.#ask("GET", `${path}${path.includes("?") ? "&" : "?"}limit=1`);
-    return code === 200 ? (JSON.parse(text) as { items: unknown[] }).items.length : 1;
+  async #isEmpty(path: string): Promise<boolean> {
+    return (await this.#scope.size(path)).count === 0;
   }
 
   async #until(isDone: () => Promise<boolean>, seconds: number): Promise<boolean> {
-    const end = performance.now() + seconds * 1000;
-    while (performance.now() < end) {
+    const endMs = performance.now() + seconds * 1000;
+    while (performance.now() < endMs) {
       if (await isDone()) return true;
-      if (this.#running.some(({ exitCode }) => exitCode !== null)) return false;
+      if (this.#running.some(hasEnded)) return false;
       await wait(lookMs);
     }
     return false;
@@ -179,35 +181,7 @@ class Rollout {
     return this.#target.connection.ask({ method, path, body: body && JSON.stringify(body), type });
   }
 
-  #run(program: string, args: readonly string[]): void {
-    const out = openSync(join(this.#dir, "log"), "a");
-    this.#running.push(spawnBound(program, [...args], { stdio: ["ignore", out, out] }));
-    closeSync(out);
-  }
-
   #log(): string {
     return readFileSync(join(this.#dir, "log"), "utf8").slice(-1000);
-  }
-
-  /** A client configuration for these programs; JSON is YAML. */
-  #writeConfig(): string {
-    const { base, token, ca, servername, certificate, key } = this.#target.endpoint;
-    const base64 = (text: string): string => Buffer.from(text).toString("base64");
-    const trust =
-      ca === undefined ? { "insecure-skip-tls-verify": true } : { "certificate-authority-data": base64(ca) };
-    const named = servername === undefined ? {} : { "tls-server-name": servername };
-    const shown =
-      certificate === undefined || key === undefined
-        ? {}
-        : { "client-certificate-data": base64(certificate), "client-key-data": base64(key) };
-    const path = join(this.#dir, "kubeconfig");
-    const config = {
-      ...{ apiVersion: "v1", kind: "Config", "current-context": "perf" },
-      clusters: [{ name: "perf", cluster: { server: base, ...trust, ...named } }],
-      users: [{ name: "perf", user: { ...(token === undefined ? {} : { token }), ...shown } }],
-      contexts: [{ name: "perf", context: { cluster: "perf", user: "perf" } }],
-    };
-    writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
-    return path;
   }
 }

@@ -114,7 +114,7 @@ export class Watchers {
   }
 
   /** Opens watches, divided among the processes. */
-  async open(watches: readonly WatchWork[], last: Int32Array): Promise<void> {
+  async open(watches: readonly WatchWork[], last: Int32Array = new Int32Array(0)): Promise<void> {
     const lines = this.#processes.map((): WatchWork[] => []);
     for (const watch of watches) {
       lines.forEach((line, index) => {

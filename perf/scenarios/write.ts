@@ -21,7 +21,6 @@ const cases = [
   ...["create", "get", "update", "merge-patch", "strategic-patch", "json-patch", "status", "apply-new", "apply"],
   ...["bind", "event", "delete"],
 ] as const;
-const noChanges = new Int32Array(0);
 /** Seconds that preparing may take. */
 const prepareSeconds = 300;
 /** Pods that are deleted or bound in a second, at most: so many are made before. */
@@ -54,7 +53,7 @@ export const write: Scenario = {
     await watch(scope, load, options);
     return {
       cases: writing.cases(options.list("cases")),
-      close: () => scope.close([`${scope.path}/pods`, `${scope.path}/events`]),
+      close: () => scope.close([`${scope.path}/events`]),
     };
   },
 };
@@ -67,15 +66,17 @@ async function watch(scope: Scope, load: LoadSource, options: Options): Promise<
   const { version } = await scope.size("/api/v1/pods");
   const path = `/api/v1/pods?watch=1&resourceVersion=${version}&timeoutSeconds=86400`;
   const work = { path, count, protobuf: options.isSet("protobuf"), stuck: false, reads: "versions" } as const;
-  await watchers.open([work], noChanges);
+  await watchers.open([work]);
 }
 
-/** A set of pods by their numbers: those from `first` to `next` are there. */
-interface Pods {
+/** Objects of one kind by their numbers: those below `next` were made, and those below `used` deleted, or bound. */
+interface Made {
   readonly prefix: string;
-  first: number;
   next: number;
+  used: number;
 }
+
+const none = (prefix: string): Made => ({ prefix, next: 0, used: 0 });
 
 class Writing {
   readonly #scope: Scope;
@@ -85,14 +86,12 @@ class Writing {
   readonly #seeding: PodRequests;
   readonly #rate: number;
   readonly #objects: number;
-  /** Made by creates, by applies, and to be deleted. */
-  readonly #created: Pods = { prefix: "p", first: 0, next: 0 };
-  readonly #applied: Pods = { prefix: "a", first: 0, next: 0 };
-  readonly #doomed: Pods = { prefix: "d", first: 0, next: 0 };
-  /** Made to be bound; those before `bound` are. */
-  readonly #free: Pods = { prefix: "f", first: 0, next: 0 };
-  #bound = 0;
-  #events = 0;
+  /** Pods made by creates, by applies, to be deleted, and to be bound; events. */
+  readonly #created = none("p");
+  readonly #applied = none("a");
+  readonly #doomed = none("d");
+  readonly #free = none("f");
+  readonly #events = none("e");
   #number = 0;
 
   constructor(scope: Scope, process: LoadProcess, options: Options) {
@@ -106,45 +105,61 @@ class Writing {
   }
 
   cases(names: readonly string[]): Case[] {
+    const { prefix: doomed } = this.#doomed;
+    const { prefix: free } = this.#free;
     return names.map((name): Case => {
       switch (name) {
         case "create":
-          return { name, run: (seconds) => this.#add(this.#requests.create("p"), this.#created, seconds) };
+          return this.#making(name, this.#created, this.#requests.create(this.#created.prefix));
         case "apply-new":
-          return { name, run: (seconds) => this.#add(this.#requests.applyNew("a"), this.#applied, seconds) };
+          return this.#making(name, this.#applied, this.#requests.applyNew(this.#applied.prefix));
         case "apply":
-          return this.#change(name, this.#applied, this.#seeding.applyNew("a"));
+          return this.#change(name, this.#applied, this.#seeding.applyNew(this.#applied.prefix));
         case "delete":
-          return {
-            name,
-            prepare: (seconds) => this.#seedOnce(this.#seeding.create("d"), this.#doomed, this.#doomed.first, seconds),
-            run: (seconds) => this.#remove(seconds),
-          };
+          return this.#using(name, this.#doomed, this.#seeding.create(doomed), this.#requests.delete(doomed));
         case "bind":
-          return {
-            name,
-            prepare: (seconds) => this.#seedOnce(this.#seeding.createFree("f"), this.#free, this.#bound, seconds),
-            run: (seconds) => this.#bind(seconds),
-          };
+          return this.#using(name, this.#free, this.#seeding.createFree(free), this.#requests.bind(free));
         case "event":
-          return { name, run: (seconds) => this.#event(seconds) };
+          return this.#making(name, this.#events, this.#requests.event(this.#events.prefix));
         default:
           if (!cases.some((known) => known === name))
             throw new Error(`--cases: ${name} is none of ${cases.join(", ")}`);
-          return this.#change(name, this.#created, this.#seeding.create("p"));
+          return this.#change(name, this.#created, this.#seeding.create(this.#created.prefix));
       }
     });
   }
 
-  /** Requests that make a new pod each. */
-  async #add(work: Work, pods: Pods, seconds: number): Promise<Round> {
-    const result = await this.#send({ ...work, from: pods.next }, seconds);
-    pods.next = result.next;
-    return this.#checked([result]);
+  /** Requests that make a new object each. */
+  #making(name: string, made: Made, work: Work): Case {
+    return {
+      name,
+      run: async (seconds) => {
+        const result = await this.#send({ ...work, from: made.next }, seconds);
+        made.next = result.next;
+        return this.#checked([result]);
+      },
+    };
+  }
+
+  /** Requests of which each needs a pod of its own, made by `maker` before. */
+  #using(name: string, made: Made, maker: Work, work: Work): Case {
+    return {
+      name,
+      prepare: async (seconds) => {
+        const most = Math.max(this.#objects, usedPerSecond * seconds);
+        await this.#seed(maker, made, made.used + (this.#rate > 0 ? Math.ceil(this.#rate * seconds) + 1 : most));
+      },
+      run: async (seconds) => {
+        const { used, next } = made;
+        const result = await this.#send({ ...work, from: used, countMax: next - used }, seconds);
+        made.used = result.next;
+        return this.#checked([result]);
+      },
+    };
   }
 
   /** Requests about pods there are, made by `maker` where there are too few. */
-  #change(name: string, pods: Pods, maker: Work): Case {
+  #change(name: string, pods: Made, maker: Work): Case {
     return {
       name,
       prepare: () => this.#seed(maker, pods, this.#objects),
@@ -158,55 +173,20 @@ class Writing {
     };
   }
 
-  async #remove(seconds: number): Promise<Round> {
-    const { first, next, prefix } = this.#doomed;
-    const work = { ...this.#requests.delete(prefix), from: first, countMax: next - first };
-    const result = await this.#send(work, seconds);
-    this.#doomed.first = result.next;
-    return this.#checked([result]);
-  }
-
-  async #bind(seconds: number): Promise<Round> {
-    const { next, prefix } = this.#free;
-    const result = await this.#send(
-      { ...this.#requests.bind(prefix), from: this.#bound, countMax: next - this.#bound },
-      seconds,
-    );
-    this.#bound = result.next;
-    return this.#checked([result]);
-  }
-
-  async #event(seconds: number): Promise<Round> {
-    const result = await this.#send({ ...this.#requests.event("e"), from: this.#events }, seconds);
-    this.#events = result.next;
-    return this.#checked([result]);
-  }
-
-  /** More pods than are used in so many seconds; those before `used` are. */
-  async #seedOnce(maker: Work, pods: Pods, used: number, seconds: number): Promise<void> {
-    const wanted =
-      this.#rate > 0 ? Math.ceil(this.#rate * seconds) + 1 : Math.max(this.#objects, usedPerSecond * seconds);
-    await this.#seed(maker, pods, pods.next + Math.max(0, wanted - (pods.next - used)));
-  }
-
-  async #seed(maker: Work, pods: Pods, upTo: number): Promise<void> {
+  async #seed(maker: Work, pods: Made, upTo: number): Promise<void> {
     if (pods.next >= upTo) return;
-    const result = await this.#send({ ...maker, from: pods.next, countMax: upTo - pods.next }, prepareSeconds);
-    pods.next = result.next;
-    const [fault] = faultsOf([result]);
-    if (fault !== undefined) throw new Error(`Pods could not be prepared: ${fault}`);
+    const work = { ...maker, from: pods.next, countMax: upTo - pods.next };
+    pods.next = (await this.#process.prepare(work, prepareSeconds)).next;
   }
 
   async #send(work: Work, seconds: number): Promise<WorkResult> {
-    return (await this.#process.run([work], seconds, noChanges))[0] as WorkResult;
+    return (await this.#process.run([work], seconds))[0] as WorkResult;
   }
 
   async #checked(results: readonly WorkResult[]): Promise<Round> {
     const faults = faultsOf(results);
-    const wanted = [this.#created, this.#applied, this.#doomed, this.#free].reduce(
-      (sum, { first, next }) => sum + next - first,
-      0,
-    );
+    const made = [this.#created, this.#applied, this.#doomed, this.#free].reduce((sum, { next }) => sum + next, 0);
+    const wanted = made - this.#doomed.used;
     const { count } = await this.#scope.size(this.#requests.path);
     if (faults.length === 0 && count !== wanted) faults.push(`There are ${count} pods, and there should be ${wanted}`);
     return { rows: results.map(rowOf), faults };
