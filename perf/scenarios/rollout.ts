@@ -27,7 +27,8 @@ export const rollout: Scenario = {
     "Starts these programs for the server, without limits of their own for requests, makes Node objects, and waits until the " +
     "controllers are at work. A round makes three deployments and lasts until all their pods are made and bound, however " +
     "long --duration is; before the next one they are deleted. Costs are per pod. A server that has just started is measured " +
-    "with --warmup=0 --rounds=1. A run is void when it takes five minutes.",
+    "with --warmup=0 --rounds=1. A run is void when it takes five minutes. All servers of a comparison must serve the versions " +
+    "of the API that the programs ask for: the scheduler of v1.23 waits for ever for one that newer servers lack.",
   flags: {
     "controller-manager": ["", "upstream's kube-controller-manager"],
     scheduler: ["", "upstream's kube-scheduler"],
