@@ -1,5 +1,6 @@
 // `npm run perf -- <scenario> [flags]`: puts a server under load, and says what that took. `compare` puts two servers under
 // the same load in turn.
+import { messageOf } from "../src/base/thrown.ts";
 import { type Command, helpOf, overview, readCommand } from "./harness/command.ts";
 import { readScenarioFile } from "./harness/file.ts";
 import { endSignals, Interruption, unfinishedCode } from "./harness/interruption.ts";
@@ -157,7 +158,7 @@ async function run(
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(`perf: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`perf: ${messageOf(error)}`);
   process.exitCode = 1;
 }
 // What was ended in the middle of something waits for no more.

@@ -2,8 +2,17 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Endpoint } from "./connection.ts";
-import { faultsOf } from "./scenario.ts";
-import type { Message, ProcessData, Question, Tick, WatchResult, WatchWork, Work, WorkResult } from "./work.ts";
+import {
+  faultsOf,
+  type Message,
+  type ProcessData,
+  type Question,
+  type Tick,
+  type WatchResult,
+  type WatchWork,
+  type Work,
+  type WorkResult,
+} from "./work.ts";
 
 const script = fileURLToPath(new URL("./load.process.js", import.meta.url));
 

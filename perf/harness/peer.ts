@@ -4,7 +4,9 @@ import { type ChildProcess, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { within } from "../../src/base/within.ts";
 import { startServer, type TestServer } from "../../test/support/server.ts";
+import { end } from "../../test/support/servers/bound.ts";
 import { processCpuUs, residentBytes } from "../load/process.ts";
 import { wait } from "../results.ts";
 import { Connection } from "./connection.ts";
@@ -68,6 +70,8 @@ function endWith(signal: AbortSignal | undefined, child: ChildProcess): void {
 }
 
 const token = "admintoken";
+/** How long a program may take to end in order. */
+const endMsMax = 20_000;
 
 /**
  * A peer: an API server of upstream's and its etcd, both in a folder that goes with them. `flags` are for the server, and
@@ -94,7 +98,7 @@ export async function startPeer(
   const serve = (): ChildProcess => runProgram(dir, apiserver, [...serverFlags(dir, store, port), ...flags], env);
   let server = serve();
   const stop = async (): Promise<void> => {
-    for (const child of [server, started]) if (child !== undefined) await end(child);
+    for (const child of [server, started]) if (child !== undefined) await endInOrder(child);
     removeFolder(dir);
   };
   const base = `https://127.0.0.1:${port}`;
@@ -108,7 +112,7 @@ export async function startPeer(
       return [server.pid ?? 0, ...(started === undefined ? [] : [started.pid ?? 0])];
     },
     restart: async () => {
-      await end(server);
+      await endInOrder(server);
       server = serve();
       await readyPeer(dir, base, server, signal);
     },
@@ -172,13 +176,10 @@ function certificateIn(dir: string): string | undefined {
   }
 }
 
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
-  await ended;
-  clearTimeout(late);
+/** Ends a program in order, or after a time at once. */
+async function endInOrder(child: ChildProcess): Promise<void> {
+  await within(end(child, "SIGTERM"), endMsMax);
+  await end(child);
 }
 
 function freePort(): Promise<number> {

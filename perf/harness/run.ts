@@ -1,5 +1,6 @@
 // Runs a scenario on one server or on several in turn, case by case: a round that does not count, to warm up, then rounds
 // that do, of all servers interleaved.
+import { messageOf } from "../../src/base/thrown.ts";
 import { within } from "../../src/base/within.ts";
 import { median } from "./histogram.ts";
 import { unlessHalted } from "./interruption.ts";
@@ -78,7 +79,7 @@ export async function runScenario(
     const results = run.results();
     if (!signal.aborted && results.length === 0) throw error;
     const why = signal.aborted ? (signal.reason as Error) : error;
-    return { results, unfinished: why instanceof Error ? why.message : String(why) };
+    return { results, unfinished: messageOf(why) };
   } finally {
     await run.close();
   }
@@ -126,8 +127,7 @@ class Run {
   /** Puts away what the scenario made, and ends the processes of the load. */
   async close(): Promise<void> {
     const close = async (): Promise<void> => {
-      const tell = (error: unknown): void =>
-        this.#progress.left(error instanceof Error ? error.message : String(error));
+      const tell = (error: unknown): void => this.#progress.left(messageOf(error));
       for (const session of this.#sessions) await session.close().catch(tell);
       for (const { target } of this.#subjects) await Scope.closeAll(target).catch(tell);
     };

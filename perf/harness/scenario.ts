@@ -3,7 +3,6 @@
 import type { Histogram } from "./histogram.ts";
 import type { LoadProcess } from "./loadprocess.ts";
 import type { Target } from "./target.ts";
-import type { WorkResult } from "./work.ts";
 
 /** What a case is measured at: so many of something. */
 export interface Size {
@@ -122,13 +121,4 @@ export interface Scenario {
   /** Costs that are looked at over the sizes of its cases. */
   readonly lines?: readonly LineSpec[];
   open(target: Target, options: Options, load: LoadSource): Promise<Session>;
-}
-
-/** Why results of requests void a round: everything that was not answered as it should be. */
-export function faultsOf(results: readonly WorkResult[]): string[] {
-  return results.flatMap(({ name, failures, unsent, count }) => {
-    const failed = Object.entries(failures).map(([what, times]) => `${name}: ${times} requests failed: ${what}`);
-    const late = unsent === 0 ? [] : [`${name}: ${unsent} requests were due and not answered in time`];
-    return [...failed, ...late, ...(count === 0 && failed.length === 0 ? [`${name}: nothing was answered`] : [])];
-  });
 }

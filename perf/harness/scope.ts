@@ -1,6 +1,6 @@
 // A namespace of a run, with what its pods need, and the questions a scenario asks of a server.
 import { randomBytes } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
+import { eventually } from "../../test/support/server.ts";
 import { podAccount } from "../corpus/pod.ts";
 import { Connection } from "./connection.ts";
 import type { Target } from "./target.ts";
@@ -8,16 +8,20 @@ import type { Target } from "./target.ts";
 /** Namespaces of runs that are there, by the server they are on. */
 const scopes = new WeakMap<Target, Set<Scope>>();
 
-/** How often a namespace is deleted before it is given up, and the pause between. */
-const [closingRounds, closingPauseMs] = [20, 500];
+/** Answers to the deletion of a namespace that is gone, or whose end has begun. */
+const endingCodes = new Set([200, 202, 404, 409]);
+/** How long a namespace is deleted before it is given up. */
+const closingMsMax = 10_000;
 
 /** A namespace that a run has to itself. */
 export class Scope {
   readonly namespace: string;
   readonly #target: Target;
+  #connection: Connection;
 
   private constructor(target: Target, namespace: string) {
     this.#target = target;
+    this.#connection = target.connection;
     this.namespace = namespace;
   }
 
@@ -38,7 +42,7 @@ export class Scope {
   /** Creates an object. */
   async create(path: string, object: object): Promise<void> {
     const body = JSON.stringify(object);
-    const { code, text } = await this.#target.connection.ask({ method: "POST", path, body });
+    const { code, text } = await this.#connection.ask({ method: "POST", path, body });
     if (code !== 201) throw new Error(`A create at ${path} was answered ${code}: ${text.slice(0, 300)}`);
   }
 
@@ -47,7 +51,7 @@ export class Scope {
    * are some: servers do not count those.
    */
   async size(path: string): Promise<{ count: number; version: string }> {
-    const { code, text } = await this.#target.connection.ask({
+    const { code, text } = await this.#connection.ask({
       method: "GET",
       path: `${path}${path.includes("?") ? "&" : "?"}limit=1`,
     });
@@ -59,37 +63,39 @@ export class Scope {
     return { count: items.length + (metadata.remainingItemCount ?? 0), version: metadata.resourceVersion };
   }
 
+  /** Deletes its pods without grace: nodes of a run have no agents, which would end them. Tells whether none is left. */
+  async clearPods(): Promise<boolean> {
+    const path = `${this.path}/pods`;
+    await this.#remove(path);
+    return (await this.size(path)).count === 0;
+  }
+
   /**
-   * Deletes objects of these collections, then the namespace, then its pods without grace: it would wait for those that are
-   * bound to nodes until their agents say that they have ended, and there are none. Pods come last, and again: creates that
-   * were sent before the load ended are refused from the deletion of the namespace on. Rejects when the server keeps any.
+   * Deletes objects of these collections, then the namespace, then its pods: it would wait for those that are bound. They
+   * come last, and again: creates that were sent before the load ended are refused from the deletion of the namespace on.
+   * Rejects when the server keeps any.
    */
   async close(collections: readonly string[] = []): Promise<void> {
     scopes.get(this.#target)?.delete(this);
     // Of its own: where a run was ended, an exchange may be under way on the other one.
-    const connection = new Connection(this.#target.endpoint);
-    const remove = (path: string): Promise<{ code: number; text: string }> =>
-      connection.ask({ method: "DELETE", path: `${path}?gracePeriodSeconds=0` });
+    this.#connection = new Connection(this.#target.endpoint);
     try {
-      for (const path of collections) await remove(path);
-      const pods = `${this.path}/pods`;
-      let last = { code: 0, text: "" };
-      for (let round = 0; round < closingRounds; round++) {
-        if (round > 0) await setTimeout(closingPauseMs);
-        last = await remove(this.path);
-        // It is gone, or its end has begun.
-        if (last.code === 404) return;
-        if (last.code !== 200 && last.code !== 202 && last.code !== 409) continue;
-        last = await remove(pods);
-        const { code, text } = await connection.ask({ method: "GET", path: `${pods}?limit=1` });
-        if (code === 200 && (JSON.parse(text) as { items: unknown[] }).items.length === 0) return;
-      }
-      throw new Error(
-        `namespace ${this.namespace} was not deleted, the last answer was ${last.code}: ${last.text.slice(0, 300)}`,
-      );
+      for (const path of collections) await this.#remove(path);
+      let last = "";
+      const isDeleted = async (): Promise<boolean> => {
+        const { code, text } = await this.#remove(this.path);
+        last = `${code}: ${text.slice(0, 300)}`;
+        return endingCodes.has(code) && (await this.clearPods());
+      };
+      if (await eventually(isDeleted, closingMsMax)) return;
+      throw new Error(`namespace ${this.namespace} was not deleted, its deletion was answered ${last}`);
     } finally {
-      connection.close();
+      this.#connection.close();
     }
+  }
+
+  #remove(path: string): Promise<{ code: number; text: string }> {
+    return this.#connection.ask({ method: "DELETE", path: `${path}?gracePeriodSeconds=0` });
   }
 
   /** Deletes the namespaces that are left on a server, of scenarios that did not get as far as to close them. */

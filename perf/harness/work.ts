@@ -115,3 +115,12 @@ export type Message =
 export interface ProcessData {
   readonly endpoint: Endpoint;
 }
+
+/** Why results of requests void a round: everything that was not answered as it should be. */
+export function faultsOf(results: readonly WorkResult[]): string[] {
+  return results.flatMap(({ name, failures, unsent, count }) => {
+    const failed = Object.entries(failures).map(([what, times]) => `${name}: ${times} requests failed: ${what}`);
+    const late = unsent === 0 ? [] : [`${name}: ${unsent} requests were due and not answered in time`];
+    return [...failed, ...late, ...(count === 0 && failed.length === 0 ? [`${name}: nothing was answered`] : [])];
+  });
+}

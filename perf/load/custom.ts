@@ -4,15 +4,13 @@
 // Figures are CPU of the whole server, of a peer that of its etcd as well; operations of the two kinds take turns, and the
 // figure is the median of their ratios. Expected: a definition below 8 ms and 250 KiB beyond what is stored, the document
 // of 1,000 below 1 s, ratios below 1.3.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { assert } from "../../src/base/assert.ts";
 import { runDefinitions } from "../../test/support/definitions.ts";
 import { openInProcess } from "../../test/support/inprocess.ts";
 import { ask, longestTurn, storeElsewhere } from "../../test/support/turns.ts";
 import { definitionBody, definitionName, groupAt, pathAt } from "../corpus/definition.ts";
 import { type Subject, startOurs, startPeer, subjectBytes, subjectCpuUs } from "../harness/peer.ts";
+import { makeFolder, removeFolder } from "../harness/programs.ts";
 import { record, round, wait } from "../results.ts";
 import { compareKinds } from "./customkinds.ts";
 import { RestClient } from "./rest.ts";
@@ -309,7 +307,7 @@ async function turns(count: number): Promise<void> {
 
 /** A start with definitions beside one with none. */
 async function starting(args: readonly string[], count: number): Promise<void> {
-  const dirs = [0, count].map((size) => ({ size, dir: mkdtempSync(join(tmpdir(), "orch-perf-")) }));
+  const dirs = [0, count].map((size) => ({ size, dir: makeFolder("orch-perf-") }));
   for (const { size, dir } of dirs) {
     await during(await startOurs(args, dir), async (server) => {
       await spread(server, size, (client, index) =>
@@ -334,6 +332,6 @@ async function starting(args: readonly string[], count: number): Promise<void> {
       ms: round(Math.min(...of.map(({ ms }) => ms)), 0),
       cpuMs: round(Math.min(...of.map(({ cpuMs }) => cpuMs)), 0),
     });
-    rmSync(dir, { recursive: true, force: true });
+    removeFolder(dir);
   }
 }

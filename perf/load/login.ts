@@ -1,13 +1,13 @@
 // What it costs to come in: on the node front a handshake with and without a client's certificate, each on a connection
 // of its own with one GET, and a GET with a token and RBAC on either front. CPU is the server's whole CPU.
 // Expected on two cores: 1.2 ms without a certificate, 1.5 ms with one, 40 us per GET on uws, 70 us on node.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { assert } from "../../src/base/assert.ts";
 import { authority, client, type Issued } from "../../test/support/certificates.ts";
 import { startServer, type TestServer } from "../../test/support/server.ts";
+import { makeFolder, removeFolder } from "../harness/programs.ts";
 import { record, round } from "../results.ts";
 import { cpuUs } from "./process.ts";
 import { RestClient } from "./rest.ts";
@@ -21,7 +21,7 @@ const user = "alice";
 
 /** `npm run perf -- login`. */
 export async function login(_only: readonly string[], args: readonly string[]): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "orch-perf-"));
+  const folder = makeFolder("orch-perf-");
   try {
     const users = await authority("users");
     const file = join(folder, "users.crt");
@@ -35,7 +35,7 @@ export async function login(_only: readonly string[], args: readonly string[]): 
     }
     for (const front of ["uws", "node"]) await get(front, args);
   } finally {
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   }
 }
 

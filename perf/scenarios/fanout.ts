@@ -1,17 +1,8 @@
 // Watch fan-out: many watches of objects that change at a rate, or as fast as writers can. What is counted is events.
-import {
-  type Case,
-  faultsOf,
-  type LoadSource,
-  type Options,
-  type Round,
-  type Row,
-  type Scenario,
-  type Session,
-} from "../harness/scenario.ts";
+import type { Case, LoadSource, Options, Round, Row, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
-import type { WorkResult } from "../harness/work.ts";
+import { faultsOf, type WorkResult } from "../harness/work.ts";
 import { MarkedObjects, Watchers, type WatchReport } from "./watchers.ts";
 import { rowOf } from "./write.ts";
 

@@ -1,15 +1,8 @@
 // A herd: many watches that are dropped at once and come back, each from the version before the drop, while objects change.
-import {
-  type Case,
-  faultsOf,
-  type LoadSource,
-  type Options,
-  type Round,
-  type Scenario,
-  type Session,
-} from "../harness/scenario.ts";
+import type { Case, LoadSource, Options, Round, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
+import { faultsOf } from "../harness/work.ts";
 import { eventsRow } from "./fanout.ts";
 import { MarkedObjects, Watchers } from "./watchers.ts";
 import { rowOf } from "./write.ts";

@@ -1,17 +1,10 @@
 // Lists of many objects: whole, in pages, by selectors, as Tables, in protobuf, compressed; by several readers at once.
 import { gunzipSync } from "node:zlib";
 import { podBody } from "../corpus/pod.ts";
-import {
-  type Case,
-  faultsOf,
-  type LoadSource,
-  type Options,
-  type Scenario,
-  type Session,
-} from "../harness/scenario.ts";
+import type { Case, LoadSource, Options, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
-import { protobufType, type Work } from "../harness/work.ts";
+import { faultsOf, protobufType, type Work } from "../harness/work.ts";
 import { rowOf } from "./write.ts";
 
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";

@@ -1,18 +1,10 @@
 // A cluster's hours, for as many nodes as is wished: agents renew leases and report status, pods come, are bound, run and
 // go, events are written, agents watch their pods, and controllers watch everything.
 import { podBody } from "../corpus/pod.ts";
-import {
-  faultsOf,
-  type LoadSource,
-  type Options,
-  type Round,
-  type Row,
-  type Scenario,
-  type Session,
-} from "../harness/scenario.ts";
+import type { LoadSource, Options, Round, Row, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
-import type { WatchWork, Work } from "../harness/work.ts";
+import { faultsOf, type WatchWork, type Work } from "../harness/work.ts";
 import { eventsRow } from "./fanout.ts";
 import { Watchers } from "./watchers.ts";
 import { rowOf } from "./write.ts";

@@ -1,19 +1,10 @@
 // One user asks for far more than is its share. What does that cost the others: a person, a node, a component that holds
 // its leader's lease?
 import type { LoadProcess } from "../harness/loadprocess.ts";
-import {
-  type Case,
-  faultsOf,
-  type LoadSource,
-  type Options,
-  type Round,
-  type Row,
-  type Scenario,
-  type Session,
-} from "../harness/scenario.ts";
+import type { Case, LoadSource, Options, Round, Row, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
-import type { Work, WorkResult } from "../harness/work.ts";
+import { faultsOf, type Work, type WorkResult } from "../harness/work.ts";
 import { PodRequests } from "./requests.ts";
 import { rowOf } from "./write.ts";
 

@@ -2,10 +2,10 @@
 import { podBody } from "../corpus/pod.ts";
 import type { LoadProcess } from "../harness/loadprocess.ts";
 import { type Usage, usageOf } from "../harness/processes.ts";
-import { type Case, faultsOf, type LoadSource, type Round } from "../harness/scenario.ts";
+import type { Case, LoadSource, Round } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
-import type { Work } from "../harness/work.ts";
+import { faultsOf, type Work } from "../harness/work.ts";
 import { rowOf } from "./write.ts";
 
 /** Seconds that a thousand creates may take. */

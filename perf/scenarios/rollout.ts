@@ -138,14 +138,8 @@ class Rollout {
   /** Deletes the deployments of the round before, and waits until their pods are gone. */
   async clear(): Promise<void> {
     await this.#ask("DELETE", this.#deployments, { propagationPolicy: "Foreground" });
-    const isEmpty = async (): Promise<boolean> => {
-      // Nodes have no agents here, which would say that the pods have ended.
-      await this.#ask("DELETE", `${this.#scope.path}/pods`, { gracePeriodSeconds: 0 });
-      // One after the other: they share a connection.
-      for (const path of [this.#deployments, this.#sets, `${this.#scope.path}/pods`])
-        if (!(await this.#isEmpty(path))) return false;
-      return true;
-    };
+    const isEmpty = async (): Promise<boolean> =>
+      (await this.#scope.clearPods()) && (await this.#isEmpty(this.#deployments)) && (await this.#isEmpty(this.#sets));
     if (!(await this.#until(isEmpty, rolledSecondsMax))) throw new Error("Pods of the round before are not deleted");
   }
 

@@ -1,8 +1,9 @@
 // Watches of which there are more and more, while the events of all of them together stay as many: what one event costs.
 import type { LoadProcess } from "../harness/loadprocess.ts";
-import { type Case, faultsOf, type LoadSource, type Options, type Round } from "../harness/scenario.ts";
+import type { Case, LoadSource, Options, Round } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
+import { faultsOf } from "../harness/work.ts";
 import { eventsRow } from "./fanout.ts";
 import { MarkedObjects, Watchers } from "./watchers.ts";
 import { rowOf } from "./write.ts";

@@ -1,19 +1,10 @@
 // Writes of pods by every verb, and single reads: closed loops of some connections, or an open loop at a rate.
 import { Histogram } from "../harness/histogram.ts";
 import type { LoadProcess } from "../harness/loadprocess.ts";
-import {
-  type Case,
-  faultsOf,
-  type LoadSource,
-  type Options,
-  type Round,
-  type Row,
-  type Scenario,
-  type Session,
-} from "../harness/scenario.ts";
+import type { Case, LoadSource, Options, Round, Row, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
-import type { Work, WorkResult } from "../harness/work.ts";
+import { faultsOf, type Work, type WorkResult } from "../harness/work.ts";
 import { knownMax, PodRequests } from "./requests.ts";
 import { Watchers } from "./watchers.ts";
 

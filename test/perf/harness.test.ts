@@ -15,13 +15,13 @@ import { type Findings, markOf } from "../../perf/harness/marks.ts";
 import { comparisonsOf } from "../../perf/harness/print.ts";
 import type { CaseResult, Spread } from "../../perf/harness/run.ts";
 import { judged, type LinePoint, linesOf, straightMax } from "../../perf/harness/scaling.ts";
-import { faultsOf, type Scenario } from "../../perf/harness/scenario.ts";
+import type { Scenario } from "../../perf/harness/scenario.ts";
 import { Storm } from "../../perf/harness/storm.ts";
 import { combinations, curveOf, type Point, readAxes } from "../../perf/harness/sweep.ts";
 import { readTarget, words } from "../../perf/harness/target.ts";
 import { templateOf } from "../../perf/harness/template.ts";
 import { check, readThreshold } from "../../perf/harness/thresholds.ts";
-import type { Work } from "../../perf/harness/work.ts";
+import { faultsOf, type Work } from "../../perf/harness/work.ts";
 import { itemsIn } from "../../perf/scenarios/list.ts";
 import { scenarios } from "../../perf/scenarios/table.ts";
 
