@@ -97,8 +97,9 @@ export class Connection {
     this.#common = `Host: ${host}\r\n${login}User-Agent: orch-perf\r\n`;
   }
 
-  /** Sends a request; resolves at the end of its answer, never rejects. */
+  /** Sends a request; resolves at the end of its answer. Rejects only while another exchange is under way. */
   send(sent: Sent, sink: Sink = noSink): Promise<Outcome> {
+    if (this.#settle !== undefined) return Promise.reject(new Error("A connection has one exchange at a time"));
     return new Promise((resolve) => {
       this.#sink = sink;
       this.#settle = resolve;

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { readCommand, secondsOf } from "../../perf/harness/command.ts";
+import { Connection } from "../../perf/harness/connection.ts";
 import { readScenarioFile } from "../../perf/harness/file.ts";
 import { FrameReader } from "../../perf/harness/frames.ts";
 import { Histogram, median } from "../../perf/harness/histogram.ts";
@@ -33,6 +34,17 @@ async function serve(answer: RequestListener): Promise<{ server: Server; base: s
 
 const get: Work = { name: "get", method: "GET", path: "/<n>", wanted: 200, connections: 2, rate: 0, from: 0 };
 const noChanges = new Int32Array(0);
+
+t.test("a connection has one exchange at a time, and refuses another one", async (t) => {
+  const { server, base } = await serve((request, response) => response.end(request.url));
+  const connection = new Connection({ base });
+  const first = connection.ask({ method: "GET", path: "/1" });
+  await t.rejects(connection.ask({ method: "GET", path: "/2" }), /one exchange at a time/);
+  t.match(await first, { code: 200, text: "/1" }, "the first one goes on");
+  t.match(await connection.ask({ method: "GET", path: "/3" }), { code: 200, text: "/3" });
+  connection.close();
+  server.close();
+});
 
 t.test("Storm at a rate charges a stall for all requests that were due meanwhile", async (t) => {
   let asked = 0;
