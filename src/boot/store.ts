@@ -132,8 +132,9 @@ async function followTransformers(
     for (const [check, fails] of checks.entries()) words.set(check, !fails);
   };
   transformers.onHealth = (news) => {
-    publish();
+    // First: who is told by a check to look into the log finds it there.
     if (news !== undefined) log.error({ fault: news }, "A KMS plugin fails");
+    publish();
   };
   publish();
   return transformers;
