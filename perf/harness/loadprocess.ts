@@ -1,5 +1,6 @@
 // The other side of a process of a load: what starts it, asks it, and hears what it tells.
 import { type ChildProcess, fork } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Endpoint } from "./connection.ts";
 import {
@@ -73,7 +74,12 @@ export class LoadProcess {
     const results = await this.run([work], seconds);
     const [fault] = faultsOf(results);
     if (fault !== undefined) throw new Error(`${what} could not be prepared: ${fault}`);
-    return results[0] as WorkResult;
+    const { countMax } = work;
+    const result = results[0] as WorkResult;
+    if (result.count === (countMax ?? result.count)) return result;
+    throw new Error(
+      `${what} could not be prepared: of ${countMax} requests ${result.count} were answered in ${Math.round(seconds)} s`,
+    );
   }
 
   /** Opens watches. */
@@ -100,6 +106,11 @@ export class LoadProcess {
     const ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.send({ ask: "stop" } satisfies Question);
     await ended;
+  }
+
+  /** Lets every other process go first: a client whose own work must not be what others wait for. */
+  standBack(): void {
+    setPriority(this.pid, constants.priority.PRIORITY_LOW);
   }
 
   /** Ends it at once; what it was asked is rejected. */

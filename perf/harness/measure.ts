@@ -36,6 +36,8 @@ export interface MeasuredRow {
   readonly name: string;
   readonly isCause: boolean;
   readonly figures: Figures;
+  /** Names of those that only this scenario has. */
+  readonly own: readonly string[];
   /** Milliseconds at each of `curveShares`, and the same of skew; empty: there is none. */
   readonly curve: readonly number[];
   readonly skewCurve: readonly number[];
@@ -133,6 +135,7 @@ export class Subject implements LoadSource {
       figures: { ...figures, clientShare: busiest, load: loadavg()[0] ?? 0 },
       rows: rows.map((row) => ({
         ...{ name: row.name, isCause: row.isCause === true, figures: figuresOf(row) },
+        own: Object.keys(row.figures ?? {}),
         curve: curveShares.map((share) => row.latency.at(share)),
         skewCurve: row.skew === undefined ? [] : curveShares.map((share) => row.skew?.at(share) ?? 0),
       })),

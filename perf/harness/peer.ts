@@ -12,6 +12,9 @@ import { wait } from "../results.ts";
 import { Connection } from "./connection.ts";
 import { makeFolder, removeFolder, runProgram } from "./programs.ts";
 
+/** How a server ends that starts again. */
+export type Ending = "in order" | "killed";
+
 /** A server that is measured. */
 export interface Subject {
   /** In the names of cases. */
@@ -23,8 +26,8 @@ export interface Subject {
   readonly servername?: string;
   /** The processes it consists of now; the first one answers. */
   readonly pids: readonly number[];
-  /** Ends the process that answers and starts it again, with its data and at its address. */
-  restart(): Promise<void>;
+  /** Ends the process that answers, in order unless it says how, and starts it again, with its data and at its address. */
+  restart(how?: Ending): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -48,8 +51,8 @@ export async function startOurs(args: readonly string[], dir?: string, signal?: 
     get pids() {
       return [server.process.pid ?? 0];
     },
-    restart: async () => {
-      await server.stop("SIGTERM", false);
+    restart: async (how = "in order") => {
+      await server.stop(how === "killed" ? "SIGKILL" : "SIGTERM", false);
       server = await open(Number(new URL(base).port));
     },
     stop: async () => {
@@ -111,8 +114,8 @@ export async function startPeer(
     get pids() {
       return [server.pid ?? 0, ...(started === undefined ? [] : [started.pid ?? 0])];
     },
-    restart: async () => {
-      await endInOrder(server);
+    restart: async (how = "in order") => {
+      await (how === "killed" ? end(server) : endInOrder(server));
       server = serve();
       await readyPeer(dir, base, server, signal);
     },

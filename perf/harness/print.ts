@@ -27,6 +27,15 @@ export function rowNames(side: Side): string[] {
   return [...new Set(side.rounds.flatMap(({ rows }) => rows.map(({ name }) => name)))];
 }
 
+/** Figures that only the scenario has, by the kind of requests they belong to: `ready.ownMib`. */
+export function ownFigures(side: Side): string[] {
+  const names = side.rounds.flatMap(({ rows }) => rows.flatMap((row) => row.own.map((name) => `${row.name}.${name}`)));
+  return [...new Set(names)];
+}
+
+/** Digits behind the point of figures of which it is not known how large they are. */
+const ownDigits = 2;
+
 /** A figure's median, as text; empty: there is none. */
 export function shown(side: Side, name: string, digits: number): string {
   const value = side.figures.get(name)?.median;
@@ -47,7 +56,20 @@ export function tableOf(results: readonly CaseResult[]): string {
       });
     }
   }
-  return aligned(lines);
+  const own = ownTable(results);
+  return own === "" ? aligned(lines) : `${aligned(lines)}\n\n${own}`;
+}
+
+/** Figures that only the scenario has, one line each; empty: it has none. */
+function ownTable(results: readonly CaseResult[]): string {
+  const lines = results.flatMap(({ name, sides }) =>
+    [...new Set(sides.flatMap(ownFigures))].map((figure) => [
+      ...[name, figure],
+      ...sides.map((side) => shown(side, figure, ownDigits)),
+    ]),
+  );
+  const servers = results[0]?.sides.map(({ target }) => target) ?? [];
+  return lines.length === 0 ? "" : aligned([["case", "figure", ...servers], ...lines]);
 }
 
 /** One table for the lines of each kind of size: the cost at each, and the verdict. */
@@ -76,6 +98,12 @@ const compared: readonly (readonly [title: string, figure: string, of: "row" | "
   ["memory MiB", "server.memoryMib", "round", 0],
   ["own memory MiB", "server.ownMemoryMib", "round", 0],
 ];
+
+/** Figures of a row that only the scenario has, to be compared as the others. */
+function ownOf(side: Side, prefix: string): (typeof compared)[number][] {
+  const names = ownFigures(side).filter((figure) => figure.startsWith(prefix));
+  return names.map((name) => [name.slice(prefix.length), name.slice(prefix.length), "row", ownDigits]);
+}
 
 /** A figure as it is shown: its median, and its least and greatest value where these differ. */
 export interface Shown {
@@ -106,7 +134,9 @@ export function comparisonsOf(results: readonly CaseResult[]): Comparison[] {
     if (first === undefined || second === undefined) continue;
     const isOneServer = isAlone(first) && isAlone(second);
     const add = (of: "row" | "round", title: string, prefix: string): void => {
-      for (const [figureTitle, figure, kind, digits] of compared) {
+      for (const [figureTitle, figure, kind, digits] of of === "row"
+        ? [...compared, ...ownOf(first, prefix)]
+        : compared) {
         if (kind !== of || (figure === "server.cpuUs" && isOneServer)) continue;
         const [a, b] = [first.figures.get(`${prefix}${figure}`), second.figures.get(`${prefix}${figure}`)];
         if (a === undefined || b === undefined || (a.median === 0 && b.median === 0)) continue;

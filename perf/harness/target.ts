@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { checkedBefore } from "../../src/config/filecheck.ts";
 import { readConnection } from "../../src/outbound/connection.ts";
 import { Connection, type Endpoint } from "./connection.ts";
-import { type Subject as Started, startOurs, startPeer } from "./peer.ts";
+import { type Ending, type Subject as Started, startOurs, startPeer } from "./peer.ts";
 import type { NamedProcesses } from "./processes.ts";
 
 /** How a server is named on the command line; the same flags for a run, and for each side of a comparison. */
@@ -34,8 +34,11 @@ export interface Target {
   readonly processes: readonly NamedProcesses[];
   /** For questions of the harness itself. */
   readonly connection: Connection;
-  /** Ends its server and starts it again with its data; undefined: it was not started for this run. */
-  readonly restart: (() => Promise<void>) | undefined;
+  /**
+   * Ends its server, in order or by killing it, and starts it again with its data; undefined: it was not started for this
+   * run.
+   */
+  readonly restart: ((how?: Ending) => Promise<void>) | undefined;
   /** Ends what was started for it. */
   stop(): Promise<void>;
 }
@@ -89,9 +92,9 @@ async function make(
     connection.close();
     await started?.stop();
   };
-  const restart = async (): Promise<void> => {
+  const restart = async (how?: Ending): Promise<void> => {
     connection.close();
-    await started?.restart();
+    await started?.restart(how);
   };
   if (code === 200) {
     return {

@@ -108,6 +108,8 @@ export class Watching implements Findings {
     for (let tries = 1; ; tries += 1) {
       const refused = await this.#try(work, last, begun);
       if (refused === undefined) return;
+      // What it would go on from is not kept any more: told as it is where the answer begins before that is known.
+      if (refused === "code 410") return void (this.errors += 1);
       this.#retries.set(refused, (this.#retries.get(refused) ?? 0) + 1);
       if (tries >= triesMax) throw new Error(`A watch of ${work.path} was not opened: ${refused}`);
       await new Promise((resolve) => setTimeout(resolve, Math.min(2000, 20 * 2 ** tries) * (0.5 + Math.random())));

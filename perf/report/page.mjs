@@ -152,6 +152,31 @@ function table() {
   );
 }
 
+/** Figures that only the scenario has; of a comparison they stand among the others. */
+function ownFigures() {
+  const rows = data.cases.flatMap(({ name, sides }) =>
+    [...new Set(sides.flatMap(({ own }) => own))].map((figure) =>
+      element(
+        "tr",
+        {},
+        element("td", {}, name),
+        element("td", { class: "text" }, figure),
+        sides.map(({ figures }) => element("td", {}, number(figures[figure]))),
+      ),
+    ),
+  );
+  if (rows.length === 0 || isComparison) return;
+  const heads = ["case", "figure", ...data.cases[0].sides.map(({ target }) => target)].map((title, at) =>
+    element("th", at < 2 ? { class: "text" } : {}, title),
+  );
+  const made = element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows));
+  section(
+    "Figures of this scenario",
+    "Medians over the rounds; units end the names, and the help of the scenario says what they mean.",
+    element("div", { class: "scroll" }, made),
+  );
+}
+
 function comparison() {
   if (data.comparisons.length === 0) return;
   let before = "";
@@ -583,6 +608,7 @@ lead();
 growth();
 comparison();
 table();
+ownFigures();
 timeline();
 curves(
   "curve",

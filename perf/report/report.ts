@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { median } from "../harness/histogram.ts";
 import { curveShares, type Measured } from "../harness/measure.ts";
-import { comparisonsOf, rowNames } from "../harness/print.ts";
+import { comparisonsOf, ownFigures, rowNames } from "../harness/print.ts";
 import type { Finished } from "../harness/results.ts";
 import type { Side } from "../harness/run.ts";
 import type { Stages } from "../harness/stages.ts";
@@ -52,6 +52,7 @@ function sideOf(side: Side): unknown {
   const { target, rounds, figures } = side;
   return {
     target,
+    own: ownFigures(side),
     figures: Object.fromEntries([...figures].map(([name, { median: value }]) => [name, value])),
     rows: rowNames(side).map((name) => {
       const rows = rounds.flatMap((round) => round.rows.filter((row) => row.name === name));

@@ -1,19 +1,15 @@
 // Pods of which there are more and more: what they cost in memory, and what a list of all of them costs in CPU.
-import { podBody } from "../corpus/pod.ts";
 import type { LoadProcess } from "../harness/loadprocess.ts";
-import { type Usage, usageOf } from "../harness/processes.ts";
+import { settledMemory } from "../harness/memory.ts";
+import type { Usage } from "../harness/processes.ts";
 import type { Case, LoadSource, Round } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
 import { faultsOf, type Work } from "../harness/work.ts";
+import { PodRequests, prepareSecondsOf } from "./requests.ts";
 import { rowOf } from "./write.ts";
 
-/** Seconds that a thousand creates may take. */
-const secondsPerThousand = 30;
 const pageSize = 2000;
-/** Memory is settled when it changed less than so much between two looks. */
-const settledBytes = 2 * 2 ** 20;
-const [settleEveryMs, settleLooksMax] = [1500, 12];
 
 /** Memory beyond that of no pods, KiB per pod. */
 type Memory = Readonly<Record<string, number>>;
@@ -22,6 +18,7 @@ type Memory = Readonly<Record<string, number>>;
 export class ObjectGrowth {
   readonly #target: Target;
   readonly #scope: Scope;
+  readonly #pods: PodRequests;
   readonly #process: LoadProcess;
   readonly #restarts: boolean;
   #made = 0;
@@ -33,6 +30,7 @@ export class ObjectGrowth {
   private constructor(target: Target, scope: Scope, process: LoadProcess, restarts: boolean) {
     this.#target = target;
     this.#scope = scope;
+    this.#pods = new PodRequests(scope.path, { connections: 16, rate: 0 });
     this.#process = process;
     this.#restarts = restarts && target.restart !== undefined;
   }
@@ -45,7 +43,7 @@ export class ObjectGrowth {
   }
 
   get path(): string {
-    return `${this.#scope.path}/pods`;
+    return this.#pods.path;
   }
 
   /** Memory of so many pods, and lists of them. */
@@ -73,7 +71,8 @@ export class ObjectGrowth {
 
   async #grow(count: number): Promise<void> {
     const added = count - this.#made;
-    await this.#send(this.#create("p<n:7>", this.#made, added), 60 + (added / 1000) * secondsPerThousand);
+    const work = { ...this.#pods.createIdle("p"), from: this.#made, countMax: added };
+    await this.#process.prepare(work, prepareSecondsOf(added));
     this.#made = count;
     const memory: Record<string, number> = {};
     const note = (name: string, now: Usage | undefined): void => {
@@ -97,35 +96,11 @@ export class ObjectGrowth {
 
   /** Memory of the server once it rests; undefined: it is not on this machine. */
   async #settled(): Promise<Usage | undefined> {
-    const pids = (): readonly number[] => this.#target.processes.find(({ name }) => name === "server")?.pids ?? [];
-    if (pids().length === 0) return undefined;
-    let usage = usageOf(pids());
-    for (let look = 0; look < settleLooksMax; look += 1) {
-      await new Promise((resolve) => setTimeout(resolve, settleEveryMs));
-      const now = usageOf(pids());
-      const isSettled = Math.abs(now.residentBytes - usage.residentBytes) < settledBytes;
-      usage = now;
-      if (isSettled) break;
-    }
-    return usage;
-  }
-
-  #create(name: string, from: number, countMax: number): Work {
-    const common = { name: "prepare", method: "POST", path: this.path, wanted: 201, connections: 16, rate: 0 } as const;
-    // Pods on a node that is not there are collected, and pods without one scheduled: these are left alone.
-    const body = podBody(0, name).replace('"nodeName":"node-0",', "").replace('"default-scheduler"', '"none"');
-    return { ...common, body, from, countMax };
+    return (await settledMemory(this.#target)).get("server");
   }
 
   #list(): Work {
     return { name: "list", method: "GET", path: this.path, wanted: 200, connections: 1, rate: 0, from: 0 };
-  }
-
-  async #send(work: Work, seconds: number): Promise<void> {
-    const { count } = await this.#process.prepare(work, seconds);
-    if (count !== work.countMax) {
-      throw new Error(`Of ${work.countMax} requests to prepare, ${count} were answered in ${Math.round(seconds)} s`);
-    }
   }
 
   /**

@@ -7,6 +7,14 @@ import { protobufType, type Work } from "../harness/work.ts";
 /** How many objects requests that need some go around in. */
 export const knownMax = 5000;
 
+/** Seconds that a thousand creates may take. */
+const secondsPerThousand = 30;
+
+/** Seconds that preparing so many pods may take. */
+export function prepareSecondsOf(count: number): number {
+  return 60 + (count / 1000) * secondsPerThousand;
+}
+
 const merge = "application/merge-patch+json";
 const strategic = "application/strategic-merge-patch+json";
 const jsonPatch = "application/json-patch+json";
@@ -46,6 +54,16 @@ export class PodRequests {
   createFree(prefix: string): Work {
     const pod = JSON.parse(podBody(0, `${prefix}${this.#place()}`)) as { spec: { nodeName?: string } };
     delete pod.spec.nodeName;
+    return this.#create(JSON.stringify(pod));
+  }
+
+  /** The same of a pod that is left alone: on a node that is not there it is collected, and without one scheduled. */
+  createIdle(prefix: string): Work {
+    const pod = JSON.parse(podBody(0, `${prefix}${this.#place()}`)) as {
+      spec: { nodeName?: string; schedulerName?: string };
+    };
+    delete pod.spec.nodeName;
+    pod.spec.schedulerName = "none";
     return this.#create(JSON.stringify(pod));
   }
 

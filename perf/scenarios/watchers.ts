@@ -136,10 +136,15 @@ export class Watchers {
   }
 
   /** Waits until so many events were seen since they were started, or for half a minute. */
-  async settled(events: number): Promise<WatchReport> {
+  settled(events: number): Promise<WatchReport> {
+    return this.reported((seen) => seen.sum("events") >= events);
+  }
+
+  /** Waits until what they saw is what it should be, or for half a minute. */
+  async reported(isComplete: (seen: WatchReport) => boolean): Promise<WatchReport> {
     const end = performance.now() + settleMsMax;
     for (let seen = await this.report(); ; seen = await this.report()) {
-      if (seen.sum("events") >= events || performance.now() > end) return seen;
+      if (isComplete(seen) || performance.now() > end) return seen;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

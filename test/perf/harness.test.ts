@@ -22,6 +22,7 @@ import { combinations, curveOf, type Point, readAxes } from "../../perf/harness/
 import { readTarget, words } from "../../perf/harness/target.ts";
 import { templateOf } from "../../perf/harness/template.ts";
 import { check, readThreshold } from "../../perf/harness/thresholds.ts";
+import { Watching } from "../../perf/harness/watching.ts";
 import { faultsOf, type Work } from "../../perf/harness/work.ts";
 import { itemsIn } from "../../perf/scenarios/list.ts";
 import { scenarios } from "../../perf/scenarios/table.ts";
@@ -94,6 +95,19 @@ t.test("Storm changes no object twice at once, in either loop", async (t) => {
     t.equal((await new Storm({ base }, work, noChanges).run(30)).count, 60);
   }
   t.equal(overlaps, 0);
+  server.close();
+});
+
+t.test("a watch that is told 410 is not opened again from there, and counts as an error", async (t) => {
+  let asked = 0;
+  const { server, base } = await serve((_, response) => {
+    asked += 1;
+    response.writeHead(asked === 1 ? 503 : 410).end();
+  });
+  const watching = new Watching({ base });
+  await watching.open([{ path: "/", protobuf: false, count: 1, stuck: false, reads: "marks" }], noChanges);
+  t.match(watching.report(false), { open: 0, errors: 1, closed: 0, retries: { "code 503": 1 } });
+  t.equal(asked, 2);
   server.close();
 });
 
@@ -183,7 +197,7 @@ function result(a: readonly number[], b: readonly number[]): CaseResult {
     rounds: [
       {
         ...{ case: "get", at: 0, figures: {}, faults: [], hints: [], samples: [], counted: [] },
-        rows: [{ name: "get", isCause: false, figures: {}, curve: [], skewCurve: [] }],
+        rows: [{ name: "get", isCause: false, figures: {}, own: [], curve: [], skewCurve: [] }],
         stages: undefined,
       },
     ],

@@ -171,6 +171,30 @@ function killLoad({ child }: Run): void {
   process.kill(load, "SIGKILL");
 }
 
+t.test(
+  "what idle watches hold is told, and how a server comes back that was killed",
+  { skip: noSingleServer },
+  async (t) => {
+    const runs: readonly (readonly [string[], Record<string, number>])[] = [
+      [["idle", "--watchers=20", "--duration=1"], { "watches.count": 20 }],
+      [
+        ["crash", "--objects=60", "--watchers=20", "--rounds=2"],
+        { "ready.count": 1, "reopen.count": 20, "reopen.relists": 0, "list.count": 8 },
+      ],
+    ];
+    for (const [args, figures] of runs) {
+      const dir = t.testdir();
+      const json = join(dir, "result.json");
+      const run = perf(dir, [...args, "--processes=1", "--warmup=0", `--json=${json}`]);
+      t.equal(await run.ended, 0, run.out());
+      const { void: faults, cases } = lineIn(json);
+      t.same(faults, [], run.out());
+      t.match(cases, [figures]);
+      t.match(run.out(), args[0] === "idle" ? /watches\.serverOwnKib/ : /ready\.ownMib/, "its own figures are shown");
+    }
+  },
+);
+
 t.test("each write is made in JSON and in protobuf, beside watches of the same format", async (t) => {
   const server = await startServer(["--identity=kubernetes"]);
   t.teardown(() => server.stop("SIGKILL"));
