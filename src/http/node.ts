@@ -20,6 +20,7 @@ import {
   type Headers,
   type NoUpgrade,
   type Payer,
+  type StreamedBody,
 } from "../request/exchange/transport.ts";
 import { Connections, type UnderWay } from "./connections.ts";
 import {
@@ -36,7 +37,7 @@ import { type CertificateFiles, handOn, type Listener, type ListenOptions, type 
 import { NodeTunnel, writeSwitch } from "./nodetunnel.ts";
 import { Openings } from "./openings.ts";
 import { presentedBy } from "./peer.ts";
-import { goneStream } from "./streams.ts";
+import { goneStream, ofLength } from "./streams.ts";
 
 const empty = new Uint8Array(0);
 
@@ -585,19 +586,20 @@ class NodeExchange implements Exchange, UnderWay {
     this.#res.end();
   }
 
-  stream(code: number, headers: Headers): AnswerStream {
+  stream(code: number, headers: Headers, { length }: StreamedBody = {}): AnswerStream {
     assert(!this.#answered, "An exchange is answered once");
     this.#answered = true;
     if (this.aborted) return goneStream;
-    this.#writeHead(code, headers, undefined, false);
-    if (bodiless(this.method, code)) {
+    const isBare = bodiless(this.method, code);
+    this.#writeHead(code, headers, isBare ? undefined : length, false);
+    if (isBare) {
       this.finish();
       this.#res.end();
       return goneStream;
     }
-    const stream = new NodeStream(this.#front, this, this.#res);
+    const stream = new NodeStream(this.#front, this, this.#res, length !== undefined);
     this.#gone.push(() => stream.forget());
-    return stream;
+    return length === undefined ? stream : ofLength(stream, length);
   }
 }
 
@@ -613,12 +615,15 @@ class NodeStream implements AnswerStream {
   readonly #front: NodeFront;
   readonly #exchange: NodeExchange;
   readonly #res: ServerResponse;
+  /** The head says how long the body is. */
+  readonly #isMeasured: boolean;
   #ended = false;
 
-  constructor(front: NodeFront, exchange: NodeExchange, res: ServerResponse) {
+  constructor(front: NodeFront, exchange: NodeExchange, res: ServerResponse, isMeasured: boolean) {
     this.#front = front;
     this.#exchange = exchange;
     this.#res = res;
+    this.#isMeasured = isMeasured;
     res.flushHeaders();
     front.streams.add(this);
   }
@@ -629,16 +634,21 @@ class NodeStream implements AnswerStream {
     const { socket } = res;
     // Node keeps written bytes until the kernel has them; the chunk is shared memory that is recycled.
     if (socket === null) return res.write(Buffer.from(chunk));
+    // Past the response object: a third of the cost of res.write().
+    if (this.#isMeasured) return this.#isSent(socket.write(Buffer.from(chunk)), socket);
     // HTTP/1.0 has no chunks: the body ends with the connection.
     if (!res.chunkedEncoding) return res.write(Buffer.from(chunk));
-    // One buffer with the chunk's framing, past the response object: a third of the cost of res.write().
+    // One buffer with the chunk's framing.
     const size = chunk.length.toString(16);
     const framed = Buffer.allocUnsafe(size.length + 4 + chunk.length);
     framed.write(`${size}\r\n`, "latin1");
     framed.set(chunk, size.length + 2);
     framed.write("\r\n", size.length + 2 + chunk.length, "latin1");
-    if (socket.write(framed)) return true;
-    return socket.writableLength < limits.streamBufferBytesMax;
+    return this.#isSent(socket.write(framed), socket);
+  }
+
+  #isSent(isTaken: boolean, { writableLength }: Socket): boolean {
+    return isTaken || writableLength < limits.streamBufferBytesMax;
   }
 
   onDrain(drained: () => void): void {

@@ -12,11 +12,13 @@ import type {
   MessagesUpgrade,
   NoUpgrade,
   Payer,
+  StreamedBody,
 } from "../request/exchange/transport.ts";
 import { asksClose, bodiless, checkHead, isHeadFault, type Head as RequestHead } from "./gate.ts";
 import { handOn, type Listener, type ListenOptions, type TlsFiles } from "./listener.ts";
 import { Openings } from "./openings.ts";
 import { goneStream } from "./streams.ts";
+import type { UwsAnswer } from "./uwsanswer.ts";
 import { countConnections, type Generation, isCurrent, openGeneration } from "./uwsapps.ts";
 import {
   type App,
@@ -30,6 +32,7 @@ import {
 } from "./uwsbuild.ts";
 import { SpareCork } from "./uwscork.ts";
 import { corkBytesMax, headOf, refuse, sendHead, writeHead } from "./uwshead.ts";
+import { UwsMeasured } from "./uwsmeasured.ts";
 import { type SocketPlace, socketBehaviour, socketUpgrade, UwsSocket } from "./uwssocket.ts";
 import { UwsStream } from "./uwsstream.ts";
 
@@ -42,7 +45,8 @@ import { UwsStream } from "./uwsstream.ts";
  *    closes on a further request: a peer that pipelines and does not read costs no more than one answer.
  *  - A peer is cut when nothing of a body was taken and a piece of its head may not have fitted either. An answer whose
  *    fate the build does not report (no body, or one that closes the connection) leaves the parser first if it may not fit.
- *  - A stream (uwsstream.ts) writes nothing before the parser is left, and then in pieces that fit.
+ *  - A stream writes nothing before the parser is left, and then in pieces that fit (uwsstream.ts); where its length is
+ *    known it is offered as a whole answer is (uwsmeasured.ts).
  */
 
 const empty = new Uint8Array(0);
@@ -64,7 +68,7 @@ class UwsFront implements Listener {
   closing = false;
   #closed = false;
   readonly exchanges = new Set<UwsExchange>();
-  readonly streams = new Set<UwsStream>();
+  readonly streams = new Set<UwsAnswer>();
   readonly sockets = new Set<UwsSocket>();
   readonly #uws: Library;
   readonly #handle: Handler;
@@ -301,7 +305,7 @@ class UwsExchange implements Exchange {
   #done = false;
   #aborted = false;
   /** The streamed answer, which lives on without this exchange. */
-  #stream: UwsStream | undefined;
+  #stream: UwsAnswer | undefined;
   // The body: pieces until body() is called, then a promise.
   #pieces: Uint8Array[] = [];
   #received = 0;
@@ -629,7 +633,7 @@ class UwsExchange implements Exchange {
     this.#taken?.();
   }
 
-  stream(code: number, headers: Headers, opening?: number): AnswerStream {
+  stream(code: number, headers: Headers, { opening, length }: StreamedBody = {}): AnswerStream {
     if (bodiless(this.method, code)) {
       this.#lengthless = true;
       this.send(code, headers, "");
@@ -643,12 +647,12 @@ class UwsExchange implements Exchange {
     const gone = [...this.#gone];
     this.#finish();
     const last = this.last || asksClose(headers);
-    this.#stream = new UwsStream(this.#front, this.#res, headOf(code, headers), {
-      gone,
-      opening,
-      last,
-      verifiedIn: this.verifiedIn,
-    });
+    const head = headOf(code, headers);
+    const plan = { gone, last, verifiedIn: this.verifiedIn };
+    this.#stream =
+      length === undefined
+        ? new UwsStream(this.#front, this.#res, head, { ...plan, opening })
+        : new UwsMeasured(this.#front, this.#res, head, { ...plan, length });
     return this.#stream;
   }
 }

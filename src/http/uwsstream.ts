@@ -3,8 +3,7 @@
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
 import { limits } from "../config/limits.ts";
-import type { AnswerStream } from "../request/exchange/transport.ts";
-import type { Generation } from "./uwsapps.ts";
+import { type AnswerPlan, type Streaming, UwsAnswer } from "./uwsanswer.ts";
 import type { HttpResponse } from "./uwsbuild.ts";
 import { corkBytesMax, type Head, sendHead, writeHead } from "./uwshead.ts";
 
@@ -15,67 +14,35 @@ const pieceBytes = corkBytesMax - framingBytes;
 /** An empty chunk ends a body, and nothing else makes this build send the head: JSON readers skip the space. */
 const blank = new Uint8Array([0x20]);
 
-/** What a stream needs of its front. */
-export interface Streaming {
-  /** Answers close their connection. */
-  readonly closing: boolean;
-  readonly streams: Set<UwsStream>;
-}
-
-/** The parts of an exchange that its stream takes over. */
-export interface StreamPlan {
-  /** Called when the peer closes. */
-  readonly gone: (() => void)[];
+/** What an exchange knows of its stream. */
+export interface StreamPlan extends AnswerPlan {
   /** The byte the body begins with, where that is known. */
   readonly opening: number | undefined;
-  /** No request may follow on the connection. */
-  readonly last: boolean;
-  readonly verifiedIn: Generation | undefined;
 }
 
-/**
- * A streamed answer: the head travels with the first chunk, at the latest when the loop comes round. There are thousands
- * of these for hours, so they keep nothing of their requests.
- */
-export class UwsStream implements AnswerStream {
-  aborted = false;
-  /** By which app its client was verified; undefined: it showed no certificate. */
-  readonly verifiedIn: Generation | undefined;
-  readonly #front: Streaming;
-  readonly #res: HttpResponse;
-  #gone: (() => void)[];
+/** An answer of any length: the head travels with the first chunk, at the latest when the loop comes round. */
+export class UwsStream extends UwsAnswer {
   /** Bytes written before the parser is left; undefined from then on. */
   #early: Uint8Array[] | undefined = [];
   #earlyBytes = 0;
   #chunk: Uint8Array = blank;
   /** The build's result for the last piece: false, the peer is behind. */
   #accepted = true;
-  #ended = false;
   /** Its end is sent in the next turn. */
   #finishing = false;
   #wrote = false;
-  /** No request may follow it. */
-  readonly #last: boolean;
   /** The byte the body begins with, where that is known. */
   readonly #opening: number | undefined;
   /** It was sent ahead: the first chunk goes without it. */
   #opened = false;
-  #drained: (() => void) | undefined;
   /** One closure for the life of the stream: exactly one write per cork, or the build sends piecemeal. */
   readonly #write = (): void => {
-    this.#accepted = this.#res.write(this.#chunk);
+    this.#accepted = this.res.write(this.#chunk);
   };
 
-  constructor(front: Streaming, res: HttpResponse, head: Head, { gone, opening, last, verifiedIn }: StreamPlan) {
-    this.#front = front;
-    this.#res = res;
-    this.#opening = opening;
-    this.#gone = gone;
-    this.#last = last;
-    this.verifiedIn = verifiedIn;
-    front.streams.add(this);
-    // In place of the exchange's.
-    res.onAborted(() => this.#abort());
+  constructor(front: Streaming, res: HttpResponse, head: Head, plan: StreamPlan) {
+    super(front, res, plan);
+    this.#opening = plan.opening;
     // Mandatory, also where nothing is waiting: without it a stream that was ever behind is closed 10 s later.
     res.onWritable(() => this.#writable());
     setImmediate(() => this.#start(head));
@@ -87,30 +54,30 @@ export class UwsStream implements AnswerStream {
     this.#early = undefined;
     if (this.aborted) return;
     let body = early.length === 1 ? (early[0] as Uint8Array) : Buffer.concat(early);
-    if (body.length === 0 && !this.#ended) {
+    if (body.length === 0 && !this.ended) {
       this.#opened = this.#opening !== undefined;
       body = this.#opening === undefined ? blank : Uint8Array.of(this.#opening);
     }
-    const res = this.#res;
+    const res = this.res;
     const room = Math.min(body.length, corkBytesMax - head.bytes - framingBytes);
     if (room > 0) this.#chunk = body.subarray(0, room);
     else sendHead(res, head);
     res.cork(() => {
       if (room > 0) writeHead(res, head);
-      if (this.#front.closing || this.#last) res.writeHeader("Connection", "close");
+      if (this.front.closing || this.last) res.writeHeader("Connection", "close");
       if (room > 0) this.#write();
     });
     const accepted = this.#send(body.subarray(Math.max(room, 0)));
     if (!accepted) return;
-    if (this.#ended) this.#finish();
-    else if (this.#earlyBytes > limits.sliceBytesMax) this.#drained?.();
+    if (this.ended) this.#finish();
+    else if (this.#earlyBytes > limits.sliceBytesMax) this.drained?.();
   }
 
   /** In pieces that fit the build's cork buffer. */
   #send(chunk: Uint8Array): boolean {
     for (let at = 0; at < chunk.length; at += pieceBytes) {
       this.#chunk = chunk.length <= pieceBytes ? chunk : chunk.subarray(at, at + pieceBytes);
-      this.#res.cork(this.#write);
+      this.res.cork(this.#write);
     }
     this.#chunk = blank;
     this.#wrote = true;
@@ -118,7 +85,7 @@ export class UwsStream implements AnswerStream {
   }
 
   write(chunk: Uint8Array): boolean {
-    if (this.#ended || chunk.length === 0) return true;
+    if (this.ended || chunk.length === 0) return true;
     if (this.#early !== undefined) {
       this.#early.push(copyOf(chunk));
       this.#earlyBytes += chunk.length;
@@ -130,43 +97,25 @@ export class UwsStream implements AnswerStream {
     return chunk.length === 1 ? true : this.#send(chunk.subarray(1));
   }
 
-  onDrain(drained: () => void): void {
-    this.#drained = drained;
-  }
-
   #writable(): boolean {
     this.#wrote = false;
     this.#accepted = true;
-    if (this.#ended) this.#finish();
-    else this.#drained?.();
+    if (this.ended) this.#finish();
+    else this.drained?.();
     // Bytes the build buffers for the peer are sent only with a write or a cork.
-    if (!this.#ended && !this.#wrote) this.#res.cork(() => {});
+    if (!this.ended && !this.#wrote) this.res.cork(() => {});
     return true;
   }
 
-  onAbort(gone: () => void): void {
-    this.#gone.push(gone);
-  }
-
-  /** The connection has closed, by either side. */
-  #abort(): void {
-    // None when it was ended or cut by this side.
-    const gone = this.#gone;
-    this.aborted = true;
-    this.#forget();
-    for (const tell of gone) tell();
-  }
-
   end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#gone = [];
+    if (this.ended) return;
+    this.leave();
     // To a peer that is behind, the answer ends when it has taken some: until then no further one is begun.
     if (this.#early === undefined && this.#accepted) this.#finish();
   }
 
   #finish(): void {
-    if (!this.#last) this.#complete();
+    if (!this.last) this.#complete();
     else if (!this.#finishing) {
       // When the peer reads the pending bytes, the build continues reading, paused or not: in a
       // turn of its own nothing is read behind the end, and a request that comes before it closes the connection.
@@ -178,28 +127,10 @@ export class UwsStream implements AnswerStream {
   }
 
   #complete(): void {
-    this.#front.streams.delete(this);
+    this.front.streams.delete(this);
     // Without a close header: the build would write that header into the body. Bytes the peer sends after the last
     // answer is not read, and the build's idle timer ends the connection.
-    if (this.#last || this.#front.closing) this.#res.pause();
-    this.#res.cork(() => this.#res.end());
-  }
-
-  abort(): void {
-    if (this.#ended) return;
-    this.#forget();
-    this.#res.close();
-  }
-
-  /** Ends the connection, and notifies the writer of the stream. */
-  cut(): void {
-    this.#res.close();
-  }
-
-  /** Nothing is written from here on. */
-  #forget(): void {
-    this.#ended = true;
-    this.#gone = [];
-    this.#front.streams.delete(this);
+    if (this.last || this.front.closing) this.res.pause();
+    this.res.cork(() => this.res.end());
   }
 }

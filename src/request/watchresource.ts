@@ -55,7 +55,7 @@ async function start(call: RequestContext): Promise<Status | undefined> {
       const ended = call.lasts();
       // Frames of protobuf begin with their length, whose first byte is zero for any object that can be stored.
       const opening = format === "protobuf" ? 0 : undefined;
-      return { sink: exchange.stream(200, headersOf(reply, contentType), opening), ended };
+      return { sink: exchange.stream(200, headersOf(reply, contentType), { opening }), ended };
     },
     onAbort: (gone) => exchange.onAbort(gone),
   });

@@ -26,7 +26,7 @@ function handle(exchange: Exchange): void {
   } else if (how === "warn") {
     exchange.send(200, [...headers, ...Array.from({ length: 9 }, () => ["Warning", "w".repeat(2_000)] as const)], body);
   } else {
-    const stream = exchange.stream(200, headers);
+    const stream = exchange.stream(200, headers, how === "measured" ? { length: body.length } : {});
     stream.write(body);
     stream.end();
   }
@@ -87,6 +87,8 @@ const cases: readonly (readonly [how: string, size: number, atOnce: number])[] =
   ["warn", 40_000, 1],
   ["stream", 40_000, 1],
   ["stream", 200_000, 1],
+  ["measured", 40_000, 1],
+  ["measured", 2_000_000, 1],
 ];
 
 t.jobs = fronts.length;

@@ -1,6 +1,7 @@
 // What both fronts promise: the contract of request/transport.ts, seen from a raw socket.
 import t, { type Test } from "tap";
 import { limits } from "../../src/config/limits.ts";
+import type { AnswerStream } from "../../src/request/exchange/transport.ts";
 import { type FrontUnderTest, fronts, Stand } from "./fronts.ts";
 import { codes, type Wire } from "./toy.ts";
 
@@ -180,8 +181,54 @@ async function streams(t: Test, stand: Stand): Promise<void> {
   t.ok(await cut.until((w) => w.closed), "an aborted stream cuts the connection");
   t.notOk(cut.received.endsWith("0\r\n\r\n"), "without an end");
 
+  await measured(t, stand);
   await backpressure(t, stand);
   await aborts(t, stand);
+}
+
+/** Streams of 600,000 bytes, which is known before. */
+async function measured(t: Test, stand: Stand): Promise<void> {
+  const { toy } = stand;
+  const begin = async (): Promise<[Wire, AnswerStream]> => {
+    const before = toy.streams.length;
+    const wire = await stand.wire();
+    wire.send(get("/measured"));
+    t.ok(await eventually(() => toy.streams.length > before));
+    return [wire, toy.streams.at(-1) as AnswerStream];
+  };
+  const [wire, stream] = await begin();
+  let written = 0;
+  const shared = new Uint8Array(new SharedArrayBuffer(200_000));
+  const more = (): void => {
+    while (written < 600_000) {
+      shared.fill(0x61 + written / shared.length);
+      written += shared.length;
+      if (!stream.write(shared)) return;
+    }
+    stream.end();
+  };
+  stream.onDrain(more);
+  wire.socket.pause();
+  more();
+  shared.fill(0);
+  wire.socket.resume();
+  const body = ["a", "b", "c"].map((letter) => letter.repeat(200_000)).join("");
+  t.ok(await wire.until((w) => bodyOf(w.received) === body), "a stream of known length arrives, and is not kept");
+  t.match(wire.received.slice(0, 500), /content-length: 600000\r\n/i);
+  t.notMatch(wire.received.slice(0, 500), /transfer-encoding/i);
+  t.ok(await eventually(() => stand.listener.streaming === 0), "and has ended");
+  wire.send(get("/after"));
+  t.ok(await wire.until(ends("GET /after")), "the connection goes on after it");
+
+  const [short, cut] = await begin();
+  cut.write(Buffer.from("part"));
+  cut.end();
+  t.ok(await short.until((w) => w.closed), "one that ends too early cuts the connection");
+  t.ok(await eventually(() => stand.listener.pending === 0), "and nothing is kept");
+  const [long, over] = await begin();
+  t.throws(() => over.write(Buffer.alloc(600_001)), /has 1 more/, "more than its length is refused");
+  over.abort();
+  t.ok(await long.until((w) => w.closed), "and the connection can be cut");
 }
 
 async function backpressure(t: Test, stand: Stand): Promise<void> {

@@ -86,7 +86,10 @@ export class Toy {
         this.streams.push(exchange.stream(200, json));
         return;
       case "/opening":
-        this.streams.push(exchange.stream(200, json, 0x61));
+        this.streams.push(exchange.stream(200, json, { opening: 0x61 }));
+        return;
+      case "/measured":
+        this.streams.push(exchange.stream(200, json, { length: 600_000 }));
         return;
       case "/never":
         return;

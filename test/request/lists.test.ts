@@ -29,6 +29,26 @@ t.test("a gzipped list is reported with the code and the bytes of its answer", a
   t.match(server.lastRecord, { code: 200, bytes: answer.bytes.length });
 });
 
+t.test("lists of many chunks have a length where their items are copied, in JSON and in protobuf", async (t) => {
+  const server = await openInProcess("kubernetes");
+  t.teardown(() => server.close());
+  await fill(server, 110, 5_000);
+  await server.call("PUT", `${maps}/map-7`, { metadata: { name: "map-7" }, data: { text: "y".repeat(600_000) } });
+  const lengthOf = async (query: string, accept: string, more: Record<string, string> = {}) => {
+    const answer = await server.call("GET", maps + query, undefined, { accept, ...more });
+    t.equal(answer.code, 200, `${accept}${query}`);
+    const { 1: length } = answer.headers.find(([name]) => name === "Content-Length") ?? [];
+    if (length !== undefined) t.equal(answer.bytes.length, Number(length), `${accept}${query}`);
+    return length !== undefined;
+  };
+  for (const accept of ["application/json", "application/vnd.kubernetes.protobuf"]) {
+    for (const query of ["", "?limit=80", "?labelSelector=!a"]) t.ok(await lengthOf(query, accept), query);
+    t.notOk(await lengthOf("", accept, { "accept-encoding": "gzip" }), "packed it is not known");
+  }
+  t.notOk(await lengthOf("?pretty=1", "application/json"), "nor printed");
+  t.notOk(await lengthOf("", "application/json;as=Table;g=meta.k8s.io;v=v1"), "nor as rows");
+});
+
 /** Kinds of lists that print differently: empty ones, short ones, and texts that YAML folds, quotes or writes as blocks. */
 const printed: readonly { readonly name: string; readonly data: readonly Record<string, string>[] }[] = [
   { name: "empty", data: [] },

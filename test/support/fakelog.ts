@@ -129,6 +129,12 @@ export class FakeLog implements LogView {
     }
   }
 
+  countAfter(namespace: string, after: string): number {
+    let count = 0;
+    this.scan(namespace, after, 0, () => ++count > 0);
+    return count;
+  }
+
   hold(): Hold {
     return { expired: false, release: () => undefined };
   }

@@ -22,6 +22,7 @@ import { type AggregationConfig, defaultAggregation } from "../../src/config/agg
 import { type AdmissionConfig, defaultAdmission } from "../../src/config/config.ts";
 import { limits } from "../../src/config/limits.ts";
 import { bootstrapNamespaces } from "../../src/controllers/bootstrap.ts";
+import { ofLength } from "../../src/http/streams.ts";
 import { defaultRanges, parseRanges } from "../../src/kinds/ranges.ts";
 import { admissionMeter } from "../../src/observe/admission.ts";
 import type { Registry } from "../../src/observe/metrics.ts";
@@ -32,7 +33,7 @@ import type { Server, ServerParts } from "../../src/request/call/context.ts";
 import { type Bounds, createBounds, Inflight } from "../../src/request/call/holdings.ts";
 import { claimPrefixes } from "../../src/request/commit/serviceallocations.ts";
 import type { WriteServices } from "../../src/request/commit/writerequest.ts";
-import type { Exchange, Handler, Headers } from "../../src/request/exchange/transport.ts";
+import type { AnswerStream, Exchange, Handler, Headers } from "../../src/request/exchange/transport.ts";
 import { createHandler } from "../../src/request/handle.ts";
 import { newestOf } from "../../src/request/read/freshness.ts";
 import { followApiServices } from "../../src/request/route/apiservices.ts";
@@ -270,12 +271,16 @@ export class InProcess {
           chunks.push(Buffer.from(answer));
           done(code, head);
         },
-        stream: (code, head) => ({
-          write: (chunk) => chunks.push(Buffer.from(chunk)) > 0,
-          onDrain: () => undefined,
-          end: () => done(code, head),
-          abort: () => done(0, head),
-        }),
+        stream: (code, head, { length } = {}) => {
+          const headers: Headers = length === undefined ? head : [...head, ["Content-Length", String(length)]];
+          const stream: AnswerStream = {
+            write: (chunk) => chunks.push(Buffer.from(chunk)) > 0,
+            onDrain: () => undefined,
+            end: () => done(code, headers),
+            abort: () => done(0, headers),
+          };
+          return length === undefined ? stream : ofLength(stream, length);
+        },
       };
       this.#handler(Object.setPrototypeOf(more, exchange) as Exchange);
     });

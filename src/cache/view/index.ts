@@ -3,6 +3,7 @@
 // @hot
 //
 //   chunks  [ a… f ] [ g… m ] [ n… z ]      each sorted, at most chunkCountMax entries; a full one is split in two
+//             5        9        3           live entries: what a page leaves is counted chunk by chunk
 //
 // Keys are byte keys: one character per UTF-8 byte, so that JavaScript's comparison is the order of bytes that clients
 // and stores use (UTF-16 order differs from it beyond U+D7FF).
@@ -13,10 +14,17 @@ import type { Location } from "../shared/record.ts";
 export interface KeyEntry {
   /** Byte key relative to the prefix. */
   readonly key: string;
+  /** The key as text. */
+  readonly text: string;
   /** Its newest record. */
   at: Location;
-  /** False when that record is a delete. */
+  /** False when that record is a delete. Set by KeyIndex.setLive(). */
   live: boolean;
+}
+
+interface Chunk {
+  readonly entries: KeyEntry[];
+  live: number;
 }
 
 const chunkCountMax = 512;
@@ -40,7 +48,7 @@ export function fromByteKey(key: string): string {
 /** Keys in byte order. Insertion and removal cost a binary search and a move within one chunk. */
 export class KeyIndex {
   readonly #entries = new Map<string, KeyEntry>();
-  readonly #chunks: KeyEntry[][] = [];
+  readonly #chunks: Chunk[] = [];
 
   /** Keys, deleted ones of the window included. */
   get size(): number {
@@ -53,25 +61,37 @@ export class KeyIndex {
 
   /** Adds a key that is not there. */
   insert(key: string): KeyEntry {
-    const entry: KeyEntry = { key, at: 0, live: false };
+    const entry: KeyEntry = { key, text: fromByteKey(key), at: 0, live: false };
     assertShared(!this.#entries.has(key), "A key is inserted twice");
     this.#entries.set(key, entry);
     const last = this.#chunks.length - 1;
     if (last < 0) {
-      this.#chunks.push([entry]);
+      this.#chunks.push({ entries: [entry], live: 0 });
       return entry;
     }
     const at = Math.max(0, this.#chunkOf(key));
     const chunk = this.#chunk(at);
-    const place = firstAfter(chunk, key);
-    assertShared(chunk[place - 1]?.key !== key, "A chunk holds a key that the index has not");
-    chunk.splice(place, 0, entry);
-    if (chunk.length > chunkCountMax) {
+    const { entries } = chunk;
+    const place = firstAfter(entries, key);
+    assertShared(entries[place - 1]?.key !== key, "A chunk holds a key that the index has not");
+    entries.splice(place, 0, entry);
+    if (entries.length > chunkCountMax) {
       // Keys that arrive in order fill chunks completely instead of leaving them half empty.
-      const ascending = at === last && chunk[chunk.length - 1] === entry;
-      this.#chunks.splice(at + 1, 0, chunk.splice(ascending ? chunkCountMax : chunkCountMax >> 1));
+      const ascending = at === last && entries[entries.length - 1] === entry;
+      const moved = entries.splice(ascending ? chunkCountMax : chunkCountMax >> 1);
+      const live = moved.reduce((count, each) => count + (each.live ? 1 : 0), 0);
+      chunk.live -= live;
+      this.#chunks.splice(at + 1, 0, { entries: moved, live });
     }
     return entry;
+  }
+
+  /** Notes whether an entry that is there is live; true: that has changed. */
+  setLive(entry: KeyEntry, live: boolean): boolean {
+    if (entry.live === live) return false;
+    entry.live = live;
+    this.#chunk(this.#chunkOf(entry.key)).live += live ? 1 : -1;
+    return true;
   }
 
   /** Removes an entry that is there. */
@@ -80,10 +100,25 @@ export class KeyIndex {
     assertShared(removed, "A removed key is not in the index");
     const at = this.#chunkOf(entry.key);
     const chunk = this.#chunk(at);
-    const index = firstAfter(chunk, entry.key) - 1;
-    assertShared(chunk[index] === entry, "A chunk does not hold the entry of its key");
-    chunk.splice(index, 1);
-    if (chunk.length === 0) this.#chunks.splice(at, 1);
+    const { entries } = chunk;
+    const index = firstAfter(entries, entry.key) - 1;
+    assertShared(entries[index] === entry, "A chunk does not hold the entry of its key");
+    entries.splice(index, 1);
+    if (entry.live) chunk.live -= 1;
+    if (entries.length === 0) this.#chunks.splice(at, 1);
+  }
+
+  /** Live entries from the first key after `after` on, below `end` (empty: all). */
+  countLive(after: string, end: string): number {
+    const last = end === "" ? this.#chunks.length - 1 : this.#chunkOf(end);
+    let count = 0;
+    for (let at = Math.max(0, this.#chunkOf(after)); at <= last; at++) {
+      const { entries, live } = this.#chunk(at);
+      const isInside = (entries[0]?.key ?? "") > after && (at < last || end === "");
+      count += isInside ? live : liveWithin(entries, after, end);
+    }
+    assertShared(count <= this.size, "There are more live entries than entries");
+    return count;
   }
 
   /**
@@ -93,11 +128,11 @@ export class KeyIndex {
   scan(after: string, take: (entry: KeyEntry) => boolean): void {
     let at = Math.max(0, this.#chunkOf(after));
     if (at >= this.#chunks.length) return;
-    let index = firstAfter(this.#chunk(at), after);
+    let index = firstAfter(this.#chunk(at).entries, after);
     for (; at < this.#chunks.length; at++) {
-      const chunk = this.#chunk(at);
-      for (; index < chunk.length; index++) {
-        const entry = chunk[index];
+      const { entries } = this.#chunk(at);
+      for (; index < entries.length; index++) {
+        const entry = entries[index];
         assertShared(entry !== undefined, "The index changed during a scan");
         if (!take(entry)) return;
       }
@@ -111,7 +146,7 @@ export class KeyIndex {
     let high = this.#chunks.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      const first = this.#chunk(middle)[0];
+      const first = this.#chunk(middle).entries[0];
       assertShared(first !== undefined, "A chunk of the index is empty");
       if (first.key <= key) low = middle + 1;
       else high = middle;
@@ -119,20 +154,32 @@ export class KeyIndex {
     return low - 1;
   }
 
-  #chunk(at: number): KeyEntry[] {
+  #chunk(at: number): Chunk {
     const chunk = this.#chunks[at];
     assertShared(chunk !== undefined, "The index has no such chunk");
     return chunk;
   }
 }
 
+/** Live entries whose keys are after `after` and below `end` (empty: whatever follows). */
+function liveWithin(entries: readonly KeyEntry[], after: string, end: string): number {
+  let count = 0;
+  for (let at = firstAfter(entries, after); at < entries.length; at++) {
+    const entry = entries[at];
+    assertShared(entry !== undefined, "A chunk of the index has a hole");
+    if (end !== "" && entry.key >= end) break;
+    if (entry.live) count++;
+  }
+  return count;
+}
+
 /** Index of the first entry whose key is greater. */
-function firstAfter(chunk: readonly KeyEntry[], key: string): number {
+function firstAfter(entries: readonly KeyEntry[], key: string): number {
   let low = 0;
-  let high = chunk.length;
+  let high = entries.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    const entry = chunk[middle];
+    const entry = entries[middle];
     assertShared(entry !== undefined, "A chunk of the index has a hole");
     if (entry.key <= key) low = middle + 1;
     else high = middle;

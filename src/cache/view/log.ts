@@ -153,11 +153,19 @@ export class Log implements LogView {
       this.#index.scan(from, (entry) => {
         if (!entry.key.startsWith(start)) return false;
         const at = revision === 0 ? (entry.live ? entry.at : 0) : this.#at(entry, revision);
-        return at === 0 || take(at, fromByteKey(entry.key));
+        return at === 0 || take(at, entry.text);
       });
     } finally {
       this.#scanning = false;
     }
+  }
+
+  countAfter(namespace: string, after: string): number {
+    // A namespace's keys start with `namespace/`, and `0` is the byte behind that slash.
+    const [start, end] = namespace === "" ? ["", ""] : [toByteKey(`${namespace}/`), toByteKey(`${namespace}0`)];
+    let from = toByteKey(after);
+    if (from < start) from = start;
+    return this.#index.countLive(from, end);
   }
 
   hold(): Hold {
@@ -454,12 +462,11 @@ export class Log implements LogView {
     }
     const entry = this.#entryBefore(segment.previous(index)) ?? this.#entryOf(segment.byteKey(index));
     const live = type !== recordTypes.delete;
-    if (live !== entry.live) this.count += live ? 1 : -1;
+    if (this.#index.setLive(entry, live)) this.count += live ? 1 : -1;
     assertShared(this.count <= this.#index.size, "A view has more live objects than keys");
     const at = segment.locationOf(index);
     assertShared(at > entry.at, "A key's newest record is before an older one");
     entry.at = at;
-    entry.live = live;
     segment.entries.push(entry);
   }
 

@@ -56,6 +56,8 @@ export interface LogView extends RecordSource {
    * good for this turn of the event loop; hold() first when they must live longer.
    */
   scan(namespace: string, after: string, revision: number, take: (at: Location, key: string) => boolean): void;
+  /** Live records now that scan() would yield: at the cost of a few thousand of them, however many there are. */
+  countAfter(namespace: string, after: string): number;
   /**
    * Keeps every record reachable now from being recycled until released; at most limits.holdMsMax from when the log
    * wanted to, and less when too much waits.

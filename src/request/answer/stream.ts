@@ -14,6 +14,8 @@ export interface Chunks {
   /** Waited for before each next(), where it is there; a Status says why the answer cannot go on. */
   readonly prepare?: (() => Promise<Status | undefined>) | undefined;
   next(): Uint8Array;
+  /** Bytes of all of them together, where that is known when the first one is there. */
+  readonly length?: number | undefined;
 }
 
 const scratch = new Uint8Array(limits.listChunkBytes);
@@ -42,7 +44,7 @@ export async function sendChunks(
 ): Promise<void> {
   reply.answered(200, -1);
   const headers = headersOf(reply, contentType, gzip ? gzipHeaders : []);
-  const raw = reply.exchange.stream(200, headers, gzip ? gzipOpening : undefined);
+  const raw = reply.exchange.stream(200, headers, gzip ? { opening: gzipOpening } : { length: chunks.length });
   await writeChunks(reply, gzip ? gzipStream(raw) : raw, chunks, first, () => hold.expired, stallMs);
 }
 

@@ -21,6 +21,20 @@ export interface AnswerStream {
   abort(): void;
 }
 
+/** What is known of the body of a streamed answer. */
+export interface StreamedBody {
+  /**
+   * The byte it will begin with, where a space before the body would not be skipped: a front that cannot send a head alone
+   * sends this byte with it.
+   */
+  readonly opening?: number | undefined;
+  /**
+   * Its bytes, above zero: the answer has a Content-Length, and costs less than one in chunks. One that ends before is cut;
+   * writing more throws.
+   */
+  readonly length?: number | undefined;
+}
+
 /** A client's connection after it was given to another protocol: what passes are its bytes. */
 export interface Tunnel {
   /** Sends `chunk`, which is not kept after the call returns. False: the peer is behind; write nothing before `drained`. */
@@ -133,11 +147,8 @@ export interface Exchange {
    * not looked at after the call returns; any other must not be changed afterwards.
    */
   send(code: number, headers: Headers, body: Uint8Array | string): void;
-  /**
-   * Starts a chunked answer. `opening` is the byte its body will begin with, where that is known and a space before the
-   * body would not be skipped: a front that cannot send a head alone sends this byte with it.
-   */
-  stream(code: number, headers: Headers, opening?: number): AnswerStream;
+  /** Starts an answer that is written piece by piece, chunked unless its length is known. */
+  stream(code: number, headers: Headers, body?: StreamedBody): AnswerStream;
   /** The client asks for another protocol (`asksUpgrade()`). Answered by send() or stream(), the connection ends after it. */
   readonly upgrade?: BytesUpgrade | MessagesUpgrade | NoUpgrade | undefined;
 }

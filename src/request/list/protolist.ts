@@ -43,6 +43,8 @@ export class ProtoList implements ListChunks {
   #encoded = false;
   /** Items measured, later items written. */
   #index = 0;
+  /** Known with the first chunk. */
+  length: number | undefined;
   /** What chunks are gathered in; there since the first one. */
   #scratch: Uint8Array | undefined;
 
@@ -77,7 +79,7 @@ export class ProtoList implements ListChunks {
     return undefined;
   }
 
-  /** Encodes the next items to know their length; false when all are known. Called before next(), turn by turn. */
+  /** Encodes the next items to know their length. */
   measure(): boolean {
     const { items } = this.#list;
     const until = performance.now() + limits.sliceMsMax;
@@ -122,6 +124,7 @@ export class ProtoList implements ListChunks {
     const first = this.#scratch === undefined;
     const head = first ? this.#head() : nothing;
     const rest = head.length + this.#itemsBytes + listFoot.length;
+    if (first) this.length = rest;
     const isLarge = rest > limits.listChunkBytes && head.length < limits.listChunkBytes;
     this.#scratch ??= isLarge
       ? sharedScratch()

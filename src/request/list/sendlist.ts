@@ -103,11 +103,13 @@ async function chunksOf(
   if (format === "yaml" || (format === "json" && pretty)) {
     return new TextList(input, list, format, form, listOfNone(input, list, form), hold);
   }
-  if (format === "json") return new Gather(input, list, form, hold);
+  if (format === "json") return measured(reply, new Gather(input, list, form, hold), hold);
   const chunks = new ProtoList(input, list, form, hold);
-  const refused = await chunks.prepareAll();
-  if (refused !== undefined) return refused;
-  // The length stands in front of a list in protobuf.
+  return (await chunks.prepareAll()) ?? measured(reply, chunks, hold);
+}
+
+/** These chunks, when their bytes are known: the length stands in front of a list in protobuf, and in the head of others. */
+async function measured(reply: Reply, chunks: ListChunks & Required<Pick<ListChunks, "measure">>, hold: Hold) {
   const isGone = (): boolean => hold.expired || reply.exchange.aborted;
   const late = chunks.measure() ? await readOn(() => !chunks.measure(), isGone) : undefined;
   return late ?? chunks;
@@ -127,11 +129,15 @@ function listOfNone(input: ReadInput, list: ListAnswer, form: FormWriter | undef
   return form?.listOfNone(list.metadata) ?? `${listHead(input, list, form)}${foot}`;
 }
 
+/** Items that are added up between two looks at the clock. */
+const itemsPerLook = 256;
+
 /** Gathers items into one scratch buffer, chunk by chunk. */
 class Gather implements ListChunks {
   /** True after the chunk that ends the list. */
   done = false;
   readonly isLong: boolean;
+  length: number | undefined;
   readonly #input: ReadInput;
   readonly #list: ListAnswer;
   /** Undefined: items in their own form. */
@@ -150,6 +156,9 @@ class Gather implements ListChunks {
   /** What stands before the first item; its size is a client's matter: a continue token holds a name of any length. */
   #head: Uint8Array | undefined;
   #index = 0;
+  /** Items whose bytes are known, and all bytes that are. */
+  #measured = 0;
+  #bytes: number;
 
   constructor(input: ReadInput, list: ListAnswer, form: FormWriter | undefined, hold: Hold) {
     this.#input = input;
@@ -170,11 +179,25 @@ class Gather implements ListChunks {
     const bytes = this.#head.length + guess + slackBytes + this.#foot.length;
     // Small lists (most are) go out in one piece of their own. The head of one may need more than a chunk.
     const edges = this.#head.length + this.#foot.length;
+    this.#bytes = edges;
     const isLarge = bytes > limits.listChunkBytes && edges + slackBytes < limits.listChunkBytes;
     this.isLong = isLarge || (this.#dear && list.items.length > dearItemsAtOnce);
     this.#scratch = isLarge
       ? sharedScratch()
       : new Uint8Array(edges + Math.min(limits.listChunkBytes, guess + slackBytes));
+  }
+
+  /** What is made, and not copied, is as long as it turns out to be; what fits in a chunk has its length anyway. */
+  measure(): boolean {
+    const { items, view } = this.#list;
+    if (this.#dear || this.#converted !== undefined || this.#scratch !== sharedScratch()) return false;
+    const until = performance.now() + limits.sliceMsMax;
+    for (; this.#measured < items.length; this.#measured += 1) {
+      if (this.#measured % itemsPerLook === 0 && performance.now() > until) return true;
+      this.#bytes += view.object(items[this.#measured] ?? 0).length - this.#skip + (this.#measured > 0 ? 2 : 1);
+    }
+    this.length = this.#bytes;
+    return false;
   }
 
   /** The next chunk. */

@@ -124,6 +124,6 @@ async function send(reply: Reply, document: Document, contentType: string, cache
   const start = await chunks.next();
   if (exchange.aborted) return;
   reply.answered(200, -1);
-  const stream = exchange.stream(200, all, packs ? gzipOpening : undefined);
+  const stream = exchange.stream(200, all, { opening: packs ? gzipOpening : undefined });
   await writeChunks(reply, stream, chunks, start, () => chunks.isGone);
 }

@@ -9,8 +9,10 @@ import { assert } from "../../base/assert.ts";
 import { copyOf } from "../../base/copy.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { LogView, RecordSource } from "../../cache/view/view.ts";
+import { limits } from "../../config/limits.ts";
 import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
 import { represent, representRecord, storedBytes } from "../answer/toversion.ts";
+import { readOn } from "../exchange/longreads.ts";
 import { type ListOptions, type ListPlan, parseRevision, planList } from "../route/listoptions.ts";
 import { decodeContinue, encodeContinue } from "./continue.ts";
 import { type AskNewest, isTooLarge, tooLarge, waitForRevision, withoutRetry } from "./freshness.ts";
@@ -99,7 +101,7 @@ interface Found {
   readonly items: readonly Location[];
   /** Key of the last item when more follow, and how many do. */
   readonly next: string | undefined;
-  readonly behind: () => number;
+  readonly behind: () => Promise<number | Status>;
 }
 
 /** Finds the items of a list; a Status for what the document's table refuses and for versions that are gone or not there yet. */
@@ -123,7 +125,8 @@ export async function readList(
   const unfiltered = selector.labels.length === 0 && selector.fields.length === 0;
   const metadata: ListMeta = { resourceVersion: String(revision) };
   if (next !== undefined) {
-    const left = !unfiltered ? -1 : remaining >= 0 ? Math.max(remaining - items.length, 1) : found.behind();
+    const left = !unfiltered ? -1 : remaining >= 0 ? Math.max(remaining - items.length, 1) : await found.behind();
+    if (isStatus(left)) return left;
     const from = namespace === "" ? next : next.slice(namespace.length + 1);
     metadata.continue = encodeContinue(identity, scopeOf(input), { revision, start: `${from}\0`, remaining: left });
     if (left > 0) metadata.remainingItemCount = left;
@@ -209,7 +212,7 @@ async function findPast(input: ReadInput, start: Start, selector: Selector, limi
   const found = await readPast(past, { prefix: view.prefix, namespace, selector, after, revision, limit, aborted });
   if (found === undefined || isStatus(found)) return found ?? start.expired();
   const { records, items, next, remaining } = found;
-  return { view: records, items, next, behind: () => remaining };
+  return { view: records, items, next, behind: () => Promise.resolve(remaining) };
 }
 
 /** 410 with a token that goes on at the newest state, as upstream words it. */
@@ -224,12 +227,25 @@ function expired(identity: Identity, of: string, start: string): Status {
   });
 }
 
-/** Items after the page that ends with `last`. */
-function countAfter(input: ReadInput, last: string, revision: number): number {
-  let count = 0;
-  input.view.scan(input.namespace, last, revision, () => {
-    count++;
-    return true;
-  });
-  return count;
+/** Items after the page that ends with `last`; of a state of before they are gone through. */
+async function countAfter(input: ReadInput, last: string, revision: number): Promise<number | Status> {
+  const { view, namespace, aborted } = input;
+  if (revision === 0) return view.countAfter(namespace, last);
+  const hold = view.hold();
+  let [count, counted, after] = [0, 0, last];
+  const step = (): boolean => {
+    view.scan(namespace, after, revision, (_, key) => {
+      after = key;
+      count++;
+      return count % limits.initialRecordsMax !== 0;
+    });
+    const isAll = count === counted || count % limits.initialRecordsMax !== 0;
+    counted = count;
+    return isAll;
+  };
+  try {
+    return (step() ? undefined : await readOn(step, () => hold.expired || aborted())) ?? count;
+  } finally {
+    hold.release();
+  }
 }

@@ -8,15 +8,22 @@ function keysAfter(index: KeyIndex, after: string): string[] {
   return keys;
 }
 
-t.test("KeyIndex.scan() yields keys in order while keys come and go", (t) => {
+t.test("KeyIndex yields keys in order, and counts them, while they come and go", (t) => {
   const random = randomSource(7);
   const index = new KeyIndex();
   const entries = new Map<string, KeyEntry>();
+  const liveKeys = new Set<string>();
   for (let step = 0; step < 20_000; step++) {
     const key = `k${Math.floor(random() * 3000)}`;
     const entry = entries.get(key);
     if (entry === undefined) entries.set(key, index.insert(key));
-    else if (random() < 0.7) {
+    else if (random() < 0.4) {
+      const live = random() < 0.7;
+      t.equal(index.setLive(entry, live), live !== liveKeys.has(key));
+      if (live) liveKeys.add(key);
+      else liveKeys.delete(key);
+    } else if (random() < 0.7) {
+      liveKeys.delete(key);
       index.remove(entry);
       entries.delete(key);
     }
@@ -29,6 +36,18 @@ t.test("KeyIndex.scan() yields keys in order while keys come and go", (t) => {
       "from a key that may be there or not",
     );
     t.equal(index.size, sorted.length);
+    for (const [after, end] of [
+      ["", ""],
+      [key, ""],
+      ["", key],
+      ["k1", "k2"],
+      [key, "k29"],
+      ["k2", "k1"],
+      ["z", ""],
+    ] as const) {
+      const within = [...liveKeys].filter((each) => each > after && (end === "" || each < end));
+      t.equal(index.countLive(after, end), within.length, `live entries after ${after}, below ${end}`);
+    }
   }
   for (const entry of entries.values()) index.remove(entry);
   t.strictSame(keysAfter(index, ""), []);

@@ -38,6 +38,12 @@ function check(t: Test, view: LogView, model: Model, random: () => number): void
   const now = new Map([...model.stateAt(head)].map(([key, record]) => [key, objectOf(record)]));
   t.strictSame([...scanAll(view, 0)], [...now], "the present state, in key order");
   t.equal(view.count, now.size, "the number of live objects");
+  const [some = ""] = [...now.keys()].slice(Math.floor(random() * now.size));
+  const namespace = some.slice(0, Math.max(0, some.indexOf("/")));
+  for (const after of ["", some]) {
+    t.equal(view.countAfter("", after), scanAll(view, 0, "", after).size, `live objects after "${after}"`);
+    t.equal(view.countAfter(namespace, after), scanAll(view, 0, namespace, after).size, `of ${namespace}`);
+  }
   // Revision 0 stands for now.
   const from = Math.max(1, view.floor + Math.floor(random() * (head - view.floor + 1)));
   const then = model.stateAt(from);
