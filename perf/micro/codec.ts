@@ -2,9 +2,13 @@
 // `codec/<operation>`, with the best and the median of nine runs, and JSON.parse and JSON.stringify as the baseline.
 // Expected: parse and decode together below 150 us, encode below 40 us.
 import { messageOf } from "../../src/api/messages.ts";
-import { decode, encode, encodeForStore, Fault, parseJson } from "../../src/codec/engine/json.ts";
+import { readCanonical } from "../../src/codec/engine/canonical.ts";
+import { decode, encode, encodeForStore, Fault, parseJson, textOf } from "../../src/codec/engine/json.ts";
+import { encodeMessage } from "../../src/codec/proto/protobuf.ts";
+import { transcode } from "../../src/codec/proto/transcode.ts";
 import { podText } from "../corpus/pod.ts";
 
+const nothing = new Uint8Array(0);
 const rounds = Number(process.argv[2] ?? 400);
 const pods = 32;
 const runs = 9;
@@ -19,6 +23,7 @@ function unwrap<T>(value: T | Fault): T {
 
 const values = bytes.map((body) => unwrap(parseJson(body)));
 const objects = values.map((value) => unwrap(decode<object>(message, value)));
+const stored = objects.map((object) => Buffer.from(encode(message, object)));
 const plain = bytes.map((body) => JSON.parse(Buffer.from(body).toString()) as unknown);
 
 /** What was measured must be used, or the engine may leave it out. */
@@ -55,4 +60,9 @@ measure("decode", (i) => (decode(message, at(values, i)) instanceof Fault ? 0 : 
 measure("parse and decode", (i) => (decode(message, unwrap(parseJson(at(bytes, i)))) instanceof Fault ? 0 : 1));
 measure("encode", (i) => encode(message, at(objects, i)).length);
 measure("encode for the store", (i) => encodeForStore(message, at(objects, i)).body.length);
+measure("JSON to protobuf", (i) => (transcode(message, at(stored, i)) ?? nothing).length);
+measure("JSON to protobuf by way of an object", (i) => {
+  const object = readCanonical<object>(message, textOf(at(stored, i)));
+  return object === undefined ? 0 : encodeMessage(message, object).length;
+});
 if (consumed === 0) console.log("nothing was measured");

@@ -8,6 +8,7 @@ import { parseDuration } from "../../api/duration.ts";
 import type { Message, RawJson } from "../../api/schema.ts";
 import { parseInstant, TimeError } from "../../api/time.ts";
 import { assert } from "../../base/assert.ts";
+import { copyBytes } from "../../base/copy.ts";
 import { shapes } from "../engine/plan.ts";
 import { sortedKeys } from "../json/write.ts";
 import { type WireField, type WirePlan, wirePlanOf, wireTypes } from "./wireplan.ts";
@@ -19,6 +20,8 @@ const nothing: Source = Object.freeze({});
 const entryKey = 1 * 8 + wireTypes.bytes;
 const entryValue = 2 * 8;
 
+/** Texts below so many bytes are copied here: cheaper than a call out of JavaScript. */
+const copiedMax = 64;
 /** Bytes a writer starts with, and keeps. */
 const startBytes = 64 * 1024;
 
@@ -46,8 +49,7 @@ export class ProtoWriter {
 
   /** Puts a copy of `bytes` before the written bytes. */
   raw(bytes: Uint8Array): void {
-    this.#at = this.#reserve(bytes.length);
-    this.#buffer.set(bytes, this.#at);
+    this.#put(bytes, 0, bytes.length);
   }
 
   /** Puts an unsigned number of at most 53 bits before the written bytes. */
@@ -96,6 +98,22 @@ export class ProtoWriter {
     this.#buffer.write(text, at, bytes, "utf8");
     this.#at = at;
     this.varint(bytes);
+  }
+
+  /** Bytes of a text in UTF-8, and their length. */
+  copy(source: Uint8Array, from: number, end: number): void {
+    this.#put(source, from, end);
+    this.varint(end - from);
+  }
+
+  #put(source: Uint8Array, from: number, end: number): void {
+    const length = end - from;
+    const at = this.#reserve(length);
+    if (length < copiedMax) {
+      const buffer = this.#buffer;
+      for (let index = 0; index < length; index += 1) buffer[at + index] = source[from + index] as number;
+    } else copyBytes(this.#buffer, at, source.subarray(from, end));
+    this.#at = at;
   }
 
   /** Base64 text as bytes, and their length. */
@@ -189,8 +207,8 @@ function wireTypeOfValue({ shape }: WireField): number {
   return shape === shapes.bool || shape === shapes.int ? wireTypes.varint : wireTypes.bytes;
 }
 
-/** Writes a field that Go holds by value and the object lacks. */
-function writeZero(writer: ProtoWriter, field: WireField): void {
+/** Writes a field that Go holds by value and the object lacks, without its key. */
+export function writeZero(writer: ProtoWriter, field: WireField): void {
   switch (field.shape) {
     case shapes.message:
     case shapes.union:

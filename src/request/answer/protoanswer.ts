@@ -9,7 +9,8 @@ import { textAt, type Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { readCanonical } from "../../codec/engine/canonical.ts";
 import { decode, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
-import { encodeProto } from "../../codec/proto/protobuf.ts";
+import { encodeMessage, encodeProto } from "../../codec/proto/protobuf.ts";
+import { transcode } from "../../codec/proto/transcode.ts";
 
 const statusMessage = messageOf("meta/v1.Status");
 
@@ -24,6 +25,11 @@ export function protoDocument(message: Message, json: Uint8Array): Uint8Array<Ar
   assert(value instanceof Map, "An answer is not a JSON object");
   const isStatus = value.get("kind") === "Status" && value.get("apiVersion") === "v1";
   return encodeTyped(isStatus ? statusMessage : message, value);
+}
+
+/** The message of the object of `message` that JSON of ours holds, without an envelope. */
+export function messageBytes(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
+  return transcode(message, json) ?? encodeMessage(message, objectOf(message, json));
 }
 
 /** A Status as protobuf. */

@@ -6,9 +6,8 @@ import type { Resource } from "../../api/scheme.ts";
 import { Recent } from "../../base/recent.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
-import { encodeMessage } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
-import { objectOf } from "./protoanswer.ts";
+import { messageBytes } from "./protoanswer.ts";
 import { RecordCache, RecordShelf, Shelves } from "./recordcache.ts";
 import { representRecord } from "./toversion.ts";
 
@@ -119,7 +118,7 @@ export class ProtoShelf extends RecordShelf<Uint8Array> {
   #made(at: Location): Uint8Array {
     const { message } = this.#resource;
     const json = representRecord(this.view, at, this.#resource, this.#identity);
-    return encodeMessage(message, objectOf(message, json));
+    return messageBytes(message, json);
   }
 
   /** For the cache: a message of what was written, until newer ones take its place. */

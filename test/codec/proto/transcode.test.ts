@@ -1,0 +1,163 @@
+// JSON of ours to protobuf in one way: it gives what decode and encode give, or leaves the document to them.
+import t from "tap";
+import { podText } from "../../../perf/corpus/pod.ts";
+import { messageOf, messages } from "../../../src/api/messages.ts";
+import type { Message } from "../../../src/api/schema.ts";
+import { parseInstant } from "../../../src/api/time.ts";
+import { decode, encode, Fault, parseText } from "../../../src/codec/engine/json.ts";
+import { encodeMessage } from "../../../src/codec/proto/protobuf.ts";
+import { secondsAt } from "../../../src/codec/proto/timebytes.ts";
+import { transcode } from "../../../src/codec/proto/transcode.ts";
+import { ObjectSource } from "../../support/objects.ts";
+import { draws, fuzzRun, random } from "../../support/random.ts";
+
+function objectOf(message: Message, text: string): object {
+  const value = parseText(text);
+  const object = value instanceof Fault ? value : decode<object>(message, value);
+  if (object instanceof Fault) throw new Error(object.message);
+  return object;
+}
+
+/** In memory that threads share, and not at its beginning, as records are. */
+function shared(text: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  const memory = new Uint8Array(new SharedArrayBuffer(bytes.length + 64)).fill(0x7b);
+  memory.set(bytes, 32);
+  return memory.subarray(32, 32 + bytes.length);
+}
+
+/** Whether a document was taken; throws where it became something else than it should. */
+function isTaken(message: Message, text: string): boolean {
+  const made = transcode(message, shared(text));
+  if (made === undefined) return false;
+  if (!Buffer.from(encodeMessage(message, objectOf(message, text))).equals(made))
+    throw new Error(`${message.name}: ${text}`);
+  return true;
+}
+
+t.test("transcode() gives what decode and encode give, for objects of every kind", (t) => {
+  const run = fuzzRun(30);
+  const source = new ObjectSource(draws(run.seed));
+  let [tried, taken] = [0, 0];
+  for (const message of messages.values()) {
+    for (let round = 0; round < run.rounds; round += 1) {
+      const text = encode(message, objectOf(message, source.json(message)));
+      tried += 1;
+      if (isTaken(message, text)) taken += 1;
+    }
+  }
+  t.ok(taken > tried * 0.3, `${taken} of ${tried} documents are taken`);
+  t.end();
+});
+
+t.test("transcode() takes what clients list", (t) => {
+  const pod = messageOf("core/v1.Pod");
+  const own = (message: string, text: string): string => encode(messageOf(message), objectOf(messageOf(message), text));
+  t.ok(isTaken(pod, own(pod.name, podText(1))), "a pod");
+  const documents: readonly (readonly [string, string])[] = [
+    [
+      "core/v1.Secret",
+      '{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"},"data":{"a":"","b":"AAEC","c":"/w=="}}',
+    ],
+    ["core/v1.ConfigMap", '{"metadata":{"name":"m"},"data":{"a":"line\\n\\"quoted\\" <b> \\u2028","é":"日本🙂"}}'],
+    [
+      "core/v1.Service",
+      '{"metadata":{},"spec":{"ports":[{"port":80,"targetPort":"http"},{"port":1,"targetPort":-5}]}}',
+    ],
+    [
+      "core/v1.Node",
+      '{"metadata":{"creationTimestamp":"2024-02-29T23:59:59Z"},"status":{"capacity":{"cpu":"4","memory":"8Gi"}}}',
+    ],
+    [
+      "coordination/v1.Lease",
+      '{"metadata":{},"spec":{"renewTime":"2026-11-26T21:00:00.123456Z","leaseTransitions":3}}',
+    ],
+    [
+      "apps/v1.Deployment",
+      '{"metadata":{"generation":9007199254740},"spec":{"replicas":0,"strategy":{"rollingUpdate":{"maxSurge":"25%"}}}}',
+    ],
+    [
+      "rbac/v1.ClusterRole",
+      '{"metadata":{},"rules":[{"verbs":["*"],"apiGroups":[""],"resources":[]}],"aggregationRule":{}}',
+    ],
+  ];
+  for (const [name, text] of documents) t.ok(isTaken(messageOf(name), own(name, text)), name);
+  t.end();
+});
+
+t.test("transcode() leaves alone what is not as our encoder writes it", (t) => {
+  const message = messageOf("core/v1.ConfigMap");
+  for (const text of [
+    "",
+    "{",
+    "[]",
+    '{"metadata":{}} ',
+    '{ "metadata":{}}',
+    '{"metadata":{},"metadata":{}}',
+    '{"data":{},"metadata":{}}',
+    '{"metadata":{},"unknown":1}',
+    '{"metadata":{"name":1}}',
+    '{"metadata":{"name":"a}}',
+    '{"metadata":{"name":"\\x"}}',
+    '{"metadata":{"name":"a","generation":1.5}}',
+    '{"metadata":{"name":"a","generation":01}}',
+    '{"metadata":{"name":"a","generation":99999999999999999999}}',
+    '{"metadata":{"creationTimestamp":"2024-02-30T00:00:00Z"}}',
+    '{"metadata":{"creationTimestamp":"0001-01-01T00:00:00Z"}}',
+    '{"metadata":{"creationTimestamp":"2024-02-20T00:00:00.5Z"}}',
+    '{"metadata":{"creationTimestamp":"2024-02-20T00:00:00+01:00"}}',
+    '{"metadata":{},"data":{"b":"1","a":"2"}}',
+    '{"metadata":{},"data":{"a":"1","a":"2"}}',
+    '{"metadata":{},"data":{"a":null}}',
+    '{"metadata":{},"data":["a"]}',
+    '{"metadata":{},"immutable":tru}',
+    '{"metadata":{},"immutable":nul}',
+    '{"metadata":{},"binaryData":{"a":"A"}}',
+    '{"metadata":{},"binaryData":{"a":"-_=="}}',
+    '{"metadata":{"finalizers":[null]}}',
+    '{"metadata":{"managedFields":[{"fieldsV1":{"f:a": {}}}]}}',
+    '{"metadata":{"managedFields":[{"fieldsV1":{"f:a":{}}]}}',
+    '{"metadata":{"managedFields":[{"fieldsV1":{"<":{}}}]}}',
+    '{"metadata":{"managedFields":[{"fieldsV1":"text"}]}}',
+  ])
+    t.equal(transcode(message, shared(text)), undefined, text);
+  t.equal(transcode(message, Buffer.from('{"metadata":{"name":"\xff"}}', "latin1")), undefined, "no UTF-8");
+  t.equal(transcode(messageOf("core/v1.Pod"), shared('{"metadata":{},"spec":{},"status":{}}x')), undefined);
+  t.equal(
+    transcode(messageOf("core/v1.Pod"), shared(`{"metadata":{},"spec":{"containers":[${"{},".repeat(100_000)}{}]}}`)),
+    undefined,
+    "more values than there is room for",
+  );
+  t.ok(transcode(message, shared('{"metadata":{"name":"a"}}')), "and goes on with the next document");
+  t.end();
+});
+
+t.test("transcode() survives every truncation and any changed byte", (t) => {
+  const next = random(7);
+  const message = messageOf("core/v1.Pod");
+  const bytes = Buffer.from(encode(message, objectOf(message, podText(3))));
+  t.ok(transcode(message, bytes));
+  for (let end = 0; end < bytes.length; end += 1) t.equal(transcode(message, bytes.subarray(0, end)), undefined);
+  for (let round = 0; round < 5_000; round += 1) {
+    const changed = Buffer.from(bytes);
+    changed[next(bytes.length)] = next(128);
+    const made = transcode(message, changed);
+    if (made === undefined) continue;
+    const value = parseText(changed.toString());
+    const object = value instanceof Fault ? value : decode<object>(message, value);
+    if (object instanceof Fault) t.fail(`${object.message}: ${changed.toString()}`);
+    else if (!Buffer.from(encodeMessage(message, object)).equals(made)) t.fail(changed.toString());
+  }
+  t.end();
+});
+
+t.test("secondsAt() reads times as parseInstant() does", (t) => {
+  for (let days = 0; days < 60_000; days += 1) {
+    const text = `${new Date(days * 86_400_000 + ((days * 7_919_000) % 86_400_000)).toISOString().slice(0, 19)}Z`;
+    const instant = parseInstant(text, "Time");
+    if (!("seconds" in instant) || instant.seconds !== secondsAt(Buffer.from(text), 0, text.length)) t.fail(text);
+  }
+  for (const text of ["1969-12-31T23:59:59Z", "2023-02-29T00:00:00Z", "2024-01-01T24:00:00Z", "2024-1-01T00:00:000Z"])
+    t.equal(secondsAt(Buffer.from(text), 0, text.length), -1, text);
+  t.end();
+});
