@@ -1,6 +1,5 @@
 // The other side of a process of a load: what starts it, asks it, and hears what it tells.
 import { type ChildProcess, fork } from "node:child_process";
-import { constants, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Endpoint } from "./connection.ts";
 import {
@@ -106,11 +105,6 @@ export class LoadProcess {
     const ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.send({ ask: "stop" } satisfies Question);
     await ended;
-  }
-
-  /** Lets every other process go first: a client whose own work must not be what others wait for. */
-  standBack(): void {
-    setPriority(this.pid, constants.priority.PRIORITY_LOW);
   }
 
   /** Ends it at once; what it was asked is rejected. */

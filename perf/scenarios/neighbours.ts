@@ -29,7 +29,6 @@ export const neighbours: Scenario = {
     heavy: ["500", "lists at once"],
     objects: ["2000", "pods there are (5 KiB stored)"],
     rate: ["50", "single reads per second"],
-    "stand-back": ["false", "true: the heavy user's process has the lowest priority, as if it ran on another machine"],
   },
   seconds: 20,
   examples: [
@@ -38,9 +37,8 @@ export const neighbours: Scenario = {
   ],
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
     const scope = await Scope.open(target);
-    const [light, heavy] = [await load.start(), await load.start()];
-    if (options.isSet("stand-back")) heavy.standBack();
-    const users = new Neighbours(scope, options, light, heavy);
+    const light = await load.start();
+    const users = new Neighbours(scope, options, light, await load.start());
     await users.prepare();
     return { cases: users.cases(), close: () => users.close(target) };
   },
