@@ -15,6 +15,19 @@ export function copyBytes(target: Uint8Array, at: number, source: Uint8Array): n
   return at + source.length;
 }
 
+const copy = Buffer.prototype.copy as (
+  this: Uint8Array,
+  target: Uint8Array,
+  targetStart: number,
+  sourceStart: number,
+  sourceEnd: number,
+) => number;
+
+/** Copies the bytes of `source` from `from` to `end`; they must fit. Makes no view of them: lists copy every item. */
+export function copyRange(target: Uint8Array, at: number, source: Uint8Array, from: number, end: number): number {
+  return at + copy.call(source, target, at, from, end);
+}
+
 /** A copy in memory of its own, not shared. */
 export function copyOf(source: Uint8Array): Uint8Array<ArrayBuffer> {
   const copy = new Uint8Array(source.length);

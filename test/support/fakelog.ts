@@ -1,6 +1,8 @@
 // A LogView over arrays, for tests of what reads one: same contract as the real one, no threads and no segments
 // (frames lie in one buffer; a run ends where `runRecords` says). Objects are small and carry labels and fields.
+
 import { assert } from "../../src/base/assert.ts";
+import { copyBytes } from "../../src/base/copy.ts";
 import { type Location, recordTypes } from "../../src/cache/shared/record.ts";
 import { encodeSelection, type SelectionSource, selectionSource } from "../../src/cache/shared/selection.ts";
 import type { Hold, LogView } from "../../src/cache/view/view.ts";
@@ -162,6 +164,14 @@ export class FakeLog implements LogView {
 
   keyOf(at: Location): string {
     return this.#entry(at).key;
+  }
+
+  objectBytes(at: Location): number {
+    return this.object(at).length;
+  }
+
+  copyObject(at: Location, from: number, target: Uint8Array, to: number): number {
+    return copyBytes(target, to, this.object(at).subarray(from));
   }
 
   object(at: Location): Uint8Array<SharedArrayBuffer> {

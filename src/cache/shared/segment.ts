@@ -24,7 +24,7 @@
 // `order` is the log's newest revision when the entry was written: the revision itself for events, so that order never
 // decreases along a log even where records of old revisions are moved forward.
 import { assertShared } from "../../base/assert.ts";
-import { copyBytes } from "../../base/copy.ts";
+import { copyBytes, copyRange } from "../../base/copy.ts";
 import { type Location, recordTypes } from "./record.ts";
 import { keyEnd, keyStart, type SelectionSource } from "./selection.ts";
 
@@ -161,10 +161,24 @@ export class Segment implements SelectionSource {
   /** The record's object, the part of the frame that is stored. */
   object(index: number): Uint8Array<SharedArrayBuffer> {
     const start = this.frameAt(index) + framePrefixBytes;
-    const end = start + this.frameBytes(index) - frameExtraBytes;
-    assertShared(start < end, "A frame holds no object");
-    assertShared(end <= this.data.length, "An object ends beyond its segment");
-    return this.data.subarray(start, end);
+    return this.data.subarray(start, start + this.objectBytes(index));
+  }
+
+  /** Its length. */
+  objectBytes(index: number): number {
+    const bytes = this.frameBytes(index) - frameExtraBytes;
+    assertShared(bytes > 0, "A frame holds no object");
+    assertShared(
+      this.frameAt(index) + framePrefixBytes + bytes <= this.data.length,
+      "An object ends beyond its segment",
+    );
+    return bytes;
+  }
+
+  /** Copies it, from its byte `from` on, to byte `to` of `target`, where it fits; returns the byte after it. */
+  copyObject(index: number, from: number, target: Uint8Array, to: number): number {
+    const start = this.frameAt(index) + framePrefixBytes;
+    return copyRange(target, to, this.data, start + from, start + this.objectBytes(index));
   }
 
   /** The record's selection table. */

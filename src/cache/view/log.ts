@@ -213,6 +213,14 @@ export class Log implements LogView {
     return this.#segmentOf(at).object(indexOf(at));
   }
 
+  objectBytes(at: Location): number {
+    return this.#segmentOf(at).objectBytes(indexOf(at));
+  }
+
+  copyObject(at: Location, from: number, target: Uint8Array, to: number): number {
+    return this.#segmentOf(at).copyObject(indexOf(at), from, target, to);
+  }
+
   versionAt(at: Location): number {
     return this.#segmentOf(at).versionAt(indexOf(at));
   }

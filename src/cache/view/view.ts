@@ -14,6 +14,9 @@ export interface RecordSource {
   revisionOf(at: Location): number;
   /** The object's JSON, `{"kind":…}`, without the frame. */
   object(at: Location): Uint8Array;
+  /** Its length, and a copy of it from its byte `from` on at byte `to` of `target`: returns the byte after it. */
+  objectBytes(at: Location): number;
+  copyObject(at: Location, from: number, target: Uint8Array, to: number): number;
   /** Where selectionAt(at) counts from: for the readers of cache/selection.ts, without a view per record. */
   selectionSource(at: Location): SelectionSource;
   /** First byte of the selection side-table in selectionSource(at). */

@@ -147,6 +147,8 @@ class Gather implements ListChunks {
   readonly #foot: Uint8Array;
   /** Items are not copied but made. */
   readonly #dear: boolean;
+  /** They are copied as they are stored. */
+  readonly #isCopied: boolean;
   /** Undefined: no webhook converts them. */
   readonly #converted: ConvertedItems | undefined;
   /** Undefined: nothing is kept of these items in their form. */
@@ -174,6 +176,7 @@ class Gather implements ListChunks {
     this.#head = Buffer.from(listHead(input, list, form));
     const { resource } = input;
     this.#dear = form !== undefined || !isStoredVersion(resource) || resource.redefined === true;
+    this.#isCopied = !this.#dear && converted === undefined;
     const first = list.items[0];
     const guess = first === undefined ? 0 : list.items.length * (list.view.object(first).length + 256);
     const bytes = this.#head.length + guess + slackBytes + this.#foot.length;
@@ -190,11 +193,11 @@ class Gather implements ListChunks {
   /** What is made, and not copied, is as long as it turns out to be; what fits in a chunk has its length anyway. */
   measure(): boolean {
     const { items, view } = this.#list;
-    if (this.#dear || this.#converted !== undefined || this.#scratch !== sharedScratch()) return false;
+    if (!this.#isCopied || this.#scratch !== sharedScratch()) return false;
     const until = performance.now() + limits.sliceMsMax;
     for (; this.#measured < items.length; this.#measured += 1) {
       if (this.#measured % itemsPerLook === 0 && performance.now() > until) return true;
-      this.#bytes += view.object(items[this.#measured] ?? 0).length - this.#skip + (this.#measured > 0 ? 2 : 1);
+      this.#bytes += view.objectBytes(items[this.#measured] ?? 0) - this.#skip + (this.#measured > 0 ? 2 : 1);
     }
     this.length = this.#bytes;
     return false;
@@ -215,13 +218,15 @@ class Gather implements ListChunks {
     while (this.#index < end) {
       // Another form or version costs a hundred times the copy.
       if (this.#dear && used > 0 && performance.now() > until) return scratch.subarray(0, used);
-      const bytes = this.#item(view, items[this.#index] ?? 0);
-      const needed = bytes.length - this.#skip + 2;
+      const at = items[this.#index] ?? 0;
+      const bytes = this.#isCopied ? undefined : this.#item(view, at);
+      const needed = (bytes?.length ?? view.objectBytes(at)) - this.#skip + 2;
       if (used + needed + this.#foot.length > scratch.length) {
         if (used > 0) return scratch.subarray(0, used);
-        return this.#large(bytes);
+        return this.#large(bytes ?? view.object(at));
       }
-      used = this.#put(scratch, used, bytes);
+      used = this.#open(scratch, used);
+      used = bytes === undefined ? view.copyObject(at, this.#skip, scratch, used) : this.#put(scratch, used, bytes);
       this.#index++;
     }
     if (this.#index < items.length) return scratch.subarray(0, used);
@@ -244,15 +249,20 @@ class Gather implements ListChunks {
   /** An item larger than the scratch gets a buffer of its own. */
   #large(bytes: Uint8Array): Uint8Array {
     const own = new Uint8Array(bytes.length - this.#skip + 2);
-    const used = this.#put(own, 0, bytes);
+    const used = this.#put(own, this.#open(own, 0), bytes);
     this.#index++;
     return own.subarray(0, used);
   }
 
-  #put(target: Uint8Array, at: number, bytes: Uint8Array): number {
+  /** What stands between two items, and the brace that opens the next one. */
+  #open(target: Uint8Array, at: number): number {
     let used = at;
     if (this.#index > 0) target[used++] = 0x2c;
     target[used++] = 0x7b;
-    return copyBytes(target, used, bytes.subarray(this.#skip));
+    return used;
+  }
+
+  #put(target: Uint8Array, at: number, bytes: Uint8Array): number {
+    return copyBytes(target, at, bytes.subarray(this.#skip));
   }
 }

@@ -2,7 +2,7 @@
 // thread, and kept here until the list is written.
 import type { Selector } from "../../api/selector.ts";
 import { type Status, timedOut } from "../../api/status.ts";
-import { copyOf } from "../../base/copy.ts";
+import { copyOf, copyRange } from "../../base/copy.ts";
 import { compileSelector } from "../../cache/fanout/select.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import { type SelectionSource, selectionSource } from "../../cache/shared/selection.ts";
@@ -157,6 +157,15 @@ class PastRecords implements RecordSource {
 
   object(at: Location): Uint8Array {
     return this.#record(at).body;
+  }
+
+  objectBytes(at: Location): number {
+    return this.#record(at).body.length;
+  }
+
+  copyObject(at: Location, from: number, target: Uint8Array, to: number): number {
+    const { body } = this.#record(at);
+    return copyRange(target, to, body, from, body.length);
   }
 
   selectionSource(at: Location): SelectionSource {
