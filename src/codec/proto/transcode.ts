@@ -89,11 +89,14 @@ function wiresOf(message: Message, orders: ReadonlyMap<string, number>): Wire[] 
   });
 }
 
+/** Its own, since the other one may be at work. */
+const zeroWriter = new ProtoWriter();
+
 function zeroBytes(field: WireField): Uint8Array {
-  const writer = new ProtoWriter();
-  writeZero(writer, field);
-  writer.varint(field.key);
-  return Uint8Array.from(writer.bytes());
+  zeroWriter.reset();
+  writeZero(zeroWriter, field);
+  zeroWriter.varint(field.key);
+  return Uint8Array.from(zeroWriter.bytes());
 }
 
 const nothing = new Uint8Array(0);
