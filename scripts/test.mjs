@@ -5,6 +5,7 @@
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { bringBrowser } from "./browser.mjs";
 import { bringEtcd, useEtcd } from "./etcd.mjs";
 import { build, fail, install, root } from "./install.mjs";
 import { testRuntime } from "./runtime.mjs";
@@ -17,6 +18,7 @@ const { values: flags, positionals: only } = parseArgs({
 install();
 build();
 const etcd = await bringEtcd();
+await bringBrowser();
 const ended = await useEtcd(flags);
 
 /** Folders of tests that start servers as processes, and are the same wherever these keep their data. */

@@ -1,6 +1,5 @@
 // Reports of runs, opened in a real browser: everything is in the one file, and everything is drawn.
-import { spawnSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
@@ -9,18 +8,10 @@ import type { Finished } from "../../perf/harness/results.ts";
 import type { Side, Spread } from "../../perf/harness/run.ts";
 import { judged, type Line, type LinePoint } from "../../perf/harness/scaling.ts";
 import { reportOf } from "../../perf/report/report.ts";
+import { documentAt, noBrowser } from "../support/browser.ts";
 
-const browser = [process.env["CHROMIUM"] ?? "", "/usr/bin/chromium", "/usr/bin/chromium-browser"].find(
-  (path) => path !== "" && existsSync(path),
-);
-
-const noBrowser = browser === undefined && "no chromium";
-
-/** The document once its script has run. */
-function domOf(path: string): string {
-  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"];
-  return spawnSync(browser ?? "", [...flags, pathToFileURL(path).href], { timeout: 120_000 }).stdout.toString();
-}
+/** The document of a report once its script has run. */
+const domOf = (path: string): string => documentAt(pathToFileURL(path).href);
 
 function side(target: string, factor: number): Side {
   const figures = new Map<string, Spread>();

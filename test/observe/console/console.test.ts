@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import t from "tap";
 import { connectionOf, runTop, topFlags } from "../../../src/boot/console/top.ts";
 import type { ConsoleData } from "../../../src/observe/console/data.ts";
+import { noBrowser, openPage } from "../../support/browser.ts";
 import { eventually, startServer, type TestServer } from "../../support/server.ts";
 import { noSingleServer } from "../../support/servers/storage.ts";
-import { noBrowser, openPage } from "./browser.ts";
 
 /** Passes requests on with the administrator's token, as `kubectl proxy` does. */
 async function proxyTo(server: TestServer): Promise<{ url: string; proxy: Server }> {

@@ -1,5 +1,6 @@
-// A headless browser, where the machine has one, by its debugging protocol: opens a page, evaluates in it, takes pictures.
-import { type ChildProcess, spawn } from "node:child_process";
+// A headless browser, where the machine has one: the document of a page, and by its debugging protocol what is evaluated
+// in it, and pictures.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,13 +14,36 @@ interface Socket {
 }
 const { WebSocket } = globalThis as unknown as { readonly WebSocket: new (url: string) => Socket };
 
-/** Where distributions put it. */
-const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
-  existsSync(path),
-);
+/** Where distributions put it; CHROMIUM names another. */
+const places = [
+  process.env["CHROMIUM"] ?? "",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
 
-/** Why a test of a page is skipped; false: it is not. */
-export const noBrowser = program === undefined && "no chromium is installed";
+/** The path of a browser; undefined: there is none. */
+export const findBrowser = (): string | undefined => places.find((path) => path !== "" && existsSync(path));
+
+/** Why a test of a page is left out; false: it is not. */
+export const noBrowser = findBrowser() === undefined && "no chromium is installed";
+
+/** It looks up nothing by itself, and needs no display. */
+const quiet = [
+  ...["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+];
+
+/** The document at a URL once its script has run, as HTML. */
+export function documentAt(url: string): string {
+  const profile = mkdtempSync(join(tmpdir(), "orch-browser-"));
+  const args = [...quiet, `--user-data-dir=${profile}`, "--virtual-time-budget=5000", "--dump-dom", url];
+  try {
+    return spawnSync(findBrowser() ?? "chromium", args, { timeout: 120_000 }).stdout.toString();
+  } finally {
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
 
 /** A page that is open. */
 export interface OpenPage {
@@ -36,9 +60,9 @@ export interface OpenPage {
 /** Opens a page in a browser of its own. */
 export async function openPage(url: string, width = 1400): Promise<OpenPage> {
   const profile = mkdtempSync(join(tmpdir(), "orch-browser-"));
-  const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-port=0"];
-  const args = [...flags, `--user-data-dir=${profile}`, `--window-size=${width},1000`, "about:blank"];
-  const browser = spawn(program ?? "chromium", args, { stdio: ["ignore", "ignore", "pipe"] });
+  const flags = ["--hide-scrollbars", "--remote-debugging-port=0", `--window-size=${width},1000`];
+  const args = [...quiet, ...flags, `--user-data-dir=${profile}`, "about:blank"];
+  const browser = spawn(findBrowser() ?? "chromium", args, { stdio: ["ignore", "ignore", "pipe"] });
   const port = await portOf(browser);
   const targets = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as {
     readonly type: string;
