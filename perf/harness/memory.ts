@@ -1,24 +1,17 @@
-// Memory of a server that rests: what it keeps, without what it is about to give back.
+// Memory of a server that rests: what it keeps, without what it gives back a while after its last work.
+
 import { type Usage, usageOf } from "./processes.ts";
+import type { Options } from "./scenario.ts";
 import type { Target } from "./target.ts";
 
-/** Memory is settled when it changed less than so much between two looks. */
-const settledBytes = 2 * 2 ** 20;
-const [settleEveryMs, settleLooksMax] = [1500, 12];
+/** Of scenarios that read memory. V8 and Go collect what is left of a load within a minute or so of rest. */
+export const restFlag = {
+  rest: ["90", "seconds a server rests before its memory is read"],
+} as const;
 
-/** What each process of a server has once all of them rest, by its name; empty: they are not on this machine. */
-export async function settledMemory(target: Target): Promise<ReadonlyMap<string, Usage>> {
-  let usages = memoryOf(target);
-  for (let look = 0; usages.size > 0 && look < settleLooksMax; look += 1) {
-    await new Promise((resolve) => setTimeout(resolve, settleEveryMs));
-    const now = memoryOf(target);
-    const moved = [...now].map(([name, { residentBytes }]) => residentBytes - (usages.get(name)?.residentBytes ?? 0));
-    usages = now;
-    if (moved.every((bytes) => Math.abs(bytes) < settledBytes)) break;
-  }
-  return usages;
-}
-
-function memoryOf({ processes }: Target): ReadonlyMap<string, Usage> {
+/** What each process of a server has after the rest of the scenario's flags, by its name; empty: it is not on this machine. */
+export async function restedMemory(target: Target, options: Options): Promise<ReadonlyMap<string, Usage>> {
+  const { processes } = target;
+  if (processes.length > 0) await new Promise((resolve) => setTimeout(resolve, options.number("rest") * 1000));
   return new Map(processes.map(({ name, pids }) => [name, usageOf(pids)]));
 }

@@ -4,7 +4,7 @@ import { Connection } from "../harness/connection.ts";
 import { Histogram } from "../harness/histogram.ts";
 import type { LoadProcess } from "../harness/loadprocess.ts";
 import type { Figures } from "../harness/measure.ts";
-import { settledMemory } from "../harness/memory.ts";
+import { restedMemory, restFlag } from "../harness/memory.ts";
 import type { Usage } from "../harness/processes.ts";
 import type { LoadSource, Options, Round, Row, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
@@ -32,7 +32,7 @@ export const crash: Scenario = {
     "Before each round objects change, the process that serves is killed (SIGKILL) and started again with its data. ready is " +
     "the time until /readyz is answered 200. All watches come back from the version before the last changes, tried again with " +
     "backoff as clients do: reopen counts them, its latency is from the crash on, and relists are those that were told 410 " +
-    "and would list again. Then memory is settled (ownMib, rssMib, of all the server's processes; loadedOwnMib and " +
+    "and would list again. Then the server rests and its memory is read (ownMib, rssMib, of all the server's processes; loadedOwnMib and " +
     "loadedRssMib were before the first crash), objects change once more, and all pods are listed eight times, by one " +
     "connection in protobuf: firstMs is the first list. A run is void when a pod or a change is not there any more, or when a " +
     "watch that was not told 410 misses an event or gets one twice. --duration means nothing here.",
@@ -40,10 +40,11 @@ export const crash: Scenario = {
     objects: ["10000", "pods there are (5 KiB stored)"],
     watchers: ["1000", "watches of other objects; 0: none"],
     processes: ["2", "processes that hold them"],
+    ...restFlag,
   },
   seconds: 1,
   examples: [
-    "npm run perf -- crash --objects=300 --watchers=50 --warmup=0",
+    "npm run perf -- crash --objects=300 --watchers=50 --warmup=0 --rest=5",
     "npm run perf -- crash --watchers=10000 --warmup=0 --threshold='reopen.relists<100'",
   ],
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
@@ -66,6 +67,7 @@ interface Back {
 
 class Crashes {
   readonly #target: Target;
+  readonly #options: Options;
   readonly #pods: PodRequests;
   readonly #objects: MarkedObjects;
   readonly #process: LoadProcess;
@@ -76,23 +78,25 @@ class Crashes {
   /** Of the last crash. */
   #seen: Round = { rows: [], faults: [] };
 
-  private constructor(target: Target, scope: Scope, process: LoadProcess, watchers: Watchers, count: number) {
+  private constructor(target: Target, options: Options, scope: Scope, process: LoadProcess, watchers: Watchers) {
     this.#target = target;
+    this.#options = options;
     this.#pods = new PodRequests(scope.path, { connections: 16, rate: 0 });
     this.#objects = new MarkedObjects(scope, spread);
     this.#process = process;
     this.#watchers = watchers;
-    this.#count = count;
+    this.#count = options.number("objects", 1);
   }
 
   /** Makes pods, and objects that change. */
   static async open(target: Target, options: Options, load: LoadSource): Promise<Crashes> {
-    const [count, watches] = [options.number("objects", 1), options.number("watchers")];
+    const watches = options.number("watchers");
     const watchers = await Watchers.start(load, watches === 0 ? 0 : options.number("processes", 1), watches);
-    const made = new Crashes(target, await Scope.open(target), await load.start(), watchers, count);
+    const made = new Crashes(target, options, await Scope.open(target), await load.start(), watchers);
+    const count = made.#count;
     await made.#process.prepare({ ...made.#pods.createIdle("p"), countMax: count }, prepareSecondsOf(count));
     await made.#objects.make(made.#process);
-    made.#loaded = memoryFigures(await settledMemory(target), "loadedOwnMib", "loadedRssMib");
+    made.#loaded = memoryFigures(await restedMemory(target, options), "loadedOwnMib", "loadedRssMib");
     return made;
   }
 
@@ -108,7 +112,7 @@ class Crashes {
     const restarted = this.#target.restart?.("killed");
     const [readyMs] = await Promise.all([untilReady(this.#target, begun), this.#openFrom(version, last), restarted]);
     const back = await this.#back(before, last);
-    const memory = memoryFigures(await settledMemory(this.#target), "ownMib", "rssMib");
+    const memory = memoryFigures(await restedMemory(this.#target, this.#options), "ownMib", "rssMib");
     const retries = Object.values(back.report.retries()).reduce((sum, times) => sum + times, 0);
     const common = { seconds: readyMs / 1000, bytes: 0, failures: {}, isCause: true };
     const ready = new Histogram();

@@ -1,4 +1,5 @@
 // How costs grow: memory and the CPU of a list with the number of objects, the CPU of an event with the number of watchers.
+import { restFlag } from "../harness/memory.ts";
 import type { LineSpec, LoadSource, Options, Scenario, Session } from "../harness/scenario.ts";
 import type { Target } from "../harness/target.ts";
 import { ObjectGrowth } from "./objectgrowth.ts";
@@ -41,10 +42,11 @@ export const growth: Scenario = {
     events: ["5000", "events per second, of all watches together"],
     restart: ["true", "false: no memory after a restart"],
     processes: ["2", "processes that hold watches"],
+    ...restFlag,
     "object-bytes": ["2048", "size of a watched config map as it is stored, about"],
   },
   examples: [
-    "npm run perf -- growth --objects=500,2000 --watchers=20,100 --events=1000 --duration=3",
+    "npm run perf -- growth --objects=500,2000 --watchers=20,100 --events=1000 --duration=3 --rest=10",
     "npm run perf -- growth --html=growth.html --threshold='list-cpu.growth<1.2'",
     "npm run perf -- growth --kubeconfig=$HOME/.kube/config --pid=server=4711 --pid=etcd=4712",
   ],
@@ -52,7 +54,7 @@ export const growth: Scenario = {
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
     const objects = sizes(options, "objects");
     const watchers = sizes(options, "watchers");
-    const pods = objects.length === 0 ? undefined : await ObjectGrowth.open(target, load, options.isSet("restart"));
+    const pods = objects.length === 0 ? undefined : await ObjectGrowth.open(target, load, options);
     const watched = watchers.length === 0 ? undefined : await WatcherGrowth.open(target, load, options);
     return {
       cases: [...objects.map((count) => pods?.case(count)), ...watchers.map((count) => watched?.case(count))].filter(

@@ -1,6 +1,6 @@
 // Watches of which nothing happens: what each of them holds of a server's memory, and what CPU all of them take.
 
-import { settledMemory } from "../harness/memory.ts";
+import { restedMemory, restFlag } from "../harness/memory.ts";
 import type { LoadSource, Options, Round, Row, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
@@ -23,17 +23,18 @@ export const idle: Scenario = {
   flags: {
     watchers: ["5000", "watches in all"],
     processes: ["2", "processes that hold them"],
+    ...restFlag,
   },
   seconds: 10,
   examples: [
-    "npm run perf -- idle --watchers=300 --duration=2",
+    "npm run perf -- idle --watchers=300 --duration=2 --rest=10",
     "npm run perf -- idle --kubeconfig=$HOME/.kube/config --pid=server=4711 --threshold='watches.serverRssKib<10'",
   ],
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
     const objects = new MarkedObjects(await Scope.open(target), spread);
     await objects.make(await load.start());
     const watchers = await Watchers.start(load, options.number("processes", 1), options.number("watchers", 1));
-    const watches = new IdleWatches(target, objects, watchers);
+    const watches = new IdleWatches(target, options, objects, watchers);
     return {
       cases: [{ name: "idle", prepare: () => watches.open(), run: (seconds) => watches.run(seconds) }],
       close: () => objects.scope.close([objects.path]),
@@ -43,13 +44,15 @@ export const idle: Scenario = {
 
 class IdleWatches {
   readonly #target: Target;
+  readonly #options: Options;
   readonly #objects: MarkedObjects;
   readonly #watchers: Watchers;
   /** Undefined: they are not open yet. */
   #figures: Record<string, number> | undefined;
 
-  constructor(target: Target, objects: MarkedObjects, watchers: Watchers) {
+  constructor(target: Target, options: Options, objects: MarkedObjects, watchers: Watchers) {
     this.#target = target;
+    this.#options = options;
     this.#objects = objects;
     this.#watchers = watchers;
   }
@@ -60,10 +63,10 @@ class IdleWatches {
     const { count } = this.#watchers;
     await this.#open(Math.ceil(count * firstShare));
     await this.#watchers.drop();
-    const before = await settledMemory(this.#target);
+    const before = await restedMemory(this.#target, this.#options);
     await this.#watchers.report(true);
     await this.#open(count);
-    const after = await settledMemory(this.#target);
+    const after = await restedMemory(this.#target, this.#options);
     this.#figures = {};
     for (const [name, { ownBytes, residentBytes }] of after) {
       const first = before.get(name) ?? { ownBytes: 0, residentBytes: 0 };

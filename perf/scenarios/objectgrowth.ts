@@ -1,8 +1,8 @@
 // Pods of which there are more and more: what they cost in memory, and what a list of all of them costs in CPU.
 import type { LoadProcess } from "../harness/loadprocess.ts";
-import { settledMemory } from "../harness/memory.ts";
+import { restedMemory } from "../harness/memory.ts";
 import type { Usage } from "../harness/processes.ts";
-import type { Case, LoadSource, Round } from "../harness/scenario.ts";
+import type { Case, LoadSource, Options, Round } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
 import type { Target } from "../harness/target.ts";
 import { faultsOf, type Work } from "../harness/work.ts";
@@ -21,24 +21,26 @@ export class ObjectGrowth {
   readonly #pods: PodRequests;
   readonly #process: LoadProcess;
   readonly #restarts: boolean;
+  readonly #options: Options;
   #made = 0;
   /** Before there are pods. */
   #empty: Usage | undefined;
   #memory: Memory = {};
   #listBytes = 0;
 
-  private constructor(target: Target, scope: Scope, process: LoadProcess, restarts: boolean) {
+  private constructor(target: Target, scope: Scope, process: LoadProcess, options: Options) {
     this.#target = target;
     this.#scope = scope;
     this.#pods = new PodRequests(scope.path, { connections: 16, rate: 0 });
     this.#process = process;
-    this.#restarts = restarts && target.restart !== undefined;
+    this.#options = options;
+    this.#restarts = options.isSet("restart") && target.restart !== undefined;
   }
 
   /** Reads the memory of a server without pods; after a restart where there are any: a first start makes much that others find. */
-  static async open(target: Target, load: LoadSource, restarts: boolean): Promise<ObjectGrowth> {
-    const growth = new ObjectGrowth(target, await Scope.open(target), await load.start(), restarts);
-    growth.#empty = growth.#restarts ? await growth.#restarted(0) : await growth.#settled();
+  static async open(target: Target, load: LoadSource, options: Options): Promise<ObjectGrowth> {
+    const growth = new ObjectGrowth(target, await Scope.open(target), await load.start(), options);
+    growth.#empty = growth.#restarts ? await growth.#restarted(0) : await growth.#rested();
     return growth;
   }
 
@@ -80,7 +82,7 @@ export class ObjectGrowth {
       memory[`${name}OwnKib`] = (now.ownBytes - this.#empty.ownBytes) / count / 1024;
       memory[`${name}RssKib`] = (now.residentBytes - this.#empty.residentBytes) / count / 1024;
     };
-    note("loaded", await this.#settled());
+    note("loaded", await this.#rested());
     if (this.#restarts) note("restarted", await this.#restarted(count));
     this.#memory = memory;
   }
@@ -88,15 +90,15 @@ export class ObjectGrowth {
   /** Restarts the server, which must have kept its pods; returns its memory. */
   async #restarted(count: number): Promise<Usage | undefined> {
     await this.#target.restart?.();
-    const usage = await this.#settled();
+    const usage = await this.#rested();
     const found = (await this.#scope.size(this.path)).count;
     if (found !== count) throw new Error(`After a restart there are ${found} pods, and there should be ${count}`);
     return usage;
   }
 
   /** Memory of the server once it rests; undefined: it is not on this machine. */
-  async #settled(): Promise<Usage | undefined> {
-    return (await settledMemory(this.#target)).get("server");
+  async #rested(): Promise<Usage | undefined> {
+    return (await restedMemory(this.#target, this.#options)).get("server");
   }
 
   #list(): Work {

@@ -63,6 +63,8 @@ const metaKey = Buffer.from("store");
 const scanKeysMax = 1000;
 /** Bytes of records delivered at once, or one record more. */
 const toldBytesMax = 4 * 1024 * 1024;
+/** Memory that records are read into. */
+const pieceBytes = 1024 * 1024;
 /** Bytes a change or a compacted record takes besides its own: copies of pages of the trees. */
 const changeBytesMax = 8 * pageBytes;
 
@@ -97,6 +99,40 @@ export function openLmdb(options: OpenOptions): Store {
       error,
     );
   }
+}
+
+/**
+ * Values that are read one after the other, in pieces of memory the allocator gives back whole: in memory of their own
+ * each, 10,000 records of 5 KiB left 40 MiB with the process after a start.
+ */
+class Values {
+  readonly #db: Bytes;
+  #piece = Buffer.alloc(0);
+  #used = 0;
+
+  constructor(db: Bytes) {
+    this.#db = db;
+  }
+
+  /** The value of a key that is there. Throws StoreError "corrupt" else. */
+  read(key: Buffer): Buffer {
+    const value = this.#db.getBinaryFast(key);
+    if (value === undefined) throw gone(key);
+    // Of its bytes only so many are the value; they are others with the next call.
+    const { length } = value;
+    if (length > this.#piece.length - this.#used) {
+      this.#piece = Buffer.allocUnsafeSlow(Math.max(length, pieceBytes));
+      this.#used = 0;
+    }
+    const from = this.#used;
+    this.#used += length;
+    this.#piece.set(value.subarray(0, length), from);
+    return this.#piece.subarray(from, this.#used);
+  }
+}
+
+function gone(key: Buffer): StoreError {
+  return damaged(`entry ${key.toString("hex")} is gone`);
 }
 
 class LmdbStore implements Store {
@@ -249,8 +285,9 @@ class LmdbStore implements Store {
     let last = 0;
     let some: Record[] = [];
     let bytes = 0;
+    const values = new Values(this.#log);
     for (const key of this.#keys(this.#log)) {
-      const record = decodeRecord(decodeNumberKey(key), this.#get(this.#log, key));
+      const record = decodeRecord(decodeNumberKey(key), values.read(key));
       const { revision, previous } = record;
       if (revision <= last || revision > this.revision) throw damaged(`revision ${revision} after ${last}`);
       last = revision;
@@ -279,8 +316,9 @@ class LmdbStore implements Store {
   #after(revision: number): Record[] {
     const found: Record[] = [];
     let bytes = 0;
+    const values = new Values(this.#log);
     for (const key of [...this.#log.getKeys({ start: encodeNumberKey(revision + 1), limit: scanKeysMax })]) {
-      const record = decodeRecord(decodeNumberKey(key), this.#get(this.#log, key));
+      const record = decodeRecord(decodeNumberKey(key), values.read(key));
       found.push(record);
       bytes += record.body.length;
       if (bytes >= toldBytesMax) break;
@@ -385,7 +423,7 @@ class LmdbStore implements Store {
 
   #get(db: Bytes, key: Buffer): Buffer {
     const value = db.getBinary(key);
-    if (value === undefined) throw damaged(`entry ${key.toString("hex")} is gone`);
+    if (value === undefined) throw gone(key);
     return Buffer.from(value.buffer, value.byteOffset, value.length);
   }
 
