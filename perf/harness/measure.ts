@@ -125,7 +125,7 @@ export class Subject implements LoadSource {
     const { figures, samples } = sampler.end(rows);
     this.#running = undefined;
     const metricsAfter = await readMetrics(this.target.connection);
-    hints.push(...busyLoops(metricsAfter));
+    hints.push(...busyLoops(metricsAfter), ...rejections(metricsBefore, metricsAfter));
     const gone = processes.flatMap(({ name, pids }) =>
       pids.filter((pid) => !isRunning(pid)).map(() => `${name} has ended`),
     );
@@ -257,6 +257,15 @@ function busyLoops(reading: Reading | undefined): string[] {
   return busy.map(
     ([thread, share]) => `server-bound: the loop of ${thread} was busy ${Math.round(share * 100)} % of the time`,
   );
+}
+
+function rejections(before: Reading | undefined, after: Reading | undefined): string[] {
+  const found: string[] = [];
+  for (const [level, count] of after?.rejected ?? []) {
+    const more = count - (before?.rejected.get(level) ?? 0);
+    if (more > 0) found.push(`flow control rejected ${more} requests of the priority level ${level}`);
+  }
+  return found;
 }
 
 function figuresOf({ count, seconds, bytes, latency, failures, firstByte, skew, figures }: Row): Figures {

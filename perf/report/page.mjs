@@ -4,7 +4,7 @@ const main = document.getElementById("report");
 const styles = getComputedStyle(document.documentElement);
 const color = (name) => styles.getPropertyValue(`--${name}`).trim();
 const servers = [...new Set(data.cases.flatMap(({ sides }) => sides.map(({ target }) => target)))];
-const serverColors = servers.map((_, at) => color(["a", "b", "c"][at % 3]));
+let serverColors = [];
 const isComparison = servers.length === 2;
 
 /** An element with text or children; strings are text, never HTML. */
@@ -560,10 +560,11 @@ function curves(what, title, about) {
 }
 
 const stageNames = [
+  ["queueMs", "queues of flow control", "s4"],
   ["storageMs", "storage", "s0"],
   ["admissionMs", "admission", "s1"],
   ["handlerMs", "other work of the handler", "s2"],
-  ["outsideMs", "outside the handler: network, TLS, queues, the client", "s3"],
+  ["outsideMs", "outside the handler: network, TLS, the client", "s3"],
 ];
 
 function stages() {
@@ -597,24 +598,33 @@ function stages() {
   );
   section(
     "Where a request's time goes",
-    "The average request as its client saw it, divided by what the server tells at /metrics: apiserver_request_duration_seconds, etcd_request_duration_seconds and the admission steps. Bars of one case have one scale.",
+    "The average request as its client saw it, divided by what the server tells at /metrics: apiserver_request_duration_seconds, etcd_request_duration_seconds, the waits of flow control and the admission steps. Bars of one case have one scale.",
     element("div", { class: "legend" }, keys),
     ...lines,
   );
 }
 
-head();
-lead();
-growth();
-comparison();
-table();
-ownFigures();
-timeline();
-curves(
-  "curve",
-  "Latency percentiles",
-  "Medians over the rounds. Requests: from when they were due, or sent in a closed loop, to the end of the answer. Events: from sending the change to the event at the watcher.",
-);
-curves("skew", "Fan-out skew", "Of each change, from the first watcher that had its event to the last.");
-stages();
+function draw() {
+  serverColors = servers.map((_, at) => color(["a", "b", "c"][at % 3]));
+  charts.length = 0;
+  main.replaceChildren();
+  head();
+  lead();
+  growth();
+  comparison();
+  table();
+  ownFigures();
+  timeline();
+  curves(
+    "curve",
+    "Latency percentiles",
+    "Medians over the rounds. Requests: from when they were due, or sent in a closed loop, to the end of the answer. Events: from sending the change to the event at the watcher.",
+  );
+  curves("skew", "Fan-out skew", "Of each change, from the first watcher that had its event to the last.");
+  stages();
+}
+
+draw();
+// Charts are pictures: they do not follow the style by themselves.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 document.documentElement.dataset.drawn = "yes";

@@ -71,7 +71,7 @@ function stagesOf(rounds: readonly Measured[]): Stages | undefined {
   if (told.length === 0) return undefined;
   const of = (name: keyof Stages): number => median(told.map((stages) => stages[name]));
   return {
-    ...{ storageMs: of("storageMs"), admissionMs: of("admissionMs") },
+    ...{ queueMs: of("queueMs"), storageMs: of("storageMs"), admissionMs: of("admissionMs") },
     ...{ handlerMs: of("handlerMs"), outsideMs: of("outsideMs") },
   };
 }

@@ -17,6 +17,7 @@ import { comparisonsOf } from "../../perf/harness/print.ts";
 import type { CaseResult, Spread } from "../../perf/harness/run.ts";
 import { judged, type LinePoint, linesOf, straightMax } from "../../perf/harness/scaling.ts";
 import type { Scenario } from "../../perf/harness/scenario.ts";
+import { readMetrics, stagesBetween } from "../../perf/harness/stages.ts";
 import { Storm } from "../../perf/harness/storm.ts";
 import { combinations, curveOf, type Point, readAxes } from "../../perf/harness/sweep.ts";
 import { readTarget, words } from "../../perf/harness/target.ts";
@@ -352,3 +353,34 @@ t.test(
     t.end();
   },
 );
+
+t.test("where a request's time goes is read from what the server tells", async (t) => {
+  const told = (handled: number): string =>
+    [
+      `apiserver_request_duration_seconds_sum{verb="LIST"} ${handled}`,
+      `apiserver_request_duration_seconds_count{verb="LIST"} ${handled}`,
+      `apiserver_request_duration_seconds_sum{verb="WATCH"} ${900 * handled}`,
+      `apiserver_request_duration_seconds_count{verb="WATCH"} ${handled}`,
+      `apiserver_flowcontrol_request_wait_duration_seconds_sum{execute="true"} ${0.5 * handled}`,
+      `apiserver_flowcontrol_request_wait_duration_seconds_sum{execute="false"} ${0.1 * handled}`,
+      `apiserver_flowcontrol_rejected_requests_total{priority_level="a",reason="time-out"} ${handled}`,
+      `apiserver_flowcontrol_rejected_requests_total{priority_level="a",reason="queue-full"} ${handled}`,
+      `etcd_request_duration_seconds_sum{operation="update"} ${0.3 * handled}`,
+      `apiserver_admission_step_admission_duration_seconds_sum{operation="CREATE"} ${0.3 * handled}`,
+    ].join("\n");
+  let handled = 10;
+  const { server, base } = await serve((_, response) => response.end(told(handled)));
+  const connection = new Connection({ base });
+  const before = await readMetrics(connection);
+  handled = 30;
+  const after = await readMetrics(connection);
+  connection.close();
+  server.close();
+  if (before === undefined || after === undefined) throw new Error("The server tells");
+  t.same([...after.rejected], [["a", 60]]);
+  const stages = stagesBetween(before, after, 1_250) as unknown as Record<string, number>;
+  const rounded = Object.fromEntries(Object.entries(stages).map(([name, ms]) => [name, Math.round(ms)]));
+  // Of the handler's second admission has what is left.
+  t.same(rounded, { queueMs: 600, storageMs: 300, admissionMs: 100, handlerMs: 0, outsideMs: 250 });
+  t.equal(stagesBetween(after, after, 1), undefined, "no request was handled");
+});

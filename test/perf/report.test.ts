@@ -27,7 +27,7 @@ function side(target: string, factor: number): Side {
   const round = (at: number): Measured => ({
     ...{ case: "create", at, figures: {}, faults: [], hints: [] },
     rows: [{ name: "create", isCause: false, figures: {}, own: [], curve, skewCurve: curve }],
-    stages: { storageMs: 1, admissionMs: 0.2, handlerMs: 0.5, outsideMs: 1 },
+    stages: { queueMs: 0.3, storageMs: 1, admissionMs: 0.2, handlerMs: 0.5, outsideMs: 1 },
     samples: [1, 2, 3].map((t) => ({ t, cpu: { server: 50, etcd: 9 }, memoryMib: { server: 300, etcd: 90 } })),
     counted: [1, 2, 3].map((t) => ({ t, name: "create", count: 100, failures: 0, p50Ms: 2, p99Ms: 5 })),
   });

@@ -41,7 +41,7 @@ export function documentAt(url: string): string {
   try {
     return spawnSync(findBrowser() ?? "chromium", args, { timeout: 120_000 }).stdout.toString();
   } finally {
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 
@@ -94,11 +94,14 @@ export async function openPage(url: string, width = 1400): Promise<OpenPage> {
       return Buffer.from(String(data), "base64");
     },
     close: async () => {
-      socket.close();
       const ended = new Promise((resolve) => browser.once("exit", resolve));
-      browser.kill("SIGKILL");
+      // By itself it ends its own processes first, which write to the profile.
+      void send("Browser.close");
+      const kill = setTimeout(() => browser.kill("SIGKILL"), 10_000);
       await ended;
-      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+      clearTimeout(kill);
+      socket.close();
+      rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
     },
   };
 }
