@@ -1,4 +1,4 @@
-// Which Node runs the server and the tests. Node 22 is what the suite runs on; the server takes any Node for which a
+// Which Node runs the server and the tests. Node 22 is what the suite runs on; the server takes any later one for which a
 // build of the uws front loads. npm installs the build for the Node that runs npm alone (builds are optional packages
 // with `engines`), so what another Node needs is brought in here, in folders of node_modules that npm leaves alone.
 import { spawnSync } from "node:child_process";
@@ -89,17 +89,25 @@ function bringPinned() {
   return process.platform === "win32" ? join(folder, "bin", "node.exe") : join(folder, "bin", "node");
 }
 
-/** The Node that serves: the host's own where the uws front loads on it, else the pinned one. Ends the process if neither. */
+/**
+ * The Node that serves: the host's own where it is no older release than the pinned one and the uws front loads on it,
+ * else the pinned one; an older one where that cannot be had. Ends the process if none of them can serve.
+ */
 export function servingRuntime() {
-  if (loadsHere()) return process.execPath;
+  const isOld = Number(majorOf(process.versions.node)) < Number(majorOf(pinned));
+  if (!isOld && loadsHere()) return process.execPath;
   const brought = bringPinned();
+  if (brought === undefined && isOld && loadsHere()) return process.execPath;
   if (brought === undefined) {
     fail(
       `no build of the uws front loads on Node ${process.version} here, and Node ${pinned} could not be installed; ` +
         "--front=node serves without",
     );
   }
-  console.log(`Node v${pinned} of the registry serves: no build of the uws front loads on ${process.version} here`);
+  const reason = isOld
+    ? `${process.version} of this host gets no fixes any more, and starts slower`
+    : `no build of the uws front loads on ${process.version} here`;
+  console.log(`Node v${pinned} of the registry serves: ${reason}`);
   return brought;
 }
 

@@ -1,5 +1,5 @@
-// `npm start` on hosts with another Node than the pinned one: it serves on theirs where a build of the uws front loads
-// or the node front is asked for, else on the pinned one, and says which. Those come from the package `node`; where
+// `npm start` on hosts with another Node than the pinned one: it serves on theirs where it is a later one on which a build
+// of the uws front loads, or where the node front is asked for, else on the pinned one, and says which. Those come from the package `node`; where
 // the registry cannot be reached, a comment says so.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -84,12 +84,13 @@ t.test("npm start serves on a host with Node 24", { timeout: 240_000 }, async (t
   await starts(t, bin, plain, ["--front=node"], /^runtime: Node v24\.\d+\.\d+, node front$/m);
 });
 
-t.test("npm start serves on the Node 20 of a host", { timeout: 240_000 }, async (t) => {
+t.test("npm start on a host with Node 20 serves on the pinned one", { timeout: 240_000 }, async (t) => {
   const bin = hostNode(20);
   if (bin === undefined) {
     t.comment("not run: Node 20 could not be had from the registry");
     return;
   }
   const plain = [join(bin, "node"), join("scripts", "start.mjs")];
-  await starts(t, bin, plain, [], /^runtime: Node v20\.\d+\.\d+, uws front, uWebSockets\.js 20\.51\.4$/m);
+  await starts(t, bin, plain, [], /^runtime: Node v22\.\d+\.\d+, uws front, uWebSockets\.js 20\.51\.4$/m);
+  await starts(t, bin, plain, ["--front=node"], /^runtime: Node v20\.\d+\.\d+, node front$/m);
 });
