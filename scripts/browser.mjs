@@ -2,9 +2,9 @@
 // Where it cannot be had, those tests say what they leave out.
 import { spawnSync } from "node:child_process";
 
-/** Installs a browser unless one is found (test/support/browser.ts). What the tests call is built by now. */
+/** Installs a browser unless one is found (test/support/programs/browser.ts). What the tests call is built by now. */
 export async function bringBrowser() {
-  const { findBrowser } = await import("../dist/test/support/browser.js");
+  const { findBrowser } = await import("../dist/test/support/programs/browser.js");
   if (findBrowser() !== undefined) return;
   if (process.getuid?.() === 0 && (install() || (apt("update") && install())) && findBrowser() !== undefined) {
     console.log("Installed chromium, the distribution's package");

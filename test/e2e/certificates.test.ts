@@ -9,7 +9,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { writePair } from "../../src/pki/files.ts";
 import { createAuthority } from "../../src/pki/x509.ts";
-import { Kubectl } from "../support/kubectl.ts";
+import { Kubectl } from "../support/programs/kubectl.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 import { program } from "../support/servers/program.ts";
 import { takeoverMsMax } from "../support/servers/storage.ts";

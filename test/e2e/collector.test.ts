@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { Kubectl } from "../support/kubectl.ts";
 import { inspectable } from "../support/liveheap.ts";
+import { Kubectl } from "../support/programs/kubectl.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 import { collect } from "./collecting.ts";
 

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { Kubectl } from "../support/kubectl.ts";
+import { Kubectl } from "../support/programs/kubectl.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 import { changes } from "./kubectlchanges.ts";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { openExtension, say } from "../support/extension.ts";
-import { Kubectl } from "../support/kubectl.ts";
+import { Kubectl } from "../support/programs/kubectl.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 
 t.setTimeout(240_000);

@@ -3,7 +3,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
-import type { Kubectl } from "../support/kubectl.ts";
+import type { Kubectl } from "../support/programs/kubectl.ts";
 import type { TestServer } from "../support/server.ts";
 
 /** What is run; what it must print, or whom it must fail with; what it reads; what else is in its environment. */

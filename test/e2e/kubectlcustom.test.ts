@@ -7,7 +7,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { Json } from "../support/ecosystem/parts.ts";
 import { ecosystem, edited, type Published } from "../support/ecosystem.ts";
-import { Kubectl } from "../support/kubectl.ts";
+import { Kubectl } from "../support/programs/kubectl.ts";
 import { eventually, startServer, type TestServer } from "../support/server.ts";
 
 t.setTimeout(300_000);

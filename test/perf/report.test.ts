@@ -8,7 +8,7 @@ import type { Finished } from "../../perf/harness/results.ts";
 import type { Side, Spread } from "../../perf/harness/run.ts";
 import { judged, type Line, type LinePoint } from "../../perf/harness/scaling.ts";
 import { reportOf } from "../../perf/report/report.ts";
-import { documentAt, noBrowser } from "../support/browser.ts";
+import { documentAt, noBrowser } from "../support/programs/browser.ts";
 
 /** The document of a report once its script has run. */
 const domOf = (path: string): string => documentAt(pathToFileURL(path).href);

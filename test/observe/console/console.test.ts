@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import t from "tap";
 import { connectionOf, runTop, topFlags } from "../../../src/boot/console/top.ts";
 import type { ConsoleData } from "../../../src/observe/console/data.ts";
-import { noBrowser, openPage } from "../../support/browser.ts";
+import { noBrowser, openPage } from "../../support/programs/browser.ts";
 import { eventually, startServer, type TestServer } from "../../support/server.ts";
 import { noSingleServer } from "../../support/servers/storage.ts";
 

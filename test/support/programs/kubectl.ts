@@ -1,7 +1,7 @@
 // kubectl as a process of its own, run against a server of a test.
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import type { TestServer } from "./server.ts";
+import type { TestServer } from "../server.ts";
 
 /** One kubectl and the server it talks to. Its cache and its home are in a folder of the test. */
 export class Kubectl {
