@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { apt } from "./apt.mjs";
 
 const packages = ["etcd-server", "etcd-client"];
 
@@ -45,9 +46,13 @@ export function unpack(home) {
   const making = `${home}-${process.pid}`;
   mkdirSync(making, { recursive: true });
   try {
-    if (!download(making)) return false;
+    if (!apt(["download", ...packages], making)) return false;
     for (const file of readdirSync(making).filter((name) => name.endsWith(".deb"))) {
-      if (!run("dpkg-deb", ["--extract", join(making, file), making], making)) return false;
+      const { status } = spawnSync("dpkg-deb", ["--extract", join(making, file), making], {
+        stdio: "ignore",
+        timeout: 300_000,
+      });
+      if (status !== 0) return false;
       rmSync(join(making, file));
     }
     if (!existsSync(home)) renameSync(making, home);
@@ -55,17 +60,4 @@ export function unpack(home) {
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
-}
-
-/** The lists of packages may be missing, as in images of containers; root may bring them. */
-function download(folder) {
-  if (run("apt-get", ["download", ...packages], folder)) return true;
-  return (
-    process.getuid?.() === 0 && run("apt-get", ["update"], folder) && run("apt-get", ["download", ...packages], folder)
-  );
-}
-
-function run(command, args, cwd) {
-  // apt's own user cannot write to a folder of root's; it then says so and goes on as root.
-  return spawnSync(command, args, { cwd, stdio: "ignore", timeout: 300_000 }).status === 0;
 }

@@ -97,18 +97,18 @@ export function servingRuntime() {
   const isOld = Number(majorOf(process.versions.node)) < Number(majorOf(pinned));
   if (!isOld && loadsHere()) return process.execPath;
   const brought = bringPinned();
-  if (brought === undefined && isOld && loadsHere()) return process.execPath;
-  if (brought === undefined) {
-    fail(
-      `no build of the uws front loads on Node ${process.version} here, and Node ${pinned} could not be installed; ` +
-        "--front=node serves without",
-    );
+  if (brought !== undefined) {
+    const reason = isOld
+      ? `${process.version} of this host gets no fixes any more, and starts slower`
+      : `no build of the uws front loads on ${process.version} here`;
+    console.log(`Node v${pinned} of the registry serves: ${reason}`);
+    return brought;
   }
-  const reason = isOld
-    ? `${process.version} of this host gets no fixes any more, and starts slower`
-    : `no build of the uws front loads on ${process.version} here`;
-  console.log(`Node v${pinned} of the registry serves: ${reason}`);
-  return brought;
+  if (isOld && loadsHere()) return process.execPath;
+  return fail(
+    `no build of the uws front loads on Node ${process.version} here, and Node ${pinned} could not be installed; ` +
+      "--front=node serves without",
+  );
 }
 
 /** The Node that tests and measures: the release that is pinned. Ends the process where it is not to be had. */

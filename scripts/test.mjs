@@ -2,7 +2,7 @@
 // Arguments narrow it down: `npm test -- merge cache/log` runs the files whose path holds one of them.
 // `npm test -- --etcd=own` runs the files that start servers with their data on an etcd that is started for them (or one
 // that runs, `--etcd=http://127.0.0.1:2379`), and `--servers=2` as two servers behind a balancer each.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { bringBrowser } from "./browser.mjs";
@@ -18,7 +18,6 @@ const { values: flags, positionals: only } = parseArgs({
 install();
 build();
 const etcd = await bringEtcd();
-await bringBrowser();
 const ended = await useEtcd(flags);
 
 /** Folders of tests that start servers as processes, and are the same wherever these keep their data. */
@@ -30,6 +29,8 @@ const tests = readdirSync(join(root, "test"), { recursive: true })
   .map((file) => join("dist", "test", file.replace(/\.ts$/, ".js")))
   .filter((file) => only.length === 0 || only.some((part) => file.includes(part)))
   .sort();
+// Installing one changes the machine: only where a page is tested.
+if (tests.some((file) => readFileSync(join(root, file), "utf8").includes("programs/browser.js"))) await bringBrowser();
 if (tests.length === 0) fail(`no test file matches ${only.join(", ")}`);
 
 // Heavy suites (crash, fronts, the whole server) bring their own processes; two at a time fit two cores, and one of two

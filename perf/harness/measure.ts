@@ -260,9 +260,10 @@ function busyLoops(reading: Reading | undefined): string[] {
 }
 
 function rejections(before: Reading | undefined, after: Reading | undefined): string[] {
+  if (before === undefined || after === undefined) return [];
   const found: string[] = [];
-  for (const [level, count] of after?.rejected ?? []) {
-    const more = count - (before?.rejected.get(level) ?? 0);
+  for (const [level, count] of after.rejected) {
+    const more = count - (before.rejected.get(level) ?? 0);
     if (more > 0) found.push(`flow control rejected ${more} requests of the priority level ${level}`);
   }
   return found;

@@ -1,5 +1,4 @@
 // Memory of a server that rests: what it keeps, without what it gives back a while after its last work.
-
 import { type Usage, usageOf } from "./processes.ts";
 import type { Options } from "./scenario.ts";
 import type { Target } from "./target.ts";

@@ -31,11 +31,12 @@ export const crash: Scenario = {
   detail:
     "Before each round objects change, the process that serves is killed (SIGKILL) and started again with its data. ready is " +
     "the time until /readyz is answered 200. All watches come back from the version before the last changes, tried again with " +
-    "backoff as clients do: reopen counts them, its latency is from the first try of each, fifty at a time in a process, and relists are those that were told 410 " +
-    "and would list again. Then the server rests and its memory is read (ownMib, rssMib, of all the server's processes; loadedOwnMib and " +
-    "loadedRssMib were before the first crash), objects change once more, and all pods are listed eight times, by one " +
-    "connection in protobuf: firstMs is the first list. A run is void when a pod or a change is not there any more, or when a " +
-    "watch that was not told 410 misses an event or gets one twice. --duration means nothing here.",
+    "backoff as clients do: reopen counts them, its latency is from the first try of each, fifty at a time in a process, and " +
+    "relists are those that were told 410 and would list again. Then the server rests and its memory is read (ownMib, " +
+    "rssMib, of all its processes; loadedOwnMib and loadedRssMib were before the first crash), objects change once more, and " +
+    "all pods are listed eight times, by one connection in protobuf: firstMs is the first list. A run is void when a pod or a " +
+    "change is not there any more, or when a watch that was not told 410 misses an event or gets one twice. --duration means " +
+    "nothing here.",
   flags: {
     objects: ["10000", "pods there are (5 KiB stored)"],
     watchers: ["1000", "watches of other objects; 0: none"],

@@ -197,20 +197,18 @@ t.test(
     }
     await pass(1_000);
     type Subset = { addresses: unknown[]; ports: { port: number }[] };
-    let subsets: Subset[] = [];
-    const count = (): number => subsets.flatMap(({ addresses }) => addresses).length;
+    const read = async (): Promise<Subset[]> =>
+      (await server.call("GET", "/api/v1/namespaces/default/endpoints/kubernetes")).json.subsets ?? [];
+    const countOf = (subsets: Subset[]): number => subsets.flatMap(({ addresses }) => addresses).length;
     // The first leases may have been taken in before the last ones were written.
-    await until(async () => {
-      const { json } = await server.call("GET", "/api/v1/namespaces/default/endpoints/kubernetes");
-      subsets = json.subsets ?? [];
-      return count() > limits.serversMax;
-    });
+    await until(async () => countOf(await read()) > limits.serversMax);
     await pass(1_000);
+    const subsets = await read();
     t.strictSame(
       subsets.map(({ ports }) => ports[0]?.port),
       [6443, 7443],
     );
-    t.equal(count(), limits.serversMax + 1);
+    t.equal(countOf(subsets), limits.serversMax + 1);
   },
 );
 

@@ -1,6 +1,6 @@
 // `npm start` on hosts with another Node than the pinned one: it serves on theirs where it is a later one on which a build
-// of the uws front loads, or where the node front is asked for, else on the pinned one, and says which. Those come from the package `node`; where
-// the registry cannot be reached, a comment says so.
+// of the uws front loads, or where the node front is asked for, else on the pinned one, and says which. Those come from
+// the package `node`; where the registry cannot be reached, a comment says so.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";

@@ -34,14 +34,20 @@ const quiet = [
   ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
 ];
 
+const makeProfile = (): string => mkdtempSync(join(tmpdir(), "orch-browser-"));
+
+function removeProfile(profile: string): void {
+  rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
+}
+
 /** The document at a URL once its script has run, as HTML. */
 export function documentAt(url: string): string {
-  const profile = mkdtempSync(join(tmpdir(), "orch-browser-"));
+  const profile = makeProfile();
   const args = [...quiet, `--user-data-dir=${profile}`, "--virtual-time-budget=5000", "--dump-dom", url];
   try {
     return spawnSync(findBrowser() ?? "chromium", args, { timeout: 120_000 }).stdout.toString();
   } finally {
-    rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
+    removeProfile(profile);
   }
 }
 
@@ -59,7 +65,7 @@ export interface OpenPage {
 
 /** Opens a page in a browser of its own. */
 export async function openPage(url: string, width = 1400): Promise<OpenPage> {
-  const profile = mkdtempSync(join(tmpdir(), "orch-browser-"));
+  const profile = makeProfile();
   const flags = ["--hide-scrollbars", "--remote-debugging-port=0", `--window-size=${width},1000`];
   const args = [...quiet, ...flags, `--user-data-dir=${profile}`, "about:blank"];
   const browser = spawn(findBrowser() ?? "chromium", args, { stdio: ["ignore", "ignore", "pipe"] });
@@ -101,7 +107,7 @@ export async function openPage(url: string, width = 1400): Promise<OpenPage> {
       await ended;
       clearTimeout(kill);
       socket.close();
-      rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
+      removeProfile(profile);
     },
   };
 }
