@@ -172,7 +172,10 @@ class UwsFront implements Listener {
       return (error as Error).message;
     }
     const socket = this.#claim(next.app, this.port);
-    if (socket === undefined) return `Cannot listen on ${this.#host}:${this.port}`;
+    if (socket === undefined) {
+      next.app.close();
+      return `Cannot listen on ${this.#host}:${this.port}`;
+    }
     this.#retired.push(this.#current);
     this.#current = next;
     this.#socket = socket;

@@ -11,7 +11,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { listenNode } from "../../src/http/node.ts";
 import { listenUws } from "../../src/http/uws.ts";
-import { loadsUws } from "../../src/http/uwsbuild.ts";
+import { loadsUws, loadUws } from "../../src/http/uwsbuild.ts";
 import { findChain } from "../../src/pki/chain.ts";
 import { keepServing, type ServingFiles } from "../../src/pki/serving.ts";
 import { createAuthority } from "../../src/pki/x509.ts";
@@ -301,6 +301,41 @@ if (loadsUws()) {
     appendFileSync(tls.certFile, "\n");
     t.equal(listener.reload(), undefined);
     t.same(new Set(await Promise.all(waiting)), new Set(["served"]));
+  });
+
+  t.test("uws goes on as before where the port is not to be had for a replaced certificate", async (t) => {
+    const { caFile, directory: _, ...tls } = await files(t);
+    const handle: Handler = (exchange) => exchange.send(200, [], "served");
+    const listener = await listenUws({ host: "127.0.0.1", port: 0, tls, handle });
+    t.teardown(() => listener.close());
+    const ca = readFileSync(caFile);
+    const uws = loadUws();
+    const { SSLApp } = uws;
+    let openCount = 0;
+    uws.SSLApp = (options) => {
+      const app = SSLApp(options);
+      const close = app.close.bind(app);
+      openCount++;
+      app.listen = (_host, _port, opened) => {
+        opened(false);
+        return app;
+      };
+      app.close = () => {
+        openCount--;
+        return close();
+      };
+      return app;
+    };
+    t.teardown(() => {
+      uws.SSLApp = SSLApp;
+    });
+    appendFileSync(tls.certFile, "\n");
+    for (let attempt = 0; attempt < 3; attempt++) t.match(listener.reload(), /^Cannot listen on 127\.0\.0\.1:\d+$/);
+    t.equal(openCount, 0, "and leaves no app open");
+    t.equal(await ask(listener, { ca }), "served");
+    uws.SSLApp = SSLApp;
+    t.equal(listener.reload(), undefined, "it is tried again");
+    t.equal(await ask(listener, { ca }), "served");
   });
 
   t.test("uws resumes no session under replaced authorities", async (t) => {
