@@ -8,15 +8,24 @@ import type { Target } from "./target.ts";
 /** Namespaces of runs that are there, by the server they are on. */
 const scopes = new WeakMap<Target, Set<Scope>>();
 
+const namespaces = "/api/v1/namespaces";
 /** Answers to the deletion of a namespace that is gone, or whose end has begun. */
 const endingCodes = new Set([200, 202, 404, 409]);
 /** How long a namespace is deleted before it is given up. */
 const closingMsMax = 10_000;
 
+/** An object as it is sent. */
+interface Named {
+  readonly metadata: { readonly name: string };
+  readonly [field: string]: unknown;
+}
+
 /** A namespace that a run has to itself. */
 export class Scope {
   readonly namespace: string;
   readonly #target: Target;
+  /** Paths of its objects outside of the namespace. */
+  readonly #outside: string[] = [];
   #connection: Connection;
 
   private constructor(target: Target, namespace: string) {
@@ -29,21 +38,28 @@ export class Scope {
   static async open(target: Target, prefix = "perf"): Promise<Scope> {
     const scope = new Scope(target, `${prefix}-${randomBytes(4).toString("hex")}`);
     scopes.set(target, (scopes.get(target) ?? new Set()).add(scope));
-    await scope.create("/api/v1/namespaces", { metadata: { name: scope.namespace } });
+    await scope.create(namespaces, { metadata: { name: scope.namespace } });
     await scope.create(`${scope.path}/serviceaccounts`, podAccount);
     return scope;
   }
 
   /** Of the namespace. */
   get path(): string {
-    return `/api/v1/namespaces/${this.namespace}`;
+    return `${namespaces}/${this.namespace}`;
   }
 
-  /** Creates an object. */
-  async create(path: string, object: object): Promise<void> {
+  /** Creates an object; one outside of the namespace is deleted with it. */
+  async create(path: string, object: Named): Promise<void> {
+    const isInside = path === namespaces || path.includes(`/namespaces/${this.namespace}/`);
+    if (!isInside) this.own(`${path}/${object.metadata.name}`);
     const body = JSON.stringify(object);
     const { code, text } = await this.#connection.ask({ method: "POST", path, body });
     if (code !== 201) throw new Error(`A create at ${path} was answered ${code}: ${text.slice(0, 300)}`);
+  }
+
+  /** Takes note of an object outside of the namespace before it is made: it is deleted with it. */
+  own(path: string): void {
+    this.#outside.push(path);
   }
 
   /**
@@ -71,9 +87,9 @@ export class Scope {
   }
 
   /**
-   * Deletes objects of these collections, then the namespace, then its pods: it would wait for those that are bound. They
-   * come last, and again: creates that were sent before the load ended are refused from the deletion of the namespace on.
-   * Rejects when the server keeps any.
+   * Deletes objects of these collections and those outside of the namespace, then the namespace, then its pods: it would
+   * wait for those that are bound. They come last, and again: creates that were sent before the load ended are refused from
+   * the deletion of the namespace on. Rejects when the server keeps any.
    */
   async close(collections: readonly string[] = []): Promise<void> {
     scopes.get(this.#target)?.delete(this);
@@ -81,14 +97,19 @@ export class Scope {
     this.#connection = new Connection(this.#target.endpoint);
     try {
       for (const path of collections) await this.#remove(path);
+      const kept: string[] = [];
+      for (const path of this.#outside) {
+        const { code } = await this.#remove(path);
+        if (code !== 404 && code >= 300) kept.push(`${path} (answered ${code})`);
+      }
       let last = "";
       const isDeleted = async (): Promise<boolean> => {
         const { code, text } = await this.#remove(this.path);
         last = `${code}: ${text.slice(0, 300)}`;
         return endingCodes.has(code) && (await this.clearPods());
       };
-      if (await eventually(isDeleted, closingMsMax)) return;
-      throw new Error(`namespace ${this.namespace} was not deleted, its deletion was answered ${last}`);
+      if (!(await eventually(isDeleted, closingMsMax))) kept.push(`namespace ${this.namespace} (answered ${last})`);
+      if (kept.length > 0) throw new Error(`not deleted: ${kept.join(", ")}`);
     } finally {
       this.#connection.close();
     }

@@ -33,6 +33,8 @@ const detail =
   "them. All requests are at rates, timed from when they were due. A run is void when a request fails or is not sent in " +
   "time, a watch is closed or its versions do not rise, or a controller's watch did not get every change.";
 
+const nodes = "/api/v1/nodes";
+
 /** `npm run perf -- mixed`. */
 export const mixed: Scenario = {
   ...{ name: "mixed", summary: "a cluster's hours: leases, status, events, roll-outs, agents and controllers" },
@@ -57,6 +59,7 @@ async function openCluster(target: Target, options: Options, load: LoadSource): 
   const scope = await Scope.open(target);
   const cluster = new Cluster(scope, options);
   const writer = await load.start();
+  for (const path of cluster.nodePaths) scope.own(path);
   for (const work of cluster.preparation()) {
     await writer.prepare(work, prepareSeconds, "The cluster");
   }
@@ -77,10 +80,7 @@ async function openCluster(target: Target, options: Options, load: LoadSource): 
   };
   return {
     cases: [{ name: options.text("nodes") === "" ? "mixed" : `${options.text("nodes")} nodes`, run }],
-    close: async () => {
-      await cluster.removeNodes(target);
-      await scope.close([cluster.leases, `${scope.path}/events`]);
-    },
+    close: () => scope.close([cluster.leases, `${scope.path}/events`]),
   };
 }
 
@@ -113,6 +113,10 @@ class Cluster {
     return `/apis/coordination.k8s.io/v1/namespaces/${this.#scope.namespace}/leases`;
   }
 
+  get nodePaths(): string[] {
+    return Array.from({ length: this.#nodes }, (_, index) => `${nodes}/${this.#scope.namespace}-node-${index}`);
+  }
+
   /** What is there before the first round. */
   preparation(): Work[] {
     const make = (name: string, path: string, body: string, count: number): Work => ({
@@ -120,7 +124,7 @@ class Cluster {
     });
     const node = `{"kind":"Node","apiVersion":"v1","metadata":{"name":"${this.#node}"}}`;
     const lease = `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"${this.#node}"},"spec":{"holderIdentity":"${this.#node}"}}`;
-    const works = [make("nodes", "/api/v1/nodes", node, this.#nodes), make("leases", this.leases, lease, this.#nodes)];
+    const works = [make("nodes", nodes, node, this.#nodes), make("leases", this.leases, lease, this.#nodes)];
     if (this.#standing > 0) works.push(make("pods", this.pods, this.#pod("s<n>"), this.#standing));
     return works;
   }
@@ -142,7 +146,7 @@ class Cluster {
         ...{
           ...common,
           name: "node-status",
-          path: `/api/v1/nodes/${this.#node}/status`,
+          path: `${nodes}/${this.#node}/status`,
           rate: this.#nodes / statusSeconds,
         },
         body: `{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Beat<n>","lastHeartbeatTime":"${now.slice(0, 19)}Z"}]}}`,
@@ -196,12 +200,6 @@ class Cluster {
       return { ...common, path: path(`&fieldSelector=spec.nodeName%3D${node}`), count: 1 };
     });
     return this.#controllers === 0 ? agents : [...agents, { ...common, path: path(""), count: this.#controllers }];
-  }
-
-  async removeNodes(target: Target): Promise<void> {
-    for (let index = 0; index < this.#nodes; index += 1) {
-      await target.connection.ask({ method: "DELETE", path: `/api/v1/nodes/${this.#scope.namespace}-node-${index}` });
-    }
   }
 
   /** The name of the node a request of its number is about. */

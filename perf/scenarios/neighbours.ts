@@ -40,7 +40,7 @@ export const neighbours: Scenario = {
     const light = await load.start();
     const users = new Neighbours(scope, options, light, await load.start());
     await users.prepare();
-    return { cases: users.cases(), close: () => users.close(target) };
+    return { cases: users.cases(), close: () => scope.close() };
   },
 };
 
@@ -92,12 +92,6 @@ class Neighbours {
       { name: "alone", run: (seconds) => this.#alike(seconds, false) },
       { name: "beside", run: (seconds) => this.#alike(seconds, true) },
     ];
-  }
-
-  async close(target: Target): Promise<void> {
-    for (const path of [bindings, nodeLeases, systemLeases])
-      await target.connection.ask({ method: "DELETE", path: `${path}/${this.#name}` });
-    await this.#scope.close();
   }
 
   async #alike(seconds: number, isBeside: boolean): Promise<Round> {

@@ -145,7 +145,6 @@ class Rollout {
 
   async close(): Promise<void> {
     for (const child of this.#running) await end(child);
-    for (const name of this.#nodes) await this.#ask("DELETE", `/api/v1/nodes/${name}`);
     await this.#scope.close([this.#deployments, this.#sets, `${this.#scope.path}/events`]);
     removeFolder(this.#dir);
   }

@@ -42,11 +42,16 @@ function lineIn(path: string): Line {
   return JSON.parse(readFileSync(path, "utf8").trim()) as Line;
 }
 
-async function namespaces(server: TestServer): Promise<string[]> {
-  const { json } = await server.call("GET", "/api/v1/namespaces");
+/** Names of what runs made in a collection. */
+async function namesAt(server: TestServer, path: string): Promise<string[]> {
+  const { json } = await server.call("GET", path);
   return (json.items as { metadata: { name: string } }[])
     .map(({ metadata: { name } }) => name)
     .filter((name) => name.startsWith("perf-"));
+}
+
+function namespaces(server: TestServer): Promise<string[]> {
+  return namesAt(server, "/api/v1/namespaces");
 }
 
 /** A client configuration with one user, and an authority unless it is `insecure`. */
@@ -228,22 +233,38 @@ t.test("each write is made in JSON and in protobuf, beside watches of the same f
   t.ok(await eventually(async () => (await namespaces(server)).length === 0), "its namespaces are gone");
 });
 
-t.test("a run that is ended on a server of others deletes its namespace there", async (t) => {
-  const dir = t.testdir();
-  const server = await startServer();
-  t.teardown(() => server.stop("SIGKILL"));
-  // It ends while it prepares: a scenario that was not opened yet.
-  const run = perf(dir, ["list", "--objects=1000000", "--cases=json", `--kubeconfig=${server.kubeconfig}`]);
-  const arePodsThere = async (): Promise<boolean> => {
-    const { json } = await server.call("GET", "/api/v1/pods?limit=1");
-    return (json.items as unknown[]).length === 1;
-  };
-  t.ok(await eventually(arePodsThere, patienceMs), run.out());
-  t.equal((await namespaces(server)).length, 1);
-  run.child.kill("SIGTERM");
-  t.equal(await run.ended, 2);
-  t.match(run.out(), /ended by SIGTERM; nothing was measured/);
-  t.ok(await eventually(async () => (await namespaces(server)).length === 0, patienceMs), "it is gone");
-  t.ok(isRunning(server));
-  t.same(readdirSync(run.folder), []);
-});
+// Each ends while it prepares: a scenario that was not opened yet.
+for (const [scenario, outside] of [
+  [["list", "--objects=1000000", "--cases=json"], []],
+  [
+    ["neighbours", "--objects=1000000"],
+    [
+      "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+      "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
+    ],
+  ],
+  [["mixed", "--nodes=20", "--pods-per-node=50000"], ["/api/v1/nodes"]],
+] as const) {
+  t.test(`a run of ${scenario[0]} that is ended on a server of others deletes what it made there`, async (t) => {
+    const dir = t.testdir();
+    const server = await startServer(["--identity=kubernetes"]);
+    t.teardown(() => server.stop("SIGKILL"));
+    const run = perf(dir, [...scenario, `--kubeconfig=${server.kubeconfig}`]);
+    const arePodsThere = async (): Promise<boolean> => {
+      const { json } = await server.call("GET", "/api/v1/pods?limit=1");
+      return (json.items as unknown[]).length === 1;
+    };
+    const isUnderWay = async (): Promise<boolean> => run.child.exitCode !== null || (await arePodsThere());
+    t.ok(await eventually(isUnderWay, patienceMs));
+    t.equal(run.child.exitCode, null, run.out());
+    t.equal((await namespaces(server)).length, 1);
+    for (const path of outside) t.ok((await namesAt(server, path)).length > 0, `it made some of ${path}`);
+    run.child.kill("SIGTERM");
+    t.equal(await run.ended, 2);
+    t.match(run.out(), /ended by SIGTERM; nothing was measured/);
+    t.ok(await eventually(async () => (await namespaces(server)).length === 0, patienceMs), "its namespace is gone");
+    for (const path of outside) t.same(await namesAt(server, path), [], path);
+    t.ok(isRunning(server));
+    t.same(readdirSync(run.folder), []);
+  });
+}
