@@ -9,10 +9,11 @@ export const isRoot = process.getuid?.() === 0;
  * and it is run again. apt's own user cannot write to a folder of root's: it then says so and goes on as root.
  */
 export function apt(args, cwd) {
-  return run(args, cwd) || (isRoot && run(["update"], cwd) && run(args, cwd));
+  return run("apt-get", args, cwd) || (isRoot && run("apt-get", ["update"], cwd) && run("apt-get", args, cwd));
 }
 
-function run(args, cwd) {
+/** Runs a program of the distribution without a word; false when it failed. */
+export function run(command, args, cwd) {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  return spawnSync("apt-get", args, { cwd, env, stdio: "ignore", timeout: 300_000 }).status === 0;
+  return spawnSync(command, args, { cwd, env, stdio: "ignore", timeout: 300_000 }).status === 0;
 }

@@ -1,10 +1,9 @@
 // Brings an etcd for the tests where there is none: the distribution's packages, unpacked in a folder of node_modules.
 // They are not installed: a package of etcd starts a server of its own when it is. Where apt is not, tests say what they
 // leave out.
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { apt } from "./apt.mjs";
+import { apt, run } from "./apt.mjs";
 
 const packages = ["etcd-server", "etcd-client"];
 
@@ -48,11 +47,7 @@ export function unpack(home) {
   try {
     if (!apt(["download", ...packages], making)) return false;
     for (const file of readdirSync(making).filter((name) => name.endsWith(".deb"))) {
-      const { status } = spawnSync("dpkg-deb", ["--extract", join(making, file), making], {
-        stdio: "ignore",
-        timeout: 300_000,
-      });
-      if (status !== 0) return false;
+      if (!run("dpkg-deb", ["--extract", join(making, file), making], making)) return false;
       rmSync(join(making, file));
     }
     if (!existsSync(home)) renameSync(making, home);

@@ -29,9 +29,9 @@ const tests = readdirSync(join(root, "test"), { recursive: true })
   .map((file) => join("dist", "test", file.replace(/\.ts$/, ".js")))
   .filter((file) => only.length === 0 || only.some((part) => file.includes(part)))
   .sort();
+if (tests.length === 0) fail(`no test file matches ${only.join(", ")}`);
 // Installing one changes the machine: only where a page is tested.
 if (tests.some((file) => readFileSync(join(root, file), "utf8").includes("programs/browser.js"))) await bringBrowser();
-if (tests.length === 0) fail(`no test file matches ${only.join(", ")}`);
 
 // Heavy suites (crash, fronts, the whole server) bring their own processes; two at a time fit two cores, and one of two
 // servers and an etcd.

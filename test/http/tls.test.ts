@@ -8,7 +8,7 @@ import { type ConnectionOptions, connect } from "node:tls";
 import * as x509 from "@peculiar/x509";
 import t, { type Test } from "tap";
 import { systemClock } from "../../src/base/clock.ts";
-import type { Listener } from "../../src/http/listener.ts";
+import type { Listener, ListenOptions } from "../../src/http/listener.ts";
 import { listenNode } from "../../src/http/node.ts";
 import { listenUws } from "../../src/http/uws.ts";
 import { loadsUws, loadUws } from "../../src/http/uwsbuild.ts";
@@ -31,6 +31,15 @@ async function files(t: Test): Promise<ServingFiles & { directory: string }> {
   return { directory, ...(await keepServing(directory, ["localhost", "127.0.0.1"], systemClock)) };
 }
 
+/** A listener that answers every request with "served". */
+async function serving(t: Test, listen: (options: ListenOptions) => Promise<Listener>) {
+  const { caFile, certFile, keyFile } = await files(t);
+  const handle: Handler = (exchange) => exchange.send(200, [], "served");
+  const listener = await listen({ host: "127.0.0.1", port: 0, tls: { certFile, keyFile }, handle });
+  t.teardown(() => listener.close());
+  return { listener, certFile, ca: readFileSync(caFile) };
+}
+
 /** Sends one request; resolves with the answer's body, or the error's code. */
 function ask(listener: Listener, options: ConnectionOptions): Promise<string> {
   return new Promise((resolve) => {
@@ -48,11 +57,7 @@ function ask(listener: Listener, options: ConnectionOptions): Promise<string> {
 
 for (const front of fronts.filter(({ secure }) => secure)) {
   t.test(`${front.name} speaks TLS 1.2 and 1.3 and nothing older`, async (t) => {
-    const { caFile, ...tls } = await files(t);
-    const handle: Handler = (exchange) => exchange.send(200, [], "served");
-    const listener = await front.listen({ host: "127.0.0.1", port: 0, tls, handle });
-    t.teardown(() => listener.close());
-    const ca = readFileSync(caFile);
+    const { listener, ca } = await serving(t, front.listen);
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
       t.equal(await ask(listener, { ca, minVersion: version, maxVersion: version }), "served", version);
     }
@@ -69,11 +74,7 @@ for (const front of fronts.filter(({ secure }) => secure)) {
 
 for (const front of fronts.filter(({ secure }) => secure)) {
   t.test(`${front.name} agrees to HTTP/1.1 and to no later version`, async (t) => {
-    const { caFile, ...tls } = await files(t);
-    const handle: Handler = (exchange) => exchange.send(200, [], "served");
-    const listener = await front.listen({ host: "127.0.0.1", port: 0, tls, handle });
-    t.teardown(() => listener.close());
-    const ca = readFileSync(caFile);
+    const { listener, ca } = await serving(t, front.listen);
     t.equal(await ask(listener, { ca, ALPNProtocols: ["h2", "http/1.1"] }), "served", "both are offered");
     const agreed = await new Promise((resolve) => {
       const options = { host: "127.0.0.1", port: listener.port, servername: "localhost", ca };
@@ -290,25 +291,17 @@ if (loadsUws()) {
   });
 
   t.test("uws serves connections that wait to be accepted while the certificate is replaced", async (t) => {
-    const { caFile, directory: _, ...tls } = await files(t);
-    const handle: Handler = (exchange) => exchange.send(200, [], "served");
-    const listener = await listenUws({ host: "127.0.0.1", port: 0, tls, handle });
-    t.teardown(() => listener.close());
-    const ca = readFileSync(caFile);
+    const { listener, certFile, ca } = await serving(t, listenUws);
     // The kernel has opened them when this turn ends; the loop of the front accepts them in a later one.
     const waiting = Array.from({ length: 20 }, () => ask(listener, { ca }));
     await new Promise<void>((resolve) => process.nextTick(resolve));
-    appendFileSync(tls.certFile, "\n");
+    appendFileSync(certFile, "\n");
     t.equal(listener.reload(), undefined);
     t.same(new Set(await Promise.all(waiting)), new Set(["served"]));
   });
 
   t.test("uws goes on as before where the port is not to be had for a replaced certificate", async (t) => {
-    const { caFile, directory: _, ...tls } = await files(t);
-    const handle: Handler = (exchange) => exchange.send(200, [], "served");
-    const listener = await listenUws({ host: "127.0.0.1", port: 0, tls, handle });
-    t.teardown(() => listener.close());
-    const ca = readFileSync(caFile);
+    const { listener, certFile, ca } = await serving(t, listenUws);
     const uws = loadUws();
     const { SSLApp } = uws;
     let openCount = 0;
@@ -329,7 +322,7 @@ if (loadsUws()) {
     t.teardown(() => {
       uws.SSLApp = SSLApp;
     });
-    appendFileSync(tls.certFile, "\n");
+    appendFileSync(certFile, "\n");
     for (let attempt = 0; attempt < 3; attempt++) t.match(listener.reload(), /^Cannot listen on 127\.0\.0\.1:\d+$/);
     t.equal(openCount, 0, "and leaves no app open");
     t.equal(await ask(listener, { ca }), "served");
