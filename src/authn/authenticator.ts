@@ -58,14 +58,15 @@ export interface Authenticator {
 }
 
 /**
- * The same for a bearer token; `audiences` undefined: the server's own, and the result needs to name none. `owner`: the
- * user questions to others are charged to; left out: the server itself. `spans`: the trace such questions belong to.
+ * The same for a bearer token; `audiences` undefined: the server's own, and the result needs to name none. `ownerOf`: the
+ * user questions to others are charged to, called before the first wait of those that ask others; left out, or without
+ * one: the server itself. `spans`: the trace such questions belong to.
  */
 export interface TokenAuthenticator {
   authenticateToken(
     token: string,
     audiences: readonly string[] | undefined,
-    owner?: Owner,
+    ownerOf?: () => Owner | undefined,
     spans?: TraceSpans,
   ): Outcome | Promise<Outcome>;
 }
@@ -140,8 +141,8 @@ export function union(authenticators: readonly Authenticator[]): Authenticator {
 /** Several token authenticators in order. */
 export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
   return {
-    authenticateToken: (token, audiences, owner, spans) =>
-      firstAccepted(authenticators, (one) => one.authenticateToken(token, audiences, owner, spans)),
+    authenticateToken: (token, audiences, ownerOf, spans) =>
+      firstAccepted(authenticators, (one) => one.authenticateToken(token, audiences, ownerOf, spans)),
   };
 }
 

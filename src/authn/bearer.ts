@@ -4,6 +4,7 @@ import { ownerAt } from "../base/network.ts";
 import type { Owner } from "../base/shares.ts";
 import {
   type Authenticator,
+  type Credentials,
   type Headers,
   mapOutcome,
   type Outcome,
@@ -19,18 +20,19 @@ const unknownIsInvalid = (outcome: Outcome): Outcome => outcome ?? invalidToken;
 /** Looks at the Authorization header. An unknown token is rejected. */
 export function bearerAuthenticator(tokens: TokenAuthenticator): Authenticator {
   return {
-    authenticate: ({ headers, remote, spans }) => {
+    authenticate: (credentials) => {
+      const { headers, spans } = credentials;
       const authorization = headerValue(headers, "authorization");
       if (authorization === undefined) return undefined;
       const token = bearerToken(authorization);
       if (token === undefined) return undefined;
-      return mapOutcome(tokens.authenticateToken(token, undefined, senderOf(remote), spans), unknownIsInvalid);
+      return mapOutcome(tokens.authenticateToken(token, undefined, () => senderOf(credentials), spans), unknownIsInvalid);
     },
   };
 }
 
 /** The owner that reviews of a token are charged to: its user is not known yet. */
-function senderOf(remote: string | undefined): Owner | undefined {
+function senderOf({ remote }: Credentials): Owner | undefined {
   return remote === undefined ? undefined : ownerAt(remote, "ordinary");
 }
 
@@ -51,7 +53,8 @@ function headerValue(headers: Headers, name: string): string | undefined {
  */
 export function protocolAuthenticator(tokens: TokenAuthenticator, prefix: string): Authenticator {
   return {
-    authenticate: ({ headers, remote, spans }) => {
+    authenticate: (credentials) => {
+      const { headers, spans } = credentials;
       if (!asksWebSocket(headers)) return undefined;
       const protocols = protocolsOf(headers);
       const carriers = protocols.filter((protocol) => protocol.startsWith(prefix));
@@ -62,7 +65,7 @@ export function protocolAuthenticator(tokens: TokenAuthenticator, prefix: string
       if (typeof token !== "string") return token;
       if (protocols.length === 1) return refused("missing additional subprotocol");
       if (token === "") return undefined;
-      return mapOutcome(tokens.authenticateToken(token, undefined, senderOf(remote), spans), unknownIsInvalid);
+      return mapOutcome(tokens.authenticateToken(token, undefined, () => senderOf(credentials), spans), unknownIsInvalid);
     },
   };
 }

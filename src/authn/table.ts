@@ -228,8 +228,9 @@ function issuerOf({ config, material, identity, serverAddress }: AuthnOptions): 
 /** Asks the token authenticators alone; a token without a result is an invalid token, first of all (upstream). */
 function reviewer(tokens: TokenAuthenticator, own: readonly string[]): Authentication["review"] {
   return async (token, audiences, owner, spans) => {
+    const ownerOf = (): Owner | undefined => owner;
     const asked = audiences.length > 0 ? audiences : own;
-    const one = withAuthenticatedGroup({ authenticate: () => tokens.authenticateToken(token, asked, owner, spans) });
+    const one = withAuthenticatedGroup({ authenticate: () => tokens.authenticateToken(token, asked, ownerOf, spans) });
     const outcome = await one.authenticate({ headers: [], peer: undefined });
     if (isAccepted(outcome)) return outcome;
     return { reasons: [...invalidToken.reasons, ...(outcome?.reasons ?? [])] };

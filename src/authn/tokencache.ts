@@ -53,7 +53,7 @@ export function cacheTokens(
   };
 
   return {
-    authenticateToken: (token, audiences, owner, spans) => {
+    authenticateToken: (token, audiences, ownerOf, spans) => {
       const key = keyOf(secret, token, audiences);
       const known = entries.get(key);
       const entry = known ?? unknown.get(key);
@@ -66,7 +66,7 @@ export function cacheTokens(
       }
       const asked = underWay.get(key);
       if (asked !== undefined) return timed(waiting(spans, "wait for a token's review", asked), "blocked");
-      const outcome = inner.authenticateToken(token, audiences, owner, spans);
+      const outcome = inner.authenticateToken(token, audiences, ownerOf, spans);
       if (!(outcome instanceof Promise)) {
         events.cached("miss", 0);
         return keep(key, outcome);
@@ -89,8 +89,8 @@ function keyOf(secret: string, token: string, audiences: readonly string[] | und
 /** Node 20.12 and later have half the way. */
 const digest: (text: string) => string =
   typeof crypto.hash === "function"
-    ? (text) => crypto.hash("sha256", text, "base64")
-    : (text) => crypto.createHash("sha256").update(text).digest("base64");
+    ? (text) => crypto.hash("sha256", text, "binary")
+    : (text) => crypto.createHash("sha256").update(text).digest("binary");
 
 /** Makes room: evicts an expired entry, else the oldest. */
 function dropSome(entries: Map<string, Entry>, now: number): void {

@@ -35,7 +35,8 @@ export function webhookTokens(options: TokenWebhookOptions): TokenAuthenticator 
   const client = new OutboundClient(options.connection, clientCalls);
   const underWay = new Shares("token reviews", limits.tokenReviewsMax);
   return {
-    authenticateToken: async (token, audiences, owner = own, spans = undefined) => {
+    authenticateToken: async (token, audiences, ownerOf = undefined, spans = undefined) => {
+      const owner = ownerOf?.() ?? own;
       const leave = underWay.take(owner);
       if (leave === undefined) return tooMany;
       try {

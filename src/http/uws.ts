@@ -228,8 +228,7 @@ class UwsFront implements Listener {
 
   /** Reads the request, which is valid only during this call, and hands it on. Must not throw or leave without hooks. */
   #accept(res: HttpResponse, req: HttpRequest, generation: Generation, context?: SocketContext): void {
-    const remote = addressOf(res);
-    this.openings.heard(remote);
+    if (this.openings.quiet.used > 0) this.openings.heard(addressOf(res));
     const headers: (readonly [string, string])[] = [];
     req.forEach((name, value) => {
       headers.push([name, value]);
@@ -249,7 +248,7 @@ class UwsFront implements Listener {
       return;
     }
     const verified = peer === undefined ? undefined : { peer, generation };
-    const exchange = new UwsExchange(this, res, { method, path, query, headers }, remote, verified);
+    const exchange = new UwsExchange(this, res, { method, path, query, headers }, verified);
     if (context !== undefined) {
       this.#cork.open();
       exchange.place = { cork: this.#cork, context };
@@ -292,13 +291,13 @@ class UwsExchange implements Exchange {
   readonly peer: PeerCertificates | undefined;
   /** By which app its client was verified; undefined: it showed no certificate. */
   readonly verifiedIn: Generation | undefined;
-  readonly remote: string;
   /** No request may follow on this connection: nothing behind this one is run. */
   last = false;
   /** Where its connection can be made a WebSocket; undefined: it cannot. */
   place: SocketPlace | undefined;
   readonly #front: UwsFront;
   readonly #res: HttpResponse;
+  #remote: string | undefined;
   readonly #gone: (() => void)[] = [];
   payer: Payer | undefined;
   /** Releases the charge for buffered bytes. */
@@ -327,7 +326,7 @@ class UwsExchange implements Exchange {
   /** An answer that waits for the rest of an oversized body, so that the client gets to read it. */
   #deferred: (() => void) | undefined;
 
-  constructor(front: UwsFront, res: HttpResponse, request: RequestHead, remote: string, verified?: Verified) {
+  constructor(front: UwsFront, res: HttpResponse, request: RequestHead, verified?: Verified) {
     this.#front = front;
     this.#res = res;
     this.method = request.method;
@@ -336,10 +335,15 @@ class UwsExchange implements Exchange {
     this.headers = request.headers;
     this.peer = verified?.peer;
     this.verifiedIn = verified?.generation;
-    this.remote = remote;
     // First of all: a request left with neither an answer nor this hook ends the process.
     res.onAborted(() => this.#abort());
     front.exchanges.add(this);
+  }
+
+  /** Looked up when it is first asked for: that costs a tenth of a GET. */
+  get remote(): string {
+    this.#remote ??= this.#done ? "" : addressOf(this.#res);
+    return this.#remote;
   }
 
   /** The parser trims every byte that is not above the blank, as a signed one. */
@@ -359,6 +363,7 @@ class UwsExchange implements Exchange {
     this.#answered = true;
     const socket = new UwsSocket(this.#front, this.verifiedIn, [...this.#gone]);
     if (this.aborted) return socket;
+    void this.remote;
     const key = this.header("sec-websocket-key") ?? "";
     this.#finish();
     socket.upgrade(this.#res, headers, key, subprotocol, place);
@@ -648,6 +653,7 @@ class UwsExchange implements Exchange {
     this.#resume();
     this.headers = [];
     const gone = [...this.#gone];
+    void this.remote;
     this.#finish();
     const last = this.last || asksClose(headers);
     const head = headOf(code, headers);

@@ -31,6 +31,7 @@ export interface RequestRecord extends RequestTarget {
   readonly bytes: number;
   readonly durationMs: number;
   readonly agent: string;
+  /** Address of the peer, where it was asked for while the connection was there (Exchange.remote). */
   readonly remote: string;
   /** Bytes of its body that were sent, of a stream as well; before compression, as far as it is done on the way out. */
   readonly sentBytes: number;
@@ -40,6 +41,9 @@ export interface RequestRecord extends RequestTarget {
   readonly stages: Timing | undefined;
 }
 
+/** What decides whether a request is logged. */
+export type RequestEnd = Pick<RequestRecord, "code" | "dropped" | "durationMs">;
+
 /** How a request counts while it is in flight. */
 export type RequestKind = "readOnly" | "mutating" | "long";
 
@@ -48,6 +52,8 @@ export interface Observer {
   /** A request was resolved: in flight until `finished`. */
   started(kind: RequestKind, target: RequestTarget): void;
   finished(kind: RequestKind, record: RequestRecord): void;
+  /** Whether a request that ends like this is logged, with the address of its peer, which has to be asked for in time. */
+  logs(kind: RequestKind, end: RequestEnd): boolean;
   /** A request for a deprecated version was served. */
   deprecated(group: string, version: string, resource: string, subresource: string, removedIn: string): void;
   /** A list was answered from the log of a prefix. */
@@ -185,6 +191,7 @@ export function createObserver(registry: Registry, log: Logger, release = 23): O
       count(counted, record, kind);
       logRequest(log, record, kind);
     },
+    logs: (kind, end) => isNotable(kind, end) || log.isLevelEnabled("debug"),
     deprecated: (group, version, resource, subresource, removedIn) => {
       outdated.set(`${group}\0${removedIn}\0${resource}\0${subresource}\0${version}`, 1);
     },
@@ -250,10 +257,13 @@ function keyOf({ group, version, resource, subresource, scope }: RequestTarget):
   return `${group}\0${version}\0${resource}\0${subresource}\0${scope}`;
 }
 
+/** Whether a request is logged at the default level: a refusal takes long when it is held back. */
+function isNotable(kind: RequestKind, { code, dropped, durationMs }: RequestEnd): boolean {
+  return code >= 500 || (kind !== "long" && !dropped && durationMs > slowMs);
+}
+
 function logRequest(log: Logger, record: RequestRecord, kind: RequestKind): void {
-  // A refusal takes long when it is held back.
-  const isSlow = kind !== "long" && !record.dropped && record.durationMs > slowMs;
-  const notable = record.code >= 500 || isSlow;
+  const notable = isNotable(kind, record);
   if (!notable && !log.isLevelEnabled("debug")) return;
   const line = {
     id: record.id,

@@ -130,6 +130,7 @@ t.test("a fault that cannot be reported in the client's form is answered in plai
   server.observer = {
     started: () => undefined,
     finished: () => undefined,
+    logs: () => false,
     listed: () => undefined,
     deprecated: () => undefined,
     fault: () => {

@@ -187,6 +187,7 @@ export class InProcess {
           this.lastRecord = record;
           this.observer?.finished(kind, record);
         },
+        logs: (kind, end) => this.observer?.logs(kind, end) ?? false,
         listed: (prefix, objects) => this.observer?.listed(prefix, objects),
         deprecated: (...words) => this.observer?.deprecated(...words),
         fault: (id, error) => {

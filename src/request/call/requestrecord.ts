@@ -1,5 +1,5 @@
 // The record of one request: its id, what its answer carries besides its own, and the one report at its end.
-import { randomFillSync } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { minorOf, type Resource, type Scheme } from "../../api/scheme.ts";
 import { isStatus, type Status } from "../../api/status.ts";
 import type { Entry } from "../../audit/entry.ts";
@@ -49,7 +49,7 @@ export class Book {
     this.#target = targetOf(server, exchange, route);
     this.#agent = exchange.header("user-agent") ?? "";
     this.startedMs = server.clock.monotonic();
-    this.id = askedId(exchange.header("audit-id")) ?? nextId();
+    this.id = askedId(exchange.header("audit-id")) ?? randomUUID();
     this.headers = [["Audit-Id", this.id]];
     const asked = isRefusedMethod(info) ? resolve(server.scheme.current(), "GET", exchange.path, "").info : info;
     const warning = deprecation(asked, server.scheme.release);
@@ -77,6 +77,9 @@ export class Book {
     this.done = true;
     this.#code = code;
     this.#bytes = bytes;
+    const end = { code, dropped: this.#dropped, durationMs: this.#server.clock.monotonic() - this.startedMs };
+    // It is known from here on, also when the connection is gone.
+    if (this.#server.observer.logs(this.kind, end)) void this.#exchange?.remote;
   }
 
   /** More of a streamed answer is on its way. */
@@ -155,12 +158,19 @@ export class Book {
     assert(info !== undefined && exchange !== undefined, "A request is reported after it was let go");
     const resource = isStatus(info) || !info.isResource ? undefined : info;
     const durationMs = this.#server.clock.monotonic() - this.startedMs;
+    const { verb, group, version, resource: name, subresource, scope } = this.#target;
+    // Named one by one: a spread costs as much as all else here.
     return {
       id: this.id,
       user: this.user,
       method: exchange.method,
       path: exchange.path,
-      ...this.#target,
+      verb,
+      group,
+      version,
+      resource: name,
+      subresource,
+      scope,
       dropped: this.#dropped,
       dryRun: resource?.query.has("dryRun") ?? false,
       annotations: resource && notesOf(resource, this.#server.scheme),
@@ -318,21 +328,4 @@ function deprecation(info: RequestInfo | Status, release: number): string | unde
 /** The Audit-ID a client gave its request (upstream: kept as it is); it goes into a header and a log, so it must be plain. */
 function askedId(id: string | undefined): string | undefined {
   return id !== undefined && /^[!-~]{1,256}$/.test(id) ? id : undefined;
-}
-
-const pool = new Uint8Array(16 * 256);
-let poolAt = pool.length;
-
-/** A random UUID for Audit-Id; randomness is drawn for 256 at a time. */
-function nextId(): string {
-  if (poolAt === pool.length) {
-    randomFillSync(pool);
-    poolAt = 0;
-  }
-  const bytes = Buffer.from(pool.buffer, poolAt, 16);
-  poolAt += 16;
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -126,7 +126,10 @@ export interface Exchange {
   readonly path: string;
   /** Raw query after `?`, empty when there is none. */
   readonly query: string;
-  /** Address of the peer, for logs and audit. */
+  /**
+   * Address of the peer, for logs and audit. A front may look it up when it is first asked for: empty where the connection
+   * was gone by then. A stream and a tunnel keep it.
+   */
   readonly remote: string;
   /** First value of a header (name in lower case), undefined when absent. */
   header(name: string): string | undefined;
