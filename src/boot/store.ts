@@ -41,8 +41,8 @@ export async function startStore(data: StoreData, main: MessagePort): Promise<vo
   }
   const { tracer } = thread;
   const { store, writer, loop, registry, transformers } = thread;
-  const { isShared } = engineOf(data.config.storageBackend);
-  const traits = { isShared, hasPast: store.listAt !== undefined };
+  const { isShared, overlap } = engineOf(data.config.storageBackend);
+  const traits = { isShared, hasPast: store.listAt !== undefined, overlap };
   tell({ kind: "opened", control: writer.control, traits });
   main.on("message", (message: ToStore) => {
     switch (message.kind) {

@@ -1,5 +1,6 @@
 // A front's StoreClient over a message port: all changes of a turn go as one message, and so do those of its requests
-// that want to know how recent they must be. Replies carry the number of what they answer. The queue is divided among
+// that want to know how recent they must be. Where the store makes one commit at a time, changes gather until it is about to
+// make the next: a message costs both threads more than a change. Replies carry the number of what they answer. The queue is divided among
 // users: deletes of many large objects leave room for another user's write.
 import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
@@ -25,9 +26,11 @@ export interface StoreTraits {
   readonly isShared: boolean;
   /** It can be asked for pages of the past. */
   readonly hasPast: boolean;
+  /** Commits it makes at once. */
+  readonly overlap: number;
 }
 
-const ownStore: StoreTraits = { isShared: false, hasPast: false };
+const ownStore: StoreTraits = { isShared: false, hasPast: false, overlap: 1 };
 
 /** Changes the server makes for itself. */
 const ownChanges: Owner = { name: "", level: "masters" };
@@ -52,6 +55,8 @@ export class PortClient implements StoreClient {
   readonly #port: MessagePort;
   readonly #places: Shares;
   readonly #bytes: Shares;
+  /** Messages with changes that are on their way at once: those being committed, and one for when that is done. */
+  readonly #postedMax: number;
   readonly #writer = new RequestWriter();
   /** Changes of this turn, in the order they were given to the writer. */
   #gathered: Waiting[] = [];
@@ -72,8 +77,9 @@ export class PortClient implements StoreClient {
   );
   #dead = false;
 
-  constructor(port: MessagePort, queue: QueueLimits = limits, { isShared, hasPast } = ownStore) {
+  constructor(port: MessagePort, queue: QueueLimits = limits, { isShared, hasPast, overlap } = ownStore) {
     this.#port = port;
+    this.#postedMax = overlap + 1;
     this.#places = new Shares("changes waiting for the store", queue.storeQueueMax);
     this.#bytes = new Shares("bytes of changes waiting for the store", queue.storeQueueBytesMax);
     if (isShared) this.recent = (msMax, spans) => this.#askRecent(msMax, spans);
@@ -118,8 +124,9 @@ export class PortClient implements StoreClient {
     this.#port.close();
   }
 
+  /** Posts what has gathered, once the store has use for it. */
   #flush(): void {
-    if (this.#dead) return;
+    if (this.#dead || this.#writer.count === 0 || this.#posted.size >= this.#postedMax) return;
     const request = this.#writer.take(++this.#number);
     const gathered = this.#gathered;
     this.#gathered = [];
@@ -165,6 +172,7 @@ export class PortClient implements StoreClient {
     assertShared(posted !== undefined, "Outcomes without a request");
     assertShared(outcomes.length === posted.length, `${outcomes.length} outcomes of ${posted.length} changes`);
     this.#queued -= posted.length;
+    this.#flush();
     outcomes.forEach((outcome, index) => {
       const waiting = posted[index] as Waiting;
       waiting.leave();

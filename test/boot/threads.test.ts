@@ -58,7 +58,7 @@ async function start(
     authz: { policies: [], webhook: undefined },
     serverAddress: `127.0.0.1:${port}`,
     control: new SharedArrayBuffer(64),
-    store: { isShared: false, hasPast: false },
+    store: { isShared: false, hasPast: false, overlap: 1 },
     startedMs: 0,
     beats: beatsMemory(),
     started: startedMemory(),

@@ -9,6 +9,7 @@ import { openLmdb } from "../../src/storage/lmdb/store.ts";
 import { PortClient, type QueueLimits } from "../../src/storage/port.ts";
 import { type StoreLoop, serveStore } from "../../src/storage/serve.ts";
 import { type Outcome, type Record, type Store, StoreError } from "../../src/storage/store.ts";
+import { type ChangesRequest, ReplyWriter } from "../../src/storage/wire.ts";
 import { HandClock } from "../contract/store.ts";
 import { openTracing } from "../observe/tracing.ts";
 import { openShared, type SharedStore, sharedTraits } from "../servers/sharedmemory.ts";
@@ -298,7 +299,7 @@ async function sharedRig(
   const connect = (): PortClient => {
     const { port1, port2 } = new MessageChannel();
     loop.add(port2);
-    return new PortClient(port1, undefined, { isShared: true, hasPast: true });
+    return new PortClient(port1, undefined, { isShared: true, hasPast: true, overlap });
   };
   return { loop, store, other, published, connect };
 }
@@ -307,14 +308,55 @@ const turns = async (count = 50): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
+t.test("changes gather while one message is being committed and another one waits for that", async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  t.teardown(() => port2.close());
+  const client = new PortClient(port1);
+  const requests: ChangesRequest[] = [];
+  port2.on("message", (request: ChangesRequest) => requests.push(request));
+  const made: string[] = [];
+  const commit = async (name: string): Promise<void> => {
+    made.push(`${name} ${say(await client.commit(change("create", name, 0)))}`);
+  };
+  const answer = (request: ChangesRequest, ...revisions: number[]): void => {
+    const reply = new ReplyWriter(request.count);
+    for (const [index, revision] of revisions.entries()) reply.put(index, { revision });
+    port2.postMessage(reply.take(request.number));
+  };
+  const until = async (messages: number): Promise<void> => {
+    while (requests.length < messages) await new Promise((resolve) => setTimeout(resolve, 1));
+  };
+  const writing = [commit("a")];
+  await until(1);
+  writing.push(commit("b"));
+  await until(2);
+  writing.push(commit("c"), commit("d"));
+  await turns();
+  t.same(
+    requests.map(({ count }) => count),
+    [1, 1],
+    "what would only wait there is not posted",
+  );
+  answer(requests[0] as ChangesRequest, 1);
+  await until(3);
+  t.equal(requests[2]?.count, 2, "it goes as one message");
+  answer(requests[1] as ChangesRequest, 2);
+  answer(requests[2] as ChangesRequest, 3, 4);
+  await Promise.all(writing);
+  t.same(made, ["a revision 1", "b revision 2", "c revision 3", "d revision 4"]);
+  client.close();
+});
+
 t.test("as many commits are under way as the engine takes, and each outcome goes to its change", async (t) => {
   const overlap = 3;
   const { loop, store, connect } = await sharedRig(overlap);
-  const client = connect();
+  // A front has no more messages on their way than the engine has use for.
+  const clients = [connect(), connect()] as const;
   const gates = new Map<string, () => void>();
   store.before = ({ key }) => new Promise((resolve) => gates.set(key.slice(21), () => resolve("made")));
   const told: string[] = [];
   const commit = async (name: string): Promise<void> => {
+    const client = clients[name < "d" ? 0 : 1];
     told.push(`${name} ${say(await client.commit(change("create", name, 0)))}`);
   };
   const writing: Promise<void>[] = [];
@@ -328,13 +370,15 @@ t.test("as many commits are under way as the engine takes, and each outcome goes
   await turns();
   t.same(told, ["c revision 1"]);
   t.same([...gates.keys()], ["a", "b", "c", "d", "e"], "all that was queued is taken by the next");
-  t.equal(client.queued, 4);
+  t.equal(clients[0].queued + clients[1].queued, 4);
   for (const name of ["e", "b", "a", "d"]) gates.get(name)?.();
   await Promise.all(writing);
   t.same(told.map((text) => text.split(" ")[0]).toSorted(), ["a", "b", "c", "d", "e"]);
   t.equal(new Set(told.map((text) => text.slice(2))).size, 5, "and each has a revision of its own");
-  t.equal(client.queued, 0);
-  client.close();
+  for (const client of clients) {
+    t.equal(client.queued, 0);
+    client.close();
+  }
   await loop.stop();
 });
 
@@ -407,7 +451,7 @@ t.test("recent() has few questions without an answer, whatever comes meanwhile",
     if (message.kind === "recent") posted += 1;
     post(message);
   };
-  const client = new PortClient(port1, undefined, { isShared: true, hasPast: true });
+  const client = new PortClient(port1, undefined, { isShared: true, hasPast: true, overlap: 1 });
   let release = (): void => undefined;
   store.answering = () => new Promise((resolve) => (release = resolve));
   const asked: Promise<number | undefined>[] = [];

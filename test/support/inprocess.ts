@@ -387,7 +387,7 @@ async function serveShared(store: SharedStore, writer: LogWriter): Promise<{ cli
   });
   const { port1, port2 } = new MessageChannel();
   loop.add(port2);
-  return { client: new PortClient(port1, limits, { isShared: true, hasPast: true }), loop };
+  return { client: new PortClient(port1, limits, { isShared: true, hasPast: true, overlap: 1 }), loop };
 }
 
 /** Plugins that complete pods. */
