@@ -26,7 +26,10 @@ export function bearerAuthenticator(tokens: TokenAuthenticator): Authenticator {
       if (authorization === undefined) return undefined;
       const token = bearerToken(authorization);
       if (token === undefined) return undefined;
-      return mapOutcome(tokens.authenticateToken(token, undefined, () => senderOf(credentials), spans), unknownIsInvalid);
+      return mapOutcome(
+        tokens.authenticateToken(token, undefined, () => senderOf(credentials), spans),
+        unknownIsInvalid,
+      );
     },
   };
 }
@@ -65,7 +68,10 @@ export function protocolAuthenticator(tokens: TokenAuthenticator, prefix: string
       if (typeof token !== "string") return token;
       if (protocols.length === 1) return refused("missing additional subprotocol");
       if (token === "") return undefined;
-      return mapOutcome(tokens.authenticateToken(token, undefined, () => senderOf(credentials), spans), unknownIsInvalid);
+      return mapOutcome(
+        tokens.authenticateToken(token, undefined, () => senderOf(credentials), spans),
+        unknownIsInvalid,
+      );
     },
   };
 }

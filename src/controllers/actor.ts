@@ -13,7 +13,7 @@ import { Fault } from "../codec/engine/json.ts";
 import { limits } from "../config/limits.ts";
 import { spanKinds } from "../observe/spans.ts";
 import { noTrace, StageTrace } from "../observe/trace.ts";
-import { Body, decodeAs } from "../request/body/body.ts";
+import { bodyOf } from "../request/body/body.ts";
 import { requestedObject } from "../request/commit/objectstore.ts";
 import type { WriteRequest, WriteServices, Written } from "../request/commit/writerequest.ts";
 import { deleteItems, deleteObject } from "../request/delete/delete.ts";
@@ -92,10 +92,10 @@ export class Actor {
   /** Creates an object; its name, or generateName, stands in `content`. 409 AlreadyExists when there is one. */
   async create(target: Omit<Target, "name">, content: Value): Promise<Written | Status> {
     const { resource } = target;
-    const decoded = decodeAs(resource, content);
-    if (decoded instanceof Fault) return badRequest(decoded.message);
+    const body = bodyOf(resource, content);
+    if (body instanceof Fault) return badRequest(body.message);
     return this.#call("create", { ...target, name: "" }, (request) =>
-      whileServed(request, () => writeObject(this.#writers, request, new Body(resource, content, decoded))),
+      whileServed(request, () => writeObject(this.#writers, request, body)),
     );
   }
 

@@ -1,15 +1,17 @@
-// From JSON our encoder wrote to a typed object, in one pass. @hot: stored objects are decoded here.
+// From JSON to a typed object, in one pass. @hot: stored objects are decoded here, and most bodies of creates and updates.
 // encode.ts writes without space, fields in the order of the schema and every value in its canonical form, so that
 // nothing has to be sorted out: no generic document in between, raw JSON is a piece of the text. Text that does not
 // look like that (another order, an unknown field, a rare shape) is left to parseText() and decode(), which read
 // anything; for what is read here both give the same object.
+// What programs send is as compact; nothing about it is trusted: fields may come in any order but not twice, and raw JSON
+// and nulls in lists, which have rules of their own, are left to the others, too.
 import { canonicalText, isPlainCanonical } from "../../api/quantity.ts";
 import { type Message, RawJson } from "../../api/schema.ts";
 import { canonicalTime, TimeError } from "../../api/time.ts";
 import { limits } from "../../config/limits.ts";
 import { canonicalBase64 } from "../json/base64.ts";
 import { Fault } from "../json/fault.ts";
-import { sharedRaw } from "../json/remembered.ts";
+import { rawOf, sharedRaw } from "../json/remembered.ts";
 import { parseOwn, parseText } from "../json/scan.ts";
 import { writeValue } from "../json/write.ts";
 import type { Parts } from "./parts.ts";
@@ -47,9 +49,12 @@ interface Steps {
 }
 
 /** Steps by message, and by the parts that are read of it. */
-const known = new WeakMap<Message | Parts, Steps>();
+type KnownSteps = WeakMap<Message | Parts, Steps>;
+/** Of stored text and of bodies, which come in other orders. */
+const ofStored: KnownSteps = new WeakMap();
+const ofSent: KnownSteps = new WeakMap();
 
-function stepsOf(message: Message, parts?: Parts): Steps {
+function stepsOf(known: KnownSteps, message: Message, parts?: Parts): Steps {
   let steps = known.get(parts ?? message);
   if (steps === undefined) {
     const plan = planOf(message);
@@ -79,17 +84,27 @@ function stepsOf(message: Message, parts?: Parts): Steps {
 class Cursor {
   readonly text: string;
   readonly withoutManagers: boolean;
+  /** The text is a client's. */
+  readonly isSent: boolean;
   at = 0;
+  /** Messages that are open. */
+  depth = 0;
   /** Where the first ObjectMeta ends: the document's own. */
   metadataEnd = 0;
   /** The first backslash at or after the last string, or the end. */
   slashAt: number;
   failed = false;
 
-  constructor(text: string, withoutManagers: boolean) {
+  constructor(text: string, withoutManagers: boolean, isSent = false) {
     this.text = text;
     this.withoutManagers = withoutManagers;
+    this.isSent = isSent;
     this.slashAt = slashAfter(text, 0);
+  }
+
+  /** The steps of a message. */
+  stepsOf(message: Message, parts?: Parts): Steps {
+    return stepsOf(this.isSent ? ofSent : ofStored, message, parts);
   }
 }
 
@@ -101,6 +116,15 @@ function slashAfter(text: string, from: number): number {
 /** The object of `message` in JSON that encode() wrote; undefined when it is anything else. */
 export function readCanonical<T extends object>(message: Message, text: string): T | undefined {
   return readDocument<T>(new Cursor(text, false), message);
+}
+
+/**
+ * The object of `message` in the JSON a client sent, without characters below the blank; undefined when it is not compact,
+ * has an unknown field, or one that comes twice, is no JSON, or is anything else that decode() is better asked about.
+ * The text must be short enough for its values not to be counted.
+ */
+export function readCompact<T extends object>(message: Message, text: string): T | undefined {
+  return readDocument<T>(new Cursor(text, false, true), message);
 }
 
 /** An object without managedFields in any metadata, and where its own metadata ends in the text. */
@@ -123,12 +147,12 @@ export function readLean<T extends object>(message: Message, text: string, parts
 export function readLeanMeta<T extends object>(message: Message, text: string, at: number): T | undefined {
   const cursor = new Cursor(text, true);
   cursor.at = at;
-  const meta = readMessage(cursor, stepsOf(message));
+  const meta = readMessage(cursor, cursor.stepsOf(message));
   return cursor.failed ? undefined : (meta as T);
 }
 
 function readDocument<T extends object>(cursor: Cursor, message: Message, parts?: Parts): T | undefined {
-  const object = readMessage(cursor, stepsOf(message, parts));
+  const object = readMessage(cursor, cursor.stepsOf(message, parts));
   return cursor.failed || cursor.at < cursor.text.length ? undefined : (object as T);
 }
 
@@ -158,12 +182,25 @@ const letterN = 110;
 function readMessage(cursor: Cursor, steps: Steps): Target {
   const object: Target = {};
   for (const { json, zero } of steps.scalars) object[json] = zero;
-  if (steps.isForeign || !takes(cursor, openMap)) fail(cursor);
+  if (steps.isForeign || cursor.depth >= limits.messageDepthMax || !takes(cursor, openMap)) fail(cursor);
   else if (!takes(cursor, closeMap)) {
+    cursor.depth += 1;
     let step: Step | undefined;
+    // Fields that were read of text that is not ours, a bit each.
+    let low = 0;
+    let high = 0;
     for (;;) {
       step = nextStep(cursor, steps, step);
       if (step === undefined) break;
+      if (cursor.isSent) {
+        const bit = 1 << (step.order & 31);
+        if (step.order > 63 || ((step.order < 32 ? low : high) & bit) !== 0) {
+          fail(cursor);
+          break;
+        }
+        if (step.order < 32) low |= bit;
+        else high |= bit;
+      }
       readField(cursor, step, object);
       if (cursor.failed || takes(cursor, closeMap)) break;
       if (!takes(cursor, comma)) {
@@ -171,6 +208,7 @@ function readMessage(cursor: Cursor, steps: Steps): Target {
         break;
       }
     }
+    cursor.depth -= 1;
   }
   for (const slot of steps.messages) {
     if (object[slot.json] === undefined && slot.message !== undefined) object[slot.json] = zeroOf(slot.message);
@@ -189,8 +227,8 @@ function nextStep(cursor: Cursor, steps: Steps, before: Step | undefined): Step 
   }
   const end = text.indexOf('"', cursor.at);
   const step = steps.byName.get(text.substring(cursor.at, end));
-  // In any other order a field could come twice.
-  if (step === undefined || (before !== undefined && step.order <= before.order)) return fail(cursor);
+  // In any other order a field could come twice, which is looked at where the text is not ours.
+  if (step === undefined || (!cursor.isSent && before !== undefined && step.order <= before.order)) return fail(cursor);
   cursor.at = end + 1;
   if (!takes(cursor, colon)) return fail(cursor);
   if (before === undefined) steps.first = step;
@@ -239,7 +277,9 @@ function readMap(cursor: Cursor, step: Step): Map<string, unknown> {
     do {
       const key = readString(cursor);
       if (key === undefined || !takes(cursor, colon)) break;
+      const size = map.size;
       map.set(key, readItem(cursor, step));
+      if (cursor.isSent && map.size === size) break;
       if (cursor.failed || takes(cursor, closeMap)) return map;
     } while (takes(cursor, comma));
     fail(cursor);
@@ -291,7 +331,7 @@ function readNested(cursor: Cursor, step: Step): Target | undefined {
     skipRaw(cursor);
     return zeroOf(message);
   }
-  step.steps ??= stepsOf(message, step.parts);
+  step.steps ??= cursor.stepsOf(message, step.parts);
   const object = readMessage(cursor, step.steps);
   if (cursor.metadataEnd === 0 && message.shortName === "ObjectMeta") cursor.metadataEnd = cursor.at;
   return object;
@@ -374,7 +414,7 @@ function readUnion(cursor: Cursor, step: Step): Target | undefined {
     const allows = isBool ? readBool(cursor) : fail(cursor);
     return allows === undefined ? undefined : { allows };
   }
-  step.steps ??= stepsOf(of);
+  step.steps ??= cursor.stepsOf(of);
   const schema = readMessage(cursor, step.steps);
   return isBool ? { allows: true, schema } : { schema };
 }
@@ -415,7 +455,7 @@ const foreign = /[\s<>&\u2028\u2029\ud800-\udfff]|\\[^"\\]/;
 function readRaw(cursor: Cursor): RawJson | undefined {
   const start = cursor.at;
   skipRaw(cursor);
-  if (cursor.failed) return undefined;
+  if (cursor.failed || cursor.isSent) return fail(cursor);
   const text = cursor.text.substring(start, cursor.at);
   if (!foreign.test(text)) return new RawJson(text);
   const value = parseOwn(text);
@@ -434,12 +474,20 @@ function readFields(cursor: Cursor, latest: RawJson[]): RawJson | undefined {
     cursor.at = at + raw.text.length;
     return raw;
   }
-  const read = readRaw(cursor);
+  const read = cursor.isSent ? readSentFields(cursor) : readRaw(cursor);
   if (read === undefined || read.text.length > limits.rawCharsMax || text.charCodeAt(at) !== openMap) return read;
   const raw = sharedRaw(read.text);
   if (latest.length === latestMax) latest.pop();
   latest.unshift(raw);
   return raw;
+}
+
+/** The fieldsV1 of a client, which may be anything. */
+function readSentFields(cursor: Cursor): RawJson | undefined {
+  const start = cursor.at;
+  skipRaw(cursor);
+  const value = cursor.failed ? undefined : parseText(cursor.text.substring(start, cursor.at));
+  return value instanceof Map ? rawOf(value) : fail(cursor);
 }
 
 /** Brackets looked at before managed fields are read through: no field set has any but in names. */

@@ -9,8 +9,10 @@ import type { Resource, Scheme } from "../../api/scheme.ts";
 import { badRequest, isStatus, refuse, Status } from "../../api/status.ts";
 import { textAt, type Value, type ValueMap } from "../../api/value.ts";
 import type { Entry } from "../../audit/entry.ts";
+import { readCompact } from "../../codec/engine/canonical.ts";
 import { decode, Fault, parseJson, TooManyValues, textOf, writeValue } from "../../codec/engine/json.ts";
 import { duplicateFaults, strictFaults } from "../../codec/engine/strict.ts";
+import { hasControls } from "../../codec/json/controls.ts";
 import { decodeProto, openEnvelope } from "../../codec/proto/protobuf.ts";
 import { parseYaml } from "../../codec/yaml/yaml.ts";
 import { limits } from "../../config/limits.ts";
@@ -123,28 +125,39 @@ export type ReadBody = Body | PatchBody | Config;
 /** A decoded body. The write path changes objects in place, so every try takes a fresh one. */
 export class Body {
   readonly kind = "object";
-  readonly #resource: Resource;
-  readonly #content: Content;
+  readonly #message: Message;
+  readonly #decode: () => ApiObject;
   #next: ApiObject | undefined;
 
-  constructor(resource: Resource, content: Content, decoded: ApiObject) {
-    this.#resource = resource;
-    this.#content = content;
+  /** `decode` makes the same as `decoded` once more. */
+  constructor({ message }: Resource, decode: () => ApiObject, decoded: ApiObject) {
+    this.#message = message;
+    this.#decode = decode;
     this.#next = decoded;
   }
 
   /** Tells the audit event what was decoded, while no caller has taken it. */
   show(audit: Entry | undefined): void {
-    if (audit !== undefined && this.#next !== undefined) audit.requested(this.#resource.message, this.#next);
+    if (audit !== undefined && this.#next !== undefined) audit.requested(this.#message, this.#next);
   }
 
   /** An object with no other reference. */
   take(): ApiObject {
-    const object = this.#next ?? decodeAs(this.#resource, this.#content);
+    const object = this.#next ?? this.#decode();
     this.#next = undefined;
-    // It decoded before: it cannot fail now.
-    return object as ApiObject;
+    return object;
   }
+}
+
+/** A body of what the server says itself; a Fault where that is no object of `resource`. */
+export function bodyOf(resource: Resource, content: Value): Body | Fault {
+  const decoded = decodeAs(resource, content);
+  return decoded instanceof Fault ? decoded : contentBody(resource, content, decoded);
+}
+
+function contentBody(resource: Resource, content: Content, decoded: ApiObject): Body {
+  // It decoded before: it cannot fail then.
+  return new Body(resource, () => decodeAs(resource, content) as ApiObject, decoded);
 }
 
 /** Decodes what a body holds as an object of `message`; kind and apiVersion are there only if they stood beside the fields. */
@@ -196,6 +209,12 @@ export function readBody(
   format: BodyFormat,
   fields?: FieldReport,
 ): Body | Status {
+  const compact = format === "json" ? decodeCompact(resource, bytes) : undefined;
+  if (compact !== undefined) {
+    const refused = fields?.take(strictFaults(resource.message, textOf(bytes)));
+    if (refused !== undefined) return badRequest(unfit(resource, resource, refused));
+    return new Body(resource, () => decodeCompact(resource, bytes) as ApiObject, compact);
+  }
   const typed = readTyped(bytes, format);
   if (typed instanceof TooManyValues) return faultStatus(typed, "");
   if (typed instanceof Fault) {
@@ -208,18 +227,34 @@ export function readBody(
   if (misnamed instanceof Status) return misnamed;
   const decoded = misnamed ?? decodeStrictly(scheme, resource, typed, format === "json" ? bytes : undefined, fields);
   if (decoded instanceof TooManyValues) return faultStatus(decoded, "");
-  if (decoded instanceof Fault) {
-    const version = typed.apiVersion === "" ? resource.version : (typed.apiVersion.split("/").pop() ?? "");
-    const kind = typed.kind === "" ? resource.kind : typed.kind;
-    return badRequest(
-      `${kind} in version ${quote(version)} cannot be handled as a ${resource.kind}: ${decoded.message}`,
-    );
-  }
+  if (decoded instanceof Fault) return badRequest(unfit(resource, typed, decoded.message));
   if (typed.apiVersion !== "" && typed.apiVersion !== resource.apiVersion) {
     const message = `the API version in the data (${typed.apiVersion}) does not match the expected API version (${resource.apiVersion})`;
     return badRequest(message);
   }
-  return new Body(resource, typed.content, decoded);
+  return contentBody(resource, typed.content, decoded);
+}
+
+/** Why a body of this type is no object of `resource`. */
+function unfit(resource: Resource, type: Pick<TypedContent, "apiVersion" | "kind">, why: string): string {
+  const version = type.apiVersion === "" ? resource.version : (type.apiVersion.split("/").pop() ?? "");
+  const kind = type.kind === "" ? resource.kind : type.kind;
+  return `${kind} in version ${quote(version)} cannot be handled as a ${resource.kind}: ${why}`;
+}
+
+const newline = 10;
+
+/**
+ * The object in a body that is compact JSON and says it is of `resource`, as programs send it, without a document in
+ * between. Undefined: it is to be read step by step, which also tells what may be wrong with it.
+ */
+function decodeCompact(resource: Resource, bytes: Uint8Array): ApiObject | undefined {
+  // Within that length no body has as many values as are too many.
+  if (resource.message.open === true || bytes.length > limits.mergeHereBytesMax) return undefined;
+  const text = bytes[bytes.length - 1] === newline ? bytes.subarray(0, -1) : bytes;
+  if (hasControls(text)) return undefined;
+  const object = readCompact<ApiObject>(resource.message, textOf(text));
+  return object?.kind === resource.kind && object.apiVersion === resource.apiVersion ? object : undefined;
 }
 
 /** Parses a patch; a 400 Status in the words of upstream's patch library. */

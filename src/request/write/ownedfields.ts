@@ -5,7 +5,7 @@
 import type { Message } from "../../api/schema.ts";
 import { fieldValue } from "../../codec/engine/document.ts";
 import { planOf, type Slot, shapes } from "../../codec/engine/plan.ts";
-import { sortedKeys } from "../../codec/json/write.ts";
+import { compareBytes, sortedKeys } from "../../codec/json/write.ts";
 import { sameValue } from "../../merge/document.ts";
 import { compareElements, type FieldSet, type PathElement, quoteElement } from "../../merge/fieldset.ts";
 import { type ListType, type Type, typeOfMessage } from "../../merge/schema.ts";
@@ -30,11 +30,26 @@ interface Tracked {
   readonly list: ListType | undefined;
   /** Slots of a keyed list's keys. */
   readonly keySlots: readonly (Slot | undefined)[];
+  /** Names of items by the text of their one key, where they have one and it is a text: the same few are frequent. */
+  readonly names: Map<string, ItemName> | undefined;
   /** The message of which fields are owned by themselves: the field's, its items' or its values'. */
   readonly message: Message | undefined;
   /** A map whose keys are owned by themselves. */
   readonly isMap: boolean;
 }
+
+/** An item of a list, as FieldsV1 names it. */
+interface ItemName {
+  readonly element: PathElement;
+  /** The element quoted, and the colon behind it. */
+  readonly key: string;
+  /** The text that orders items of its list; undefined: the element does. */
+  readonly text: string | undefined;
+}
+
+/** Names of one list that are kept, and characters of a text that is. */
+const namesMax = 256;
+const nameCharsMax = 100;
 
 const known = new WeakMap<Message, readonly Tracked[]>();
 const withLists = new WeakMap<Message, readonly Tracked[]>();
@@ -82,13 +97,17 @@ function trackedField(slot: Slot, type: Type): Tracked {
   const message = isOwned ? slot.message : undefined;
   const itemSlots =
     slot.message === undefined || slot.shape !== shapes.message ? undefined : planOf(slot.message).byName;
+  const keySlots = (list?.keys ?? []).map(({ name }) => itemSlots?.get(name));
+  const [sole] = keySlots;
+  const isNamed = list?.relation === "keyed" && keySlots.length === 1 && sole?.shape === shapes.string;
   return {
     slot,
     element: fieldElement(slot.json),
     key: `${quoteElement(fieldElement(slot.json))}:`,
     type,
     list,
-    keySlots: (list?.keys ?? []).map(({ name }) => itemSlots?.get(name)),
+    keySlots,
+    names: isNamed && sole.cardinality === "one" ? new Map() : undefined,
     message,
     isMap,
   };
@@ -193,19 +212,56 @@ function messageText(message: Message, object: Source, depth: number): string | 
 
 function itemsText(tracked: Tracked, type: ListType, value: unknown, depth: number): string | undefined {
   const list = (value ?? []) as readonly unknown[];
-  const texts = new Map<PathElement, string>();
+  const items: NamedItem[] = [];
+  let isSorted = true;
   for (const item of list) {
-    const element = elementOf(tracked, type, item);
-    if (element === undefined || texts.has(element)) return undefined;
+    const name = nameOf(tracked, type, item);
+    if (name === undefined) return undefined;
     const inner = tracked.message === undefined ? "" : messageText(tracked.message, item as Source, depth + 1);
     if (inner === undefined) return undefined;
-    texts.set(element, inner);
+    const before = items[items.length - 1];
+    isSorted &&= before === undefined || compareNames(before.name, name) < 0;
+    items.push({ name, inner });
   }
-  const elements = [...texts.keys()];
-  if (elements.length > 1) elements.sort(compareElements);
+  // What rises from item to item has none twice.
+  if (!isSorted) {
+    if (new Set(items.map(({ name }) => name.element)).size < items.length) return undefined;
+    items.sort((a, b) => compareNames(a.name, b.name));
+  }
   let text = "";
-  for (const element of elements) text += `${comma(text)}${quoteElement(element)}:${braced(texts.get(element) ?? "")}`;
+  for (const { name, inner } of items) text += comma(text) + name.key + braced(inner);
   return text;
+}
+
+interface NamedItem {
+  readonly name: ItemName;
+  readonly inner: string;
+}
+
+function compareNames(a: ItemName, b: ItemName): number {
+  if (a.text !== undefined && b.text !== undefined) return compareBytes(a.text, b.text);
+  return compareElements(a.element, b.element);
+}
+
+/** The name of an item; undefined where src/merge has to say what is wrong with it. */
+function nameOf(tracked: Tracked, type: ListType, item: unknown): ItemName | undefined {
+  const { names } = tracked;
+  const [slot] = tracked.keySlots;
+  const text = names === undefined || slot === undefined ? undefined : (item as Source)[slot.json];
+  // An empty text may have been left out, and have a default.
+  if (names === undefined || typeof text !== "string" || text === "") return madeName(tracked, type, item, undefined);
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  const name = madeName(tracked, type, item, text);
+  if (name === undefined || text.length > nameCharsMax) return name;
+  if (names.size >= namesMax) names.clear();
+  names.set(text, name);
+  return name;
+}
+
+function madeName(tracked: Tracked, type: ListType, item: unknown, text: string | undefined): ItemName | undefined {
+  const element = elementOf(tracked, type, item);
+  return element === undefined ? undefined : { element, key: `${quoteElement(element)}:`, text };
 }
 
 function entriesText(tracked: Tracked, value: unknown, depth: number): string | undefined {

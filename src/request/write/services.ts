@@ -14,7 +14,7 @@ import type { AdmissionConfig } from "../../config/config.ts";
 import { limits } from "../../config/limits.ts";
 import type { AdmissionMeter } from "../../observe/admission.ts";
 import { noTrace } from "../../observe/trace.ts";
-import { Body, decodeAs } from "../body/body.ts";
+import { bodyOf } from "../body/body.ts";
 import { changed, InDoubt, storeUnavailable } from "../commit/attempts.ts";
 import { commitObject, readCurrent } from "../commit/objectstore.ts";
 import type { StoreAccess, WriteServices } from "../commit/writerequest.ts";
@@ -61,8 +61,8 @@ function creator(services: () => WriteServices): Environment["create"] {
     const spelled = group === "" ? "" : identity.spell(group);
     const resource = writers.scheme.find(spelled, version, plural);
     if (resource === undefined) return notFound({ group: spelled, resource: plural }, "");
-    const decoded = decodeAs(resource, content);
-    if (decoded instanceof Fault) return badRequest(decoded.message);
+    const body = bodyOf(resource, content);
+    if (body instanceof Fault) return badRequest(body.message);
     const request = {
       resource,
       subresource: "",
@@ -75,7 +75,7 @@ function creator(services: () => WriteServices): Environment["create"] {
       deadline: writers.clock.monotonic() + limits.requestMsMax,
       trace: noTrace,
     };
-    const done = await writeObject(writers, request, new Body(resource, content, decoded));
+    const done = await writeObject(writers, request, body);
     return isStatus(done) ? done : undefined;
   };
 }
