@@ -1,5 +1,6 @@
 // One user asks for far more than is its share. What does that cost the others: a person, a node, a component that holds
 // its leader's lease?
+import { setPriority } from "node:os";
 import type { LoadProcess } from "../harness/loadprocess.ts";
 import type { Case, LoadSource, Options, Round, Row, Scenario, Session } from "../harness/scenario.ts";
 import { Scope } from "../harness/scope.ts";
@@ -9,6 +10,8 @@ import { PodRequests } from "./requests.ts";
 import { rowOf } from "./write.ts";
 
 const prepareSeconds = 300;
+/** Priority of the process that makes the flood. */
+const heavyNice = 10;
 const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 const leasesIn = (namespace: string): string => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 const nodeLeases = leasesIn("kube-node-lease");
@@ -38,7 +41,10 @@ export const neighbours: Scenario = {
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
     const scope = await Scope.open(target);
     const light = await load.start();
-    const users = new Neighbours(scope, options, light, await load.start());
+    const heavy = await load.start();
+    // Heavy users have machines of their own: here they are to have what is left of this one.
+    setPriority(heavy.pid, heavyNice);
+    const users = new Neighbours(scope, options, light, heavy);
     await users.prepare();
     return { cases: users.cases(), close: () => scope.close() };
   },
