@@ -2,9 +2,9 @@
 // `codec/<operation>`, with the best and the median of nine runs, and JSON.parse and JSON.stringify as the baseline.
 // Expected: parse and decode together below 150 us, encode below 40 us.
 import { messageOf } from "../../src/api/messages.ts";
-import { readCanonical } from "../../src/codec/engine/canonical.ts";
+import { readCanonical, readCompact } from "../../src/codec/engine/canonical.ts";
 import { decode, encode, encodeForStore, Fault, parseJson, textOf } from "../../src/codec/engine/json.ts";
-import { encodeMessage } from "../../src/codec/proto/protobuf.ts";
+import { decodeProto, encodeMessage } from "../../src/codec/proto/protobuf.ts";
 import { transcode } from "../../src/codec/proto/transcode.ts";
 import { podText } from "../corpus/pod.ts";
 
@@ -65,4 +65,8 @@ measure("JSON to protobuf by way of an object", (i) => {
   const object = readCanonical<object>(message, textOf(at(stored, i)));
   return object === undefined ? 0 : encodeMessage(message, object).length;
 });
+measure("compact JSON to an object", (i) => (readCompact(message, textOf(at(bytes, i))) === undefined ? 0 : 1));
+const messages = objects.map((object) => Uint8Array.from(encodeMessage(message, object)));
+measure("protobuf to an object", (i) => (decodeProto(message, at(messages, i)) instanceof Fault ? 0 : 1));
+measure("an object to protobuf", (i) => encodeMessage(message, at(objects, i)).length);
 if (consumed === 0) console.log("nothing was measured");

@@ -38,18 +38,26 @@ function readMessage(reader: ProtoReader, plan: WirePlan, end: number, object: T
   while (reader.at < end && reader.fault === undefined) {
     const key = reader.varint(end);
     if (reader.fault !== undefined) return;
-    const wireType = key % 8;
-    const number = Math.floor(key / 8) % 2 ** 32;
-    const { shortName } = plan.message;
-    if (wireType === wireTypes.endGroup) return reader.fail(`proto: ${shortName}: wiretype end group for non-group`);
-    if (number === 0 || number >= 2 ** 31) {
-      return reader.fail(`proto: ${shortName}: illegal tag ${number | 0} (wire type ${wireType})`);
-    }
-    const field = plan.byNumber.get(number);
-    if (field === undefined) reader.skip(wireType, end);
-    else readField(reader, field, wireType, end, object);
+    // Keys of one byte are nearly all there are.
+    const field = key < 0x80 ? plan.low[key >> 3] : undefined;
+    if (field !== undefined && (key & 7) !== wireTypes.endGroup) readField(reader, field, key & 7, end, object);
+    else readKeyed(reader, plan, key, end, object);
   }
   reader.depth -= 1;
+}
+
+/** A field of any key; unknown ones are skipped. */
+function readKeyed(reader: ProtoReader, plan: WirePlan, key: number, end: number, object: Target): void {
+  const wireType = key % 8;
+  const number = Math.floor(key / 8) % 2 ** 32;
+  const { shortName } = plan.message;
+  if (wireType === wireTypes.endGroup) return reader.fail(`proto: ${shortName}: wiretype end group for non-group`);
+  if (number === 0 || number >= 2 ** 31) {
+    return reader.fail(`proto: ${shortName}: illegal tag ${number | 0} (wire type ${wireType})`);
+  }
+  const field = plan.byNumber.get(number);
+  if (field === undefined) reader.skip(wireType, end);
+  else readField(reader, field, wireType, end, object);
 }
 
 function readField(reader: ProtoReader, field: WireField, wireType: number, end: number, object: Target): void {
@@ -62,11 +70,11 @@ function readField(reader: ProtoReader, field: WireField, wireType: number, end:
   if (slot.cardinality === "list") return readItems(reader, field, slot, wireType, end, object);
   if (wireType !== field.wireType) return wrongType(reader, wireType, field);
   if (slot.cardinality === "map") return readEntry(reader, field, slot, end, object);
-  const known = object[slot.json];
-  const value = readOne(reader, field, slot, end, known);
+  const isMerged = field.message !== undefined;
+  const value = readOne(reader, field, slot, end, isMerged ? object[slot.json] : undefined);
   const zero = slot.dropsZero && (value === "" || value === 0 || value === false) && slot.shape <= shapes.bytes;
   if (value !== undefined && !zero) object[slot.json] = value;
-  else if (known !== undefined) delete object[slot.json];
+  else if (object[slot.json] !== undefined) delete object[slot.json];
 }
 
 function wrongType(reader: ProtoReader, wireType: number, field: WireField): void {

@@ -12,9 +12,15 @@ export const texts = {
   many: "too many values",
 } as const;
 
+/** Bytes of a text that is cut, and of a message of which texts are: each keeps the whole. */
+const cutMax = 96;
+const latinMax = 64 * 1024;
+
 /** Where the bytes are being read. The first fault ends the reading: every reader returns at once behind it. */
 export class ProtoReader {
   readonly #bytes: Buffer;
+  /** Each byte as a character, once it is asked for. */
+  #latin: string | undefined;
   at: number;
   depth = 0;
   fault: string | undefined = undefined;
@@ -97,7 +103,17 @@ export class ProtoReader {
   text(end: number): string {
     const start = this.at;
     this.at = end;
-    return this.#bytes.toString("utf8", start, end);
+    return this.#isShortAscii(start, end)
+      ? (this.#latin ??= this.#bytes.toString("latin1")).substring(start, end)
+      : this.#bytes.toString("utf8", start, end);
+  }
+
+  /** A short text of ASCII is cut from the text of all bytes: a call out of JavaScript for each would cost more. */
+  #isShortAscii(start: number, end: number): boolean {
+    if (end - start > cutMax || this.#bytes.length > latinMax) return false;
+    const bytes = this.#bytes;
+    for (let index = start; index < end; index += 1) if ((bytes[index] as number) >= 0x80) return false;
+    return true;
   }
 
   /** Bytes up to `end`. */

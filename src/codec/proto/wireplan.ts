@@ -28,6 +28,8 @@ export interface WirePlan {
   /** By falling number: messages are written from their end. */
   readonly reversed: readonly WireField[];
   readonly byNumber: ReadonlyMap<number, WireField>;
+  /** The same of numbers up to 15, at their place: their keys are of one byte. */
+  readonly low: readonly (WireField | undefined)[];
 }
 
 const plans = new WeakMap<Message, WirePlan>();
@@ -59,6 +61,7 @@ function makePlan(message: Message): WirePlan {
     message,
     reversed: fields.toSorted((a, b) => b.number - a.number),
     byNumber: new Map(fields.map((field) => [field.number, field])),
+    low: Array.from({ length: 16 }, (_, number) => fields.find((field) => field.number === number)),
   };
   plans.set(message, plan);
   return plan;
