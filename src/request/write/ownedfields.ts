@@ -252,10 +252,13 @@ function nameOf(tracked: Tracked, type: ListType, item: unknown): ItemName | und
   if (names === undefined || typeof text !== "string" || text === "") return madeName(tracked, type, item, undefined);
   const known = names.get(text);
   if (known !== undefined) return known;
-  const name = madeName(tracked, type, item, text);
-  if (name === undefined || text.length > nameCharsMax) return name;
+  if (text.length > nameCharsMax) return madeName(tracked, type, item, text);
+  // A copy: the text may be a part of a whole body, and would keep it.
+  const kept = Buffer.from(text).toString();
+  const name = madeName(tracked, type, item, kept);
+  if (name === undefined) return undefined;
   if (names.size >= namesMax) names.clear();
-  names.set(text, name);
+  names.set(kept, name);
   return name;
 }
 
