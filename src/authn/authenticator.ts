@@ -59,8 +59,8 @@ export interface Authenticator {
 
 /**
  * The same for a bearer token; `audiences` undefined: the server's own, and the result needs to name none. `ownerOf`: the
- * user questions to others are charged to, called before the first wait of those that ask others; left out, or without
- * one: the server itself. `spans`: the trace such questions belong to.
+ * user questions to others are charged to; left out, or without one: the server itself. `spans`: the trace such questions
+ * belong to.
  */
 export interface TokenAuthenticator {
   authenticateToken(

@@ -23,6 +23,9 @@ export const limits = {
   smallBodyBytesMax: 64 * KiB,
   /** Values in a body (objects, lists, their items and fields), counted while it is read: each takes up to 1.5 KiB. */
   bodyValuesMax: 250_000,
+  /** Names of items that are kept for one list of a kind, as FieldsV1 writes them, and characters of one. */
+  itemNamesMax: 256,
+  itemNameCharsMax: 100,
   /** Bytes read and discarded of a body that is too large, so that its sender reads the response. */
   bodyDiscardBytesMax: 16 * MiB,
   /** Faults of a configuration file that are shown, and characters of a value or key that one repeats. */
@@ -714,6 +717,9 @@ export const limits = {
   remoteContentItemsMax: 100_000,
   /** Names of resources of extension servers that metrics tell apart; further ones are counted without a name. */
   servedNamesMax: 1_000,
+  /** Changes and their bytes that a front keeps for a later message while the store has enough to do. */
+  gatheredChangesMax: 250,
+  gatheredBytesMax: MiB,
   /** Changes waiting for the store thread, per front; 429 beyond a user's share. */
   storeQueueMax: 10_000,
   /** Their bytes, per front; 429 beyond a user's share, which is the half of it where only one writes. */

@@ -162,7 +162,10 @@ function hideTrace(reply: Reply, book: Book): void {
   book.trace = reply.trace;
 }
 
-/** Waits for who sends a request, which counts among the arrivals of its address meanwhile. */
+/**
+ * Waits for who sends a request, which counts among the arrivals of its address meanwhile: the exchange knows the address
+ * from here on, also for questions to webhooks that come later.
+ */
 async function counted(server: Server, { remote }: Exchange, found: Promise<Sender>): Promise<Sender> {
   const leave = server.bounds.arrivals.take(ownerAt(remote, "ordinary"));
   if (leave === undefined) return "overloaded";
@@ -183,6 +186,8 @@ async function admit(
   user: User,
 ): Promise<void> {
   const owner = ownerOf(server.identity, user, route.asked);
+  // What may take long is logged with the address of its peer also when that leaves before the answer.
+  if (route.asked.verb !== "get") void reply.exchange.remote;
   const holdings = new Holdings(server.bounds, server.inflight, book.kind, owner);
   try {
     reply.exchange.payer = holdings;
@@ -212,7 +217,8 @@ async function admit(
 }
 
 /** Waits for seats; the time is that of a stage. */
-async function queued(seated: false | Promise<boolean>, { trace }: Reply): Promise<boolean> {
+async function queued(seated: false | Promise<boolean>, { trace, exchange }: Reply): Promise<boolean> {
+  void exchange.remote;
   const isSeated = await seated;
   if (isSeated) trace.done("queue");
   return isSeated;

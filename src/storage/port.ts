@@ -1,6 +1,6 @@
 // A front's StoreClient over a message port: all changes of a turn go as one message, and so do those of its requests
-// that want to know how recent they must be. Where the store makes one commit at a time, changes gather until it is about to
-// make the next: a message costs both threads more than a change. Replies carry the number of what they answer. The queue is divided among
+// that want to know how recent they must be. Where the store has enough to do, changes gather until it is about to make the
+// next commit, or are many: a message costs both threads more than a change. Replies carry the number of what they answer. The queue is divided among
 // users: deletes of many large objects leave room for another user's write.
 import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
@@ -63,6 +63,8 @@ export class PortClient implements StoreClient {
   /** Changes that were posted, by the number of their message. */
   readonly #posted = new Map<number, readonly Waiting[]>();
   readonly #asked = new Map<number, Asked>();
+  #gatheredBytes = 0;
+  #isScheduled = false;
   #queued = 0;
   #number = 0;
   /** How recent requests must be: one question for those of a turn. */
@@ -108,9 +110,15 @@ export class PortClient implements StoreClient {
         message: `of the changes that wait for the store, the user has ${held}`,
       });
     }
-    if (this.#writer.count === 0) setImmediate(() => this.#flush());
-    this.#writer.add(change);
+    this.#gatheredBytes += this.#writer.add(change);
     this.#queued++;
+    if (!this.#isScheduled && !this.#isHeld) {
+      this.#isScheduled = true;
+      setImmediate(() => {
+        this.#isScheduled = false;
+        this.#flush();
+      });
+    }
     return new Promise((resolve, reject) => this.#gathered.push({ leave, resolve, reject }));
   }
 
@@ -124,12 +132,19 @@ export class PortClient implements StoreClient {
     this.#port.close();
   }
 
+  /** What has gathered goes with a later message; outcomes come by message, so that none is to be large or of many. */
+  get #isHeld(): boolean {
+    if (this.#posted.size < this.#postedMax) return false;
+    return this.#writer.count < limits.gatheredChangesMax && this.#gatheredBytes < limits.gatheredBytesMax;
+  }
+
   /** Posts what has gathered, once the store has use for it. */
   #flush(): void {
-    if (this.#dead || this.#writer.count === 0 || this.#posted.size >= this.#postedMax) return;
+    if (this.#dead || this.#writer.count === 0 || this.#isHeld) return;
     const request = this.#writer.take(++this.#number);
     const gathered = this.#gathered;
     this.#gathered = [];
+    this.#gatheredBytes = 0;
     assertShared(request.count > 0, "A request without changes");
     assertShared(request.count === gathered.length, "A request has other changes than wait for their outcome");
     this.#posted.set(request.number, gathered);

@@ -340,9 +340,23 @@ t.test("changes gather while one message is being committed and another one wait
   answer(requests[0] as ChangesRequest, 1);
   await until(3);
   t.equal(requests[2]?.count, 2, "it goes as one message");
+  // Outcomes come by message: one that grew on would have its first changes wait for its last.
+  const large = client.commit(change("create", "large", 0, "", limits.gatheredBytesMax));
+  await until(4);
+  const many = Array.from({ length: limits.gatheredChangesMax + 1 }, (_, index) =>
+    client.commit(change("create", `many-${index}`, 0)),
+  );
+  await until(5);
+  t.same(
+    requests.slice(3).map(({ count }) => count),
+    [1, limits.gatheredChangesMax + 1],
+    "a large one and many go at once",
+  );
   answer(requests[1] as ChangesRequest, 2);
   answer(requests[2] as ChangesRequest, 3, 4);
-  await Promise.all(writing);
+  answer(requests[3] as ChangesRequest, 5);
+  answer(requests[4] as ChangesRequest, ...many.map((_, index) => 6 + index));
+  await Promise.all([...writing, large, ...many]);
   t.same(made, ["a revision 1", "b revision 2", "c revision 3", "d revision 4"]);
   client.close();
 });

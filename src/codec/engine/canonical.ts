@@ -486,7 +486,9 @@ function readFields(cursor: Cursor, latest: RawJson[]): RawJson | undefined {
 function readSentFields(cursor: Cursor): RawJson | undefined {
   const start = cursor.at;
   skipRaw(cursor);
-  const value = cursor.failed ? undefined : parseText(cursor.text.substring(start, cursor.at));
+  // Beyond that length it could nest deeper than a document may, counted from the document.
+  if (cursor.failed || cursor.at - start > limits.rawCharsMax) return fail(cursor);
+  const value = parseText(cursor.text.substring(start, cursor.at));
   return value instanceof Map ? rawOf(value) : fail(cursor);
 }
 

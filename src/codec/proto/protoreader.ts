@@ -14,7 +14,7 @@ export const texts = {
 
 /** Bytes of a text that is cut, and of a message of which texts are: each keeps the whole. */
 const cutMax = 96;
-const latinMax = 64 * 1024;
+const latinMax = 16 * 1024;
 
 /** Where the bytes are being read. The first fault ends the reading: every reader returns at once behind it. */
 export class ProtoReader {

@@ -6,6 +6,7 @@ import type { Message } from "../../api/schema.ts";
 import { fieldValue } from "../../codec/engine/document.ts";
 import { planOf, type Slot, shapes } from "../../codec/engine/plan.ts";
 import { compareBytes, sortedKeys } from "../../codec/json/write.ts";
+import { limits } from "../../config/limits.ts";
 import { sameValue } from "../../merge/document.ts";
 import { compareElements, type FieldSet, type PathElement, quoteElement } from "../../merge/fieldset.ts";
 import { type ListType, type Type, typeOfMessage } from "../../merge/schema.ts";
@@ -46,10 +47,6 @@ interface ItemName {
   /** The text that orders items of its list; undefined: the element does. */
   readonly text: string | undefined;
 }
-
-/** Names of one list that are kept, and characters of a text that is. */
-const namesMax = 256;
-const nameCharsMax = 100;
 
 const known = new WeakMap<Message, readonly Tracked[]>();
 const withLists = new WeakMap<Message, readonly Tracked[]>();
@@ -252,12 +249,12 @@ function nameOf(tracked: Tracked, type: ListType, item: unknown): ItemName | und
   if (names === undefined || typeof text !== "string" || text === "") return madeName(tracked, type, item, undefined);
   const known = names.get(text);
   if (known !== undefined) return known;
-  if (text.length > nameCharsMax) return madeName(tracked, type, item, text);
+  if (text.length > limits.itemNameCharsMax) return madeName(tracked, type, item, text);
   // A copy: the text may be a part of a whole body, and would keep it.
   const kept = Buffer.from(text).toString();
   const name = madeName(tracked, type, item, kept);
   if (name === undefined) return undefined;
-  if (names.size >= namesMax) names.clear();
+  if (names.size >= limits.itemNamesMax) names.clear();
   names.set(kept, name);
   return name;
 }

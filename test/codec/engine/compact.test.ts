@@ -145,6 +145,12 @@ t.test("readCompact() goes no deeper than decode()", (t) => {
   const nested = (levels: number): string => `${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}`;
   t.ok(isTaken(schema, nested(limits.messageDepthMax - 1)));
   for (const levels of [limits.messageDepthMax, 20_000]) t.equal(readCompact(schema, nested(levels)), undefined);
+  const map = messageOf("core/v1.ConfigMap");
+  const fields = (levels: number): string => `${'{"a":'.repeat(levels)}{}${"}".repeat(levels)}`;
+  for (const levels of [limits.depthMax - 5, limits.depthMax - 4, limits.depthMax, limits.depthMax + 5]) {
+    const text = `{"metadata":{"managedFields":[{"fieldsV1":${fields(levels)}}]}}`;
+    t.equal(readCompact(map, text), undefined, `field sets ${levels} deep are left to decode()`);
+  }
   t.end();
 });
 
