@@ -260,13 +260,14 @@ async function backpressure(t: Test, stand: Stand): Promise<void> {
 
 async function aborts(t: Test, stand: Stand): Promise<void> {
   const { toy } = stand;
-  const places: [string, string][] = [
+  const places: [where: string, bytes: string, isKnown?: boolean][] = [
     ["before an answer", get("/never")],
+    ["before an answer, once its address was asked for", get("/never?asked"), true],
     ["while a late answer is made", get("/held")],
-    ["in a stream", get("/stream")],
+    ["in a stream", get("/stream"), true],
     ["in a body", `POST /echo HTTP/1.1\r\n${host}Content-Length: 10\r\n\r\nabc`],
   ];
-  for (const [where, bytes] of places) {
+  for (const [where, bytes, isKnown = false] of places) {
     const before = toy.aborts;
     const seen = toy.seen.length;
     const wire = await stand.wire();
@@ -274,6 +275,9 @@ async function aborts(t: Test, stand: Stand): Promise<void> {
     await eventually(() => toy.seen.length > seen);
     wire.cut();
     t.ok(await eventually(() => toy.aborts === before + 1), `the handler hears once of a client that leaves ${where}`);
+    // A front may look the address up when it is first asked for.
+    const addresses = isKnown ? ["127.0.0.1"] : ["127.0.0.1", ""];
+    t.ok(addresses.includes(toy.gone), `its address: ${JSON.stringify(toy.gone)}`);
   }
   toy.release();
   t.ok(await eventually(() => stand.listener.pending === 0), "nothing is kept");

@@ -8,6 +8,8 @@ export class Toy {
   readonly seen: string[] = [];
   readonly streams: AnswerStream[] = [];
   aborts = 0;
+  /** The address of the one who went away last. */
+  gone = "";
   #held: (() => void)[] = [];
 
   /** Lets the answers to /held go. */
@@ -20,7 +22,9 @@ export class Toy {
     this.seen.push(`${exchange.method} ${exchange.path}`);
     exchange.onAbort(() => {
       this.aborts += 1;
+      this.gone = exchange.remote;
     });
+    if (exchange.query === "asked") void exchange.remote;
     void this.#answer(exchange);
   };
 
