@@ -3,6 +3,7 @@
 // shared. Bounded in texts and characters; the least recently used text is evicted first.
 import { RawJson } from "../../api/schema.ts";
 import type { Value, ValueMap } from "../../api/value.ts";
+import { flatText } from "../../base/flattext.ts";
 import { Recent } from "../../base/recent.ts";
 import { limits } from "../../config/limits.ts";
 import { writeValue } from "./write.ts";
@@ -42,8 +43,7 @@ export function remember(text: string, value: ValueMap): void {
 export function sharedRaw(text: string): RawJson {
   const known = memory.get(text);
   if (known !== undefined) return known.raw;
-  // A copy: see remember().
-  const raw = new RawJson(Buffer.from(text).toString());
+  const raw = new RawJson(flatText(text));
   memory.set(raw.text, { raw, value: undefined });
   return raw;
 }

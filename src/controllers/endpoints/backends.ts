@@ -4,6 +4,7 @@ import type { Pod } from "../../api/gen/core/v1.ts";
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { parseTime } from "../../api/time.ts";
+import { flatText } from "../../base/flattext.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { decodeLean, decodeStoredText } from "../../codec/engine/stored.ts";
@@ -95,29 +96,24 @@ function backendOf({ metadata, spec, status }: ApiObject & Pod, resourceVersion:
   const { phase, podIP = "", podIPs = [], conditions = [] } = status;
   const ready = conditions.find(({ type }) => type === "Ready");
   const since = ready?.lastTransitionTime;
-  const ips = podIPs.flatMap(({ ip = "" }) => (ip === "" ? [] : [own(ip)]));
+  const ips = podIPs.flatMap(({ ip = "" }) => (ip === "" ? [] : [flatText(ip)]));
   const ports = (spec.containers ?? []).flatMap(({ ports = [] }) =>
     ports.flatMap(({ name = "", protocol = "TCP", containerPort }) =>
-      name === "" ? [] : [{ name: own(name), protocol: own(protocol), number: containerPort }],
+      name === "" ? [] : [{ name: flatText(name), protocol: flatText(protocol), number: containerPort }],
     ),
   );
   return {
-    name: own(metadata.name ?? ""),
-    uid: own(metadata.uid ?? ""),
+    name: flatText(metadata.name ?? ""),
+    uid: flatText(metadata.uid ?? ""),
     resourceVersion,
-    ips: ips.length > 0 || podIP === "" ? ips : [own(podIP)],
+    ips: ips.length > 0 || podIP === "" ? ips : [flatText(podIP)],
     isReady: ready?.status === "True",
     isTerminating: metadata.deletionTimestamp !== undefined,
     isOver: phase === "Succeeded" || phase === "Failed",
-    nodeName: own(spec.nodeName ?? ""),
-    hostname: own(spec.hostname ?? ""),
-    subdomain: own(spec.subdomain ?? ""),
+    nodeName: flatText(spec.nodeName ?? ""),
+    hostname: flatText(spec.hostname ?? ""),
+    subdomain: flatText(spec.subdomain ?? ""),
     ports,
     changedMs: since === undefined ? 0 : (parseTime(since) ?? 0),
   };
-}
-
-/** A text of its own: a part of a longer one keeps all of it in memory. */
-function own(text: string): string {
-  return text.length < 13 ? text : Buffer.from(text).toString();
 }

@@ -4,6 +4,7 @@
 import type { JSONSchemaProps, ValidationRule } from "../../api/gen/apiextensions/v1.ts";
 import type { RawJson } from "../../api/schema.ts";
 import type { Value } from "../../api/value.ts";
+import { flatText } from "../../base/flattext.ts";
 import { isFault, parseOwn } from "../../codec/engine/json.ts";
 import { isNumber } from "./numbers.ts";
 import { Pattern } from "./patterns.ts";
@@ -210,7 +211,10 @@ export class SchemaCompiler {
       junctors,
       list: this.#listRules(schema),
       format: schema.format === undefined ? undefined : stringFormat(schema.format),
-      expressions: expressions?.map(({ rule, message }) => ({ rule: flat(rule), message: message && flat(message) })),
+      expressions: expressions?.map(({ rule, message }) => ({
+        rule: flatText(rule),
+        message: message && flatText(message),
+      })),
     };
     return Object.values(rules).some((part) => part !== undefined) ? rules : undefined;
   }
@@ -225,7 +229,7 @@ export class SchemaCompiler {
     if (text === undefined || text === "") return undefined;
     const known = this.#patterns.get(text);
     if (known !== undefined) return known;
-    const made = new Pattern(flat(text));
+    const made = new Pattern(flatText(text));
     this.#patterns.set(made.text, made);
     return made;
   }
@@ -254,7 +258,7 @@ export class SchemaCompiler {
   #name(text: string): string {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
-    const own = flat(text);
+    const own = flatText(text);
     this.#names.set(own, own);
     return own;
   }
@@ -264,11 +268,6 @@ function allOf(junctors: JunctorRules | undefined): readonly (Node | undefined)[
   if (junctors === undefined) return noNodes;
   // Kept apart by gaps, for the same schemas in another junctor are another rule.
   return [...junctors.anyOf, undefined, ...junctors.oneOf, undefined, ...junctors.allOf, undefined, junctors.not];
-}
-
-/** A copy of a text: one that was cut out of a larger one would keep all of it in memory. */
-function flat(text: string): string {
-  return Buffer.from(text).toString();
 }
 
 function typeBits(type: string | undefined): number {
@@ -296,7 +295,7 @@ function count(bound: number | bigint | undefined): number | undefined {
 function valueOfRaw(raw: RawJson | undefined): Value | undefined {
   if (raw === undefined || raw.text === "null") return undefined;
   // A copy of the text: parts of it live on in the value.
-  const value = parseOwn(flat(raw.text));
+  const value = parseOwn(flatText(raw.text));
   return isFault(value) ? undefined : value;
 }
 

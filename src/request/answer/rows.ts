@@ -1,6 +1,7 @@
 // Rows of Tables that lists asked for before: their cells are read from an object once per front, and kept as text
 // (recordcache.ts). The age of an object is put in each time; a row with another cell that changes with time is not kept.
 import type { Resource } from "../../api/scheme.ts";
+import { flatText } from "../../base/flattext.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
@@ -25,15 +26,10 @@ const overheadBytes = 250;
 export class RowShelf extends RecordShelf<KeptRow> {
   /** Keeps a row, if there is room. */
   add(at: Location, row: KeptRow): void {
-    const [before, after] = [flat(row.before), flat(row.after)];
+    const [before, after] = [flatText(row.before), flatText(row.after)];
     // Two bytes at most for a character.
     this.keep(at, { ...row, before, after }, overheadBytes + 2 * (before.length + after.length), true);
   }
-}
-
-/** A text of its own: one that was cut out of a document would keep all of that. */
-function flat(text: string): string {
-  return Buffer.from(text).toString();
 }
 
 const rows = new RecordCache<KeptRow>(limits.rowCacheBytesMax, Math.random);

@@ -3,9 +3,10 @@
 // same on both sides are passed over as they are, and only what differs becomes a document. Whatever is out of the
 // ordinary (items that cannot be told apart, nesting without end) is left to src/merge: undefined says so.
 import type { Message } from "../../api/schema.ts";
+import { flatText } from "../../base/flattext.ts";
 import { fieldValue } from "../../codec/engine/document.ts";
 import { planOf, type Slot, shapes } from "../../codec/engine/plan.ts";
-import { compareBytes, sortedKeys } from "../../codec/json/write.ts";
+import { sortedKeys } from "../../codec/json/write.ts";
 import { limits } from "../../config/limits.ts";
 import { sameValue } from "../../merge/document.ts";
 import { compareElements, type FieldSet, type PathElement, quoteElement } from "../../merge/fieldset.ts";
@@ -44,8 +45,6 @@ interface ItemName {
   readonly element: PathElement;
   /** The element quoted, and the colon behind it. */
   readonly key: string;
-  /** The text that orders items of its list; undefined: the element does. */
-  readonly text: string | undefined;
 }
 
 const known = new WeakMap<Message, readonly Tracked[]>();
@@ -217,13 +216,13 @@ function itemsText(tracked: Tracked, type: ListType, value: unknown, depth: numb
     const inner = tracked.message === undefined ? "" : messageText(tracked.message, item as Source, depth + 1);
     if (inner === undefined) return undefined;
     const before = items[items.length - 1];
-    isSorted &&= before === undefined || compareNames(before.name, name) < 0;
+    isSorted &&= before === undefined || compareElements(before.name.element, name.element) < 0;
     items.push({ name, inner });
   }
   // What rises from item to item has none twice.
   if (!isSorted) {
     if (new Set(items.map(({ name }) => name.element)).size < items.length) return undefined;
-    items.sort((a, b) => compareNames(a.name, b.name));
+    items.sort((a, b) => compareElements(a.name.element, b.name.element));
   }
   let text = "";
   for (const { name, inner } of items) text += comma(text) + name.key + braced(inner);
@@ -235,33 +234,23 @@ interface NamedItem {
   readonly inner: string;
 }
 
-function compareNames(a: ItemName, b: ItemName): number {
-  if (a.text !== undefined && b.text !== undefined) return compareBytes(a.text, b.text);
-  return compareElements(a.element, b.element);
-}
-
 /** The name of an item; undefined where src/merge has to say what is wrong with it. */
 function nameOf(tracked: Tracked, type: ListType, item: unknown): ItemName | undefined {
   const { names } = tracked;
   const [slot] = tracked.keySlots;
   const text = names === undefined || slot === undefined ? undefined : (item as Source)[slot.json];
   // An empty text may have been left out, and have a default.
-  if (names === undefined || typeof text !== "string" || text === "") return madeName(tracked, type, item, undefined);
-  const known = names.get(text);
+  const known = typeof text === "string" ? names?.get(text) : undefined;
   if (known !== undefined) return known;
-  if (text.length > limits.itemNameCharsMax) return madeName(tracked, type, item, text);
-  // A copy: the text may be a part of a whole body, and would keep it.
-  const kept = Buffer.from(text).toString();
-  const name = madeName(tracked, type, item, kept);
-  if (name === undefined) return undefined;
-  if (names.size >= limits.itemNamesMax) names.clear();
-  names.set(kept, name);
-  return name;
-}
-
-function madeName(tracked: Tracked, type: ListType, item: unknown, text: string | undefined): ItemName | undefined {
   const element = elementOf(tracked, type, item);
-  return element === undefined ? undefined : { element, key: `${quoteElement(element)}:`, text };
+  if (element === undefined) return undefined;
+  const name = { element, key: `${quoteElement(element)}:` };
+  // An empty text may have been left out, and have a default.
+  if (names === undefined || typeof text !== "string" || text === "") return name;
+  if (text.length > limits.itemNameCharsMax) return name;
+  if (names.size >= limits.itemNamesMax) names.clear();
+  names.set(flatText(text), name);
+  return name;
 }
 
 function entriesText(tracked: Tracked, value: unknown, depth: number): string | undefined {
