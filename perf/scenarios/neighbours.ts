@@ -24,7 +24,8 @@ export const neighbours: Scenario = {
   summary: "what one user's flood of heavy requests costs others",
   detail:
     "A person reads single pods at --rate, a node renews its lease and a component its leader's, ten times a second each: " +
-    "first alone, then beside a user who lists all pods on --heavy connections at once, each as fast as it is answered. " +
+    "first alone, then beside a user who lists all pods on --heavy connections at once, each as fast as it is answered, " +
+    "from a process of low priority, as if it had a machine of its own. " +
     "Users are impersonated, and told apart by the server's flow control where it has one (upstream's flow schemas). " +
     "p99Times is a p99 beside that user by the one alone. What the heavy user is refused voids no run; what fails of the " +
     "others does.",

@@ -1,7 +1,7 @@
 // A front's StoreClient over a message port: all changes of a turn go as one message, and so do those of its requests
 // that want to know how recent they must be. Where the store has enough to do, changes gather until it is about to make the
-// next commit, or are many: a message costs both threads more than a change. Replies carry the number of what they answer. The queue is divided among
-// users: deletes of many large objects leave room for another user's write.
+// next commit, or are many: a message costs both threads more than a change. Replies carry the number of what they answer.
+// The queue is divided among users: deletes of many large objects leave room for another user's write.
 import type { MessagePort } from "node:worker_threads";
 import { assert, assertShared } from "../base/assert.ts";
 import { type Owner, Shares, takeBoth } from "../base/shares.ts";
@@ -11,7 +11,7 @@ import type { TraceParent, TraceSpans } from "../observe/spans.ts";
 import type { StoreClient } from "./client.ts";
 import { type PackedPage, unpackPage } from "./past.ts";
 import { SharedQuestion } from "./sharedquestion.ts";
-import { type Change, changeTypes, type Outcome, type PastRequest, StoreError } from "./store.ts";
+import { type Change, changeTypes, type EngineTraits, type Outcome, type PastRequest, StoreError } from "./store.ts";
 import { type OutcomesReply, type Question, type Reply, RequestWriter, readReply } from "./wire.ts";
 
 /** Bounds of one front's queue to the store. */
@@ -21,13 +21,9 @@ export interface QueueLimits {
 }
 
 /** What a front has to know of the store. */
-export interface StoreTraits {
-  /** Other servers write the same data. */
-  readonly isShared: boolean;
+export interface StoreTraits extends Pick<EngineTraits, "overlap" | "isShared"> {
   /** It can be asked for pages of the past. */
   readonly hasPast: boolean;
-  /** Commits it makes at once. */
-  readonly overlap: number;
 }
 
 const ownStore: StoreTraits = { isShared: false, hasPast: false, overlap: 1 };
@@ -58,13 +54,14 @@ export class PortClient implements StoreClient {
   /** Messages with changes that are on their way at once: those being committed, and one for when that is done. */
   readonly #postedMax: number;
   readonly #writer = new RequestWriter();
-  /** Changes of this turn, in the order they were given to the writer. */
+  /** Changes that were not posted yet, in the order they were given to the writer, and the bytes they take there. */
   #gathered: Waiting[] = [];
+  #gatheredBytes = 0;
+  /** A flush is to come at the end of the turn. */
+  #isScheduled = false;
   /** Changes that were posted, by the number of their message. */
   readonly #posted = new Map<number, readonly Waiting[]>();
   readonly #asked = new Map<number, Asked>();
-  #gatheredBytes = 0;
-  #isScheduled = false;
   #queued = 0;
   #number = 0;
   /** How recent requests must be: one question for those of a turn. */

@@ -48,7 +48,7 @@ const codes = [
 /** Codes below are no refusals. */
 const refusedFrom = 3;
 
-/** Changes of one turn of a front. */
+/** Changes that a front gathered. */
 export interface ChangesRequest {
   readonly kind: "changes";
   readonly number: number;
@@ -83,7 +83,7 @@ export type Reply =
   /** To a question: a StoreError. */
   | { readonly kind: "failed"; readonly number: number; readonly error: StoreError["kind"]; readonly message: string };
 
-/** Collects the changes of one turn. */
+/** Collects changes for one request. */
 export class RequestWriter {
   #bytes = Buffer.allocUnsafeSlow(bufferBytesMin);
   #end = 0;

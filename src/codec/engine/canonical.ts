@@ -453,9 +453,10 @@ const foreign = /[\s<>&\u2028\u2029\ud800-\udfff]|\\[^"\\]/;
 
 /** Raw JSON: unchanged, unless our encoder would write a part of it differently. */
 function readRaw(cursor: Cursor): RawJson | undefined {
+  if (cursor.isSent) return fail(cursor);
   const start = cursor.at;
   skipRaw(cursor);
-  if (cursor.failed || cursor.isSent) return fail(cursor);
+  if (cursor.failed) return undefined;
   const text = cursor.text.substring(start, cursor.at);
   if (!foreign.test(text)) return new RawJson(text);
   const value = parseOwn(text);

@@ -27,9 +27,8 @@ export interface WirePlan {
   readonly message: Message;
   /** By falling number: messages are written from their end. */
   readonly reversed: readonly WireField[];
-  readonly byNumber: ReadonlyMap<number, WireField>;
-  /** The same of numbers up to 15, at their place: their keys are of one byte. */
-  readonly low: readonly (WireField | undefined)[];
+  /** Each at its number; upstream's are small. */
+  readonly byNumber: readonly (WireField | undefined)[];
 }
 
 const plans = new WeakMap<Message, WirePlan>();
@@ -57,12 +56,10 @@ function makePlan(message: Message): WirePlan {
       message: field.message,
     };
   });
-  const plan: WirePlan = {
-    message,
-    reversed: fields.toSorted((a, b) => b.number - a.number),
-    byNumber: new Map(fields.map((field) => [field.number, field])),
-    low: Array.from({ length: 16 }, (_, number) => fields.find((field) => field.number === number)),
-  };
+  const reversed = fields.toSorted((a, b) => b.number - a.number);
+  const byNumber = new Array<WireField | undefined>((reversed[0]?.number ?? 0) + 1).fill(undefined);
+  for (const field of fields) byNumber[field.number] = field;
+  const plan: WirePlan = { message, reversed, byNumber };
   plans.set(message, plan);
   return plan;
 }
