@@ -1,7 +1,9 @@
 // What the server does on its own behalf, on a thread of its own: the namespaces, classes, roles and bindings it starts
 // with, and the controllers, one row each in the table, while it holds their lease.
 import { isStatus } from "../api/status.ts";
+import { within } from "../base/within.ts";
 import type { Config, controllerNames } from "../config/config.ts";
+import { limits } from "../config/limits.ts";
 import type { NodesConfig } from "../config/nodeflags.ts";
 import { AccountTokenController } from "../controllers/accounttokens.ts";
 import { AddressRepair } from "../controllers/addresses.ts";
@@ -183,6 +185,7 @@ export class Controllers {
   readonly #own: ServerLease | undefined;
   readonly #bootstrap: Bootstrap;
   readonly #starting: Reconciler;
+  #stopped: Promise<void> | undefined;
 
   constructor(server: Server, log: Logger, options: ControllersOptions) {
     this.#server = server;
@@ -240,9 +243,16 @@ export class Controllers {
     return [...bundles].flatMap((bundle) => bundle.reload() ?? []);
   }
 
-  /** Resolves when others may take over. */
-  async stop(): Promise<void> {
-    for (const reconciler of [...this.#everywhere, this.#starting]) void reconciler.stop();
+  /** Nothing is begun after this. Resolves when others may take over. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  /** What is under way ends before the lease is another's and the store goes, unless it takes too long. */
+  async #stop(): Promise<void> {
+    const underWay = [...this.#everywhere, this.#starting, ...this.#elected].map((reconciler) => reconciler.stop());
+    await within(Promise.all(underWay), limits.reconcileEndMs);
     await Promise.all([this.#own?.stop(), this.#lease.stop()]);
     await this.#events.stop();
   }

@@ -144,6 +144,8 @@ export const limits = {
   eventMessageBytesMax: 1_024,
   /** Time for events that wait when the server ends, in milliseconds. */
   eventsEndMs: 1_000,
+  /** Time for what controllers have under way when the server ends, in milliseconds. */
+  reconcileEndMs: 2_000,
   /** Changes in a terminating namespace are gathered this long before it is looked at again. */
   namespacePassMsMin: 50,
   /** A namespace that cannot go yet is looked at again by then, news or not. */

@@ -152,28 +152,31 @@ t.test("Lease is lost by who cannot renew it, and taken again after its deletion
   t.ok(await until(() => holders.has("a")));
 });
 
+/** The controllers of one server, as far as these tests need them. */
+function controllersOf(server: InProcess, holder: string): Controllers {
+  return new Controllers(
+    { ...server.server, clock, writers: { ...server.writers, clock } },
+    createLog("silent", "test"),
+    {
+      running: ["serviceaccount"],
+      eventTtlMs: 1e9,
+      endpointsPerSliceMax: 100,
+      nodes: nodesConfig(),
+      clusterAddress: "127.0.0.1:6443",
+      authority: "",
+      address: { ip: undefined, port: 6443 },
+      endpointReconciler: "lease",
+      holder,
+      alone: false,
+      times: { ...times, durationMs: 800, renewMsMax: 500 },
+      registry: new Registry(),
+    },
+  );
+}
+
 t.test("Controllers of two servers: one set works, the other when the first ends or loses its lease", async (t) => {
   const server = await openInProcess();
-  const log = createLog("silent", "test");
-  const running = ["serviceaccount"];
-  const short = { ...times, durationMs: 800, renewMsMax: 500 };
-  const sets = ["a", "b"].map(
-    (holder) =>
-      new Controllers({ ...server.server, clock, writers: { ...server.writers, clock } }, log, {
-        running,
-        eventTtlMs: 1e9,
-        endpointsPerSliceMax: 100,
-        nodes: nodesConfig(),
-        clusterAddress: "127.0.0.1:6443",
-        authority: "",
-        address: { ip: undefined, port: 6443 },
-        endpointReconciler: "lease",
-        holder,
-        alone: false,
-        times: short,
-        registry: new Registry(),
-      }),
-  );
+  const sets = ["a", "b"].map((holder) => controllersOf(server, holder));
   t.teardown(async () => {
     for (const set of sets) await set.stop();
     server.close();
@@ -209,4 +212,32 @@ t.test("Controllers of two servers: one set works, the other when the first ends
     t.equal(name, leaseName);
     t.match(message, /^(became leader|stopped leading)$/);
   }
+});
+
+t.test("Controllers end what is under way before their lease is another's", async (t) => {
+  const server = await openInProcess();
+  const set = controllersOf(server, "a");
+  t.teardown(async () => {
+    await set.stop();
+    server.close();
+  });
+  const lease = path.replace(/l$/, leaseName);
+  const holder = async (): Promise<string> => (await server.call("GET", lease)).json.spec?.holderIdentity;
+  await set.start();
+  t.ok(await until(async () => (await holder()) === "a"));
+  let goOn: (() => void) | undefined;
+  server.store.before = ({ key }) => {
+    if (goOn !== undefined || !key.includes("serviceaccounts/n/")) return undefined;
+    return new Promise((resolve) => (goOn = () => resolve(undefined)));
+  };
+  await server.call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+  t.ok(await until(() => goOn !== undefined), "an account is being written");
+  const stopped = set.stop();
+  t.equal(set.stop(), stopped, "it ends once");
+  await new Promise(setImmediate);
+  t.equal(await holder(), "a", "and is waited for");
+  goOn?.();
+  await stopped;
+  t.equal((await server.call("GET", "/api/v1/namespaces/n/serviceaccounts/default")).code, 200);
+  t.equal(await holder(), "");
 });
