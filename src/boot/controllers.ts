@@ -249,11 +249,8 @@ export class Controllers {
     return this.#stopped;
   }
 
-  /** What is under way ends before the lease is another's and the store goes, unless it takes too long. */
   async #stop(): Promise<void> {
-    const underWay = [...this.#everywhere, this.#starting, ...this.#elected].map((reconciler) => reconciler.stop());
-    await within(Promise.all(underWay), limits.reconcileEndMs);
-    await Promise.all([this.#own?.stop(), this.#lease.stop()]);
+    await Promise.all([stopAll([...this.#everywhere, this.#starting]), this.#own?.stop(), this.#lease.stop()]);
     await this.#events.stop();
   }
 
@@ -263,10 +260,11 @@ export class Controllers {
     for (const reconciler of this.#elected) reconciler.start();
   }
 
-  #end(): void {
-    for (const reconciler of this.#elected) void reconciler.stop();
+  #end(): Promise<void> {
+    const elected = this.#elected;
     this.#elected = [];
     this.#events.forget();
+    return stopAll(elected);
   }
 
   #make(wanted: (entry: Entry) => boolean): Reconciler[] {
@@ -278,6 +276,11 @@ export class Controllers {
       return controller === undefined ? [] : new Reconciler(name, controller, this.#reconcilers);
     });
   }
+}
+
+/** Ends them. Resolves when nothing of theirs is under way, or takes too long. */
+async function stopAll(reconcilers: readonly Reconciler[]): Promise<void> {
+  await within(Promise.all(reconcilers.map((reconciler) => reconciler.stop())), limits.reconcileEndMs);
 }
 
 /** Whether other servers are to know of this one: endpoints list it, or a gate asks for its lease. */

@@ -33,7 +33,8 @@ export interface LeaseOptions {
    */
   readonly alone: boolean;
   readonly onHeld: () => void;
-  readonly onLost: () => void;
+  /** Resolves when nothing of what was held by it is under way. A lease that is given back waits for that. */
+  readonly onLost: () => Promise<void>;
   /** Tells of who holds it. */
   readonly record: Recorder;
   readonly times?: LeaseTimes;
@@ -107,7 +108,7 @@ export class Lease implements Controller {
       return again;
     }
     if (done === taken) {
-      this.#lose();
+      void this.#lose();
       return again;
     }
     if (alone) this.#hold(began);
@@ -122,9 +123,8 @@ export class Lease implements Controller {
   }
 
   async #release(): Promise<void> {
-    void this.#reconciler.stop();
     const held = this.#held;
-    this.#lose();
+    await Promise.all([this.#reconciler.stop(), this.#lose()]);
     if (!held || this.#target === undefined) return;
     await this.#actor.update<ApiObject & LeaseObject>(this.#target, ({ spec }) => {
       if (spec.holderIdentity !== this.#options.holder) return taken;
@@ -191,7 +191,7 @@ export class Lease implements Controller {
     if (!alone) {
       const late = (): void => {
         this.#reconciler.report("", `Lease ${name} was not renewed in time`, taken);
-        this.#lose();
+        void this.#lose();
       };
       this.#deadline = setTimeout(late, Math.max(0, began + this.#times.renewMsMax - this.#now())).unref();
     }
@@ -202,12 +202,14 @@ export class Lease implements Controller {
     this.#tell("became leader");
   }
 
-  #lose(): void {
+  /** As onLost(). */
+  #lose(): Promise<void> {
     clearTimeout(this.#deadline);
-    if (!this.#held) return;
+    if (!this.#held) return Promise.resolve();
     this.#held = false;
-    this.#options.onLost();
+    const ended = this.#options.onLost();
     this.#tell("stopped leading");
+    return ended;
   }
 
   #tell(what: string): void {

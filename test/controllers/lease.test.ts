@@ -59,7 +59,10 @@ async function setup(t: Pick<Test, "teardown" | "equal">): Promise<Setup> {
             t.equal(holders.size, 0, `${holder} is the only one`);
             holders.add(holder);
           },
-          onLost: () => void holders.delete(holder),
+          onLost: () => {
+            holders.delete(holder);
+            return Promise.resolve();
+          },
           record: told.recorder("c"),
           ...more,
         },

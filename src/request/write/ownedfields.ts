@@ -239,7 +239,6 @@ function nameOf(tracked: Tracked, type: ListType, item: unknown): ItemName | und
   const { names } = tracked;
   const [slot] = tracked.keySlots;
   const text = names === undefined || slot === undefined ? undefined : (item as Source)[slot.json];
-  // An empty text may have been left out, and have a default.
   const known = typeof text === "string" ? names?.get(text) : undefined;
   if (known !== undefined) return known;
   const element = elementOf(tracked, type, item);
