@@ -1,5 +1,6 @@
 // The garbage collector over the whole write path: what becomes of dependents, and of owners that wait for them.
 
+import { nextTurn } from "../../../src/base/turn.ts";
 import { changeTypes } from "../../../src/storage/store.ts";
 import { definition, definitions, establishedIn, goneFrom, runDefinitions } from "../../support/definitions.ts";
 import { until } from "../../support/inprocess.ts";
@@ -375,12 +376,18 @@ yard("namespaces take turns: one with many dependents holds up another by a few"
   for (let index = 0; index < 300; index += 1) await yard.make(maps, `of-many-${index}`, [many]);
   await yard.make(elsewhere, "of-one", [one]);
   const deleted: string[] = [];
-  // Both are noted before anything is done about either, however much of the work fits in a turn.
+  // Both are noted before anything is done about either, however much of the work fits in a turn; then each commit takes
+  // a turn of the loop, as one of another thread does.
   let goOn: (() => void) | undefined;
-  const noted = new Promise<undefined>((resolve) => (goOn = () => resolve(undefined)));
+  const noted = new Promise<void>((resolve) => (goOn = resolve));
+  const inTurn = async (): Promise<undefined> => {
+    await noted;
+    await nextTurn();
+    return undefined;
+  };
   yard.server.store.before = ({ type, key }) => {
     if (type === changeTypes.delete) deleted.push(key);
-    return key.includes("/of-") ? noted : undefined;
+    return key.includes("/of-") ? inTurn() : undefined;
   };
   await Promise.all([yard.remove(`${maps}/many`), yard.remove(`${elsewhere}/one`)]);
   t.ok(await until(() => yard.reconciler.catchUp()));
