@@ -20,8 +20,11 @@ const child = spawn(runtime, [program, ...args], {
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 // Whoever started this may be killed without passing the signal on (npm is): the server does not outlive it.
 const parent = process.ppid;
-setInterval(() => {
-  if (process.ppid !== parent) child.kill("SIGTERM");
+const looks = setInterval(() => {
+  if (process.ppid === parent) return;
+  // Once: a second signal ends the server at once.
+  clearInterval(looks);
+  child.kill("SIGTERM");
 }, 500).unref();
 child.on("error", (error) => fail(`the server could not be started: ${error.message}`));
 child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));

@@ -318,13 +318,19 @@ async function untilReady(url: string, { ca, adminToken }: Credentials): Promise
   }
 }
 
-/** Calls `down` at the first SIGTERM, SIGINT or SIGHUP; the second one ends the process at once. */
+/**
+ * Calls `down` at the first SIGTERM, SIGINT or SIGHUP; a later one ends the process at once. What comes soon after the
+ * first is the same one: a terminal, or a service manager, sends it to all processes of a command, and `npm` and
+ * scripts/start.mjs pass theirs on.
+ */
 function onSignals(fronts: Fronts, down: (signal: string) => Promise<void>): void {
-  let asked = false;
+  let firstMs: number | undefined;
   const take = (signal: string): void => {
-    if (asked) void fronts.close().then(() => exitNow(1));
-    else down(signal).catch((error: unknown) => end(`shutdown failed: ${String(error)}`, fronts));
-    asked = true;
+    const nowMs = performance.now();
+    if (firstMs === undefined) {
+      firstMs = nowMs;
+      down(signal).catch((error: unknown) => end(`shutdown failed: ${String(error)}`, fronts));
+    } else if (nowMs - firstMs > limits.signalRepeatMs) void fronts.close().then(() => exitNow(1));
   };
   process.on("SIGTERM", take);
   process.on("SIGINT", take);

@@ -430,6 +430,8 @@ export const limits = {
   streamBufferBytesMax: 512 * KiB,
   /** Streams ended per second when the server goes down, all fronts together: their clients come back elsewhere. */
   streamsEndedPerSecond: 2_000,
+  /** A signal that asks for the end is the first one again when it comes this soon after it, in milliseconds. */
+  signalRepeatMs: 1_000,
   /** Requests under way get this long to finish when the server goes down (upstream: 60 s). */
   drainMsMax: 60_000,
   /** A front that drains is done when no request came for this long: one that was on its way still gets its 503. */

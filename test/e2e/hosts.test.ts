@@ -37,7 +37,7 @@ function answers(base: string): Promise<number> {
   });
 }
 
-/** Starts the server as that host would, and ends it as its operator would. */
+/** Starts the server as that host would, and ends it as its operator would at a terminal. */
 async function starts(
   t: Test,
   bin: string,
@@ -49,7 +49,8 @@ async function starts(
   // npm itself runs on the host's Node, too.
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`, NODE_OPTIONS: "" };
   const [command = "", ...args] = [...by, `--data-dir=${dataDir}`, "--secure-port=0", ...flags];
-  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+  // A group of processes, as a terminal makes one of each command.
+  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
   let out = "";
   let errors = "";
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
@@ -64,10 +65,12 @@ async function starts(
   t.match(out, runtime, `says in a line what it runs on: ${out}${errors}`);
   t.equal(out.match(/^runtime: /gm)?.length, 1, "in one line");
   t.equal(await answers(base() ?? "https://127.0.0.1:1"), 200, "serves");
-  child.kill("SIGTERM");
+  // Ctrl-C: each of the group has it from the terminal, and those that start the server pass it on, too.
+  if (child.pid !== undefined) process.kill(-child.pid, "SIGINT");
   const code = await ended;
   // npm passes the signal on, waits, and then ends by it itself.
   if (command !== "npm") t.equal(code, 0, "ends in order");
+  t.match(errors, /The server has ended/, "having let go of all it held");
   t.equal(await answers(base() ?? ""), 0, "and is gone");
 }
 
