@@ -3,8 +3,7 @@
 import type { ApiObject, OwnerReference } from "../api/object.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { Status } from "../api/status.ts";
-import { Turn } from "../base/turn.ts";
-import { limits } from "../config/limits.ts";
+import { longWork } from "../config/longwork.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
 /** Builds the plugin. */
@@ -48,9 +47,8 @@ async function checkBlocking(environment: Environment, attributes: Attributes): 
   const { user, object, old, namespace } = attributes;
   const before = new Map(ownersOf(old).map((owner) => [owner.uid, owner]));
   // An object may name thousands of owners, and each is asked about.
-  const turn = new Turn(limits.sliceMsMax);
   for (const owner of ownersOf(object)) {
-    await turn.giveWay();
+    await longWork.giveWay();
     if (owner.blockOwnerDeletion !== true || before.get(owner.uid)?.blockOwnerDeletion === true) continue;
     const resource = resourceOf(scheme, owner);
     if (resource === undefined) {

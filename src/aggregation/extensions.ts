@@ -7,6 +7,7 @@ import type { Objects } from "../cache/view/objects.ts";
 import type { AggregationConfig } from "../config/aggregationflags.ts";
 import type { RequestHeaderConfig } from "../config/authnflags.ts";
 import { limits } from "../config/limits.ts";
+import { longWork } from "../config/longwork.ts";
 import type { OpenApiMeter } from "../observe/openapi.ts";
 import { type RemoteOpenApi, readRemoteOpenApi, readRemoteOpenApiV3 } from "../openapi/openapiremote.ts";
 import { Backends } from "../outbound/backends.ts";
@@ -117,7 +118,7 @@ const openApiV2: DocumentKind<RemoteOpenApi> = {
   read: async (body, remote) => {
     const text = Buffer.from(body).toString();
     const reading = readRemoteOpenApi(text, remote.group, discoveryPath(remote), limits.remoteOpenApiBytesMax);
-    return inSlices(reading, limits.sliceMsMax);
+    return inSlices(reading, longWork);
   },
 };
 
@@ -125,8 +126,7 @@ const openApiV3: DocumentKind<Uint8Array> = {
   title: "OpenAPI v3",
   call: (remote, target) => openApiCall(target, `/openapi/v3${discoveryPath(remote)}`),
   bytesMax: limits.remoteOpenApiBytesMax,
-  read: (body, remote) =>
-    inSlices(readRemoteOpenApiV3(Buffer.from(body).toString(), discoveryPath(remote)), limits.sliceMsMax),
+  read: (body, remote) => inSlices(readRemoteOpenApiV3(Buffer.from(body).toString(), discoveryPath(remote)), longWork),
 };
 
 /** Asks an extension server for the list of its resources. */

@@ -5,44 +5,116 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Does work step by step, at most so many milliseconds of it in a turn; resolves with what the steps come to. */
-export async function inSlices<T>(steps: Iterator<unknown, T>, msMax: number): Promise<T> {
-  const turn = new Turn(msMax);
+/** Does work step by step, in as many turns as `turn` gives it; resolves with what the steps come to. */
+export async function inSlices<T>(steps: Iterator<unknown, T>, turn: Turn): Promise<T> {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (turn.isOver) await nextTurn();
+    if (turn.isOver) await turn.later();
   }
 }
 
-/** Limits the time of long work in one turn of the loop; one instance for all such work of a thread. */
+/** Parts of a turn's time, of which each of those that wait has one before the next has its own. */
+const sharesPerTurn = 4;
+
+/**
+ * Limits the time of long work in one turn of the loop; one instance for all such work of a thread, however many works
+ * there are. Those that wait stand in lanes that take turns, one for each owner. In each turn they have the whole time,
+ * and one of them goes on at least.
+ */
 export class Turn {
   readonly #msMax: number;
   #endMs = 0;
+  /** When what goes on gives way to others that wait. */
+  #shareEndMs = 0;
   /** The loop is still in the turn that was looked at last. */
   #isRunning = false;
+  /** What waits of owners that none went on of lately: before all others. */
+  readonly #fresh = new Map<string, (() => void)[]>();
+  /** What waits of others, in the order of their turns; empty where the owner was let go on since its last turn here. */
+  readonly #lanes = new Map<string, (() => void)[]>();
+  #waiting = 0;
+  /** One turn after the other lets some of those that wait go on. */
+  #isDriven = false;
 
   /** `msMax`: time of all such work together in one turn, in milliseconds. */
   constructor(msMax: number) {
     this.#msMax = msMax;
   }
 
-  /** Whether this turn has lasted long enough; it begins with the first look. */
+  /** Whether this turn has lasted long enough, or others wait for long enough; it begins with the first look. */
   get isOver(): boolean {
     const now = performance.now();
-    if (!this.#isRunning) {
-      this.#isRunning = true;
-      this.#endMs = now + this.#msMax;
-      setImmediate(() => {
-        this.#isRunning = false;
-      });
-    }
-    return now >= this.#endMs;
+    if (!this.#isRunning) this.#begin(now);
+    return now >= this.#endMs || (this.#isDriven && now >= this.#shareEndMs);
   }
 
-  /** Resolves at once, or in the next turn if this one is over: each waiting caller gets one step in each turn. */
-  async giveWay(): Promise<void> {
-    if (this.isOver) await nextTurn();
+  /** Before work begins: undefined when it may at once, else resolves when others that wait already have gone on. */
+  enter(owner: string): Promise<void> | undefined {
+    return this.#isDriven || this.isOver ? this.later(owner) : undefined;
+  }
+
+  /** Resolves at once, or as later() does if this turn is over. */
+  async giveWay(owner = ""): Promise<void> {
+    if (this.isOver) await this.later(owner);
+  }
+
+  /** Resolves in a later turn, when it is the owner's. */
+  later(owner = ""): Promise<void> {
+    this.#waiting += 1;
+    return new Promise((resolve) => {
+      const lane = this.#lanes.get(owner) ?? this.#fresh.get(owner);
+      if (lane === undefined) this.#fresh.set(owner, [resolve]);
+      else lane.push(resolve);
+      if (this.#isDriven) return;
+      this.#isDriven = true;
+      setImmediate(() => this.#drive());
+    });
+  }
+
+  #begin(now: number): void {
+    this.#endMs = now + this.#msMax;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    setImmediate(() => {
+      this.#isRunning = false;
+    });
+  }
+
+  #drive(): void {
+    const now = performance.now();
+    this.#begin(now);
+    this.#step(now);
+  }
+
+  /** Lets one go on, and the next one when that has done what it can without waiting: ticks come after microtasks. */
+  #step(now: number): void {
+    this.#shareEndMs = now + this.#msMax / sharesPerTurn;
+    this.#take()?.();
+    this.#isDriven = this.#waiting > 0;
+    if (!this.#isDriven) return this.#lanes.clear();
+    queueMicrotask(() => {
+      process.nextTick(() => {
+        const after = performance.now();
+        if (after >= this.#endMs) setImmediate(() => this.#drive());
+        else this.#step(after);
+      });
+    });
+  }
+
+  /** What goes on next. Its owner stands behind the others then, with nothing that waits as well. */
+  #take(): (() => void) | undefined {
+    for (const lanes of [this.#fresh, this.#lanes]) {
+      for (const [owner, lane] of lanes) {
+        lanes.delete(owner);
+        const next = lane.shift();
+        if (next === undefined) continue;
+        this.#lanes.set(owner, lane);
+        this.#waiting -= 1;
+        return next;
+      }
+    }
+    return undefined;
   }
 }
 

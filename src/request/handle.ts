@@ -14,7 +14,7 @@ import type { Owner } from "../base/shares.ts";
 import { inSlices } from "../base/turn.ts";
 import { UnknownLog } from "../cache/view/view.ts";
 import { parseDuration } from "../config/duration.ts";
-import { limits } from "../config/limits.ts";
+import { longWork } from "../config/longwork.ts";
 import { hasSchema, stepsBefore } from "../kinds/custom/definition.ts";
 import { type TraceSpans, waiting } from "../observe/spans.ts";
 import { StageTrace } from "../observe/trace.ts";
@@ -208,6 +208,8 @@ async function admit(
     const entered = now.remote !== undefined || awaitsBody(now.info) || holdings.enter(onGone(reply));
     if (entered !== true && !(await queued(entered, reply)))
       return void (await sendTooMany(server, reply, book, owner));
+    const begins = awaitsBody(now.info) || waitForTurn(owner, reply);
+    if (begins !== true) await begins;
     await dispatch(server, types, now, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
@@ -222,6 +224,16 @@ async function queued(seated: false | Promise<boolean>, { trace, exchange }: Rep
   const isSeated = await seated;
   if (isSeated) trace.done("queue");
   return isSeated;
+}
+
+/** True, when the work of a request may begin, after that of others; the time is that of the same stage. */
+function waitForTurn({ name }: Owner, { trace }: Reply): true | Promise<true> {
+  return (
+    longWork.enter(name)?.then((): true => {
+      trace.done("queue");
+      return true;
+    }) ?? true
+  );
 }
 
 /** Whether a request takes its seat when its body is there (writeresource.ts). */
@@ -276,7 +288,7 @@ async function dispatch(
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);
   const missing = stepsBefore(info.resource);
-  if (missing !== undefined) await inSlices(missing, limits.sliceMsMax);
+  if (missing !== undefined) await inSlices(missing, longWork);
   if (!hasSchema(info.resource)) return sendStatus(reply, unknownResource);
   const lasts = () => book.lasts();
   const { exchange, trace } = reply;
@@ -293,11 +305,14 @@ async function dispatch(
   }
   const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book), trace.spans);
   const warnings: string[] = [];
+  const { owner } = holdings;
+  const enterLate = async (entered: false | Promise<boolean>): Promise<boolean> => {
+    if (!(await queued(entered, reply))) return sendTooMany(server, reply, book, owner);
+    return waitForTurn(owner, reply);
+  };
   const enter = (): boolean | Promise<boolean> => {
     const entered = holdings.enter(onGone(reply));
-    const tooMany = (): Promise<false> => sendTooMany(server, reply, book, holdings.owner);
-    if (entered instanceof Promise) return queued(entered, reply).then((isEntered) => isEntered || tooMany());
-    return entered || tooMany();
+    return entered === true ? waitForTurn(owner, reply) : enterLate(entered);
   };
   const about = { server, types, exchange, reply, info, user, permit, accepted };
   const call: RequestContext = { ...about, holdings, enter, lasts, deadline, trace, warnings };

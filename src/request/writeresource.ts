@@ -4,9 +4,9 @@ import type { DeleteOptions } from "../api/gen/meta/v1.ts";
 import { messageOf } from "../api/messages.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus, notFound, refuse, type Status, timedOut } from "../api/status.ts";
-import { nextTurn } from "../base/turn.ts";
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
+import { longWork } from "../config/longwork.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { type Action, actionOf, actionShape } from "./actions/actions.ts";
 import { writeScale } from "./actions/scale.ts";
@@ -163,7 +163,7 @@ async function write(call: RequestContext, request: WriteRequest, sent: Sent, ac
   if (body.kind === "object") {
     body.show(reply.audit);
     // Of what is big the audit event has taken enough of this turn.
-    if (writers.merges?.takes(sent.bytes.length)) await nextTurn();
+    if (writers.merges?.takes(sent.bytes.length)) await longWork.later();
     if (act) return warned(request, await act(server, request, body.take()));
   }
   return warned(request, await (scaled ? writeScale : writeObject)(writers, whole, body));

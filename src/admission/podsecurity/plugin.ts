@@ -6,9 +6,9 @@ import { compareBytes, quote } from "../../api/gotext.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { notFound, type Status } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
-import { nextTurn } from "../../base/turn.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
+import { longWork } from "../../config/longwork.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid } from "../plugin.ts";
 import { type Subject, subjectOf } from "./checks.ts";
 import {
@@ -176,7 +176,6 @@ class PodSecurity {
     let checked = 0;
     let total = 0;
     for (let after: string | undefined = ""; after !== undefined; ) {
-      const turnEnds = performance.now() + limits.sliceMsMax;
       let last: string | undefined;
       view.drain();
       view.scan(namespace, after, 0, (at, key) => {
@@ -188,12 +187,12 @@ class PodSecurity {
         const violations = violationsOf(rule, subjectOf(pod.metadata, pod.spec), identity);
         const why = reasonText(violations);
         if (why !== "") found.set(why, [...(found.get(why) ?? []), pod.metadata.name ?? ""]);
-        if (performance.now() < turnEnds) return true;
+        if (!longWork.isOver) return true;
         last = key;
         return false;
       });
       after = last;
-      if (after !== undefined) await nextTurn();
+      if (after !== undefined) await longWork.later();
     }
     if (checked < total) {
       notes.warnings.push(

@@ -7,8 +7,8 @@ import type { ApiObject, ObjectMeta, OwnerReference } from "../../api/object.ts"
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../../api/status.ts";
 import { randomSuffix } from "../../base/suffix.ts";
-import { inSlices, nextTurn } from "../../base/turn.ts";
-import { limits } from "../../config/limits.ts";
+import { inSlices } from "../../base/turn.ts";
+import { longWork } from "../../config/longwork.ts";
 import { validateMeta, validateMetaUpdate } from "../../kinds/meta.ts";
 import { metaRunsOf } from "../../kinds/metarules.ts";
 import type { Strategy, StrategyContext, UpdateStrategy } from "../../kinds/strategy.ts";
@@ -248,6 +248,6 @@ export function dedupOwners(meta: ObjectMeta, warning: string, warnings: string[
 
 /** Does what the rules of a kind need done before. They take long themselves, and get a turn of their own. */
 async function prepareRules(steps: Iterator<undefined>): Promise<void> {
-  await inSlices(steps, limits.sliceMsMax);
-  await nextTurn();
+  await inSlices(steps, longWork);
+  await longWork.later();
 }

@@ -8,7 +8,6 @@ import type { Value } from "../../api/value.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import { assert } from "../../base/assert.ts";
 import { copyOf } from "../../base/copy.ts";
-import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import { formAt, hasUnnamedField } from "../../cache/shared/selection.ts";
 import { selectionOf } from "../../cache/shared/selectionof.ts";
@@ -18,6 +17,7 @@ import { settleNullBytes } from "../../codec/engine/nullbytes.ts";
 import { decodeStored, decodeStoredText } from "../../codec/engine/stored.ts";
 import { encodeMessage } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
+import { longWork } from "../../config/longwork.ts";
 import { convert } from "../../kinds/convert.ts";
 import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
 import type { StrategyContext } from "../../kinds/strategy.ts";
@@ -282,7 +282,7 @@ export async function commitObject(
   const { body, versionAt } = encoded;
   if (body.length > limits.objectBytesMax) return objectTooLarge;
   const isBig = body.length >= limits.mergeHereBytesMax;
-  if (isBig) await nextTurn();
+  if (isBig) await longWork.later();
   // What a later read at this version will see, which is not always what was sent.
   const show = (): ApiObject => convert(decodeStored(stored, body), stored, resource, identity);
   const showing = stored === resource ? kept : convertedFor(writers, request, show);
@@ -297,7 +297,7 @@ export async function commitObject(
     if (sentVersion !== undefined) seen.metadata.resourceVersion = sentVersion;
     return { body: Buffer.from(encode(resource.message, seen)), versionAt: 0, revision: 0 };
   }
-  if (isBig && stored !== resource) await nextTurn();
+  if (isBig && stored !== resource) await longWork.later();
   const answer = stored === resource ? encoded : encodeForStore(resource.message, seen, digitsMax);
   if (current !== undefined && !isWritten) return withVersion(answer, current.revision);
   const key = keyOf(prefix, namespace, name);
@@ -310,7 +310,7 @@ export async function commitObject(
   const outcome = await inTime(writers, request, committing);
   request.trace.done("commit");
   // The store took a copy.
-  if (isBig) await nextTurn();
+  if (isBig) await longWork.later();
   if ("revision" in outcome) {
     const message =
       request.inProtobuf === true && !isBig ? messageOfWritten(writers, resource, seen, outcome) : undefined;

@@ -6,11 +6,12 @@ import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { conflict, isStatus, notFound, Status, type StatusDetails, timedOut } from "../../api/status.ts";
 import { severalAtOnce } from "../../base/atonce.ts";
-import { nextTurn, Turn } from "../../base/turn.ts";
+import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { RecordSource } from "../../cache/view/view.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
+import { longWork } from "../../config/longwork.ts";
 import { remoteOf } from "../../kinds/remote.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
 import { strategyOf } from "../../kinds/table.ts";
@@ -75,14 +76,13 @@ export async function deleteItems(
   const keys = items.map((at) => view.keyOf(at));
   let refusedAt = keys.length;
   let refusal: Status | undefined;
-  const turn = new Turn(limits.sliceMsMax);
   const sieve = request.heard && new WarningSieve(request.heard);
   // Several at a time share commits; where there are none they would only share a turn.
   const atOnce = request.dryRun ? 1 : limits.collectionDeletesMax;
   await severalAtOnce(keys.entries(), atOnce, async ([index, key]) => {
     if (index > refusedAt) return;
     // A dry run, and what is being deleted already, waits for no commit.
-    await turn.giveWay();
+    await longWork.giveWay();
     if (index > refusedAt) return;
     const [first = "", second = ""] = key.split("/");
     const heard = sieve && [];

@@ -5,8 +5,8 @@ import type { Resource } from "../../api/scheme.ts";
 import { isStatus, type Status, timedOut } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
 import { copyOf } from "../../base/copy.ts";
-import { nextTurn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
+import { longWork } from "../../config/longwork.ts";
 import { ConversionNeeded, type ConversionTerms, remoteOf } from "../../kinds/remote.ts";
 import { represent, storedBytes } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
@@ -76,7 +76,6 @@ async function representAll(
   const made: (Uint8Array | undefined)[] = sources.map(() => undefined);
   for (let round = 0; round < limits.conversionRoundsMax; round += 1) {
     const needs: ConversionNeeded[] = [];
-    let until = performance.now() + limits.sliceMsMax;
     for (const [index, source] of sources.entries()) {
       if (made[index] !== undefined) continue;
       try {
@@ -85,9 +84,7 @@ async function representAll(
         if (!(error instanceof ConversionNeeded)) throw error;
         needs.push(error);
       }
-      if (performance.now() <= until) continue;
-      await nextTurn();
-      until = performance.now() + limits.sliceMsMax;
+      if (longWork.isOver) await longWork.later();
     }
     const [first] = needs;
     if (first === undefined) return made.filter((item) => item !== undefined);

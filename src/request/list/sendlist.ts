@@ -3,7 +3,6 @@
 import { isStatus, type Status, timedOut } from "../../api/status.ts";
 import type { Entry } from "../../audit/entry.ts";
 import { copyBytes, copyOf } from "../../base/copy.ts";
-import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { Hold, RecordSource } from "../../cache/view/view.ts";
 import { limits } from "../../config/limits.ts";
@@ -80,10 +79,10 @@ async function recordList(
 ): Promise<void> {
   const chunks = new Gather(input, list, form, hold);
   const parts: Buffer[] = [];
-  for (let size = 0; !chunks.done; await nextTurn()) {
+  for (let size = 0; !chunks.done; ) {
     // The answer says why.
     if (chunks.prepare !== undefined && (await chunks.prepare()) !== undefined) return;
-    const part = Buffer.from(chunks.next());
+    const part = await longReads.do(() => Buffer.from(chunks.next()));
     size += part.length;
     if (size > limits.auditObjectBytesMax) return audit.tooLarge();
     parts.push(part);

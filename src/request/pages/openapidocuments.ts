@@ -8,7 +8,7 @@ import type { Registry } from "../../api/registry.ts";
 import type { Message } from "../../api/schema.ts";
 import type { RemoteVersion, Resource, Scheme } from "../../api/scheme.ts";
 import { inSlices } from "../../base/turn.ts";
-import { limits } from "../../config/limits.ts";
+import { longWork } from "../../config/longwork.ts";
 import type { OpenApiMeter } from "../../observe/openapi.ts";
 import { customDefinitions } from "../../openapi/openapicustom.ts";
 import { customPaths, customPathsJson } from "../../openapi/openapicustompaths.ts";
@@ -35,16 +35,7 @@ import {
   type Schema,
   type SchemaContext,
 } from "../../openapi/openapischema.ts";
-import {
-  type Document,
-  documentOf,
-  makePart,
-  type Part,
-  type Pieces,
-  plainPart,
-  Room,
-  slices,
-} from "./openapiparts.ts";
+import { type Document, documentOf, makePart, type Part, type Pieces, plainPart, Room } from "./openapiparts.ts";
 
 /** What a document is written in. */
 type Form = "v2" | "v2 protobuf" | "v3";
@@ -276,7 +267,7 @@ export class Documents {
     const custom = this.#customNames();
     const ours = (name: string): string | null | undefined =>
       custom.has(name) ? null : this.#builtIn.definitionText(name);
-    const { paths, definitions } = await inSlices(mergeRemotes(documents, ours), limits.sliceMsMax);
+    const { paths, definitions } = await inSlices(mergeRemotes(documents, ours), longWork);
     if (form === "v2 protobuf") {
       return [
         {
@@ -431,7 +422,7 @@ async function partsOf(
       customParts.set(resource, known);
     }
     found.push(await known.get(form, () => makeCustom(scheme, form, resource, defined)));
-    await slices.next();
+    await longWork.giveWay();
   }
   return found;
 }

@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 import { constants, deflateRaw, deflateRawSync, inflateRawSync } from "node:zlib";
 import { assert } from "../../base/assert.ts";
 import { crc32, crc32Joined } from "../../base/crc32.ts";
-import { nextTurn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
+import { longWork } from "../../config/longwork.ts";
 import type { SlowChunks } from "../answer/stream.ts";
 
 /** What a part is written from: pieces of text or bytes; undefined only lets others work. */
@@ -41,28 +41,13 @@ async function deflate(raw: Uint8Array, isKept: boolean): Promise<Uint8Array> {
   return raw.length > limits.openApiChunkBytes ? deflateElsewhere(raw, options) : deflateRawSync(raw, options);
 }
 
-/** Gives others a turn of the loop when some time has gone by; all that is written here shares it. */
-class Slices {
-  #since = 0;
-
-  async next(): Promise<void> {
-    if (performance.now() - this.#since < limits.sliceMsMax) return;
-    await nextTurn();
-    // Of several that waited the first to go on begins the turn.
-    if (performance.now() - this.#since >= limits.sliceMsMax) this.#since = performance.now();
-  }
-}
-
-/** Of this thread. */
-export const slices = new Slices();
-
 /** Makes a part. `keepsRaw`: its bytes are kept, too, for clients that do not read gzip. */
 export async function makePart(pieces: () => Pieces, keepsRaw = false): Promise<Part> {
   const raw = await written(pieces());
   const hash = createHash("sha256");
   let crc = 0;
   for (let at = 0; at < raw.length; at += limits.openApiChunkBytes) {
-    await slices.next();
+    await longWork.giveWay();
     const slice = raw.subarray(at, at + limits.openApiChunkBytes);
     hash.update(slice);
     crc = crc32(slice, crc);
@@ -88,7 +73,7 @@ async function written(pieces: Pieces): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for (const piece of pieces) {
     if (piece !== undefined) parts.push(typeof piece === "string" ? Buffer.from(piece) : piece);
-    await slices.next();
+    await longWork.giveWay();
   }
   return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
 }
@@ -130,7 +115,7 @@ export async function documentOf(parts: readonly Part[]): Promise<Document> {
     crc = crc32Joined(crc, part.crc, part.bytes);
     bytes += part.bytes;
     packed += part.packedBytes;
-    await slices.next();
+    await longWork.giveWay();
   }
   // An empty last block, the sum and the length.
   const trailer = Buffer.from([3, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -197,7 +182,7 @@ export class DocumentChunks implements SlowChunks {
         this.#rest = bytes;
       } else if (this.#packs && this.#at === parts.length + 1) this.#rest = trailer;
       else this.done = true;
-      await slices.next();
+      await longWork.giveWay();
     }
     return Buffer.concat(chunk);
   }

@@ -2,8 +2,8 @@
 // frames of the extension server. What the extension server sends goes on in the pieces it comes in, as fast as the client
 // takes it. A client cannot be held up: what the extension server does not take waits, and too much of it ends both.
 import type { Socket } from "node:net";
-import { Turn } from "../../base/turn.ts";
 import { limits } from "../../config/limits.ts";
+import { longWork } from "../../config/longwork.ts";
 import {
   acceptOf,
   type Closing,
@@ -75,8 +75,6 @@ export function passMessages(
     passage.run(switched.head);
   });
 }
-
-const turn = new Turn(limits.sliceMsMax);
 
 /** Frames of one turn between two looks at the clock. */
 const framesPerLook = 64;
@@ -151,7 +149,7 @@ class Passage {
       // There is no way to send one: the front has answered the client's pings.
       if (frame.opcode === opcodes.pong) continue;
       if (!this.#client.write(frame)) return this.#hold("behind");
-      if (count % framesPerLook !== 0 || !turn.isOver) continue;
+      if (count % framesPerLook !== 0 || !longWork.isOver) continue;
       setImmediate(() => this.#goOn("turn"));
       return this.#hold("turn");
     }

@@ -1,11 +1,12 @@
 // Create, update and patch: one path, in the order of DESIGN section 6. Read the current state, merge the request
 // into it, default, mutating admission, the kind's own preparation, validation, validating admission, and a commit
 // that holds only while no other client changed the object; else from the top until the request's deadline.
+
 import { AdmissionResult } from "../../admission/plugin.ts";
 import { admit } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { alreadyExists, internalError, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
-import { nextTurn } from "../../base/turn.ts";
+import { longWork } from "../../config/longwork.ts";
 import { isPortable } from "../../kinds/custom/definition.ts";
 import { remoteOf } from "../../kinds/remote.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
@@ -106,12 +107,12 @@ async function attempt(
     remote !== undefined
       ? await mergeConverted(writers, request, { merge, tracking }, current, warnings)
       : isBig
-        ? await Promise.all([nextTurn().then(decodeOld), pooled])
+        ? await Promise.all([longWork.later().then(decodeOld), pooled])
         : [decodeOld(), undefined];
   trace.done("current");
   const object = merged ?? mergeHere(writers, request, { merge, tracking }, current, old, warnings);
   if (isStatus(object)) return object;
-  if (isBig) await nextTurn();
+  if (isBig) await longWork.later();
   // An apply or a PUT of what is not there is a create, and authorized as one.
   const forbidden = current === undefined && request.name !== "" ? await request.permit.mayCreate() : undefined;
   if (forbidden !== undefined) return forbidden;
@@ -153,7 +154,7 @@ async function commitTry(
   const claims = strategy.holdsAddresses === true && request.subresource === "";
   const allocation = claims ? await allocate(writers, request, object, old) : undefined;
   if (isStatus(allocation)) return allocation;
-  if (isBig) await nextTurn();
+  if (isBig) await longWork.later();
   const done = await commitObject(writers, request, name, object, current);
   const isLost = done === changed || done === moved;
   await allocation?.settle(!isLost && !isStatus(done));
@@ -206,7 +207,7 @@ async function prepare(
   if (renamed !== undefined) return renamed;
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
   trace.done("admit");
-  if (isBig) await nextTurn();
+  if (isBig) await longWork.later();
 
   const excess = await writers.checkGrants(request, object, old);
   if (excess !== undefined) return excess;
@@ -219,7 +220,7 @@ async function prepare(
   if (invalid !== undefined) return invalid;
   for (const warning of strategy.warnings?.(context, object, old) ?? []) warnings.push(warning);
   trace.done("validate");
-  if (isBig) await nextTurn();
+  if (isBig) await longWork.later();
   return undefined;
 }
 
