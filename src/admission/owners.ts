@@ -1,8 +1,10 @@
 // OwnerReferencesPermissionEnforcement: who changes the owners of an object must be allowed to delete the object, and
 // who makes an owner's end wait for it must be allowed to change that owner's finalizers.
+
 import type { ApiObject, OwnerReference } from "../api/object.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { Status } from "../api/status.ts";
+import { laneOf } from "../authz/owner.ts";
 import { longWork } from "../config/longwork.ts";
 import { type AdmissionPlugin, type Attributes, type Environment, forbid, isAbout } from "./plugin.ts";
 
@@ -45,10 +47,11 @@ async function checkDelete({ authorizer }: Environment, attributes: Attributes):
 async function checkBlocking(environment: Environment, attributes: Attributes): Promise<Status | undefined> {
   const { authorizer, scheme } = environment;
   const { user, object, old, namespace } = attributes;
+  const lane = laneOf(scheme.identity, user);
   const before = new Map(ownersOf(old).map((owner) => [owner.uid, owner]));
   // An object may name thousands of owners, and each is asked about.
   for (const owner of ownersOf(object)) {
-    await longWork.giveWay();
+    await longWork.giveWay(lane);
     if (owner.blockOwnerDeletion !== true || before.get(owner.uid)?.blockOwnerDeletion === true) continue;
     const resource = resourceOf(scheme, owner);
     if (resource === undefined) {

@@ -29,6 +29,11 @@ export function ownerOf(identity: Identity, { name, groups }: User, asked?: Ques
   return { name: end < 0 ? name : name.slice(0, end), level: "ordinary" };
 }
 
+/** The lane of a user's long work (config/longwork.ts), that of its owner; empty for the server's own. */
+export function laneOf(identity: Identity, user: User | undefined): string {
+  return user === undefined ? "" : ownerOf(identity, user).name;
+}
+
 /** Leader election and the heartbeats of nodes come before other requests of a component. */
 function levelOf(identity: Identity, { group, resource, verb }: Question): ShareLevel {
   const isLease = resource === "leases" && group === identity.spell("coordination.k8s.io");

@@ -1,16 +1,17 @@
 // The one way a long piece of work lets the thread do something else in between.
+import { Lanes } from "./lanes.ts";
 
 /** Resolves in the next turn of the loop, after pending reads, wake-ups and timers. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Does work step by step, in as many turns as `turn` gives it; resolves with what the steps come to. */
-export async function inSlices<T>(steps: Iterator<unknown, T>, turn: Turn): Promise<T> {
+/** Does work step by step, in as many turns as `turn` gives its owner; resolves with what the steps come to. */
+export async function inSlices<T>(steps: Iterator<unknown, T>, turn: Turn, owner = ""): Promise<T> {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (turn.isOver) await turn.later();
+    if (turn.isOver) await turn.later(owner);
   }
 }
 
@@ -19,8 +20,8 @@ const sharesPerTurn = 4;
 
 /**
  * Limits the time of long work in one turn of the loop; one instance for all such work of a thread, however many works
- * there are. Those that wait stand in lanes that take turns, one for each owner. In each turn they have the whole time,
- * and one of them goes on at least.
+ * there are. Those that wait take turns by owner (lanes.ts). In each turn of the loop they have the whole time, whatever went
+ * before, and one of them goes on at least.
  */
 export class Turn {
   readonly #msMax: number;
@@ -29,11 +30,8 @@ export class Turn {
   #shareEndMs = 0;
   /** The loop is still in the turn that was looked at last. */
   #isRunning = false;
-  /** What waits of owners that none went on of lately: before all others. */
-  readonly #fresh = new Map<string, (() => void)[]>();
-  /** What waits of others, in the order of their turns; empty where the owner was let go on since its last turn here. */
-  readonly #lanes = new Map<string, (() => void)[]>();
-  #waiting = 0;
+  /** What waits, by owner. */
+  readonly #waiting = new Lanes<() => void>();
   /** One turn after the other lets some of those that wait go on. */
   #isDriven = false;
 
@@ -61,11 +59,8 @@ export class Turn {
 
   /** Resolves in a later turn, when it is the owner's. */
   later(owner = ""): Promise<void> {
-    this.#waiting += 1;
     return new Promise((resolve) => {
-      const lane = this.#lanes.get(owner) ?? this.#fresh.get(owner);
-      if (lane === undefined) this.#fresh.set(owner, [resolve]);
-      else lane.push(resolve);
+      this.#waiting.add(owner, resolve);
       if (this.#isDriven) return;
       this.#isDriven = true;
       setImmediate(() => this.#drive());
@@ -90,9 +85,9 @@ export class Turn {
   /** Lets one go on, and the next one when that has done what it can without waiting: ticks come after microtasks. */
   #step(now: number): void {
     this.#shareEndMs = now + this.#msMax / sharesPerTurn;
-    this.#take()?.();
-    this.#isDriven = this.#waiting > 0;
-    if (!this.#isDriven) return this.#lanes.clear();
+    this.#waiting.take()?.();
+    this.#isDriven = this.#waiting.size > 0;
+    if (!this.#isDriven) return;
     queueMicrotask(() => {
       process.nextTick(() => {
         const after = performance.now();
@@ -100,21 +95,6 @@ export class Turn {
         else this.#step(after);
       });
     });
-  }
-
-  /** What goes on next. Its owner stands behind the others then, with nothing that waits as well. */
-  #take(): (() => void) | undefined {
-    for (const lanes of [this.#fresh, this.#lanes]) {
-      for (const [owner, lane] of lanes) {
-        lanes.delete(owner);
-        const next = lane.shift();
-        if (next === undefined) continue;
-        this.#lanes.set(owner, lane);
-        this.#waiting -= 1;
-        return next;
-      }
-    }
-    return undefined;
   }
 }
 

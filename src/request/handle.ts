@@ -288,7 +288,7 @@ async function dispatch(
   const accepted = withTableOptions(negotiated, first(info.query, "includeObject"));
   if (isStatus(accepted)) return sendStatus(reply, accepted);
   const missing = stepsBefore(info.resource);
-  if (missing !== undefined) await inSlices(missing, longWork);
+  if (missing !== undefined) await inSlices(missing, longWork, holdings.owner.name);
   if (!hasSchema(info.resource)) return sendStatus(reply, unknownResource);
   const lasts = () => book.lasts();
   const { exchange, trace } = reply;

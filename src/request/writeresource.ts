@@ -163,7 +163,7 @@ async function write(call: RequestContext, request: WriteRequest, sent: Sent, ac
   if (body.kind === "object") {
     body.show(reply.audit);
     // Of what is big the audit event has taken enough of this turn.
-    if (writers.merges?.takes(sent.bytes.length)) await longWork.later();
+    if (writers.merges?.takes(sent.bytes.length)) await longWork.later(call.holdings.owner.name);
     if (act) return warned(request, await act(server, request, body.take()));
   }
   return warned(request, await (scaled ? writeScale : writeObject)(writers, whole, body));

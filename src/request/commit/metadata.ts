@@ -1,11 +1,13 @@
 // What the server does to metadata on the way in: names, identity, times, what a client may not touch, and the
 // checks around the kind's own (upstream: rest.BeforeCreate and rest.BeforeUpdate).
+
 import { randomUUID } from "node:crypto";
 import { type FieldError, invalidObject } from "../../api/fielderror.ts";
 import { quote } from "../../api/gotext.ts";
 import type { ApiObject, ObjectMeta, OwnerReference } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, conflictModified, type Status } from "../../api/status.ts";
+import { laneOf } from "../../authz/owner.ts";
 import { randomSuffix } from "../../base/suffix.ts";
 import { inSlices } from "../../base/turn.ts";
 import { longWork } from "../../config/longwork.ts";
@@ -46,7 +48,7 @@ export async function prepareCreate(
   if ((meta.name ?? "") === "" && strategy.namesItself) meta.name = randomUUID();
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
-  if (strategy.ahead !== undefined) await prepareRules(strategy.ahead(object));
+  if (strategy.ahead !== undefined) await prepareRules(strategy.ahead(object), laneOf(context.identity, request.user));
   const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource, context.identity);
   const own = strategy.validate(context, object);
   const format = last ? "path-segment" : strategy.nameFormat;
@@ -95,7 +97,7 @@ export async function prepareUpdate(
   const part = updateOf(strategy, request.subresource);
   part.prepare(context, object, old);
   if (part === strategy.update && strategy.ahead !== undefined) {
-    await prepareRules(strategy.ahead(object));
+    await prepareRules(strategy.ahead(object), laneOf(context.identity, request.user));
   }
   restoreSystemFields(meta, old.metadata, context.now);
   const rules = metaRulesOf(resource, context.identity);
@@ -247,7 +249,7 @@ export function dedupOwners(meta: ObjectMeta, warning: string, warnings: string[
 }
 
 /** Does what the rules of a kind need done before. They take long themselves, and get a turn of their own. */
-async function prepareRules(steps: Iterator<undefined>): Promise<void> {
-  await inSlices(steps, longWork);
-  await longWork.later();
+async function prepareRules(steps: Iterator<undefined>, owner: string): Promise<void> {
+  await inSlices(steps, longWork, owner);
+  await longWork.later(owner);
 }

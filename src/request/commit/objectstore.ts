@@ -17,7 +17,6 @@ import { settleNullBytes } from "../../codec/engine/nullbytes.ts";
 import { decodeStored, decodeStoredText } from "../../codec/engine/stored.ts";
 import { encodeMessage } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
-import { longWork } from "../../config/longwork.ts";
 import { convert } from "../../kinds/convert.ts";
 import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
 import type { StrategyContext } from "../../kinds/strategy.ts";
@@ -28,6 +27,7 @@ import { isOutdated, represent, reshape, toPresent } from "../answer/toversion.t
 import { unknownResource } from "../route/info.ts";
 import { type changed, InDoubt, storeUnavailable } from "./attempts.ts";
 import { checkNewest, inTime, lost, reached } from "./newest.ts";
+import { othersFirst } from "./steps.ts";
 import type { CommitRequest, StoreAccess, WriteRequest, WriteServices } from "./writerequest.ts";
 
 /** An object's stored bytes at a revision. */
@@ -282,7 +282,7 @@ export async function commitObject(
   const { body, versionAt } = encoded;
   if (body.length > limits.objectBytesMax) return objectTooLarge;
   const isBig = body.length >= limits.mergeHereBytesMax;
-  if (isBig) await longWork.later();
+  if (isBig) await othersFirst(writers, request);
   // What a later read at this version will see, which is not always what was sent.
   const show = (): ApiObject => convert(decodeStored(stored, body), stored, resource, identity);
   const showing = stored === resource ? kept : convertedFor(writers, request, show);
@@ -297,7 +297,7 @@ export async function commitObject(
     if (sentVersion !== undefined) seen.metadata.resourceVersion = sentVersion;
     return { body: Buffer.from(encode(resource.message, seen)), versionAt: 0, revision: 0 };
   }
-  if (isBig && stored !== resource) await longWork.later();
+  if (isBig && stored !== resource) await othersFirst(writers, request);
   const answer = stored === resource ? encoded : encodeForStore(resource.message, seen, digitsMax);
   if (current !== undefined && !isWritten) return withVersion(answer, current.revision);
   const key = keyOf(prefix, namespace, name);
@@ -310,7 +310,7 @@ export async function commitObject(
   const outcome = await inTime(writers, request, committing);
   request.trace.done("commit");
   // The store took a copy.
-  if (isBig) await longWork.later();
+  if (isBig) await othersFirst(writers, request);
   if ("revision" in outcome) {
     const message =
       request.inProtobuf === true && !isBig ? messageOfWritten(writers, resource, seen, outcome) : undefined;

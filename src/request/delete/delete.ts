@@ -1,10 +1,12 @@
 // Deletes: what a delete does to an object depends on its finalizers, its kind's grace and the policy asked for. It is
 // removed at once, or marked and left for whoever holds it (deleteplan.ts decides; reference: registry Store.Delete).
+
 import { AdmissionResult } from "../../admission/plugin.ts";
 import { admit } from "../../admission/table.ts";
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { conflict, isStatus, notFound, Status, type StatusDetails, timedOut } from "../../api/status.ts";
+import { laneOf } from "../../authz/owner.ts";
 import { severalAtOnce } from "../../base/atonce.ts";
 import { nextTurn } from "../../base/turn.ts";
 import type { Location } from "../../cache/shared/record.ts";
@@ -76,13 +78,14 @@ export async function deleteItems(
   const keys = items.map((at) => view.keyOf(at));
   let refusedAt = keys.length;
   let refusal: Status | undefined;
+  const lane = laneOf(writers.scheme.identity, request.user);
   const sieve = request.heard && new WarningSieve(request.heard);
   // Several at a time share commits; where there are none they would only share a turn.
   const atOnce = request.dryRun ? 1 : limits.collectionDeletesMax;
   await severalAtOnce(keys.entries(), atOnce, async ([index, key]) => {
     if (index > refusedAt) return;
     // A dry run, and what is being deleted already, waits for no commit.
-    await longWork.giveWay();
+    await longWork.giveWay(lane);
     if (index > refusedAt) return;
     const [first = "", second = ""] = key.split("/");
     const heard = sieve && [];

@@ -9,6 +9,7 @@ import {
 import { messageOf } from "../../api/messages.ts";
 import { refuse } from "../../api/status.ts";
 import { limits } from "../../config/limits.ts";
+import { longWork } from "../../config/longwork.ts";
 import type { GatheredPage } from "../../observe/gathered.ts";
 import {
   headersOf,
@@ -93,7 +94,10 @@ async function sendDump({ flow }: Server, { path, query }: NonResourceInfo, repl
 /** Sends a page that the main thread makes. */
 async function sendGathered(server: Server, page: GatheredPage, contentType: string, reply: Reply): Promise<void> {
   const gzips = acceptsGzip(reply.exchange.header("accept-encoding"));
-  sendPacked(reply, await server.gathered(page, gzips), contentType);
+  const bytes = await server.gathered(page, gzips);
+  // Those that asked together have it at once, and it takes a while to send.
+  await longWork.giveWay();
+  sendPacked(reply, bytes, contentType);
 }
 
 /** Sends a flame graph of the thread that is asked for. */

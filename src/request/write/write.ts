@@ -6,7 +6,6 @@ import { AdmissionResult } from "../../admission/plugin.ts";
 import { admit } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
 import { alreadyExists, internalError, isStatus, notFound, refuse, type Status } from "../../api/status.ts";
-import { longWork } from "../../config/longwork.ts";
 import { isPortable } from "../../kinds/custom/definition.ts";
 import { remoteOf } from "../../kinds/remote.ts";
 import type { Strategy } from "../../kinds/strategy.ts";
@@ -37,6 +36,7 @@ import {
   storedObject,
   strategyContext,
 } from "../commit/objectstore.ts";
+import { othersFirst } from "../commit/steps.ts";
 import type { Guarded, WriteRequest, WriteServices, Written } from "../commit/writerequest.ts";
 import { afterRemoval } from "../delete/delete.ts";
 import { type Merge, mergeHere, mergeOf, type TrackedMerge } from "./merge.ts";
@@ -101,18 +101,17 @@ async function attempt(
   const remote = remoteOf(resource);
   const decodeOld = (): ApiObject | undefined => current && requestedObject(writers, resource, current);
   const pooled = mergeInPool(writers, request, current, warnings);
-  // Each step with what is big takes some of the time a front may be held up: others get their turn between two of them.
   const isBig = pooled !== undefined;
   const [old, merged] =
     remote !== undefined
       ? await mergeConverted(writers, request, { merge, tracking }, current, warnings)
       : isBig
-        ? await Promise.all([longWork.later().then(decodeOld), pooled])
+        ? await Promise.all([othersFirst(writers, request).then(decodeOld), pooled])
         : [decodeOld(), undefined];
   trace.done("current");
   const object = merged ?? mergeHere(writers, request, { merge, tracking }, current, old, warnings);
   if (isStatus(object)) return object;
-  if (isBig) await longWork.later();
+  if (isBig) await othersFirst(writers, request);
   // An apply or a PUT of what is not there is a create, and authorized as one.
   const forbidden = current === undefined && request.name !== "" ? await request.permit.mayCreate() : undefined;
   if (forbidden !== undefined) return forbidden;
@@ -154,7 +153,7 @@ async function commitTry(
   const claims = strategy.holdsAddresses === true && request.subresource === "";
   const allocation = claims ? await allocate(writers, request, object, old) : undefined;
   if (isStatus(allocation)) return allocation;
-  if (isBig) await longWork.later();
+  if (isBig) await othersFirst(writers, request);
   const done = await commitObject(writers, request, name, object, current);
   const isLost = done === changed || done === moved;
   await allocation?.settle(!isLost && !isStatus(done));
@@ -207,7 +206,7 @@ async function prepare(
   if (renamed !== undefined) return renamed;
   dedupOwners(object.metadata, ownerWarningAfterAdmission, warnings);
   trace.done("admit");
-  if (isBig) await longWork.later();
+  if (isBig) await othersFirst(writers, request);
 
   const excess = await writers.checkGrants(request, object, old);
   if (excess !== undefined) return excess;
@@ -220,7 +219,7 @@ async function prepare(
   if (invalid !== undefined) return invalid;
   for (const warning of strategy.warnings?.(context, object, old) ?? []) warnings.push(warning);
   trace.done("validate");
-  if (isBig) await longWork.later();
+  if (isBig) await othersFirst(writers, request);
   return undefined;
 }
 
