@@ -1,6 +1,6 @@
 // Long works of a thread, piece by piece: in order, all of them together for no more than their time in a turn.
 import t from "tap";
-import { nextTurn, Pieces } from "../../src/base/turn.ts";
+import { inSlices, nextTurn, Pieces, Turn } from "../../src/base/turn.ts";
 
 function busy(ms: number): void {
   const end = performance.now() + ms;
@@ -57,4 +57,79 @@ t.test("what a piece comes to, or throws, is its own matter", async (t) => {
     results.map((result) => (result.status === "fulfilled" ? result.value : (result.reason as Error).message)),
     [1, "a fault", 3, "a late fault", 5],
   );
+});
+
+/** Counts turns of the loop until `work` is done. */
+async function countingTurns(work: (turn: () => number) => Promise<unknown>): Promise<void> {
+  let turns = 0;
+  let isWorking = true;
+  const count = async (): Promise<void> => {
+    for (; isWorking; turns += 1) await nextTurn();
+  };
+  void count();
+  await work(() => turns);
+  isWorking = false;
+}
+
+t.test("however many works there are, a turn has their time once, and one of them goes on at least", async (t) => {
+  const turn = new Turn(5);
+  const steps: number[] = [];
+  const work = async (): Promise<void> => {
+    for (let at = 0; at < 4; at += 1) {
+      await turn.giveWay();
+      busy(6);
+      steps.push(now());
+    }
+  };
+  let now = (): number => 0;
+  await countingTurns(async (turnNow) => {
+    now = turnNow;
+    await Promise.all([work(), work(), work()]);
+  });
+  t.equal(steps.length, 12);
+  // All three looked before any of them had worked.
+  const later = steps.slice(3);
+  t.equal(new Set(later).size, later.length, `one step in each turn: ${steps.join()}`);
+});
+
+t.test("work that begins while others wait takes its turn, and owners take turns", async (t) => {
+  const turn = new Turn(0);
+  const done: string[] = [];
+  const begin = async (owner: string): Promise<void> => {
+    await turn.enter(owner);
+    done.push(owner);
+  };
+  const all = ["many", "many", "many", "many"].map(begin);
+  await nextTurn();
+  all.push(begin("few"));
+  await Promise.all(all);
+  t.ok(done.indexOf("few") <= 2, done.join());
+  t.equal(new Turn(Number.POSITIVE_INFINITY).enter("few"), undefined, "nothing is waited for where nobody waits");
+});
+
+t.test("what waits goes on within the time that a turn has", async (t) => {
+  const turn = new Turn(10_000);
+  await countingTurns(async (turnNow) => {
+    const turns = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        await turn.later();
+        // Work is done in microtasks, and what comes next waits for them.
+        for (let at = 0; at < 5; at += 1) await undefined;
+        return turnNow();
+      }),
+    );
+    t.equal(new Set(turns).size, 1);
+  });
+});
+
+t.test("slices end with their result, or with what a step throws", async (t) => {
+  const turn = new Turn(0);
+  function* steps(fails: boolean): Generator<undefined, number> {
+    for (let at = 0; at < 5; at += 1) yield;
+    if (fails) throw new Error("a fault");
+    return 7;
+  }
+  t.equal(await inSlices(steps(false), turn), 7);
+  await t.rejects(inSlices(steps(true), turn), { message: "a fault" });
+  t.equal(await inSlices(steps(false), turn, "an owner"), 7, "and others go on after it");
 });
