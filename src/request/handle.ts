@@ -31,7 +31,15 @@ import { newestRoute } from "./newestroute.ts";
 import { servePage } from "./pages/pages.ts";
 import { serveRemote } from "./proxy/remote.ts";
 import { readAll, readOne } from "./readresource.ts";
-import { isConnect, isOpen, opensByGet, type Route, resolve, unknownResource } from "./route/info.ts";
+import {
+  isConnect,
+  isOpen,
+  opensByGet,
+  type ResourceInfo,
+  type Route,
+  resolve,
+  unknownResource,
+} from "./route/info.ts";
 import { type MediaTypes, mediaTypes, negotiateAccept, wantsPretty, withTableOptions } from "./route/negotiate.ts";
 import { first, type Query } from "./route/query.ts";
 import { onGone, takeSeats } from "./takeseats.ts";
@@ -293,19 +301,11 @@ async function dispatch(
   const lasts = () => book.lasts();
   const { exchange, trace } = reply;
   trace.done("negotiate");
-  const { merges } = server;
-  // Pool threads know the messages of the built-in kinds, and need none for custom resources.
-  if (merges !== undefined && (info.resource.provided !== true || info.resource.message.open === true)) {
-    const owner = ownerOf(server.identity, user, asked);
-    const msLeft = (): number => deadline - server.clock.monotonic();
-    reply.printer = {
-      takes: (bytes) => merges.takes(bytes),
-      print: (format, message, json) => merges.print(format, message, json, owner, msLeft()),
-    };
-  }
+  const { owner } = holdings;
+  const printer = printerFor(server, info, owner, deadline);
+  if (printer !== undefined) reply.printer = printer;
   const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book), trace.spans);
   const warnings: string[] = [];
-  const { owner } = holdings;
   const enterLate = async (entered: false | Promise<boolean>): Promise<boolean> => {
     if (!(await queued(entered, reply))) return sendTooMany(server, reply, book, owner);
     return waitForTurn(owner, reply);
@@ -332,6 +332,21 @@ async function dispatch(
     default:
       return writeResource(call);
   }
+}
+
+/** What prints large answers elsewhere: pool threads know the messages of built-in kinds, and need none for custom ones. */
+function printerFor(
+  { merges, clock }: Server,
+  { resource }: ResourceInfo,
+  owner: Owner,
+  deadline: number,
+): Reply["printer"] {
+  if (merges === undefined || (resource.provided === true && resource.message.open !== true)) return undefined;
+  const msLeft = (): number => deadline - clock.monotonic();
+  return {
+    takes: (bytes) => merges.takes(bytes),
+    print: (format, message, json) => merges.print(format, message, json, owner, msLeft()),
+  };
 }
 
 /** Whether `trace=1` stands in a raw query: told apart before anything is parsed, because most requests do not ask. */
