@@ -27,7 +27,7 @@ export class Lanes<Item> {
     for (const lanes of [this.#fresh, this.#others]) {
       for (const [owner, lane] of lanes) {
         lanes.delete(owner);
-        const [item] = lane.splice(0, 1);
+        const item = lane.shift();
         if (item === undefined) continue;
         this.#size -= 1;
         // With nothing left as well: what comes before its next turn waits for that.

@@ -217,7 +217,7 @@ async function admit(
     if (entered !== true && !(await queued(entered, reply)))
       return void (await sendTooMany(server, reply, book, owner));
     const begins = awaitsBody(now.info) || waitForTurn(owner, reply);
-    if (begins !== true) await begins;
+    if (begins !== true && !(await begins)) return;
     await dispatch(server, types, now, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
   } finally {
@@ -234,12 +234,15 @@ async function queued(seated: false | Promise<boolean>, { trace, exchange }: Rep
   return isSeated;
 }
 
-/** True, when the work of a request may begin, after that of others; the time is that of the same stage. */
-function waitForTurn({ name }: Owner, { trace }: Reply): true | Promise<true> {
+/**
+ * Whether the work of a request is to begin, after that of others; the time is that of the same stage. Nothing is done for
+ * a client that went away meanwhile.
+ */
+function waitForTurn({ name }: Owner, { trace, exchange }: Reply): true | Promise<boolean> {
   return (
-    longWork.enter(name)?.then((): true => {
+    longWork.enter(name)?.then(() => {
       trace.done("queue");
-      return true;
+      return !exchange.aborted;
     }) ?? true
   );
 }

@@ -60,3 +60,19 @@ scenario("nor do creates with many owners, of which each is asked about", async 
   const place = await placeOfOther(server, () => server.call("POST", maps, body), 40);
   t.ok(place < 20, `after ${place} of 40`);
 });
+
+scenario("nothing is done for a client that went away while its request waited", async (t, server) => {
+  const body = { metadata: { generateName: "large-" }, data };
+  const lost = { metadata: { name: "lost" } };
+  const place = await placeOfOther(
+    server,
+    (index) => {
+      // There is no answer to wait for.
+      if (index === 20) void server.call("POST", maps, lost, {}, { aborted: true });
+      return server.call("POST", maps, body);
+    },
+    40,
+  );
+  t.ok(place < 20, `others wait: after ${place} of 40`);
+  t.equal((await server.call("GET", `${maps}/lost`)).code, 404);
+});
