@@ -1,6 +1,5 @@
 // OwnerReferencesPermissionEnforcement: who changes the owners of an object must be allowed to delete the object, and
 // who makes an owner's end wait for it must be allowed to change that owner's finalizers.
-
 import type { ApiObject, OwnerReference } from "../api/object.ts";
 import type { Scheme } from "../api/scheme.ts";
 import type { Status } from "../api/status.ts";

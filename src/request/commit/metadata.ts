@@ -1,6 +1,5 @@
 // What the server does to metadata on the way in: names, identity, times, what a client may not touch, and the
 // checks around the kind's own (upstream: rest.BeforeCreate and rest.BeforeUpdate).
-
 import { randomUUID } from "node:crypto";
 import { type FieldError, invalidObject } from "../../api/fielderror.ts";
 import { quote } from "../../api/gotext.ts";

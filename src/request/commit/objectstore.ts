@@ -1,6 +1,5 @@
 // Between the write path and the store: the state a write starts from, and the commit that holds only while no other write
 // changed it (what becomes of a write otherwise: attempts.ts). Bytes are encoded once; the answer is those bytes with the new revision's digits put in.
-
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { badRequest, conflict, isStatus, refuse, Status, timedOut } from "../../api/status.ts";

@@ -1,6 +1,5 @@
 // Deletes: what a delete does to an object depends on its finalizers, its kind's grace and the policy asked for. It is
 // removed at once, or marked and left for whoever holds it (deleteplan.ts decides; reference: registry Store.Delete).
-
 import { AdmissionResult } from "../../admission/plugin.ts";
 import { admit } from "../../admission/table.ts";
 import type { DeleteOptions } from "../../api/gen/meta/v1.ts";

@@ -1,7 +1,6 @@
 // OpenAPI documents of a snapshot, put together from parts: those of the built-in kinds are made once, those of a custom
 // resource once per change of its definition, when a document is asked for first. Version 3 has one document per group
 // version.
-
 import type { RemoteDocuments } from "../../aggregation/remotedocuments.ts";
 import { messageOf } from "../../api/messages.ts";
 import type { Registry } from "../../api/registry.ts";

@@ -1,7 +1,6 @@
 // Create, update and patch: one path, in the order of DESIGN section 6. Read the current state, merge the request
 // into it, default, mutating admission, the kind's own preparation, validation, validating admission, and a commit
 // that holds only while no other client changed the object; else from the top until the request's deadline.
-
 import { AdmissionResult } from "../../admission/plugin.ts";
 import { admit } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
