@@ -9,9 +9,14 @@ function timing(answer: Answer): string | undefined {
 }
 
 /** Names of the stages; each has a duration that is a number. */
-function stages(answer: Answer): string[] {
+function allStages(answer: Answer): string[] {
   const parts = (timing(answer) ?? "").split(", ");
   return parts.map((part) => /^([a-z]+);dur=\d+\.\d{3}$/.exec(part)?.[1] ?? `not a duration: ${part}`);
+}
+
+/** The same without the wait for its turn, which a request has where others take long in the same one. */
+function stages(answer: Answer): string[] {
+  return allStages(answer).filter((stage) => stage !== "queue");
 }
 
 t.test("?trace=1 answers an administrator where the time of a request went", async (t) => {
@@ -32,7 +37,7 @@ t.test("?trace=1 answers an administrator where the time of a request went", asy
   const deleted = await server.call("DELETE", `${maps}/m?trace=1`);
   t.strictSame(stages(deleted), [...before, "body", "current", "validate", "admit", "commit", "answer", "total"]);
   const logged = (): string => Object.keys(server.lastRecord?.timing ?? {}).join();
-  t.ok(await until(() => logged() === stages(deleted).join()), "the log gets the same");
+  t.ok(await until(() => logged() === allStages(deleted).join()), "the log gets the same");
   server.close();
 });
 
