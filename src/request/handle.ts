@@ -213,10 +213,9 @@ async function admit(
     const found = newestRoute(server, reply.exchange, route);
     const now = found instanceof Promise ? await found : found;
     if (isStatus(now)) return sendStatus(reply, now);
-    const entered = now.remote !== undefined || awaitsBody(now.info) || holdings.enter(onGone(reply));
-    if (entered !== true && !(await queued(entered, reply)))
-      return void (await sendTooMany(server, reply, book, owner));
-    const begins = awaitsBody(now.info) || waitForTurn(owner, reply);
+    const isElsewhere = now.remote !== undefined;
+    const begins =
+      awaitsBody(now.info) || (isElsewhere ? waitForTurn(owner, reply) : begin(server, reply, book, holdings));
     if (begins !== true && !(await begins)) return;
     await dispatch(server, types, now, reply, book, user, holdings);
     if (reply.packing !== undefined) await reply.packing;
@@ -232,6 +231,16 @@ async function queued(seated: false | Promise<boolean>, { trace, exchange }: Rep
   const isSeated = await seated;
   if (isSeated) trace.done("queue");
   return isSeated;
+}
+
+/** Whether a request has a seat and its work is to begin; where it has none that is told. */
+function begin(server: Server, reply: Reply, book: Book, holdings: Holdings): true | Promise<boolean> {
+  const { owner } = holdings;
+  const entered = holdings.enter(onGone(reply));
+  if (entered === true) return waitForTurn(owner, reply);
+  return queued(entered, reply).then((isSeated) =>
+    isSeated ? waitForTurn(owner, reply) : sendTooMany(server, reply, book, owner),
+  );
 }
 
 /**
@@ -304,19 +313,11 @@ async function dispatch(
   const lasts = () => book.lasts();
   const { exchange, trace } = reply;
   trace.done("negotiate");
-  const { owner } = holdings;
-  const printer = printerFor(server, info, owner, deadline);
+  const printer = printerFor(server, info, holdings.owner, deadline);
   if (printer !== undefined) reply.printer = printer;
   const permit = new RequestPermit(scheme, server.authorizer, user, asked, telling(book), trace.spans);
   const warnings: string[] = [];
-  const enterLate = async (entered: false | Promise<boolean>): Promise<boolean> => {
-    if (!(await queued(entered, reply))) return sendTooMany(server, reply, book, owner);
-    return waitForTurn(owner, reply);
-  };
-  const enter = (): boolean | Promise<boolean> => {
-    const entered = holdings.enter(onGone(reply));
-    return entered === true ? waitForTurn(owner, reply) : enterLate(entered);
-  };
+  const enter = (): true | Promise<boolean> => begin(server, reply, book, holdings);
   const about = { server, types, exchange, reply, info, user, permit, accepted };
   const call: RequestContext = { ...about, holdings, enter, lasts, deadline, trace, warnings };
   if (isConnect(call)) {

@@ -6,7 +6,6 @@ import type { Resource } from "../api/scheme.ts";
 import { isStatus, notFound, refuse, type Status, timedOut } from "../api/status.ts";
 import { within } from "../base/within.ts";
 import { limits } from "../config/limits.ts";
-import { longWork } from "../config/longwork.ts";
 import { strategyOf } from "../kinds/table.ts";
 import { type Action, actionOf, actionShape } from "./actions/actions.ts";
 import { writeScale } from "./actions/scale.ts";
@@ -25,6 +24,7 @@ import { newestOf, pastOf, type RequestContext } from "./call/call.ts";
 import { catchUp } from "./commit/attempts.ts";
 import { isObjectSubresource } from "./commit/metadata.ts";
 import { readCurrent, storeOf } from "./commit/objectstore.ts";
+import { othersFirst } from "./commit/steps.ts";
 import type { WriteRequest, WriteServices, Written } from "./commit/writerequest.ts";
 import { deleteItems, deleteObject } from "./delete/delete.ts";
 import { sendList } from "./list/sendlist.ts";
@@ -163,7 +163,7 @@ async function write(call: RequestContext, request: WriteRequest, sent: Sent, ac
   if (body.kind === "object") {
     body.show(reply.audit);
     // Of what is big the audit event has taken enough of this turn.
-    if (writers.merges?.takes(sent.bytes.length)) await longWork.later(call.holdings.owner.name);
+    if (writers.merges?.takes(sent.bytes.length)) await othersFirst(writers, request);
     if (act) return warned(request, await act(server, request, body.take()));
   }
   return warned(request, await (scaled ? writeScale : writeObject)(writers, whole, body));
