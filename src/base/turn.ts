@@ -117,24 +117,24 @@ export class Turn {
 }
 
 /**
- * Does pieces of many long works in the order they come, at most so many milliseconds of all of them in a turn of the
- * loop, and one piece at least; one instance for all such work of a thread. However many works there are, what else the
- * loop has to do waits for no more than that.
+ * Does pieces of many long works, at most so many milliseconds of all of them in a turn of the loop, and one piece at
+ * least; one instance for all such work of a thread. However many works there are, what else the loop has to do waits for
+ * no more than that; and however many are one owner's, those of others take turns with it (lanes.ts).
  */
 export class Pieces {
   readonly #msMax: number;
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Lanes<() => void>();
 
   /** `msMax`: after how many milliseconds of pieces no further one is begun in a turn. */
   constructor(msMax: number) {
     this.#msMax = msMax;
   }
 
-  /** Does a piece in a later turn; resolves with what it comes to, rejects with what it throws. */
-  do<T>(piece: () => T | Promise<T>): Promise<T> {
+  /** Does a piece in a later turn, when it is the owner's; resolves with what it comes to, rejects with what it throws. */
+  do<T>(owner: string, piece: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#turn());
-      this.#waiting.push(() => {
+      if (this.#waiting.size === 0) setImmediate(() => this.#turn());
+      this.#waiting.add(owner, () => {
         try {
           resolve(piece());
         } catch (error) {
@@ -146,10 +146,8 @@ export class Pieces {
 
   #turn(): void {
     const begunMs = performance.now();
-    let done = 0;
-    do (this.#waiting[done++] as () => void)();
-    while (done < this.#waiting.length && performance.now() - begunMs < this.#msMax);
-    this.#waiting = this.#waiting.slice(done);
-    if (this.#waiting.length > 0) setImmediate(() => this.#turn());
+    do this.#waiting.take()?.();
+    while (this.#waiting.size > 0 && performance.now() - begunMs < this.#msMax);
+    if (this.#waiting.size > 0) setImmediate(() => this.#turn());
   }
 }

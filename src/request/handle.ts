@@ -199,6 +199,7 @@ async function admit(
   const holdings = new Holdings(server.bounds, server.inflight, book.kind, owner);
   try {
     reply.exchange.payer = holdings;
+    reply.lane = owner.name;
     const full = holdings.arrive();
     if (full !== undefined) {
       book.drop();

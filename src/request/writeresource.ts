@@ -211,7 +211,7 @@ async function deleteCollection(call: RequestContext): Promise<Status | undefine
   const { view } = storeOf(server.writers, info.resource);
   const { resource, namespace } = info;
   const about = { resource, namespace, view, identity: server.identity, aborted: () => exchange.aborted };
-  const input = { ...about, newest: newestOf(call), past: pastOf(call) };
+  const input = { ...about, lane: reply.lane, newest: newestOf(call), past: pastOf(call) };
   const form = formInput(call);
   const list = await readList(input, listOptions, selector);
   if (isStatus(list)) return list;

@@ -61,6 +61,34 @@ scenario("nor do creates with many owners, of which each is asked about", async 
   t.ok(place < 20, `after ${place} of 40`);
 });
 
+scenario("a long list does not wait for those of another user that are under way", async (t, server) => {
+  const body = { metadata: { generateName: "large-" }, data };
+  const made = await Promise.all(Array.from({ length: 20 }, () => server.call("POST", maps, body)));
+  t.ok(made.every(({ code }) => code === 201));
+  const { user } = server;
+  const ended: string[] = [];
+  const list = async (name: string, onAbort: () => void): Promise<void> => {
+    server.user = { ...user, name, groups: ["system:authenticated"] };
+    const { code } = await server.call("GET", maps, undefined, {}, { onAbort });
+    ended.push(`${name}: ${code}`);
+  };
+  // A stream asks to be told when its client goes away.
+  let under = 0;
+  const all: Promise<void>[] = [];
+  await new Promise<void>((resolve) => {
+    const begun = (): void => {
+      under += 1;
+      if (under === 20) resolve();
+    };
+    for (let index = 0; index < 20; index += 1) all.push(list("many", begun));
+  });
+  t.same(ended, [], "all are under way");
+  all.push(list("few", () => undefined));
+  await Promise.all(all);
+  server.user = user;
+  t.equal(ended[0], "few: 200");
+});
+
 scenario("nothing is done for a client that went away while its request waited", async (t, server) => {
   const body = { metadata: { generateName: "large-" }, data };
   const lost = { metadata: { name: "lost" } };

@@ -34,6 +34,8 @@ export interface Reply {
   readonly packs: boolean;
   /** An answer that is being gzipped: settled when it was sent. The request is not over before. */
   packing?: Promise<void>;
+  /** The owner of its long work (authz/owner.ts); left out: the server itself. */
+  lane?: string;
   /** Prints what is big on another thread; undefined: here. */
   printer?: Printer;
   /** Where the time went; its header leaves with the answer. */

@@ -25,6 +25,8 @@ export interface ReadInput {
   readonly identity: Identity;
   readonly view: LogView;
   readonly namespace: string;
+  /** The owner of its long work; left out: the server itself. */
+  readonly lane?: string | undefined;
   readonly aborted: () => boolean;
   /** On whose behalf conversion webhooks are asked; left out: the server's own. */
   readonly terms?: ConversionTerms;
@@ -196,9 +198,18 @@ async function continued(input: ReadInput, text: string): Promise<Start | Status
 
 /** Finds items in the view. */
 async function findHere(input: ReadInput, start: Start, selector: Selector, limit: number): Promise<Found | Status> {
-  const { view, namespace, resource, aborted } = input;
+  const { view, namespace, resource, lane, aborted } = input;
   const from = { after: start.after, revision: start.version, now: start.state === "now" };
-  const page = await walk({ view, namespaced: resource.namespaced, namespace, selector, ...from, limit, aborted });
+  const page = await walk({
+    view,
+    namespaced: resource.namespaced,
+    namespace,
+    selector,
+    ...from,
+    limit,
+    lane,
+    aborted,
+  });
   if (isStatus(page)) return page;
   const { items, next } = page;
   return { view, items, next, behind: () => countAfter(input, next ?? "", page.at) };
@@ -229,7 +240,7 @@ function expired(identity: Identity, of: string, start: string): Status {
 
 /** Items after the page that ends with `last`; of a state of before they are gone through. */
 async function countAfter(input: ReadInput, last: string, revision: number): Promise<number | Status> {
-  const { view, namespace, aborted } = input;
+  const { view, namespace, lane, aborted } = input;
   if (revision === 0) return view.countAfter(namespace, last);
   const hold = view.hold();
   let [count, counted, after] = [0, 0, last];
@@ -244,7 +255,7 @@ async function countAfter(input: ReadInput, last: string, revision: number): Pro
     return isAll;
   };
   try {
-    return (step() ? undefined : await readOn(step, () => hold.expired || aborted())) ?? count;
+    return (step() ? undefined : await readOn(lane ?? "", step, () => hold.expired || aborted())) ?? count;
   } finally {
     hold.release();
   }

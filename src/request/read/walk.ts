@@ -22,6 +22,8 @@ export interface WalkInput {
   /** The view is at the revision, so that its present state is the one to read. */
   readonly now: boolean;
   readonly limit: number;
+  /** The owner of its long work; left out: the server itself. */
+  readonly lane?: string | undefined;
   readonly aborted: () => boolean;
 }
 
@@ -44,7 +46,7 @@ export async function walk(input: WalkInput): Promise<Page | Status> {
   const hold = input.view.hold();
   try {
     const isGone = (): boolean => hold.expired || input.aborted();
-    const late = await readOn(() => steps.step(input.revision), isGone);
+    const late = await readOn(input.lane ?? "", () => steps.step(input.revision), isGone);
     if (late !== undefined) return late;
   } finally {
     hold.release();
