@@ -4,7 +4,7 @@ import { importOrder } from "./eslint.layers.mjs";
 import { linear, noLatePatterns } from "./eslint.linear.mjs";
 
 export default [
-  { ignores: ["bundle/**", "dist/**", "node_modules/**", "src/api/gen/**", ".tap/**", ".orch/**"] },
+  { ignores: ["bundle/**", "dist/**", "wasm/**", "node_modules/**", "src/api/gen/**", ".tap/**", ".orch/**"] },
   {
     files: ["**/*.ts"],
     plugins: { "@typescript-eslint": tseslint.plugin },

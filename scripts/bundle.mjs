@@ -1,7 +1,7 @@
 // Writes what `npm start` runs to bundle/: src/ and workers/ with most libraries, as a few files. A server loads 800
 // modules in each of five threads otherwise, which is half of its start (DECISIONS 121). Run after tsc, which checks types.
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { build } from "esbuild";
 import { root } from "./install.mjs";
 
@@ -14,8 +14,8 @@ const entryPoints = [
   "workers/audit.ts",
   "workers/pool.ts",
 ];
-/** What Piscina loads by its name, as it is. */
-const copied = ["src/pool/entry.cjs"];
+/** What Piscina loads by its name, and what is compiled elsewhere (wasm.mjs). */
+const copied = ["src/pool/entry.cjs", "wasm/transcode.wasm"];
 /** Native code, and what looks for files of its own beside itself. */
 const external = ["lmdb", "piscina", "@uwsjs/*"];
 
@@ -57,7 +57,10 @@ const { metafile } = await build({
     js: 'import { createRequire as requireFor } from "node:module";\nconst require = requireFor(import.meta.url);',
   },
 });
-for (const file of copied) cpSync(join(root, "dist", file), join(root, "bundle", file));
+for (const file of copied) {
+  mkdirSync(join(root, "bundle", dirname(file)), { recursive: true });
+  cpSync(join(root, "dist", file), join(root, "bundle", file));
+}
 writeFileSync(join(root, "bundle/console.html"), await consolePage());
 const made = new Set([
   "bundle/console.html",

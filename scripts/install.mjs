@@ -30,10 +30,10 @@ export function install() {
   writeFileSync(stamp, lock);
 }
 
-/** Compiles src/, workers/, test/, perf/ and scripts/ to dist/, quickly when nothing changed, and bundles what is served. */
+/** Compiles src/, wasm/, workers/, test/, perf/ and scripts/ to dist/, quickly when nothing changed, and bundles what is served. */
 export function build() {
   run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", "tsconfig.json"]);
-  run(process.execPath, [join(root, "scripts", "bundle.mjs")]);
+  for (const script of ["wasm.mjs", "bundle.mjs"]) run(process.execPath, [join(root, "scripts", script)]);
 }
 
 /** The program that is run. */

@@ -15,6 +15,7 @@ import { encode, encodeForStore, Fault, parseOwn, textOf, toValue } from "../../
 import { settleNullBytes } from "../../codec/engine/nullbytes.ts";
 import { decodeStored, decodeStoredText } from "../../codec/engine/stored.ts";
 import { encodeMessage } from "../../codec/proto/protobuf.ts";
+import { transcode } from "../../codec/proto/transcode.ts";
 import { limits } from "../../config/limits.ts";
 import { convert } from "../../kinds/convert.ts";
 import { type ConversionTerms, converted, remoteOf } from "../../kinds/remote.ts";
@@ -311,9 +312,9 @@ export async function commitObject(
   // The store took a copy.
   if (isBig) await othersFirst(writers, request);
   if ("revision" in outcome) {
-    const message =
-      request.inProtobuf === true && !isBig ? messageOfWritten(writers, resource, seen, outcome) : undefined;
-    return { ...withVersion(answer, outcome.revision), message };
+    const committed = withVersion(answer, outcome.revision);
+    if (request.inProtobuf !== true || isBig) return committed;
+    return { ...committed, message: messageOfWritten(writers, resource, seen, committed) };
   }
   if ("refused" in outcome) return storeRefusal(outcome);
   if ("guarded" in outcome) return (await reached(writers, request, outcome.guarded)) ?? moved;
@@ -325,10 +326,10 @@ function messageOfWritten(
   writers: StoreAccess,
   resource: Resource,
   object: ApiObject,
-  { revision }: { readonly revision: number },
+  { body, revision }: Committed,
 ): Uint8Array {
   object.metadata.resourceVersion = String(revision);
-  const message = encodeMessage(resource.message, object);
+  const message = transcode(resource.message, body) ?? encodeMessage(resource.message, object);
   protoCache.expect(storeOf(writers, resource).view, resource, revision, message);
   return message;
 }

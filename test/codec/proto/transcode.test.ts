@@ -3,10 +3,8 @@ import t from "tap";
 import { podText } from "../../../perf/corpus/pod.ts";
 import { messageOf, messages } from "../../../src/api/messages.ts";
 import type { Message } from "../../../src/api/schema.ts";
-import { parseInstant } from "../../../src/api/time.ts";
 import { decode, encode, Fault, parseText } from "../../../src/codec/engine/json.ts";
 import { encodeMessage } from "../../../src/codec/proto/protobuf.ts";
-import { secondsAt } from "../../../src/codec/proto/timebytes.ts";
 import { transcode } from "../../../src/codec/proto/transcode.ts";
 import { ObjectSource } from "../../support/objects.ts";
 import { draws, fuzzRun, random } from "../../support/random.ts";
@@ -151,13 +149,89 @@ t.test("transcode() survives every truncation and any changed byte", (t) => {
   t.end();
 });
 
-t.test("secondsAt() reads times as parseInstant() does", (t) => {
-  for (let days = 0; days < 60_000; days += 1) {
-    const text = `${new Date(days * 86_400_000 + ((days * 7_919_000) % 86_400_000)).toISOString().slice(0, 19)}Z`;
-    const instant = parseInstant(text, "Time");
-    if (!("seconds" in instant) || instant.seconds !== secondsAt(Buffer.from(text), 0, text.length)) t.fail(text);
+t.test("transcode() reads times as decode does, or leaves them to it", (t) => {
+  const lease = (time: string): string => `{"metadata":{"creationTimestamp":"${time}"},"spec":{}}`;
+  const micro = (time: string): string => `{"metadata":{},"spec":{"renewTime":"${time}"}}`;
+  const { name } = messageOf("coordination/v1.Lease");
+  const message = messageOf(name);
+  for (let days = 0; days < 60_000; days += 3) {
+    const text = new Date(days * 86_400_000 + ((days * 7_919_000) % 86_400_000)).toISOString().slice(0, 19);
+    const isSame =
+      isTaken(message, lease(`${text}Z`)) && isTaken(message, micro(`${text}.${String(days).padStart(6, "0")}Z`));
+    if (!isSame) t.fail(text);
   }
-  for (const text of ["1969-12-31T23:59:59Z", "2023-02-29T00:00:00Z", "2024-01-01T24:00:00Z", "2024-1-01T00:00:000Z"])
-    t.equal(secondsAt(Buffer.from(text), 0, text.length), -1, text);
+  for (const year of [1972, 2000, 2100, 2400]) {
+    for (const day of ["02-28", "02-29", "03-01", "12-31"]) {
+      const date = new Date(`${year}-${day}T00:00:00Z`);
+      const exists = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${year}-${day}`);
+      t.equal(transcode(message, shared(lease(`${year}-${day}T23:59:59Z`))) !== undefined, exists, `${year}-${day}`);
+    }
+  }
+  for (const text of [
+    "1969-12-31T23:59:59Z",
+    "2023-02-29T00:00:00Z",
+    "2024-00-01T00:00:00Z",
+    "2024-13-01T00:00:00Z",
+    "2024-01-00T00:00:00Z",
+    "2024-01-01T24:00:00Z",
+    "2024-01-01T00:60:00Z",
+    "2024-01-01T00:00:60Z",
+    "2024-1-01T00:00:000Z",
+    "2024-01-01T00:00:00z",
+    "2024/01/01T00:00:00Z",
+    "20-4-01-01T00:00:00Z",
+  ])
+    t.equal(transcode(message, shared(lease(text))), undefined, text);
+  for (const text of ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00,123456Z", "2024-01-01T00:00:00.12345xZ"])
+    t.equal(transcode(message, shared(micro(text))), undefined, text);
+  t.end();
+});
+
+t.test("transcode() reads what is escaped, base64 and raw JSON as decode does", (t) => {
+  const map = messageOf("core/v1.ConfigMap");
+  const data = (text: string): string => `{"metadata":{},"data":{"a":"${text}"}}`;
+  const long = "x".repeat(40);
+  for (const text of [
+    '\\"\\\\\\/\\b\\f\\n\\r\\t',
+    "\\u0000\\u001f\\u003c\\u00e9\\u2028\\uFFFD\\uffff",
+    `${long}\\n${long}\\u20ac${long}`,
+    `${"\\n".repeat(50)}`,
+    "é日本🙂",
+  ])
+    t.ok(isTaken(map, data(text)), text);
+  for (const text of ["\\ud83d\\ude42", "\\ud83d", "\\u12", "\\u12g4", "\\", "a\u0001"])
+    t.notOk(isTaken(map, data(text)), `${text} is left alone`);
+  const binary = (text: string): string => `{"metadata":{},"binaryData":{"a":"${text}"}}`;
+  const secret = messageOf("core/v1.Secret");
+  for (let length = 0; length < 70; length += 1) {
+    const bytes = Buffer.from(Array.from({ length }, (_, at) => (at * 89 + length * 7) % 256));
+    if (!isTaken(map, binary(bytes.toString("base64")))) t.fail(`${length} bytes`);
+    if (!isTaken(secret, `{"metadata":{},"data":{"a":"${bytes.toString("base64")}"}}`)) t.fail(`${length} bytes`);
+  }
+  for (const text of ["A", "AA", "AAA", "AB==", "AAB=", "A===", "====", "AA=A", "AA==AAAA", "A-A="])
+    t.equal(transcode(map, shared(binary(text))), undefined, text);
+  const fields = (json: string): string => `{"metadata":{"managedFields":[{"fieldsV1":${json}}]}}`;
+  for (const json of [
+    '{"f:a":{".":{},"k:{\\"name\\":\\"a\\\\b\\"}":[1,true,null]}}',
+    "[]",
+    '{"":{}}',
+    `{"${long}${long}":{}}`,
+  ])
+    t.ok(isTaken(map, fields(json)), json);
+  for (const json of ['{"é":{}}', '{"a>":{}}', '{"\\n":{}}', '{"a b":{}}', "{", '{"a', "1", '{"\u007f":1}'])
+    t.equal(transcode(map, shared(fields(json))), undefined, json);
+  t.end();
+});
+
+t.test("transcode() has room for what it takes", (t) => {
+  const map = messageOf("core/v1.ConfigMap");
+  const data = (length: number): string => `{"metadata":{},"data":{"a":"${"x".repeat(length)}"}}`;
+  for (const length of [255, 256, 257, 70_000, 2 * 1024 * 1024 - 100])
+    t.ok(isTaken(map, data(length)), `${length} bytes`);
+  t.equal(transcode(map, shared(data(2 * 1024 * 1024))), undefined, "larger than the input");
+  // An empty message is far larger in protobuf.
+  const pod = `{"metadata":{},"spec":{"containers":[${"{},".repeat(4_000)}{}]}}`;
+  t.ok(isTaken(messageOf("core/v1.Pod"), pod), "an answer that is larger than what it is made of");
+  t.ok(isTaken(map, data(3)), "and goes on with the next one");
   t.end();
 });
