@@ -1,25 +1,32 @@
-// Where things are in the memory of the program. All of it is raw, and every place in it is an address. Regions, in order:
+// The layout of the program's memory. The program has no objects: every reference is an address. The host is
+// src/codec/proto/transcode.ts. Regions, in order:
 //
-//   nodes, ends   as many numbers each (src/codec/proto/transcode.ts)
-//   input         the document, with zeros behind
-//   output        what is written, from its end
-//   tables        ways, steps, wires, cells and their bytes, which only the other side writes
+//   nodes, ends   two arrays of numbers: where values begin and end (described in the host)
+//   input         the document, followed by zeros
+//   output        the message, written from the end of the region
+//   tables        the structures below and their bytes, written by the host only
 //
-//   way    steps, their number, wires, their number, first
-//   step   shape, cardinality, flags; key, its bytes; cell; next; least and greatest integer
-//   wire   shape, cardinality, flags; order; key; zero, its bytes; inlined wires, their number; cell
-//   cell   of a message: its way; 0 while nobody has needed it, 1 of what has a form of its own
+//   way    a message type: steps, their number; wires, their number; the step that came first last time
+//   step   a field in JSON: shape, cardinality, flags; key and its length; cell; the step that came next last time; least
+//          and greatest integer
+//   wire   a field in protobuf: shape, cardinality, flags; order of its step, -1 of an inlined message; key; bytes written
+//          when it is absent, their number; wires of an inlined message, their number; cell
+//   cell   the way of a message type; 0: not made yet, 1: the type has a form of its own and is not transcoded
 
 /** Numbers of nodes and items at most; place 0 stands for nothing. */
 export const numbersMax: i32 = 128 * 1024;
+/** Begin of the nodes; static data of the program is before it. */
 export const nodesAt: usize = 64 * 1024;
-/** Blocks are cleared beyond the last node. */
+/** Begin of the ends. Nodes are cleared in blocks of 16 bytes, which may reach beyond the last one. */
 export const endsAt: usize = nodesAt + ((<usize>numbersMax) << 2) + 64;
-/** Blocks are read from before the first byte. */
+/** Begin of the input. Texts are copied in blocks of 16 bytes, which may begin before the first byte. */
 export const inputAt: usize = endsAt + ((<usize>numbersMax) << 2) + 64;
+/** Bytes a document may have. */
 export const inputBytes: usize = 2 * 1024 * 1024;
+/** The output region. */
 export const outputAt: usize = inputAt + inputBytes + 64;
 export const outputEnd: usize = outputAt + 4 * 1024 * 1024;
+/** Begin of the tables; all built-in kinds together take 390 KiB. */
 export const tablesAt: usize = outputEnd + 64;
 const tablesEnd: usize = tablesAt + 1024 * 1024;
 
@@ -37,6 +44,7 @@ export const shapeRaw: i32 = 8;
 export const shapeMessage: i32 = 9;
 export const shapeUnion: i32 = 11;
 
+/** Cardinalities, as the host numbers them; 2 is a map. */
 export const cardinalityOne: i32 = 0;
 export const cardinalityList: i32 = 1;
 
@@ -44,6 +52,7 @@ export const cardinalityList: i32 = 1;
 export const isMicro: i32 = 1;
 export const dropsZero: i32 = 2;
 
+/** Sizes of structures, and offsets of their members. */
 export const stepBytes: usize = 40;
 export const wireBytes: usize = 40;
 
@@ -72,19 +81,22 @@ export const wireInlined: usize = 20;
 export const wireInlinedCount: usize = 24;
 export const wireCell: usize = 28;
 
-/** The number at a place among the nodes. */
+/** The number of a node at an index. */
 export function node(place: i32): i32 {
   return load<i32>(nodesAt + ((<usize>place) << 2));
 }
 
+/** Sets a node. */
 export function setNode(place: i32, value: i32): void {
   store<i32>(nodesAt + ((<usize>place) << 2), value);
 }
 
+/** The address behind the value of a node. */
 export function endOf(place: i32): usize {
   return load<u32>(endsAt + ((<usize>place) << 2));
 }
 
+/** Sets the end of a value. */
 export function setEnd(place: i32, value: usize): void {
   store<u32>(endsAt + ((<usize>place) << 2), <u32>value);
 }

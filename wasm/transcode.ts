@@ -6,17 +6,22 @@ import { inputAt, inputBytes, outputEnd, tablesAt } from "./memory";
 import { read } from "./read";
 import { write } from "./write";
 
-/** Where a document goes, how many bytes it may have, and where tables begin. */
+/** The address of the input region. */
 export function input(): usize {
   return inputAt;
 }
+
+/** Bytes a document may have. */
 export function inputMax(): usize {
   return inputBytes;
 }
-/** The byte behind a result. */
+
+/** The address behind a result. */
 export function end(): usize {
   return outputEnd;
 }
+
+/** The address of the tables. */
 export function tables(): usize {
   return tablesAt;
 }
