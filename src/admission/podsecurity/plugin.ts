@@ -5,6 +5,7 @@ import type { Namespace, Pod, PodSpec, PodTemplateSpec } from "../../api/gen/cor
 import { compareBytes, quote } from "../../api/gotext.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import { notFound, type Status } from "../../api/status.ts";
+import { laneOf } from "../../authz/owner.ts";
 import { assert } from "../../base/assert.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
@@ -166,7 +167,7 @@ class PodSecurity {
   }
 
   /** Looks at the pods that are there, for a second at most and a little at a time. */
-  async #warnOfPods({ notes }: Attributes, namespace: string, rule: Rule): Promise<undefined> {
+  async #warnOfPods({ notes, user }: Attributes, namespace: string, rule: Rule): Promise<undefined> {
     const { objects, identity, scheme } = this.#environment;
     const view = objects.view("", "v1", "pods");
     const stored = scheme.find("", "v1", "pods")?.stored;
@@ -192,7 +193,7 @@ class PodSecurity {
         return false;
       });
       after = last;
-      if (after !== undefined) await longWork.later();
+      if (after !== undefined) await longWork.later(laneOf(identity, user));
     }
     if (checked < total) {
       notes.warnings.push(

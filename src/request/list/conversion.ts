@@ -84,7 +84,7 @@ async function representAll(
         if (!(error instanceof ConversionNeeded)) throw error;
         needs.push(error);
       }
-      if (longWork.isOver) await longWork.later();
+      if (longWork.isOver) await longWork.later(terms.owner?.name);
     }
     const [first] = needs;
     if (first === undefined) return made.filter((item) => item !== undefined);
