@@ -9,15 +9,21 @@ import { textAt, type Value } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
 import { readCanonical } from "../../codec/engine/canonical.ts";
 import { decode, Fault, parseOwn, textOf } from "../../codec/engine/json.ts";
-import { encodeMessage, encodeProto } from "../../codec/proto/protobuf.ts";
+import { encodeEnvelope, encodeMessage, encodeProto } from "../../codec/proto/protobuf.ts";
 import { transcode } from "../../codec/proto/transcode.ts";
 
 const statusMessage = messageOf("meta/v1.Status");
 
 const statusHead = '{"kind":"Status","apiVersion":"v1",';
+/** Kind and apiVersion, with which documents of ours begin, and the bytes to look for them in. */
+const typeHead = /^\{"kind":"([\w.-]{1,100})","apiVersion":"([\w./-]{1,100})",/;
+const typeHeadBytesMax = 240;
 
 /** JSON of ours as protobuf: an object of `message`, or a Status. */
 export function protoDocument(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
+  const [, kind = "Status", apiVersion = ""] = typeHead.exec(textOf(json.subarray(0, typeHeadBytesMax))) ?? [];
+  const made = kind === "Status" ? undefined : transcode(message, json);
+  if (made !== undefined) return encodeEnvelope(apiVersion, kind, made);
   const text = textOf(json);
   const object = text.startsWith(statusHead) ? undefined : readCanonical<ApiObject>(message, text);
   if (object?.kind !== undefined) return encodeProto(message, object);

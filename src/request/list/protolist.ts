@@ -4,17 +4,11 @@
 import { refuse, type Status } from "../../api/status.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { Hold } from "../../cache/view/view.ts";
-import {
-  encodeMessage,
-  listFoot,
-  listHead,
-  listItemHeadBytesMax,
-  putListItemHead,
-} from "../../codec/proto/protobuf.ts";
+import { listFoot, listHead, listItemHeadBytesMax, putListItemHead } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
 import { partialListMessage, partialMessage } from "../answer/partial.ts";
-import { listMessageOf, objectOf } from "../answer/protoanswer.ts";
+import { listMessageOf, messageBytes } from "../answer/protoanswer.ts";
 import { ProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { sharedScratch } from "../answer/stream.ts";
 import { formBytes } from "../answer/toversion.ts";
@@ -70,7 +64,7 @@ export class ProtoList implements ListChunks {
       const refused = await converted.prepare(index);
       if (refused !== undefined) return refused;
       for (; index < converted.end; index += 1) {
-        const message = encodeMessage(partialMessage, objectOf(partialMessage, form.item(converted.take(index))));
+        const message = messageBytes(partialMessage, form.item(converted.take(index)));
         this.#kept.set(items[index] ?? 0, message);
         this.#keptBytes += message.length;
       }
@@ -176,7 +170,7 @@ export class ProtoList implements ListChunks {
     this.#encoded = true;
     const { resource, identity } = this.#input;
     const item = this.#form.item(formBytes(this.#list.view, at, resource, identity));
-    return encodeMessage(partialMessage, objectOf(partialMessage, item));
+    return messageBytes(partialMessage, item);
   }
 }
 

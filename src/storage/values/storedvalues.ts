@@ -13,7 +13,8 @@ import { selectionOf, selectionWith } from "../../cache/shared/selectionof.ts";
 import { readLeanMeta } from "../../codec/engine/canonical.ts";
 import { encodeForStore, textOf } from "../../codec/engine/json.ts";
 import { decodeLean, decodeStored } from "../../codec/engine/stored.ts";
-import { encodeProto } from "../../codec/proto/protobuf.ts";
+import { encodeEnvelope, encodeProto } from "../../codec/proto/protobuf.ts";
+import { transcode } from "../../codec/proto/transcode.ts";
 import type { StorageMediaType } from "../../config/etcdflags.ts";
 import type { ClusterFacts } from "../../kinds/strategy.ts";
 import { behaviourOf } from "../../kinds/table.ts";
@@ -76,6 +77,8 @@ export class StoredValues {
   encode({ prefix, body }: Change): Uint8Array {
     const stored = this.#isProtobuf ? this.#places.at(prefix)?.stored : undefined;
     if (stored === undefined || this.#jsonGroups.has(stored.group)) return body;
+    const message = transcode(stored.message, body);
+    if (message !== undefined) return encodeEnvelope(stored.apiVersion, stored.kind, message);
     return encodeProto(stored.message, decodeStored(stored, body));
   }
 
