@@ -1,7 +1,7 @@
 // Writes what `npm start` runs to bundle/: src/ and workers/ with most libraries, as a few files. A server loads 800
 // modules in each of five threads otherwise, which is half of its start (DECISIONS 121). Run after tsc, which checks types.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { build } from "esbuild";
 import { root } from "./install.mjs";
 
@@ -57,10 +57,7 @@ const { metafile } = await build({
     js: 'import { createRequire as requireFor } from "node:module";\nconst require = requireFor(import.meta.url);',
   },
 });
-for (const file of copied) {
-  mkdirSync(join(root, "bundle", dirname(file)), { recursive: true });
-  cpSync(join(root, "dist", file), join(root, "bundle", file));
-}
+for (const file of copied) cpSync(join(root, "dist", file), join(root, "bundle", file));
 writeFileSync(join(root, "bundle/console.html"), await consolePage());
 const made = new Set([
   "bundle/console.html",

@@ -17,8 +17,8 @@
 export const numbersMax: i32 = 128 * 1024;
 /** Begin of the nodes; static data of the program is before it. */
 export const nodesAt: usize = 64 * 1024;
-/** Begin of the ends. Nodes are cleared in blocks of 16 bytes, which may reach beyond the last one. */
-export const endsAt: usize = nodesAt + ((<usize>numbersMax) << 2) + 64;
+/** Begin of the ends. */
+export const endsAt: usize = nodesAt + ((<usize>numbersMax) << 2);
 /** Begin of the input. Texts are copied in blocks of 16 bytes, which may begin before the first byte. */
 export const inputAt: usize = endsAt + ((<usize>numbersMax) << 2) + 64;
 /** Bytes a document may have. */

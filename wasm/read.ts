@@ -299,7 +299,7 @@ function readText(place: i32): i32 {
   return <i32>start;
 }
 
-/** Longer numbers may not be exact on the other side. */
+/** Longer numbers are left alone: decode may not have them exactly. */
 const digitsMax: usize = 15;
 
 function readInt(place: i32, least: i64, greatest: i64): i32 {

@@ -131,7 +131,7 @@ export class Pieces {
   }
 
   /** Does a piece in a later turn, when it is the owner's; resolves with what it comes to, rejects with what it throws. */
-  do<T>(owner: string, piece: () => T | Promise<T>): Promise<T> {
+  do<T>(piece: () => T | Promise<T>, owner = ""): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size === 0) setImmediate(() => this.#turn());
       this.#waiting.add(owner, () => {

@@ -20,7 +20,7 @@ t.test("pieces are done in their order, and a turn ends when their time is over"
   // Three works of four pieces each: every piece takes more than the time of a turn.
   const work = async (name: string): Promise<void> => {
     for (let at = 0; at < 4; at += 1) {
-      await pieces.do(name, () => {
+      await pieces.do(() => {
         busy(6);
         turns.push(turn);
         done.push(`${name}${at}`);
@@ -38,10 +38,10 @@ t.test("an owner with many works leaves every other one its turns", async (t) =>
   const done: string[] = [];
   const work = async (owner: string, count: number): Promise<void> => {
     for (let at = 0; at < count; at += 1) {
-      await pieces.do(owner, () => {
+      await pieces.do(() => {
         busy(6);
         done.push(owner);
-      });
+      }, owner);
     }
   };
   const many = Array.from({ length: 20 }, () => work("many", 3));
@@ -54,7 +54,7 @@ t.test("short pieces share a turn", async (t) => {
   const pieces = new Pieces(10_000);
   let turn = 0;
   const first = nextTurn().then(() => (turn += 1));
-  const turns = await Promise.all(Array.from({ length: 50 }, () => pieces.do("a", () => turn)));
+  const turns = await Promise.all(Array.from({ length: 50 }, () => pieces.do(() => turn)));
   await first;
   t.equal(new Set(turns).size, 1);
 });
@@ -62,13 +62,13 @@ t.test("short pieces share a turn", async (t) => {
 t.test("what a piece comes to, or throws, is its own matter", async (t) => {
   const pieces = new Pieces(1);
   const results = await Promise.allSettled([
-    pieces.do("a", () => 1),
-    pieces.do("a", () => {
+    pieces.do(() => 1),
+    pieces.do(() => {
       throw new Error("a fault");
     }),
-    pieces.do("a", () => Promise.resolve(3)),
-    pieces.do("a", () => Promise.reject(new Error("a late fault"))),
-    pieces.do("a", () => 5),
+    pieces.do(() => Promise.resolve(3)),
+    pieces.do(() => Promise.reject(new Error("a late fault"))),
+    pieces.do(() => 5),
   ]);
   t.same(
     results.map((result) => (result.status === "fulfilled" ? result.value : (result.reason as Error).message)),

@@ -14,18 +14,18 @@ import { transcode } from "../../codec/proto/transcode.ts";
 
 const statusMessage = messageOf("meta/v1.Status");
 
-const statusHead = '{"kind":"Status","apiVersion":"v1",';
 /** Kind and apiVersion, with which documents of ours begin, and the bytes to look for them in. */
 const typeHead = /^\{"kind":"([\w.-]{1,100})","apiVersion":"([\w./-]{1,100})",/;
 const typeHeadBytesMax = 240;
 
 /** JSON of ours as protobuf: an object of `message`, or a Status. */
 export function protoDocument(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> {
-  const [, kind = "Status", apiVersion = ""] = typeHead.exec(textOf(json.subarray(0, typeHeadBytesMax))) ?? [];
-  const made = kind === "Status" ? undefined : transcode(message, json);
+  const [, kind = "", apiVersion = ""] = typeHead.exec(textOf(json.subarray(0, typeHeadBytesMax))) ?? [];
+  const isStatusFirst = kind === "Status" && apiVersion === "v1";
+  const made = kind === "" || isStatusFirst ? undefined : transcode(message, json);
   if (made !== undefined) return encodeEnvelope(apiVersion, kind, made);
   const text = textOf(json);
-  const object = text.startsWith(statusHead) ? undefined : readCanonical<ApiObject>(message, text);
+  const object = isStatusFirst ? undefined : readCanonical<ApiObject>(message, text);
   if (object?.kind !== undefined) return encodeProto(message, object);
   const value = parseOwn(text);
   assert(value instanceof Map, "An answer is not a JSON object");

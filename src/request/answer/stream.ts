@@ -93,7 +93,7 @@ export async function writeChunks(
       // Too late for another answer: the client sees that this one is incomplete.
       const refused = chunks.prepare === undefined ? undefined : await chunks.prepare();
       if (refused !== undefined) return stream.abort();
-      const made = await longReads.do<boolean | undefined | Uint8Array>(reply.lane ?? "", piece);
+      const made = await longReads.do<boolean | undefined | Uint8Array>(piece, reply.lane);
       if (aborted) break;
       if (made === undefined) return stream.abort();
       ready = typeof made === "boolean" ? made : write(made);

@@ -45,7 +45,7 @@ export function readInput(call: RequestContext): ReadInput {
     identity: server.identity,
     view: viewOf(call),
     namespace: info.namespace,
-    lane: call.holdings.owner.name,
+    lane: call.reply.lane,
     aborted: () => exchange.aborted,
     terms: { owner: call.holdings.owner, deadline: call.deadline, spans: call.trace.spans },
     newest: newestOf(call),

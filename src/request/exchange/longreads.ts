@@ -11,9 +11,9 @@ export const longReads = new Pieces(limits.longReadsMsMax);
  * Goes on with an owner's long read until `step` says that it is done; 504 when `isGone` says that nobody or nothing is
  * there to go on for.
  */
-export async function readOn(owner: string, step: () => boolean, isGone: () => boolean): Promise<Status | undefined> {
+export async function readOn(step: () => boolean, isGone: () => boolean, owner = ""): Promise<Status | undefined> {
   for (;;) {
-    const done = await longReads.do(owner, () => (isGone() ? timedOut : step()));
+    const done = await longReads.do(() => (isGone() ? timedOut : step()), owner);
     if (done === true) return undefined;
     if (done !== false) return done;
   }

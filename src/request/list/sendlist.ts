@@ -43,15 +43,14 @@ export async function sendList(
   const hold = list.view.hold();
   try {
     const source = formSource(input.resource);
-    if (reply.audit?.wantsResponse)
-      await recordList(reply, reply.audit, input, list, form && formWriter(form, source), hold);
+    if (reply.audit?.wantsResponse) await recordList(reply.audit, input, list, form && formWriter(form, source), hold);
     const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, source), hold);
     if (isStatus(chunks)) return sendStatus(reply, chunks, accepted);
     const refused = chunks.prepare === undefined ? undefined : await chunks.prepare();
     if (refused !== undefined) return sendStatus(reply, refused, accepted);
     // What is made of the first piece must be sent in the same turn.
     const begin = (): Promise<void> => begun(reply, chunks, hold, accepted);
-    await (chunks.isLong ? longReads.do(reply.lane ?? "", begin) : begin());
+    await (chunks.isLong ? longReads.do(begin, reply.lane) : begin());
   } finally {
     hold.release();
   }
@@ -72,7 +71,6 @@ async function begun(reply: Reply, chunks: Chunks, hold: Hold, accepted: Accepte
 
 /** The list as JSON for the audit event, unless it is larger than what is written of an answer. */
 async function recordList(
-  { lane }: Reply,
   audit: Entry,
   input: ReadInput,
   list: ListAnswer,
@@ -84,7 +82,7 @@ async function recordList(
   for (let size = 0; !chunks.done; ) {
     // The answer says why.
     if (chunks.prepare !== undefined && (await chunks.prepare()) !== undefined) return;
-    const part = await longReads.do(lane ?? "", () => Buffer.from(chunks.next()));
+    const part = await longReads.do(() => Buffer.from(chunks.next()), input.lane);
     size += part.length;
     if (size > limits.auditObjectBytesMax) return audit.tooLarge();
     parts.push(part);
@@ -112,7 +110,7 @@ async function chunksOf(
 /** These chunks, when their bytes are known: the length stands in front of a list in protobuf, and in the head of others. */
 async function measured(reply: Reply, chunks: ListChunks & Required<Pick<ListChunks, "measure">>, hold: Hold) {
   const isGone = (): boolean => hold.expired || reply.exchange.aborted;
-  const late = chunks.measure() ? await readOn(reply.lane ?? "", () => !chunks.measure(), isGone) : undefined;
+  const late = chunks.measure() ? await readOn(() => !chunks.measure(), isGone, reply.lane) : undefined;
   return late ?? chunks;
 }
 

@@ -255,7 +255,7 @@ async function countAfter(input: ReadInput, last: string, revision: number): Pro
     return isAll;
   };
   try {
-    return (step() ? undefined : await readOn(lane ?? "", step, () => hold.expired || aborted())) ?? count;
+    return (step() ? undefined : await readOn(step, () => hold.expired || aborted(), lane)) ?? count;
   } finally {
     hold.release();
   }

@@ -46,7 +46,7 @@ export async function walk(input: WalkInput): Promise<Page | Status> {
   const hold = input.view.hold();
   try {
     const isGone = (): boolean => hold.expired || input.aborted();
-    const late = await readOn(input.lane ?? "", () => steps.step(input.revision), isGone);
+    const late = await readOn(() => steps.step(input.revision), isGone, input.lane);
     if (late !== undefined) return late;
   } finally {
     hold.release();
