@@ -29,6 +29,9 @@ export interface FakeWatch {
   readonly transform?: Transform;
   /** Of a transform that may have to wait. */
   readonly ahead?: Ahead;
+  readonly user?: string;
+  /** Left out: that of the front. */
+  readonly log?: LogView;
 }
 
 const before = '{"kind":"Thing","metadata":{"name":"","resourceVersion":"';
@@ -68,7 +71,7 @@ export class FakeFront {
     if (wishes.accepts !== undefined) sink.accepts = wishes.accepts;
     const { transform, ahead } = wishes;
     const gone = this.fanout.watch({
-      view: this.log,
+      view: wishes.log ?? this.log,
       namespaced: true,
       namespace: wishes.namespace ?? "",
       selector: selectorOf(wishes.labels ?? "", wishes.fields ?? ""),
@@ -79,6 +82,7 @@ export class FakeFront {
       initialEnd: wishes.initialEnd === true ? initialEnd : undefined,
       timeoutMs: wishes.timeoutMs,
       sink,
+      ...(wishes.user !== undefined && { user: wishes.user }),
     });
     return Object.assign(sink, { gone });
   }

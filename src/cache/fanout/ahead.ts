@@ -1,12 +1,11 @@
 // What events of a look that may have to wait are made of, found before they are written: the records whose objects they
 // show, of a pass, of a watcher that lags, of an initial state.
-import { limits } from "../../config/limits.ts";
 import type { Location } from "../shared/record.ts";
 import type { LogView } from "../view/view.ts";
 import { countEvent, type WatchCounts } from "./counts.ts";
 import { eventForms, type Gather } from "./gather.ts";
 import type { Group } from "./group.ts";
-import { gatherInitial } from "./initial.ts";
+import { gatherInitial, type InitialPiece } from "./initial.ts";
 import type { Watcher } from "./watcher.ts";
 
 /** Records in the order of their events. */
@@ -20,12 +19,17 @@ export interface Events {
   readonly next: number;
 }
 
-/** The next events of a watcher that lags, a slice of them; undefined: its place in the log is gone. */
-export function nextEvents(view: LogView, { group, position }: Watcher, end: number): Events | undefined {
+/** The next events of a watcher that lags, a slice of so many bytes; undefined: its place in the log is gone. */
+export function nextEvents(
+  view: LogView,
+  { group, position }: Watcher,
+  end: number,
+  bytesMax: number,
+): Events | undefined {
   const at: Location[] = [];
   const forms: number[] = [];
   let next = position;
-  for (let bytes = 0; next < end && bytes < limits.sliceBytesMax; next += 1) {
+  for (let bytes = 0; next < end && bytes < bytesMax; next += 1) {
     const record = view.at(next);
     const form = record === 0 ? eventForms.unknown : group.formOf(view, record);
     if (form === eventForms.unknown) return undefined;
@@ -71,10 +75,15 @@ function shownRecord(view: LogView, at: Location, form: number): Location {
 export function initialRecords(
   view: LogView,
   watcher: Watcher,
-  revision: number,
-  namespaced: boolean,
+  piece: InitialPiece,
 ): { readonly records: readonly Location[]; readonly done: boolean } {
   const records: Location[] = [];
   const collect = { length: 0, addInitial: (_view: LogView, at: Location) => void records.push(at) };
-  return { records, done: gatherInitial(view, collect, watcher, revision, namespaced) };
+  return { records, done: gatherInitial(view, collect, watcher, piece) };
+}
+
+/** The revision of what is before a position, where that is there and above `fallback`. */
+export function revisionBefore(view: LogView, position: number, fallback: number): number {
+  const at = position > 0 ? view.at(position - 1) : 0;
+  return at === 0 ? fallback : Math.max(fallback, view.revisionOf(at));
 }

@@ -33,7 +33,7 @@ export interface WatchRequest {
   readonly sink: Sink;
   /** Called once when the watch has ended, by either side; possibly before watch() returns. */
   readonly ended?: () => void;
-  /** Whose it is, for people. */
+  /** Whose it is: its owner's, which it takes turns by, and which people see. */
   readonly user?: string;
 }
 
@@ -56,7 +56,7 @@ export interface FanoutOptions {
 const farTicks = 10_000 / limits.watchTickMs;
 const coarseTicks = 1000 / limits.watchTickMs;
 
-/** Time of each pass in a busy turn, at least, in milliseconds; less is not counted. */
+/** Time of each pass in a busy turn, at least, in milliseconds; turns of less are not told apart. */
 const sliceMsMin = 1;
 
 /** Time of passes in one turn when synced watchers have been behind for `behindMs`, in milliseconds. */
@@ -80,6 +80,11 @@ export class Fanout {
   readonly #past = new Map<string, WatchCounts>();
   #tick: number;
   #sweptAt = 0;
+  /** Runs work in a later turn of the loop. */
+  readonly #defer: (work: () => void) => void;
+  /** Passes that wait for time, at most one of each log, in the order of their turns. */
+  readonly #passes: (() => void)[] = [];
+  #isTurnDue = false;
   /** Time passes took in this turn of the loop. */
   #spentMs = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -88,9 +93,10 @@ export class Fanout {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#lifeMsMin = options.lifeMsMin ?? limits.watchMsMin;
+    this.#defer = options.defer ?? ((work) => void setImmediate(work));
     this.#around = {
       gather: new Gather(),
-      defer: options.defer ?? ((work) => void setImmediate(work)),
+      defer: (pass) => this.#later(pass),
       now: () => this.#clock.monotonic(),
       ended: (watcher) => this.#forget(watcher),
       failed: options.failed ?? (() => undefined),
@@ -200,13 +206,30 @@ export class Fanout {
 
   /** Passes of other logs in the same turn share the rest of its time. */
   #spend(ms: number): void {
-    if (ms < sliceMsMin) return;
-    if (this.#spentMs === 0) {
-      this.#around.defer(() => {
-        this.#spentMs = 0;
-      });
-    }
     this.#spentMs += ms;
+    if (this.#spentMs >= sliceMsMin) this.#nextTurn();
+  }
+
+  #later(pass: () => void): void {
+    this.#passes.push(pass);
+    this.#nextTurn();
+  }
+
+  #nextTurn(): void {
+    if (this.#isTurnDue) return;
+    this.#isTurnDue = true;
+    this.#defer(() => this.#turn());
+  }
+
+  /** Runs the passes that wait, one at least: those that find no time left are the first ones of the next turn. */
+  #turn(): void {
+    this.#isTurnDue = false;
+    this.#spentMs = 0;
+    for (let left = this.#passes.length; left > 0; left -= 1) {
+      this.#passes.shift()?.();
+      if (this.#spentMs >= limits.sliceMsMax) break;
+    }
+    if (this.#passes.length > 0) this.#nextTurn();
   }
 
   #log(view: LogView, namespaced: boolean): LogWatchers {

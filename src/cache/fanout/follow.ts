@@ -7,8 +7,9 @@
 //                          └ own position     └ shared by all synced watchers of all groups
 //
 // A pass moves the cursor over at most limits.passRecordsMax records and writes at most one slice to each synced
-// watcher; then lagging watchers get a slice each, up to the cursor, where they join. The rest waits for the next
-// turn of the loop. There is no timer: while a pass runs, the next batch gathers by itself.
+// watcher; then lagging watchers get a slice each, up to the cursor, where they join: by owner in turn, and smaller ones
+// the more there are. The rest waits for the next turn of the loop. There is no timer: while a pass runs, the next batch
+// gathers by itself.
 //
 // A pass gives way when its time is over, also between two watchers: groups that were not written to yet keep their
 // events, held in the log, and the next turn continues with them before the cursor moves again. Meanwhile watchers may
@@ -24,12 +25,13 @@ import { copyOf } from "../../base/copy.ts";
 import { limits } from "../../config/limits.ts";
 import { type Location, recordTypes } from "../shared/record.ts";
 import type { Hold, LogView } from "../view/view.ts";
-import { countPending, gatherEvents, initialRecords, nextEvents, pendingRecords } from "./ahead.ts";
+import { countPending, gatherEvents, initialRecords, nextEvents, pendingRecords, revisionBefore } from "./ahead.ts";
 import { errorEvent, expiredEvent } from "./bookmark.ts";
 import { countEvent, emptyCounts, type WatchCounts } from "./counts.ts";
-import { eventForms } from "./gather.ts";
+import { eventForms, sliceBytesFor } from "./gather.ts";
 import { Group, GroupIndex, groupKey, type Representation } from "./group.ts";
 import { gatherInitial } from "./initial.ts";
+import { Runnable } from "./runnable.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { type Watcher, watcherStates } from "./watcher.ts";
 
@@ -47,7 +49,7 @@ export class LogWatchers {
   /** Groups that get slices of the log. */
   readonly #whole = new Set<Group>();
   /** Watchers with something to do: initial states and laggards that are not blocked. */
-  readonly #runnable = new Set<Watcher>();
+  readonly #runnable = new Runnable();
   readonly #blocked = new Set<Watcher>();
   readonly #waiting = new Set<Watcher>();
   /** Watchers whose next events need what is not there yet. */
@@ -122,15 +124,13 @@ export class LogWatchers {
     return group;
   }
 
-  /** Starts a watcher with the state now; its first slice is written before this returns. */
+  /** Starts a watcher with the state now; its first slice is written before this returns, unless others read theirs. */
   startWithState(watcher: Watcher): void {
     this.#admit(watcher);
     watcher.revision = watcher.startRevision = this.view.drain();
     watcher.position = this.view.head;
     watcher.state = watcherStates.initial;
-    this.#runnable.add(watcher);
-    this.#step(watcher);
-    this.#schedule();
+    this.#start(watcher);
   }
 
   /** Starts a watcher with the changes above `revision`; an unknown past ends it at once with 410. */
@@ -162,8 +162,13 @@ export class LogWatchers {
   #follow(watcher: Watcher, position: number): void {
     watcher.state = watcherStates.lagging;
     watcher.position = position;
+    this.#start(watcher);
+  }
+
+  /** Writes the first slice to a watcher, so that it goes with the head of the answer; where others wait, in its turn. */
+  #start(watcher: Watcher): void {
     this.#runnable.add(watcher);
-    this.#step(watcher);
+    if (this.#runnable.size === 1) this.#step(watcher);
     this.#schedule();
   }
 
@@ -328,10 +333,7 @@ export class LogWatchers {
       this.#cursor = head;
       return;
     }
-    const sliceBytes = Math.min(
-      limits.sliceBytesMax,
-      Math.max(limits.sliceBytesMin, Math.floor(limits.passBytesMax / this.#syncedCount)),
-    );
+    const sliceBytes = sliceBytesFor(limits.passBytesMax, this.#syncedCount);
     let end = Math.min(head, this.#cursor + limits.passRecordsMax);
     let slice: Uint8Array | undefined;
     const wholeWatchers = this.#wholeWatchers();
@@ -575,7 +577,7 @@ export class LogWatchers {
   #fallBehind(watcher: Watcher, position: number): void {
     watcher.state = watcherStates.lagging;
     watcher.position = position;
-    watcher.revision = this.#revisionBefore(position, watcher.revision);
+    watcher.revision = revisionBefore(this.view, position, watcher.revision);
   }
 
   #block(watcher: Watcher): void {
@@ -585,11 +587,6 @@ export class LogWatchers {
     watcher.blockedBytes = this.#passedBytes;
     this.#runnable.delete(watcher);
     this.#blocked.add(watcher);
-  }
-
-  #revisionBefore(position: number, fallback: number): number {
-    const at = position > 0 ? this.view.at(position - 1) : 0;
-    return at === 0 ? fallback : Math.max(fallback, this.view.revisionOf(at));
   }
 
   #expireSynced(): void {
@@ -612,23 +609,24 @@ export class LogWatchers {
     if (!watcher.blocked) return;
     watcher.blocked = false;
     this.#blocked.delete(watcher);
+    // Many may be drained in one turn of the loop: a pass, which is behind them in it, knows how long it may take.
     this.#runnable.add(watcher);
-    // What cannot be read any more is not stepped through: a pass ends its watchers.
-    if (!this.#passing && !this.#isOver && this.#last?.expired !== true) this.#step(watcher);
     this.#schedule();
   }
 
   #catchUp(until: number): void {
-    if (this.#runnable.size === 0) return;
     const bytesBefore = this.#counts.bytes;
-    let turns = this.#runnable.size;
-    for (const watcher of this.#runnable) {
-      // A watcher that had its turn moves to the back of the queue, which this pass does not reach.
-      if (turns-- === 0 || this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax) return;
+    for (let turns = this.#runnable.size; turns > 0; turns -= 1) {
+      const watcher = this.#runnable.take();
+      if (watcher === undefined) return;
       this.#step(watcher);
-      if (this.#runnable.delete(watcher)) this.#runnable.add(watcher);
-      if (this.#around.now() >= until) return;
+      if (this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax || this.#around.now() >= until) return;
     }
+  }
+
+  /** Bytes of a slice for a watcher that is behind; what its peer does not take is sent in a turn no pass bounds. */
+  get #sliceBytes(): number {
+    return sliceBytesFor(limits.catchUpBytesMax, this.#runnable.size + this.#blocked.size);
   }
 
   /** One slice for one watcher that is not blocked. */
@@ -654,7 +652,7 @@ export class LogWatchers {
 
   #stepWhole(watcher: Watcher): void {
     const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
-    const run = this.view.run(watcher.position, end, limits.sliceBytesMax);
+    const run = this.view.run(watcher.position, end, this.#sliceBytes);
     if (run === undefined) return this.#expire(watcher);
     for (let position = watcher.position; position < run.next; position += 1) {
       const at = this.view.at(position);
@@ -672,8 +670,9 @@ export class LogWatchers {
     const { gather } = this.#around;
     const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
     gather.reset();
+    const sliceBytes = this.#sliceBytes;
     let position = watcher.position;
-    for (; position < end && gather.length < limits.sliceBytesMax; position += 1) {
+    for (; position < end && gather.length < sliceBytes; position += 1) {
       const at = view.at(position);
       if (at === 0) return this.#expire(watcher);
       const form = group.formOf(view, at);
@@ -690,7 +689,8 @@ export class LogWatchers {
   #stepAhead(watcher: Watcher): void {
     const { group } = watcher;
     const { gather } = this.#around;
-    const events = nextEvents(this.view, watcher, Math.min(this.#cursor, watcher.position + limits.passRecordsMax));
+    const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
+    const events = nextEvents(this.view, watcher, end, this.#sliceBytes);
     if (events === undefined) return this.#expire(watcher);
     const waiting = this.#ahead(group, events.shown);
     if (waiting !== undefined) return this.#park([watcher], waiting);
@@ -704,9 +704,9 @@ export class LogWatchers {
     const { gather } = this.#around;
     const { group, after } = watcher;
     gather.reset();
-    const isPlain = group.representation.ahead === undefined;
-    if (isPlain) return gatherInitial(this.view, gather, watcher, revision, this.#namespaced);
-    const { records, done } = initialRecords(this.view, watcher, revision, this.#namespaced);
+    const piece = { revision, namespaced: this.#namespaced, bytesMax: this.#sliceBytes };
+    if (group.representation.ahead === undefined) return gatherInitial(this.view, gather, watcher, piece);
+    const { records, done } = initialRecords(this.view, watcher, piece);
     const waiting = this.#ahead(group, records);
     if (waiting === undefined) {
       for (const at of records) gather.addInitial(this.view, at, group.representation);
@@ -743,7 +743,7 @@ export class LogWatchers {
       watcher.group.leave(watcher);
       this.#lag(watcher);
     } else {
-      watcher.revision = this.#revisionBefore(watcher.position, watcher.revision);
+      watcher.revision = revisionBefore(this.view, watcher.position, watcher.revision);
       this.#block(watcher);
     }
   }
@@ -753,7 +753,7 @@ export class LogWatchers {
     if (watcher.state === watcherStates.ended) return;
     this.#counts.expired += 1;
     const position = watcher.state === watcherStates.synced ? this.#cursor : watcher.position;
-    const revision = this.#revisionBefore(position, watcher.revision);
+    const revision = revisionBefore(this.view, position, watcher.revision);
     this.#endWith(watcher, expiredEvent(revision, this.view.floor, watcher.group.representation.framing));
   }
 

@@ -59,9 +59,17 @@ const modified = headFor("MODIFIED");
 const deleted = headFor("DELETED");
 const tail = encoder.encode("}\n");
 
+/** Bytes of a slice when so many watchers share `bytesMax`. */
+export function sliceBytesFor(bytesMax: number, watchers: number): number {
+  return Math.min(limits.sliceBytesMax, Math.max(limits.sliceBytesMin, Math.floor(bytesMax / watchers)));
+}
+
+/** A slice ends with the object that reaches its size, which most of the time is no larger than another slice. */
+const bufferBytes = 2 * limits.sliceBytesMax;
+
 /** Frames of one write. Owned by one thread and reused: the result of bytes() is valid until the next reset(). */
 export class Gather {
-  #buffer = new Uint8Array(limits.sliceBytesMax);
+  #buffer = new Uint8Array(bufferBytes);
   /** Bytes gathered. */
   length = 0;
   /** Events gathered. */
@@ -73,7 +81,7 @@ export class Gather {
   reset(): void {
     this.length = 0;
     this.count = 0;
-    if (this.#buffer.length > limits.sliceBytesMax) this.#buffer = new Uint8Array(limits.sliceBytesMax);
+    if (this.#buffer.length > bufferBytes) this.#buffer = new Uint8Array(bufferBytes);
   }
 
   /** From here on a record is transformed once for all groups of one look; until unshare(), in the same pass. */

@@ -8,16 +8,22 @@ import type { Gather } from "./gather.ts";
 import { examinationCost } from "./select.ts";
 import type { Watcher } from "./watcher.ts";
 
-/**
- * Gathers the next piece of a watcher's initial state at `revision` (0: now). `namespaced`: keys are `namespace/name`.
- * True when it was the last one.
- */
+/** What a piece of an initial state is. */
+export interface InitialPiece {
+  /** Of the state; 0: now. */
+  readonly revision: number;
+  /** Keys are `namespace/name`. */
+  readonly namespaced: boolean;
+  /** It ends with the object that reaches it. */
+  readonly bytesMax: number;
+}
+
+/** Gathers the next piece of a watcher's initial state. True when it was the last one. */
 export function gatherInitial(
   view: LogView,
   gather: Pick<Gather, "addInitial" | "length">,
   watcher: Watcher,
-  revision: number,
-  namespaced: boolean,
+  { revision, namespaced, bytesMax }: InitialPiece,
 ): boolean {
   const { match, namespace, representation, selector } = watcher.group;
   const name = selector.fields.find(({ field, operator }) => field === "metadata.name" && operator === "=");
@@ -39,7 +45,7 @@ export function gatherInitial(
       if (representation.transform !== undefined) read += view.object(at).length;
     }
     examined += cost;
-    if (Math.max(gather.length, read) < limits.sliceBytesMax && examined < limits.initialRecordsMax) return true;
+    if (Math.max(gather.length, read) < bytesMax && examined < limits.initialRecordsMax) return true;
     assertShared(key !== watcher.after, "An initial state does not get further");
     watcher.after = key;
     done = false;

@@ -6,8 +6,8 @@ import type { Watcher } from "./watcher.ts";
 export interface Surroundings {
   /** Scratch of the thread: used within one call. */
   readonly gather: Gather;
-  /** Runs `work` in a later turn of the loop. */
-  readonly defer: (work: () => void) => void;
+  /** Runs a log's pass in a later turn of the loop, when it has time for it; asked again when it has run only. */
+  readonly defer: (pass: () => void) => void;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
   /** A watcher is no more. */

@@ -64,7 +64,7 @@ export class Watcher {
   dueTick = 0;
   /** Called once when the watch has ended, by either side. */
   readonly ended: (() => void) | undefined;
-  /** Name of the user it belongs to, for reports; empty: not given. */
+  /** Name of the user it belongs to: it takes turns with those of others. Empty: the server's own. */
   readonly user: string;
 
   constructor(

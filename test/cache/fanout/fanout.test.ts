@@ -205,6 +205,88 @@ t.test("a long initial state is written in steps under backpressure, as of its s
   t.end();
 });
 
+/** Objects that fill a slice each, so that a watch of all of them has some steps to go. */
+function fill(log: FakeLog): void {
+  for (let index = 0; index < 4; index += 1) log.put({ ...a, name: `a${index}`, padding: limits.sliceBytesMax });
+}
+
+t.test("watches that read their state take turns by user", (t) => {
+  const log = new FakeLog();
+  fill(log);
+  log.put(c);
+  // Two looks at the clock are all of a turn's time.
+  const front = new FakeFront(log, 2);
+  const heavy = Array.from({ length: 20 }, () => front.watch({ start: { from: "state" }, user: "heavy" }));
+  const light = front.watch({ start: { from: "state" }, namespace: "n2", user: "light" });
+  t.same(light.seen, [], "others read theirs");
+  front.run(1);
+  t.same(light.seen, ["ADDED c@105"], "its turn is the next one");
+  t.ok(heavy.filter(({ seen }) => seen.length > 0).length < 5, "the others have most of theirs to come");
+  front.run();
+  for (const { seen } of heavy) t.equal(seen.length, 5);
+  t.equal(front.fanout.late(100).length, 0);
+  t.end();
+});
+
+t.test("watches that left before their turn are passed over", (t) => {
+  const log = new FakeLog();
+  fill(log);
+  const front = new FakeFront(log, 2);
+  const all = Array.from({ length: 6 }, (_, index) =>
+    front.watch({ start: { from: "state" }, user: index % 2 === 0 ? "even" : "odd" }),
+  );
+  front.run(1);
+  for (const { gone } of all.slice(0, 5)) gone();
+  front.run();
+  t.equal(all[5]?.seen.length, 4);
+  const again = front.watch({ start: { from: "state" }, user: "even" });
+  front.run();
+  t.equal(again.seen.length, 4);
+  t.equal(front.fanout.watcherCount, 2);
+  t.end();
+});
+
+t.test("peers that take bytes again all at once get theirs in the time of as many turns as it takes", (t) => {
+  const log = new FakeLog();
+  fill(log);
+  const front = new FakeFront(log, 2);
+  const all = Array.from({ length: 20 }, () => front.watch({ start: { from: "state" }, accepts: 1 }));
+  front.run();
+  for (const sink of all) {
+    t.equal(sink.seen.length, 1);
+    sink.drain();
+  }
+  t.equal(all.filter(({ seen }) => seen.length > 1).length, 0, "nothing at once");
+  front.run(1);
+  t.ok(all.filter(({ seen }) => seen.length > 1).length < 5);
+  front.run();
+  for (const { seen } of all) t.equal(seen.length, 4);
+  t.end();
+});
+
+t.test("logs share the time of a turn, and those that find none left are the first ones of the next", (t) => {
+  const logs = Array.from({ length: 10 }, (_, index) => new FakeLog(`/registry/things${index}`));
+  const front = new FakeFront(logs[0] as FakeLog, 2);
+  const watches = logs.map((log) => {
+    fill(log);
+    return [0, 1].map(() => front.watch({ start: { from: "state" }, log }));
+  });
+  const steps = (): number => watches.flat().reduce((sum, { seen }) => sum + seen.length, 0);
+  const first = steps();
+  t.equal(first, 10, "the first watch of each has its first slice");
+  for (let turn = 1; turn <= 10; turn += 1) {
+    front.run(1);
+    t.ok(steps() - first <= 4 * turn, `${steps() - first} slices in ${turn} turns`);
+  }
+  t.ok(
+    watches.every(([one, other]) => (one?.seen.length ?? 0) + (other?.seen.length ?? 0) > 1),
+    "each log has had a turn",
+  );
+  front.run();
+  for (const { seen } of watches.flat()) t.equal(seen.length, 4);
+  t.end();
+});
+
 t.test("a watch resumes from a revision it saw, and one too old ends with 410", (t) => {
   const log = new FakeLog();
   log.put(a);
@@ -292,6 +374,7 @@ t.test("a watcher the log has passed ends with 410 when it can be written to aga
     front.pass(1000);
     t.notOk(slow.ended);
     slow.drain();
+    front.run();
     t.same(slow.seen, ["ADDED a@101", "ERROR too old resource version: 101 (105)@410"]);
     t.ok(slow.ended);
     t.equal(front.fanout.watcherCount, 0);
