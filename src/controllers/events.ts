@@ -1,9 +1,11 @@
 // Events are kept for a while only: one that was not written for the time to live is removed, as upstream's store
 // does with a lease. Each write puts off the end of its event; what an event of the start says of its last write counts.
+
 import type { Event } from "../api/gen/core/v1.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
+import { copyOf } from "../base/copy.ts";
 import { type Location, recordTypes } from "../cache/shared/record.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { decodeStored } from "../codec/engine/stored.ts";
@@ -84,7 +86,7 @@ export class EventExpirer implements Controller {
       revision: this.#view.revisionOf(at),
       body: Buffer.from(this.#view.object(at)),
       versionAt: this.#view.versionAt(at),
-      selection: Uint8Array.from(this.#view.selection(at)),
+      selection: copyOf(this.#view.selection(at)),
     };
   }
 }

@@ -2,6 +2,7 @@
 // is encoded piece by piece, one path and one definition at a time, so that no other request waits for all of it.
 
 import { RawJson } from "../api/schema.ts";
+import { copyOf } from "../base/copy.ts";
 import { ProtoWriter } from "../codec/proto/protoencode.ts";
 import { wireTypes } from "../codec/proto/wireplan.ts";
 import { valueText } from "./openapijson.ts";
@@ -17,14 +18,14 @@ export function encodePath(path: string, item: PathItem): Uint8Array<ArrayBuffer
     nested(2, () => pathItem(item));
     text(1, path);
   });
-  return Uint8Array.from(writer.bytes());
+  return copyOf(writer.bytes());
 }
 
 /** A definition of the document, to be put into encodeOpenApi(). */
 export function encodeDefinition(name: string, schema: Schema): Uint8Array<ArrayBuffer> {
   writer.reset();
   nested(1, () => namedSchema(name, schema));
-  return Uint8Array.from(writer.bytes());
+  return copyOf(writer.bytes());
 }
 
 /**
@@ -37,7 +38,7 @@ export function* encodeDefinitionSlowly(name: string, of: Schema): Generator<und
     for (const property of Object.values(part.properties ?? {})) {
       writer.reset();
       schema(property);
-      ready.set(property, Uint8Array.from(writer.bytes()));
+      ready.set(property, copyOf(writer.bytes()));
       yield;
     }
   }
@@ -62,7 +63,7 @@ export function encodeFrame(
   writer.reset();
   writer.varint(definitionsBytes);
   writer.varint(keyOf(9, wireTypes.bytes));
-  const between = Uint8Array.from(writer.bytes());
+  const between = copyOf(writer.bytes());
   writer.reset();
   writer.varint(pathsBytes);
   writer.varint(keyOf(8, wireTypes.bytes));
@@ -71,7 +72,7 @@ export function encodeFrame(
     text(1, title);
   });
   text(1, "2.0");
-  return { head: Uint8Array.from(writer.bytes()), between };
+  return { head: copyOf(writer.bytes()), between };
 }
 
 function keyOf(field: number, wireType: number): number {

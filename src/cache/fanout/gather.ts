@@ -29,8 +29,10 @@ export type Ahead = (view: LogView, records: readonly Location[]) => Promise<Sta
 
 /** Another framing of events than lines of JSON. */
 export interface Framing {
-  /** The framed event of `type` about an object in the watchers' form. */
-  event(type: string, object: Uint8Array): Uint8Array;
+  /** What stands before an object of so many bytes, in the watchers' form, in an event of `type`; valid until the next one. */
+  head(type: string, bytes: number): Uint8Array;
+  /** What stands behind it. */
+  readonly foot: Uint8Array;
   /** The framed ERROR event. */
   error(status: Status): Uint8Array;
 }
@@ -141,11 +143,12 @@ export class Gather {
   }
 
   #addShown(head: Head, shown: Uint8Array, { framing }: Look): void {
-    if (framing !== undefined) return this.addBytes(framing.event(head.type, shown));
-    this.#reserve(head.bytes.length + shown.length + tail.length);
-    this.addBytes(head.bytes);
+    const before = framing === undefined ? head.bytes : framing.head(head.type, shown.length);
+    const behind = framing === undefined ? tail : framing.foot;
+    this.#reserve(before.length + shown.length + behind.length);
+    this.addBytes(before);
     this.addBytes(shown);
-    this.addBytes(tail);
+    this.addBytes(behind);
   }
 
   /** The state before `at`, with the resource version of `at`, as upstream sends it when a selector is left. */

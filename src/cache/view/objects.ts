@@ -1,8 +1,10 @@
 // Objects of a kind, decoded, for the parts of the server that ask the same few again and again: roles and bindings,
 // quotas, classes, webhook configurations, service accounts. A table follows its log on demand and decodes each
 // requested object once per change. Objects of a table must not be changed.
+
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
+import { copyOf } from "../../base/copy.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { recordTypes } from "../shared/record.ts";
 import { eachChange } from "./changes.ts";
@@ -93,7 +95,7 @@ export class ObjectTable<T extends ApiObject> {
   /** A copy of the bytes of one object; undefined when there is none. Takes in nothing. */
   bytes(namespace: string, name: string): Uint8Array | undefined {
     const at = this.#view?.get(namespace, name) ?? 0;
-    return at === 0 || this.#view === undefined ? undefined : Uint8Array.from(this.#view.object(at));
+    return at === 0 || this.#view === undefined ? undefined : copyOf(this.#view.object(at));
   }
 
   /** The objects of one namespace, as of the last refresh(). */

@@ -4,6 +4,7 @@
 //
 // raw holds the object's own message. The prefix is the same under every identity.
 import type { Message } from "../../api/schema.ts";
+import { copyBytes, copyOf } from "../../base/copy.ts";
 import { Fault } from "../json/fault.ts";
 import { ProtoWriter, writeProto } from "./protoencode.ts";
 import { ProtoReader } from "./protoreader.ts";
@@ -26,6 +27,10 @@ const typeMetaKey = 8 + wireTypes.bytes;
 const rawKey = 16 + wireTypes.bytes;
 const encodingKey = 24 + wireTypes.bytes;
 const contentTypeKey = 32 + wireTypes.bytes;
+
+/** The end of every document: no contentEncoding, no contentType. */
+export const envelopeFoot = Uint8Array.of(encodingKey, 0, contentTypeKey, 0);
+const nothing = new Uint8Array(0);
 
 /** Opens an envelope; faults carry upstream's texts. */
 export function openEnvelope(bytes: Uint8Array): Envelope | Fault {
@@ -63,27 +68,41 @@ function readType(reader: ProtoReader, end: number, type: { apiVersion: string; 
 /** This thread's writer: nothing awaits between filling and copying it. */
 const writer = new ProtoWriter();
 
-/** An event of a watch, framed: four bytes of length, then a WatchEvent with the object's document in it. */
-export function encodeWatchEvent(type: string, document: Uint8Array): Uint8Array<ArrayBuffer> {
+/** The type of an object, which its envelope names. */
+export type ObjectType = Pick<Envelope, "apiVersion" | "kind">;
+
+const frameLength = Buffer.alloc(4);
+
+/**
+ * What stands before an object in an event of a watch: four bytes of length, then a WatchEvent with the object's document in
+ * it. The object is a document of `bytes`, or with `type` a message, whose envelope is part of the head and ends with
+ * envelopeFoot. Valid until this thread encodes anything else.
+ */
+export function watchEventHead(type: string, bytes: number, object?: ObjectType): Uint8Array {
   writer.reset();
-  writer.raw(document);
-  writer.varint(document.length);
+  if (object !== undefined) writeHead(writer, object.apiVersion, object.kind, bytes);
+  const after = object === undefined ? bytes : bytes + envelopeFoot.length;
+  writer.varint(writer.length + after);
   writer.varint(8 + wireTypes.bytes);
-  writer.varint(writer.length);
+  writer.varint(writer.length + after);
   writer.varint(16 + wireTypes.bytes);
   writer.text(type);
   writer.varint(8 + wireTypes.bytes);
-  const length = Buffer.allocUnsafe(4);
-  length.writeUInt32BE(writer.length);
-  writer.raw(length);
-  return Uint8Array.from(writer.bytes());
+  frameLength.writeUInt32BE(writer.length + after);
+  writer.raw(frameLength);
+  return writer.bytes();
+}
+
+/** An event of a watch, framed. */
+export function encodeWatchEvent(type: string, document: Uint8Array): Uint8Array<ArrayBuffer> {
+  return joined(watchEventHead(type, document.length), document, nothing);
 }
 
 /** The document of an object whose kind and apiVersion are set. */
 export function encodeProto(message: Message, object: object): Uint8Array<ArrayBuffer> {
   writer.reset();
   writeEnvelope(writer, message, object);
-  return Uint8Array.from(writer.bytes());
+  return copyOf(writer.bytes());
 }
 
 /** Every list's items: the second field, behind the metadata. */
@@ -93,7 +112,7 @@ const itemsKey = 16 + wireTypes.bytes;
 export function encodeMessage(message: Message, object: object): Uint8Array<ArrayBuffer> {
   writer.reset();
   writeProto(writer, message, object);
-  return Uint8Array.from(writer.bytes());
+  return copyOf(writer.bytes());
 }
 
 /** The longest putListItemHead() gets: a key and the length of a message in memory. */
@@ -115,10 +134,15 @@ export function putListItemHead(target: Uint8Array, at: number, bytes: number): 
 /** The document of an object whose message is there. */
 export function encodeEnvelope(apiVersion: string, kind: string, raw: Uint8Array): Uint8Array<ArrayBuffer> {
   writer.reset();
-  writeFoot(writer);
-  writer.raw(raw);
   writeHead(writer, apiVersion, kind, raw.length);
-  return Uint8Array.from(writer.bytes());
+  return joined(writer.bytes(), raw, envelopeFoot);
+}
+
+function joined(head: Uint8Array, body: Uint8Array, foot: Uint8Array): Uint8Array<ArrayBuffer> {
+  const all = Buffer.allocUnsafeSlow(head.length + body.length + foot.length);
+  all.set(head);
+  all.set(foot, copyBytes(all, head.length, body));
+  return all;
 }
 
 /** The start of a list's document, up to its items, which are `itemsBytes` long; `list` has none. */
@@ -127,26 +151,15 @@ export function listHead(message: Message, list: object, itemsBytes: number): Ui
   writeProto(writer, message, list);
   const { apiVersion = "", kind = "" } = list as { apiVersion?: string; kind?: string };
   writeHead(writer, apiVersion, kind, writer.length + itemsBytes);
-  return Uint8Array.from(writer.bytes());
+  return copyOf(writer.bytes());
 }
 
-/** The end of a list's document. */
-export const listFoot = Uint8Array.of(encodingKey, 0, contentTypeKey, 0);
-
 function writeEnvelope(into: ProtoWriter, message: Message, object: object): void {
-  writeFoot(into);
+  into.raw(envelopeFoot);
   const before = into.length;
   writeProto(into, message, object);
   const { apiVersion = "", kind = "" } = object as { apiVersion?: string; kind?: string };
   writeHead(into, apiVersion, kind, into.length - before);
-}
-
-/** The fields after raw: contentEncoding and contentType, both empty. */
-function writeFoot(into: ProtoWriter): void {
-  into.varint(0);
-  into.varint(contentTypeKey);
-  into.varint(0);
-  into.varint(encodingKey);
 }
 
 /** The bytes before a raw of `bytes`. */

@@ -16,7 +16,7 @@ import { readFileSync } from "node:fs";
 import { canonicalText } from "../../api/quantity.ts";
 import type { Message } from "../../api/schema.ts";
 import { assert } from "../../base/assert.ts";
-import { copyBytes, copyRange } from "../../base/copy.ts";
+import { copyBytes, copyOf, copyRange } from "../../base/copy.ts";
 import { planOf, type Slot, shapes } from "../engine/plan.ts";
 import { ProtoWriter, writeZero } from "./protoencode.ts";
 import { type WireField, wirePlanOf } from "./wireplan.ts";
@@ -220,7 +220,7 @@ function zeroBytes(field: WireField): Uint8Array {
   zeroWriter.reset();
   writeZero(zeroWriter, field);
   zeroWriter.varint(field.key);
-  return Uint8Array.from(zeroWriter.bytes());
+  return copyOf(zeroWriter.bytes());
 }
 
 const nothing = new Uint8Array(0);

@@ -366,7 +366,7 @@ export async function commitRemoval(
   last.set(body.subarray(0, versionAt));
   last.set(body.subarray(end), versionAt);
   const key = keyOf(prefix, namespace, name);
-  const selection = Uint8Array.from(current.selection);
+  const selection = copyOf(current.selection);
   const type = changeTypes.delete;
   const { spans } = request.trace;
   const change: Change = { prefix, key, expected: revision, type, selection, body: last, versionAt, spans };

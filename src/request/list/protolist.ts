@@ -4,7 +4,7 @@
 import { refuse, type Status } from "../../api/status.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { Hold } from "../../cache/view/view.ts";
-import { listFoot, listHead, listItemHeadBytesMax, putListItemHead } from "../../codec/proto/protobuf.ts";
+import { envelopeFoot, listHead, listItemHeadBytesMax, putListItemHead } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
 import { partialListMessage, partialMessage } from "../answer/partial.ts";
@@ -117,7 +117,7 @@ export class ProtoList implements ListChunks {
     const { items } = this.#list;
     const first = this.#scratch === undefined;
     const head = first ? this.#head() : nothing;
-    const rest = head.length + this.#itemsBytes + listFoot.length;
+    const rest = head.length + this.#itemsBytes + envelopeFoot.length;
     if (first) this.length = rest;
     const isLarge = rest > limits.listChunkBytes && head.length < limits.listChunkBytes;
     this.#scratch ??= isLarge
@@ -131,15 +131,15 @@ export class ProtoList implements ListChunks {
       if (used > 0 && this.#isLate(until)) return scratch.subarray(0, used);
       const message = this.#message(items[this.#index] ?? 0);
       const needed = message.length + listItemHeadBytesMax;
-      if (used + needed + listFoot.length > scratch.length && rest > scratch.length) {
+      if (used + needed + envelopeFoot.length > scratch.length && rest > scratch.length) {
         if (used > 0) return scratch.subarray(0, used);
         return this.#large(message);
       }
       used = put(scratch, used, message);
     }
-    scratch.set(listFoot, used);
+    scratch.set(envelopeFoot, used);
     this.done = true;
-    return scratch.subarray(0, used + listFoot.length);
+    return scratch.subarray(0, used + envelopeFoot.length);
   }
 
   /** An item larger than the scratch gets a buffer of its own. */

@@ -2,10 +2,12 @@
 // costs its own part and no other. A part is kept as a piece of a deflate stream that ends on a byte and has no end of
 // its own: pieces one after the other between the head and the trailer of gzip (RFC 1952) are the compressed document,
 // and nothing has to be compressed again, nor kept in two forms. Clients that do not read gzip get pieces inflated.
+
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, deflateRaw, deflateRawSync, inflateRawSync } from "node:zlib";
 import { assert } from "../../base/assert.ts";
+import { copyOf } from "../../base/copy.ts";
 import { crc32, crc32Joined } from "../../base/crc32.ts";
 import { limits } from "../../config/limits.ts";
 import { longWork } from "../../config/longwork.ts";
@@ -66,7 +68,7 @@ export async function makePart(pieces: () => Pieces, keepsRaw = false): Promise<
 
 /** The bytes alone: what zlib and Buffer give out may be the head of something larger. */
 function fitted(bytes: Uint8Array): Uint8Array {
-  return bytes.length === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
+  return bytes.length === bytes.buffer.byteLength ? bytes : copyOf(bytes);
 }
 
 async function written(pieces: Pieces): Promise<Uint8Array> {

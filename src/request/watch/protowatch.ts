@@ -3,14 +3,25 @@ import type { ApiObject } from "../../api/object.ts";
 import type { Message } from "../../api/schema.ts";
 import type { Bookmark } from "../../cache/fanout/bookmark.ts";
 import type { Framing } from "../../cache/fanout/gather.ts";
-import { encodeProto, encodeWatchEvent } from "../../codec/proto/protobuf.ts";
+import {
+  encodeProto,
+  encodeWatchEvent,
+  envelopeFoot,
+  type ObjectType,
+  watchEventHead,
+} from "../../codec/proto/protobuf.ts";
 import { protoStatus } from "../answer/protoanswer.ts";
 
-/** Frames of protobuf: four bytes of length, then a WatchEvent. */
-export const protoFraming: Framing = {
-  event: encodeWatchEvent,
-  error: (status) => encodeWatchEvent("ERROR", protoStatus(status)),
-};
+/** Frames of protobuf: four bytes of length, then a WatchEvent. Watchers' objects are documents, or messages of `object`. */
+export function protoFraming(object?: ObjectType): Framing {
+  return {
+    head: (type, bytes) => watchEventHead(type, bytes, object),
+    foot: object === undefined ? nothing : envelopeFoot,
+    error: (status) => encodeWatchEvent("ERROR", protoStatus(status)),
+  };
+}
+
+const nothing = new Uint8Array(0);
 
 /** Bookmarks of one kind in protobuf; the bytes of one revision are made once for all watchers. */
 export class ProtoBookmark implements Bookmark {

@@ -11,13 +11,12 @@ import type { Representation } from "../../cache/fanout/group.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { LogView } from "../../cache/view/view.ts";
 import { decode, encode, encodeForStore, Fault } from "../../codec/engine/json.ts";
-import { encodeEnvelope } from "../../codec/proto/protobuf.ts";
 import { ConversionNeeded, remoteOf } from "../../kinds/remote.ts";
 import { columnsOf } from "../../kinds/table.ts";
 import type { FormInput } from "../answer/form.ts";
 import { formWriter } from "../answer/forms.ts";
 import { partialMessage } from "../answer/partial.ts";
-import { protoDocument } from "../answer/protoanswer.ts";
+import { messageBytes, protoDocument } from "../answer/protoanswer.ts";
 import { protoCache } from "../answer/protocache.ts";
 import { definitionsText } from "../answer/table.ts";
 import { formBytes, formSource, isStoredVersion, represent, representRecord } from "../answer/toversion.ts";
@@ -115,7 +114,7 @@ function otherForms(input: FormInput, format: WatchFormat, key: string): WatchFo
       key,
       transform: inProtobuf ? (object, view, at) => protoDocument(partialMessage, json(object, view, at)) : json,
       ahead: aheadOf(resource, identity),
-      framing: inProtobuf ? protoFraming : undefined,
+      framing: inProtobuf ? protoFraming() : undefined,
       bookmark: bookmark(undefined),
     },
     initialEnd: bookmark(initialEndMark(identity)),
@@ -219,9 +218,9 @@ function protoForms(resource: Resource, identity: Identity): WatchForms {
       key: `protobuf ${apiVersion}`,
       transform: (object, view, at) =>
         at === 0
-          ? protoDocument(message, represent(resource, identity, object))
-          : encodeEnvelope(apiVersion, kind, protoCache.shelf(view, resource, identity).message(at)),
-      framing: protoFraming,
+          ? messageBytes(message, represent(resource, identity, object))
+          : protoCache.shelf(view, resource, identity).message(at),
+      framing: protoFraming({ apiVersion, kind }),
       bookmark: new ProtoBookmark(message, bookmarkObject(resource, undefined)),
     },
     initialEnd: new ProtoBookmark(message, bookmarkObject(resource, initialEndMark(identity))),

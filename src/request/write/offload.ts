@@ -7,6 +7,7 @@ import type { Message } from "../../api/schema.ts";
 import { internalError, type Reason, refuse, Status, timedOut } from "../../api/status.ts";
 import { ownerOf } from "../../authz/owner.ts";
 import type { Clock } from "../../base/clock.ts";
+import { copyOf } from "../../base/copy.ts";
 import type { Owner } from "../../base/shares.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { limits } from "../../config/limits.ts";
@@ -119,7 +120,7 @@ export class Merges implements MergePool {
       validation: fields === undefined ? "" : fields.isStrict ? "Strict" : "Warn",
       nowMs: this.#clock.now(),
       // Bytes of their own: they are handed over, and the write may have to be tried again.
-      body: Uint8Array.from(bytes),
+      body: copyOf(bytes),
       current: current && encoder.encode(current.text),
       isOutdated: current?.isOutdated === true,
       definedAs,

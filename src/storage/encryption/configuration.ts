@@ -1,5 +1,6 @@
 // What an EncryptionConfiguration asks for, as plain data that main reads and the store thread gets. The schema
 // (config/files/encryption.ts) says what fields there are; here stands what it cannot say, by upstream's rules.
+import { copyOf } from "../../base/copy.ts";
 import { parseDuration } from "../../config/duration.ts";
 import type { EncryptionDocument } from "../../config/files/encryption.ts";
 import { limits } from "../../config/limits.ts";
@@ -133,7 +134,7 @@ class Reader {
         `must be a key of ${lengths.join(", ").replace(/, (?=\d+$)/, " or ")} bytes, not of ${secret.length}`,
       );
     }
-    return Uint8Array.from(secret);
+    return copyOf(secret);
   }
 
   #kms({ apiVersion = "v1", name, cachesize, endpoint, timeout }: Kms, at: string): KmsProvider {
