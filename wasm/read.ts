@@ -50,12 +50,15 @@ let failed: bool = false;
 let depth: i32 = 0;
 /** The cell of a message that is needed and has no way yet. */
 let missing: usize = 0;
+/** The document ends for this pass behind the last field of its way. */
+let endsEarly: bool = false;
 
 /**
- * Notes the document of `length` bytes in the input. Its node; -1: it is not to be had in this way; below that: minus the
- * address of a cell that is to be filled before the same input is tried again.
+ * Notes the document of `length` bytes in the input, or with `isHead` its first fields, up to the last one of the way.
+ * Its node; -1: it is not to be had in this way; below that: minus the address of a cell that is to be filled before the
+ * same input is tried again.
  */
-export function read(way: usize, length: i32): i32 {
+export function read(way: usize, length: i32, isHead: bool): i32 {
   const last = inputAt + <usize>length;
   // No text, key or number goes on behind the input.
   v128.store(last, i8x16.splat(0));
@@ -65,9 +68,10 @@ export function read(way: usize, length: i32): i32 {
   failed = false;
   depth = 0;
   missing = 0;
+  endsEarly = isHead;
   const root = readMessage(way);
   if (missing !== 0) return -(<i32>missing);
-  return failed || at !== last ? -1 : root;
+  return failed || (at !== last && !isHead) ? -1 : root;
 }
 
 function fail(): i32 {
@@ -106,7 +110,9 @@ function readMessage(way: usize): i32 {
   }
   let order: i32 = -1;
   while (!failed) {
+    const isOver = endsEarly && depth === 1 && order + 1 === load<i32>(way + wayStepCount);
     order = nextStep(way, order);
+    if (order < 0 && isOver) return from;
     if (order < 0) break;
     readField(<usize>load<u32>(way + waySteps) + <usize>order * stepBytes, from + order);
     const after = load<u8>(at);

@@ -27,12 +27,13 @@ export function tables(): usize {
 }
 
 /**
- * Transcodes the `length` bytes of the input by the way at `way`. The length of the result; -1: it is not to be had in
- * this way; below that: minus the address of a cell that is to be filled before the same input is tried again.
+ * Transcodes the `length` bytes of the input by the way at `way`; with `isHead` not 0 up to the last field of that way.
+ * The length of the result; -1: it is not to be had in this way; below that: minus the address of a cell that is to be
+ * filled before the same input is tried again.
  */
-export function transcode(way: usize, length: i32): i32 {
+export function transcode(way: usize, length: i32, isHead: i32): i32 {
   hasSeenBeyondAscii();
-  const root = read(way, length);
+  const root = read(way, length, isHead !== 0);
   return root < 0 ? root : write(way, root);
 }
 

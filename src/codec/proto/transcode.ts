@@ -40,7 +40,7 @@ interface Program {
   inputMax(): number;
   end(): number;
   tables(): number;
-  transcode(way: number, length: number): number;
+  transcode(way: number, length: number, isHead: number): number;
   beyondAscii(): number;
 }
 
@@ -83,14 +83,14 @@ class Transcoder {
     this.#bytes = Buffer.from(buffer);
   }
 
-  /** As transcode(). */
-  run(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  /** As transcode(), or transcodeHead(). */
+  run(message: Message, json: Uint8Array, isHead: boolean): Uint8Array<ArrayBuffer> | undefined {
     const { length } = json;
     if (length > this.#inputMax) return undefined;
     const way = this.#wayOf(message);
     while (way !== foreign) {
       copyBytes(this.#bytes, this.#input, json);
-      const made = this.#program.transcode(way, length);
+      const made = this.#program.transcode(way, length, isHead ? 1 : 0);
       if (made >= 0) {
         if (this.#program.beyondAscii() !== 0 && !isUtf8(json)) return undefined;
         const bytes = new Uint8Array(made);
@@ -235,5 +235,11 @@ function openTranscoder(): Transcoder | null {
 /** The message of an object of which `json` is as our encoder wrote it; undefined: it is not to be had in this way. */
 export function transcode(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   if (transcoder === undefined) transcoder = openTranscoder();
-  return transcoder?.run(message, json);
+  return transcoder?.run(message, json, false);
+}
+
+/** As transcode(), of an object whose other fields, all behind those of `message`, are left out. */
+export function transcodeHead(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  if (transcoder === undefined) transcoder = openTranscoder();
+  return transcoder?.run(message, json, true);
 }

@@ -28,6 +28,8 @@ export interface FormWriter {
   listOfNone(metadata: ListMeta): string;
   /** An item of a list. */
   item(object: Uint8Array): Uint8Array;
+  /** Its message in protobuf; left out: the form has none. */
+  message?(object: Uint8Array): Uint8Array;
   /**
    * Makes items of the records of a log with what is kept of them, or keeps it for the next list. The bytes of an item are
    * overwritten by the next one. Undefined: nothing is kept of these records.

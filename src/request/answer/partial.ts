@@ -5,9 +5,11 @@ import type { ObjectMeta } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
 import { assert, unreachable } from "../../base/assert.ts";
 import { decode, encode, Fault, parseText } from "../../codec/engine/json.ts";
+import { transcodeHead } from "../../codec/proto/transcode.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import type { Form } from "../route/negotiate.ts";
 import { type FormInput, type FormWriter, joined } from "./form.ts";
+import { messageBytes } from "./protoanswer.ts";
 import { typeMetaBytes } from "./toversion.ts";
 
 /** The message of an object reduced to its metadata; its list's. */
@@ -23,6 +25,8 @@ export function partialWriter({ form, identity }: FormInput, source: Resource): 
   const cut = metadataCutter(source, identity);
   const head = partialHead(form);
   const item = (object: Uint8Array): Uint8Array => joined(head, cut(object), "}");
+  const isWhole = carriersOf(source, identity).length === 0;
+  const from = metadataOffset(source);
   return {
     listType: { kind: "PartialObjectMetadataList", apiVersion: form.apiVersion },
     listHead: (metadata) =>
@@ -33,6 +37,8 @@ export function partialWriter({ form, identity }: FormInput, source: Resource): 
       `{"kind":"PartialObjectMetadataList","apiVersion":"${form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
       '"items":null}\n',
     item,
+    message: (object) =>
+      (isWhole ? headMessage(object, from) : undefined) ?? messageBytes(partialMessage, item(object)),
     document: item,
   };
 }
@@ -58,7 +64,7 @@ export function metadataOffset(source: Resource): number {
  */
 export function metadataCutter(source: Resource, identity: Identity): (object: Uint8Array) => Uint8Array {
   const from = metadataOffset(source);
-  const carriers = strategyOf(source, identity).carriers ?? [];
+  const carriers = carriersOf(source, identity);
   return (object) => {
     assert(object[from] === openBrace, "An object does not begin with its metadata");
     const metadata = object.subarray(from, objectEnd(object, from));
@@ -66,6 +72,17 @@ export function metadataCutter(source: Resource, identity: Identity): (object: U
     const text = decoder.decode(metadata);
     return carriers.some((key) => text.includes(key)) ? encoder.encode(withoutKeys(text, carriers)) : metadata;
   };
+}
+
+/** Annotations that carry fields of other versions. */
+function carriersOf(source: Resource, identity: Identity): readonly string[] {
+  return strategyOf(source, identity).carriers ?? [];
+}
+
+/** The message of the metadata that begins at `from`, which needs not be cut out for it; undefined: not to be had so. */
+function headMessage(object: Uint8Array, from: number): Uint8Array | undefined {
+  assert(object[from] === openBrace, "An object does not begin with its metadata");
+  return transcodeHead(partialMessage, object);
 }
 
 function withoutKeys(text: string, keys: readonly string[]): string {

@@ -2,13 +2,14 @@
 // leaves, a few milliseconds at a time. Lengths the front's cache does not know take encoding; what it does not keep of
 // that is kept here up to limits.protoListKeptBytesMax, and beyond encoded again when its turn comes.
 import { refuse, type Status } from "../../api/status.ts";
+import { assert } from "../../base/assert.ts";
 import type { Location } from "../../cache/shared/record.ts";
 import type { Hold } from "../../cache/view/view.ts";
 import { envelopeFoot, listHead, listItemHeadBytesMax, putListItemHead } from "../../codec/proto/protobuf.ts";
 import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
-import { partialListMessage, partialMessage } from "../answer/partial.ts";
-import { listMessageOf, messageBytes } from "../answer/protoanswer.ts";
+import { partialListMessage } from "../answer/partial.ts";
+import { listMessageOf } from "../answer/protoanswer.ts";
 import { ProtoCache, type ProtoShelf, protoCache } from "../answer/protocache.ts";
 import { sharedScratch } from "../answer/stream.ts";
 import { formBytes } from "../answer/toversion.ts";
@@ -64,7 +65,7 @@ export class ProtoList implements ListChunks {
       const refused = await converted.prepare(index);
       if (refused !== undefined) return refused;
       for (; index < converted.end; index += 1) {
-        const message = messageBytes(partialMessage, form.item(converted.take(index)));
+        const message = partialOf(form, converted.take(index));
         this.#kept.set(items[index] ?? 0, message);
         this.#keptBytes += message.length;
       }
@@ -169,9 +170,13 @@ export class ProtoList implements ListChunks {
     }
     this.#encoded = true;
     const { resource, identity } = this.#input;
-    const item = this.#form.item(formBytes(this.#list.view, at, resource, identity));
-    return messageBytes(partialMessage, item);
+    return partialOf(this.#form, formBytes(this.#list.view, at, resource, identity));
   }
+}
+
+function partialOf(form: FormWriter, object: Uint8Array): Uint8Array {
+  assert(form.message !== undefined, "A list in protobuf of a form without messages");
+  return form.message(object);
 }
 
 const tooLarge = refuse("RequestEntityTooLarge", "the list is too large to be converted in one piece: use limit", {});

@@ -12,16 +12,14 @@ import {
 } from "../../codec/proto/protobuf.ts";
 import { protoStatus } from "../answer/protoanswer.ts";
 
-/** Frames of protobuf: four bytes of length, then a WatchEvent. Watchers' objects are documents, or messages of `object`. */
-export function protoFraming(object?: ObjectType): Framing {
+/** Frames of protobuf, for watchers whose objects are messages of `object`: four bytes of length, then a WatchEvent. */
+export function protoFraming(object: ObjectType): Framing {
   return {
     head: (type, bytes) => watchEventHead(type, bytes, object),
-    foot: object === undefined ? nothing : envelopeFoot,
+    foot: envelopeFoot,
     error: (status) => encodeWatchEvent("ERROR", protoStatus(status)),
   };
 }
-
-const nothing = new Uint8Array(0);
 
 /** Bookmarks of one kind in protobuf; the bytes of one revision are made once for all watchers. */
 export class ProtoBookmark implements Bookmark {

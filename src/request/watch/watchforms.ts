@@ -16,7 +16,7 @@ import { columnsOf } from "../../kinds/table.ts";
 import type { FormInput } from "../answer/form.ts";
 import { formWriter } from "../answer/forms.ts";
 import { partialMessage } from "../answer/partial.ts";
-import { messageBytes, protoDocument } from "../answer/protoanswer.ts";
+import { messageBytes } from "../answer/protoanswer.ts";
 import { protoCache } from "../answer/protocache.ts";
 import { definitionsText } from "../answer/table.ts";
 import { formBytes, formSource, isStoredVersion, represent, representRecord } from "../answer/toversion.ts";
@@ -104,17 +104,20 @@ function otherForms(input: FormInput, format: WatchFormat, key: string): WatchFo
       return asked.document(encoder.encode(encode(resource.message, object)), repeats);
     });
   };
-  const json = (object: Uint8Array, view: LogView, at: Location): Uint8Array => {
-    if (at !== 0) return source.document(formBytes(view, at, resource, identity), repeats);
-    return source.document(converts ? represent(resource, identity, object) : object, repeats);
+  const bytesOf = (object: Uint8Array, view: LogView, at: Location): Uint8Array => {
+    if (at !== 0) return formBytes(view, at, resource, identity);
+    return converts ? represent(resource, identity, object) : object;
   };
-  const inProtobuf = format === "protobuf";
+  const message = format === "protobuf" ? source.message : undefined;
   return {
     representation: {
       key,
-      transform: inProtobuf ? (object, view, at) => protoDocument(partialMessage, json(object, view, at)) : json,
+      transform:
+        message === undefined
+          ? (object, view, at) => source.document(bytesOf(object, view, at), repeats)
+          : (object, view, at) => message(bytesOf(object, view, at)),
       ahead: aheadOf(resource, identity),
-      framing: inProtobuf ? protoFraming() : undefined,
+      framing: message && protoFraming(form),
       bookmark: bookmark(undefined),
     },
     initialEnd: bookmark(initialEndMark(identity)),

@@ -5,7 +5,7 @@ import { messageOf, messages } from "../../../src/api/messages.ts";
 import type { Message } from "../../../src/api/schema.ts";
 import { decode, encode, Fault, parseText } from "../../../src/codec/engine/json.ts";
 import { encodeMessage } from "../../../src/codec/proto/protobuf.ts";
-import { transcode } from "../../../src/codec/proto/transcode.ts";
+import { transcode, transcodeHead } from "../../../src/codec/proto/transcode.ts";
 import { ObjectSource } from "../../support/objects.ts";
 import { draws, fuzzRun, random } from "../../support/random.ts";
 
@@ -80,6 +80,41 @@ t.test("transcode() takes what clients list", (t) => {
     ],
   ];
   for (const [name, text] of documents) t.ok(isTaken(messageOf(name), own(name, text)), name);
+  t.end();
+});
+
+t.test("transcodeHead() gives the metadata alone, for objects of every kind", (t) => {
+  const run = fuzzRun(10);
+  const source = new ObjectSource(draws(run.seed));
+  const partial = messageOf("meta/v1.PartialObjectMetadata");
+  const kinds = [...messages.values()].filter(({ fields }) => fields.some(({ json }) => json === "metadata"));
+  let [tried, taken] = [0, 0];
+  for (const message of kinds) {
+    for (let round = 0; round < run.rounds; round += 1) {
+      const text = encode(message, objectOf(message, source.json(message)));
+      if (!text.includes('"metadata":{')) continue;
+      tried += 1;
+      const made = transcodeHead(partial, shared(text));
+      if (made === undefined) continue;
+      taken += 1;
+      const known = encodeMessage(partial, objectOf(partial, text));
+      if (!Buffer.from(known).equals(made)) t.fail(`${message.name}: ${text}`);
+    }
+  }
+  t.ok(taken > tried * 0.3, `${taken} of ${tried} documents are taken`);
+  t.end();
+});
+
+t.test("transcodeHead() of a document that is cut off is nothing, or what it is of the whole one", (t) => {
+  const partial = messageOf("meta/v1.PartialObjectMetadata");
+  const text = podText(1);
+  const whole = transcodeHead(partial, shared(text));
+  t.ok(whole !== undefined && whole.length > 50);
+  for (let end = 0; end < text.length; end += 1) {
+    const made = transcodeHead(partial, shared(text.slice(0, end)));
+    if (made !== undefined && !Buffer.from(made).equals(Buffer.from(whole ?? []))) t.fail(text.slice(0, end));
+  }
+  t.equal(transcode(partial, shared(text)), undefined, "the whole document is not of that message");
   t.end();
 });
 
