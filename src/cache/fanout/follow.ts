@@ -7,9 +7,8 @@
 //                          └ own position     └ shared by all synced watchers of all groups
 //
 // A pass moves the cursor over at most limits.passRecordsMax records and writes at most one slice to each synced
-// watcher; then lagging watchers get a slice each, up to the cursor, where they join: by owner in turn, and smaller ones
-// the more there are. The rest waits for the next turn of the loop. There is no timer: while a pass runs, the next batch
-// gathers by itself.
+// watcher; then those that lag get a slice each, in turn by owner, up to the cursor, where they join. The rest waits for
+// the next turn of the loop. There is no timer: while a pass runs, the next batch gathers by itself.
 //
 // A pass gives way when its time is over, also between two watchers: groups that were not written to yet keep their
 // events, held in the log, and the next turn continues with them before the cursor moves again. Meanwhile watchers may
@@ -79,6 +78,8 @@ export class LogWatchers {
   /** The view held everything up to here when it was last drained. */
   #revision: number;
   #syncedCount = 0;
+  /** Bytes of a slice for a watcher that is behind; what its peer does not take is sent in a turn no pass bounds. */
+  #sliceBytes = 0;
   /** Bytes of objects the cursor passed; lags are measured with it. */
   #passedBytes = 0;
   /** When a pass first left records for the next one, of those that did since one left none. */
@@ -168,6 +169,7 @@ export class LogWatchers {
   /** Writes the first slice to a watcher, so that it goes with the head of the answer; where others wait, in its turn. */
   #start(watcher: Watcher): void {
     this.#runnable.add(watcher);
+    this.#sliceBytes = sliceBytesFor(limits.catchUpBytesMax, 1 + this.#blocked.size);
     if (this.#runnable.size === 1) this.#step(watcher);
     this.#schedule();
   }
@@ -615,6 +617,10 @@ export class LogWatchers {
   }
 
   #catchUp(until: number): void {
+    if (this.#runnable.size === 0) return;
+    // Without time left one watcher has a slice, a whole one: those behind get further, however busy their log is.
+    const sharing = this.#around.now() >= until ? 1 : this.#runnable.size + this.#blocked.size;
+    this.#sliceBytes = sliceBytesFor(limits.catchUpBytesMax, sharing);
     const bytesBefore = this.#counts.bytes;
     for (let turns = this.#runnable.size; turns > 0; turns -= 1) {
       const watcher = this.#runnable.take();
@@ -622,11 +628,6 @@ export class LogWatchers {
       this.#step(watcher);
       if (this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax || this.#around.now() >= until) return;
     }
-  }
-
-  /** Bytes of a slice for a watcher that is behind; what its peer does not take is sent in a turn no pass bounds. */
-  get #sliceBytes(): number {
-    return sliceBytesFor(limits.catchUpBytesMax, this.#runnable.size + this.#blocked.size);
   }
 
   /** One slice for one watcher that is not blocked. */

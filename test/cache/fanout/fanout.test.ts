@@ -214,8 +214,8 @@ t.test("watches that read their state take turns by user", (t) => {
   const log = new FakeLog();
   fill(log);
   log.put(c);
-  // Two looks at the clock are all of a turn's time.
-  const front = new FakeFront(log, 2);
+  // Four looks at the clock are all of a turn's time.
+  const front = new FakeFront(log, 1);
   const heavy = Array.from({ length: 20 }, () => front.watch({ start: { from: "state" }, user: "heavy" }));
   const light = front.watch({ start: { from: "state" }, namespace: "n2", user: "light" });
   t.same(light.seen, [], "others read theirs");
@@ -231,7 +231,7 @@ t.test("watches that read their state take turns by user", (t) => {
 t.test("watches that left before their turn are passed over", (t) => {
   const log = new FakeLog();
   fill(log);
-  const front = new FakeFront(log, 2);
+  const front = new FakeFront(log, 1);
   const all = Array.from({ length: 6 }, (_, index) =>
     front.watch({ start: { from: "state" }, user: index % 2 === 0 ? "even" : "odd" }),
   );
@@ -249,7 +249,7 @@ t.test("watches that left before their turn are passed over", (t) => {
 t.test("peers that take bytes again all at once get theirs in the time of as many turns as it takes", (t) => {
   const log = new FakeLog();
   fill(log);
-  const front = new FakeFront(log, 2);
+  const front = new FakeFront(log, 1);
   const all = Array.from({ length: 20 }, () => front.watch({ start: { from: "state" }, accepts: 1 }));
   front.run();
   for (const sink of all) {
@@ -264,9 +264,28 @@ t.test("peers that take bytes again all at once get theirs in the time of as man
   t.end();
 });
 
+t.test("slices are the smaller the more watches are behind, and whole where time is left for one alone", (t) => {
+  const object = 16 * 1024;
+  for (const lookMs of [0, 5]) {
+    const log = new FakeLog();
+    for (let index = 10; index < 74; index += 1) log.put({ ...a, name: `a${index}`, padding: object });
+    const front = new FakeFront(log, lookMs);
+    const [, ...others] = Array.from({ length: 30 }, () => front.watch({ start: { from: "state" } }));
+    // The first one has had a slice, and has the first of the turns.
+    front.run(lookMs === 0 ? 1 : 2);
+    const sizes = others.flatMap(({ chunks }) => chunks.map(({ length }) => length));
+    const expected = lookMs === 0 ? limits.catchUpBytesMax / 30 : limits.sliceBytesMax;
+    t.ok(lookMs === 0 ? sizes.length > 20 : sizes.length === 1, `${sizes.length} slices`);
+    for (const size of sizes) t.ok(size >= expected && size < expected + 2 * object, `${size} bytes`);
+    front.run();
+    for (const { seen } of others) t.equal(seen.length, 64);
+  }
+  t.end();
+});
+
 t.test("logs share the time of a turn, and those that find none left are the first ones of the next", (t) => {
   const logs = Array.from({ length: 10 }, (_, index) => new FakeLog(`/registry/things${index}`));
-  const front = new FakeFront(logs[0] as FakeLog, 2);
+  const front = new FakeFront(logs[0] as FakeLog, 1);
   const watches = logs.map((log) => {
     fill(log);
     return [0, 1].map(() => front.watch({ start: { from: "state" }, log }));
