@@ -12,6 +12,11 @@ import { rowOf } from "./write.ts";
 const prepareSeconds = 300;
 /** Priority of the process that makes the flood, the lowest: at 10 it kept the front off its core for 7 to 9 ms at times. */
 const heavyNice = 19;
+/** Floods: the query of their requests. */
+const floods: ReadonlyMap<string, string> = new Map([
+  ["list", ""],
+  ["watch", "?watch=1&timeoutSeconds=1"],
+]);
 const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 const leasesIn = (namespace: string): string => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 const nodeLeases = leasesIn("kube-node-lease");
@@ -24,19 +29,22 @@ export const neighbours: Scenario = {
   summary: "what one user's flood of heavy requests costs others",
   detail:
     "A person reads single pods at --rate, a node renews its lease and a component its leader's, ten times a second each: " +
-    "first alone, then beside a user who lists all pods on --heavy connections at once, each as fast as it is answered, " +
+    "first alone, then beside a user who lists all pods on --heavy connections at once, each as fast as it is answered, or " +
+    "watches them from their present state on, a second each time (--flood=watch), " +
     "from a process of the lowest priority, as if it had a machine of its own. " +
     "Users are impersonated, and told apart by the server's flow control where it has one (upstream's flow schemas). " +
     "p99Times is a p99 beside that user by the one alone. What the heavy user is refused voids no run; what fails of the " +
     "others does.",
   flags: {
-    heavy: ["500", "lists at once"],
+    flood: ["list", "what the heavy user asks for: list or watch"],
+    heavy: ["500", "of them at once"],
     objects: ["2000", "pods there are (5 KiB stored)"],
     rate: ["50", "single reads per second"],
   },
   seconds: 20,
   examples: [
     "npm run perf -- neighbours --heavy=50 --objects=500 --duration=5",
+    "npm run perf -- neighbours --flood=watch --heavy=100",
     "npm run perf -- neighbours --threshold='get.p99Times<2' --start='--front-workers=1'",
   ],
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
@@ -57,7 +65,9 @@ class Neighbours {
   readonly #heavy: LoadProcess;
   readonly #pods: PodRequests;
   readonly #objects: number;
-  readonly #lists: number;
+  readonly #requests: number;
+  /** The query of its requests. */
+  readonly #query: string;
   readonly #rate: number;
   /** p99 alone, by request. */
   readonly #alone = new Map<string, number>();
@@ -68,7 +78,11 @@ class Neighbours {
     this.#light = light;
     this.#heavy = heavy;
     this.#objects = options.number("objects", 1);
-    this.#lists = options.number("heavy", 1);
+    this.#requests = options.number("heavy", 1);
+    const query = floods.get(options.text("flood"));
+    if (query === undefined)
+      throw new Error(`--flood=${options.text("flood")}: expected ${[...floods.keys()].join(" or ")}`);
+    this.#query = query;
     this.#rate = options.number("rate", 1);
     this.#pods = new PodRequests(scope.path, { connections: 8, rate: 0 });
   }
@@ -124,8 +138,9 @@ class Neighbours {
   }
 
   #flood(): Work {
-    const common = { name: "flood", method: "GET", path: this.#pods.path, wanted: 200, rate: 0, from: 0 } as const;
-    return { ...common, connections: this.#lists, more: as(`${this.#name}-heavy`) };
+    const path = this.#pods.path + this.#query;
+    const common = { name: "flood", method: "GET", path, wanted: 200, rate: 0, from: 0 } as const;
+    return { ...common, connections: this.#requests, more: as(`${this.#name}-heavy`) };
   }
 
   #works(): Work[] {

@@ -480,6 +480,8 @@ export const limits = {
   passBytesMax: 64 * MiB,
   /** Bytes one pass writes to watchers that catch up; the others wait for the next pass. */
   catchUpBytesMax: 4 * MiB,
+  /** Milliseconds of a pass for them, as for pieces of long lists: single reads wait for both. */
+  catchUpMsMax: 2,
   /** Objects an initial state or a list examines in one turn of the loop, a few milliseconds; each requirement counts as one more. */
   initialRecordsMax: 10_000,
   /** Requirements of a label or field selector: each costs every record of every watch (upstream has no limit). */

@@ -619,14 +619,15 @@ export class LogWatchers {
   #catchUp(until: number): void {
     if (this.#runnable.size === 0) return;
     // Without time left one watcher has a slice, a whole one: those behind get further, however busy their log is.
-    const sharing = this.#around.now() >= until ? 1 : this.#runnable.size + this.#blocked.size;
+    const nowMs = this.#around.now();
+    const sharing = nowMs >= until ? 1 : this.#runnable.size + this.#blocked.size;
     this.#sliceBytes = sliceBytesFor(limits.catchUpBytesMax, sharing);
-    const bytesBefore = this.#counts.bytes;
+    const [endMs, bytesBefore] = [Math.min(until, nowMs + limits.catchUpMsMax), this.#counts.bytes];
     for (let turns = this.#runnable.size; turns > 0; turns -= 1) {
       const watcher = this.#runnable.take();
       if (watcher === undefined) return;
       this.#step(watcher);
-      if (this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax || this.#around.now() >= until) return;
+      if (this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax || this.#around.now() >= endMs) return;
     }
   }
 
