@@ -81,6 +81,8 @@ export class Cluster {
   async pass(ms: number, meanwhile: () => Promise<void> | void = () => undefined): Promise<void> {
     for (let left = ms; left > 0; left -= this.config.periodMs) {
       await meanwhile();
+      // A look that has not heard of what agents just said counts them as silent for a period more.
+      await this.settle();
       const step = Math.min(left, this.config.periodMs);
       this.server.nowMs += step;
       this.server.aheadMs += step;
