@@ -1,6 +1,5 @@
 // Events are kept for a while only: one that was not written for the time to live is removed, as upstream's store
 // does with a lease. Each write puts off the end of its event; what an event of the start says of its last write counts.
-
 import type { Event } from "../api/gen/core/v1.ts";
 import type { Resource } from "../api/scheme.ts";
 import { isStatus } from "../api/status.ts";

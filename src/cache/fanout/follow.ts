@@ -78,8 +78,6 @@ export class LogWatchers {
   /** The view held everything up to here when it was last drained. */
   #revision: number;
   #syncedCount = 0;
-  /** Bytes of a slice for a watcher that is behind; what its peer does not take is sent in a turn no pass bounds. */
-  #sliceBytes = 0;
   /** Bytes of objects the cursor passed; lags are measured with it. */
   #passedBytes = 0;
   /** When a pass first left records for the next one, of those that did since one left none. */
@@ -169,8 +167,7 @@ export class LogWatchers {
   /** Writes the first slice to a watcher, so that it goes with the head of the answer; where others wait, in its turn. */
   #start(watcher: Watcher): void {
     this.#runnable.add(watcher);
-    this.#sliceBytes = sliceBytesFor(limits.catchUpBytesMax, 1 + this.#blocked.size);
-    if (this.#runnable.size === 1) this.#step(watcher);
+    if (this.#runnable.size === 1) this.#step(watcher, sliceBytesFor(limits.catchUpBytesMax, 1 + this.#blocked.size));
     this.#schedule();
   }
 
@@ -621,23 +618,25 @@ export class LogWatchers {
     // Without time left one watcher has a slice, a whole one: those behind get further, however busy their log is.
     const nowMs = this.#around.now();
     const sharing = nowMs >= until ? 1 : this.#runnable.size + this.#blocked.size;
-    this.#sliceBytes = sliceBytesFor(limits.catchUpBytesMax, sharing);
-    const [endMs, bytesBefore] = [Math.min(until, nowMs + limits.catchUpMsMax), this.#counts.bytes];
+    // What a peer does not take of its slice is sent in a turn that no pass bounds.
+    const sliceBytes = sliceBytesFor(limits.catchUpBytesMax, sharing);
+    const endMs = Math.min(until, nowMs + limits.catchUpMsMax);
+    const bytesBefore = this.#counts.bytes;
     for (let turns = this.#runnable.size; turns > 0; turns -= 1) {
       const watcher = this.#runnable.take();
       if (watcher === undefined) return;
-      this.#step(watcher);
+      this.#step(watcher, sliceBytes);
       if (this.#counts.bytes - bytesBefore >= limits.catchUpBytesMax || this.#around.now() >= endMs) return;
     }
   }
 
-  /** One slice for one watcher that is not blocked. */
-  #step(watcher: Watcher): void {
+  /** One slice, of so many bytes, for one watcher that is not blocked. */
+  #step(watcher: Watcher, sliceBytes: number): void {
     try {
-      if (watcher.state === watcherStates.initial) this.#stepInitial(watcher);
+      if (watcher.state === watcherStates.initial) this.#stepInitial(watcher, sliceBytes);
       else if (watcher.position < this.#cursor) {
-        if (watcher.group.whole) this.#stepWhole(watcher);
-        else this.#stepFiltered(watcher);
+        if (watcher.group.whole) this.#stepWhole(watcher, sliceBytes);
+        else this.#stepFiltered(watcher, sliceBytes);
       }
     } catch (error) {
       this.#around.failed(passShared(error));
@@ -652,9 +651,9 @@ export class LogWatchers {
     }
   }
 
-  #stepWhole(watcher: Watcher): void {
+  #stepWhole(watcher: Watcher, sliceBytes: number): void {
     const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
-    const run = this.view.run(watcher.position, end, this.#sliceBytes);
+    const run = this.view.run(watcher.position, end, sliceBytes);
     if (run === undefined) return this.#expire(watcher);
     for (let position = watcher.position; position < run.next; position += 1) {
       const at = this.view.at(position);
@@ -665,14 +664,13 @@ export class LogWatchers {
     if (run.bytes !== undefined) this.#send(watcher, run.bytes);
   }
 
-  #stepFiltered(watcher: Watcher): void {
+  #stepFiltered(watcher: Watcher, sliceBytes: number): void {
     const { view } = this;
     const { group } = watcher;
-    if (group.representation.ahead !== undefined) return this.#stepAhead(watcher);
+    if (group.representation.ahead !== undefined) return this.#stepAhead(watcher, sliceBytes);
     const { gather } = this.#around;
     const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
     gather.reset();
-    const sliceBytes = this.#sliceBytes;
     let position = watcher.position;
     for (; position < end && gather.length < sliceBytes; position += 1) {
       const at = view.at(position);
@@ -688,11 +686,11 @@ export class LogWatchers {
   }
 
   /** As #stepFiltered(), of a look that may have to wait. */
-  #stepAhead(watcher: Watcher): void {
+  #stepAhead(watcher: Watcher, sliceBytes: number): void {
     const { group } = watcher;
     const { gather } = this.#around;
     const end = Math.min(this.#cursor, watcher.position + limits.passRecordsMax);
-    const events = nextEvents(this.view, watcher, end, this.#sliceBytes);
+    const events = nextEvents(this.view, watcher, end, sliceBytes);
     if (events === undefined) return this.#expire(watcher);
     const waiting = this.#ahead(group, events.shown);
     if (waiting !== undefined) return this.#park([watcher], waiting);
@@ -702,11 +700,11 @@ export class LogWatchers {
   }
 
   /** Gathers the next piece of an initial state; undefined: the watcher is parked. Else whether it was the last one. */
-  #gatherInitial(watcher: Watcher, revision: number): boolean | undefined {
+  #gatherInitial(watcher: Watcher, revision: number, sliceBytes: number): boolean | undefined {
     const { gather } = this.#around;
     const { group, after } = watcher;
     gather.reset();
-    const piece = { revision, namespaced: this.#namespaced, bytesMax: this.#sliceBytes };
+    const piece = { revision, namespaced: this.#namespaced, bytesMax: sliceBytes };
     if (group.representation.ahead === undefined) return gatherInitial(this.view, gather, watcher, piece);
     const { records, done } = initialRecords(this.view, watcher, piece);
     const waiting = this.#ahead(group, records);
@@ -719,13 +717,13 @@ export class LogWatchers {
     return undefined;
   }
 
-  #stepInitial(watcher: Watcher): void {
+  #stepInitial(watcher: Watcher, sliceBytes: number): void {
     const { view } = this;
     const { gather } = this.#around;
     // Nothing new since the start: the state now is the state then.
     const revision = view.head === watcher.position ? 0 : watcher.startRevision;
     if (revision !== 0 && revision < view.floor) return this.#expire(watcher);
-    const done = this.#gatherInitial(watcher, revision);
+    const done = this.#gatherInitial(watcher, revision, sliceBytes);
     if (done === undefined) return;
     this.#counts.initEvents += gather.count;
     if (done) {

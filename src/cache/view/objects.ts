@@ -1,7 +1,6 @@
 // Objects of a kind, decoded, for the parts of the server that ask the same few again and again: roles and bindings,
 // quotas, classes, webhook configurations, service accounts. A table follows its log on demand and decodes each
 // requested object once per change. Objects of a table must not be changed.
-
 import type { ApiObject } from "../../api/object.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
 import { copyOf } from "../../base/copy.ts";

@@ -74,8 +74,8 @@ export type ObjectType = Pick<Envelope, "apiVersion" | "kind">;
 const frameLength = Buffer.alloc(4);
 
 /**
- * What stands before an object in an event of a watch: four bytes of length, then a WatchEvent with the object's document in
- * it. The object is a document of `bytes`, or with `type` a message, whose envelope is part of the head and ends with
+ * What stands before an object in an event of a watch: four bytes of length, then a WatchEvent with the object's document
+ * in it. The object is a document of `bytes`, or with `object` a message, whose envelope is part of the head and ends with
  * envelopeFoot. Valid until this thread encodes anything else.
  */
 export function watchEventHead(type: string, bytes: number, object?: ObjectType): Uint8Array {

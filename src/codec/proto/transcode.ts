@@ -227,19 +227,20 @@ const nothing = new Uint8Array(0);
 /** Null: the processor lacks what the program needs (vectors, which all have that were made since 2008). */
 let transcoder: Transcoder | null | undefined;
 
-function openTranscoder(): Transcoder | null {
-  const code = readFileSync(new URL("../../../wasm/transcode.wasm", import.meta.url));
-  return WebAssembly.validate(code) ? new Transcoder(code) : null;
+function opened(): Transcoder | null {
+  if (transcoder === undefined) {
+    const code = readFileSync(new URL("../../../wasm/transcode.wasm", import.meta.url));
+    transcoder = WebAssembly.validate(code) ? new Transcoder(code) : null;
+  }
+  return transcoder;
 }
 
 /** The message of an object of which `json` is as our encoder wrote it; undefined: it is not to be had in this way. */
 export function transcode(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
-  if (transcoder === undefined) transcoder = openTranscoder();
-  return transcoder?.run(message, json, false);
+  return opened()?.run(message, json, false);
 }
 
 /** As transcode(), of an object whose other fields, all behind those of `message`, are left out. */
 export function transcodeHead(message: Message, json: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
-  if (transcoder === undefined) transcoder = openTranscoder();
-  return transcoder?.run(message, json, true);
+  return opened()?.run(message, json, true);
 }

@@ -25,8 +25,7 @@ export function partialWriter({ form, identity }: FormInput, source: Resource): 
   const cut = metadataCutter(source, identity);
   const head = partialHead(form);
   const item = (object: Uint8Array): Uint8Array => joined(head, cut(object), "}");
-  const isWhole = carriersOf(source, identity).length === 0;
-  const from = metadataOffset(source);
+  const transcodeMetadata = metadataTranscoder(source, identity);
   return {
     listType: { kind: "PartialObjectMetadataList", apiVersion: form.apiVersion },
     listHead: (metadata) =>
@@ -37,8 +36,7 @@ export function partialWriter({ form, identity }: FormInput, source: Resource): 
       `{"kind":"PartialObjectMetadataList","apiVersion":"${form.apiVersion}","metadata":${JSON.stringify(metadata)},` +
       '"items":null}\n',
     item,
-    message: (object) =>
-      (isWhole ? headMessage(object, from) : undefined) ?? messageBytes(partialMessage, item(object)),
+    message: (object) => transcodeMetadata(object) ?? messageBytes(partialMessage, item(object)),
     document: item,
   };
 }
@@ -66,7 +64,7 @@ export function metadataCutter(source: Resource, identity: Identity): (object: U
   const from = metadataOffset(source);
   const carriers = carriersOf(source, identity);
   return (object) => {
-    assert(object[from] === openBrace, "An object does not begin with its metadata");
+    checkHead(object, from);
     const metadata = object.subarray(from, objectEnd(object, from));
     if (carriers.length === 0) return metadata;
     const text = decoder.decode(metadata);
@@ -79,10 +77,19 @@ function carriersOf(source: Resource, identity: Identity): readonly string[] {
   return strategyOf(source, identity).carriers ?? [];
 }
 
-/** The message of the metadata that begins at `from`, which needs not be cut out for it; undefined: not to be had so. */
-function headMessage(object: Uint8Array, from: number): Uint8Array | undefined {
+/** Makes the message of an object's metadata without cutting it out; undefined: it is not to be had so. */
+function metadataTranscoder(source: Resource, identity: Identity): (object: Uint8Array) => Uint8Array | undefined {
+  const from = metadataOffset(source);
+  const isWhole = carriersOf(source, identity).length === 0;
+  return (object) => {
+    if (!isWhole) return undefined;
+    checkHead(object, from);
+    return transcodeHead(partialMessage, object);
+  };
+}
+
+function checkHead(object: Uint8Array, from: number): void {
   assert(object[from] === openBrace, "An object does not begin with its metadata");
-  return transcodeHead(partialMessage, object);
 }
 
 function withoutKeys(text: string, keys: readonly string[]): string {

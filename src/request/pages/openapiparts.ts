@@ -2,7 +2,6 @@
 // costs its own part and no other. A part is kept as a piece of a deflate stream that ends on a byte and has no end of
 // its own: pieces one after the other between the head and the trailer of gzip (RFC 1952) are the compressed document,
 // and nothing has to be compressed again, nor kept in two forms. Clients that do not read gzip get pieces inflated.
-
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, deflateRaw, deflateRawSync, inflateRawSync } from "node:zlib";

@@ -47,10 +47,11 @@ for (const identity of ["kubernetes", "orch"] as const) {
         [cluster.spell("beta.kubernetes.io/arch")]: "arm64",
       });
       const alone = (): Promise<void> => cluster.renew("other");
-      // It was heard of a period of the monitor before.
-      await cluster.pass(30_000, alone);
+      await both();
+      await cluster.settle();
+      await cluster.pass(35_000, alone);
       t.equal(await cluster.ready("n"), "True Said");
-      await cluster.pass(20_000, alone);
+      await cluster.pass(15_000, alone);
       t.equal(await cluster.ready("n"), "Unknown NodeStatusUnknown");
       t.equal(await cluster.taints("n"), "unreachable:NoExecute,unreachable:NoSchedule");
       const { status, spec } = await cluster.node("n");
