@@ -24,6 +24,20 @@ export default [
       "@typescript-eslint/return-await": ["error", "in-try-catch"],
     },
   },
+  {
+    files: ["src/**/*.ts", "workers/**/*.ts"],
+    plugins: { "@typescript-eslint": tseslint.plugin },
+    rules: {
+      "@typescript-eslint/no-restricted-imports": [
+        "error",
+        {
+          paths: [
+            { name: "node:http", allowTypeImports: true, message: "base/http.ts has it, without what an import loads" },
+          ],
+        },
+      ],
+    },
+  },
   importOrder,
   linear,
   noLatePatterns,

@@ -24,12 +24,14 @@ import { connectionsOf, descriptorsMax, openDescriptors } from "./boot/descripto
 import { EncryptionFile } from "./boot/encryptionfile.ts";
 import { BootFault, die, exitNow, reasonOf } from "./boot/fault.ts";
 import type { ListenerPlan } from "./boot/messages.ts";
+import { schemeOf } from "./boot/scheme.ts";
 import { trustingOwn } from "./boot/signing.ts";
 import { startedMemory } from "./boot/started.ts";
 import { AuditThread, Fronts, StoreThread } from "./boot/threads.ts";
 import { openExporter } from "./boot/tracing/tracing.ts";
 import { readTracingFile } from "./boot/tracing/tracingfile.ts";
 import { programVersion, versionDocument } from "./boot/version.ts";
+import { formsOf } from "./cache/shared/selectionof.ts";
 import { type Config, type FrontName, nodeFrontFlag, readConfig } from "./config/config.ts";
 import type { Flag, FlagValues } from "./config/flag.ts";
 import { flags, isFlagFault, parseFlags } from "./config/flags.ts";
@@ -76,7 +78,9 @@ async function main(): Promise<void> {
   const fail = (message: string): void => void end(message, fronts);
   const holder = `${hostname()}_${randomUUID()}`;
   const spans = await openExporter(config, holder, log);
-  const store = new StoreThread(storeScript, { config, encryption: encryption?.encryption }, fail, spans);
+  const scheme = schemeOf(config);
+  const forms = formsOf(scheme.resources, scheme.identity);
+  const store = new StoreThread(storeScript, { config, encryption: encryption?.encryption, forms }, fail, spans);
   const opened = await store.opened();
   // The data directory is ours from here on.
   const credentials = await keepCredentials(config, identities[config.identity], files, systemClock);

@@ -11,10 +11,9 @@ import { StoredValues } from "../storage/values/storedvalues.ts";
 import type { Content, Values } from "../storage/values.ts";
 import { BootFault, mending } from "./fault.ts";
 
-/** The cluster of --etcd-servers; undefined: there is none. Throws BootFault. */
-export function clusterOf(config: Config, scheme: Scheme, transformers: Transformers): Cluster | undefined {
+/** The cluster of --etcd-servers, of which there is one at least. Throws BootFault. */
+export function clusterOf(config: Config, scheme: Scheme, transformers: Transformers): Cluster {
   const { etcd } = config;
-  if (etcd.servers.length === 0) return undefined;
   const { prefix, leaseSharedSeconds, sizePollMs } = etcd;
   return {
     endpoints: endpointsOf(config),

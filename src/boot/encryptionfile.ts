@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Identity, identities } from "../api/identity.ts";
-import { createScheme, type Scheme } from "../api/scheme.ts";
+import type { Scheme } from "../api/scheme.ts";
 import { plainOf } from "../api/value.ts";
 import { Fault } from "../codec/engine/json.ts";
 import { parseYaml } from "../codec/yaml/yaml.ts";
@@ -18,6 +18,7 @@ import { type EncryptionConfig, readEncryption } from "../storage/encryption/con
 import { KmsHealth } from "../storage/encryption/kmsprobe.ts";
 import { BootFault, mending } from "./fault.ts";
 import { changeOf } from "./filechanges.ts";
+import { schemeOf } from "./scheme.ts";
 
 const flag = "--encryption-provider-config";
 
@@ -121,10 +122,6 @@ async function readFile(path: string, { spell }: Identity, reloads: boolean): Pr
   const config = readEncryption(plain as EncryptionDocument, reloads);
   if (typeof config === "string") throw new BootFault(`${flag} ${path}: ${config}`);
   return { config, hash: createHash("sha256").update(bytes).digest("hex") };
-}
-
-function schemeOf({ identity, runtimeConfig, gates, release }: Config): Scheme {
-  return createScheme({ identity: identities[identity], runtimeConfig, gates, release });
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { AuthnMaterial } from "../authn/table.ts";
 import type { AuthorizationFiles } from "../authz/files.ts";
+import type { Forms } from "../cache/shared/selections.ts";
 import type { Config, FrontName } from "../config/config.ts";
 import type { LevelDump } from "../flowcontrol/dump.ts";
 import type { TlsFiles } from "../http/listener.ts";
@@ -85,6 +86,8 @@ export interface StoreData {
   readonly config: Config;
   /** Undefined: nothing is encrypted. */
   readonly encryption: Encryption | undefined;
+  /** By what form each kind derives side-tables: the thread that reads them has no kinds. */
+  readonly forms: Forms;
 }
 
 /** Main to a thread of any kind. */

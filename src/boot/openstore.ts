@@ -13,7 +13,6 @@ import { sealedStore } from "../storage/encryption/sealedstore.ts";
 import { Transformers } from "../storage/encryption/transformers.ts";
 import type { Cluster, OpenOptions, Store } from "../storage/store.ts";
 import { engineOf } from "../storage/table.ts";
-import { clusterOf } from "./cluster.ts";
 
 /** How a store is opened otherwise than by a server. */
 export interface Opening
@@ -47,7 +46,11 @@ export async function openStore(
   { path = storePath(config.dataDir), firstRevision = limits.firstRevision, ...more }: Opening = {},
 ): Promise<Store> {
   const { identity, storageBackend } = config;
-  const cluster = clusterOf(config, scheme, transformers);
+  // What is stored in a cluster is of upstream's form, which kinds say: an embedded store is opened without them.
+  const cluster =
+    config.etcd.servers.length === 0
+      ? undefined
+      : (await import("./cluster.ts")).clusterOf(config, scheme, transformers);
   const store = await engineOf(storageBackend).open({
     path,
     identity,

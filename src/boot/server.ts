@@ -3,7 +3,6 @@ import { closeAdmission } from "../admission/table.ts";
 import { Extensions } from "../aggregation/extensions.ts";
 import { identities } from "../api/identity.ts";
 import { Registry as ResourceRegistry } from "../api/registry.ts";
-import { createScheme } from "../api/scheme.ts";
 import { Auditor, auditFamilies } from "../audit/auditor.ts";
 import { droppedFamily } from "../audit/destination.ts";
 import { Outlet, type Pressure } from "../audit/outlet.ts";
@@ -58,6 +57,7 @@ import { type FlowMessage, type FrontFlow, openFlow } from "./flow/front.ts";
 import { openRefusals, openShedding } from "./flow/shedding.ts";
 import type { Collected, FromFront, FrontData } from "./messages.ts";
 import { openPool } from "./pool.ts";
+import { schemeOf } from "./scheme.ts";
 import { openAuthorities } from "./signing.ts";
 import { Started } from "./started.ts";
 import { TimedStore } from "./timedstore.ts";
@@ -163,8 +163,7 @@ class OpenServer implements FrontServer {
       this.#handshakes = this.#registry.counter("apiserver_tls_handshake_errors_total", help);
     }
     const { runtimeConfig, gates, release } = data.config;
-    const identity = identities[data.config.identity];
-    this.#scheme = new ResourceRegistry(createScheme({ identity, runtimeConfig, gates, release }));
+    this.#scheme = new ResourceRegistry(schemeOf(data.config));
     this.#objects = new Objects(this.#scheme, views);
     followDefinitions(this.#scheme, this.#objects);
     followApiServices(this.#scheme, this.#objects);

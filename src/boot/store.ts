@@ -1,10 +1,9 @@
 // The body of the store thread: it opens the durable log, fills the shared logs from it, and serves the fronts' ports.
 
 import type { MessagePort } from "node:worker_threads";
-import { identities } from "../api/identity.ts";
-import { createScheme, type Scheme } from "../api/scheme.ts";
+import type { Scheme } from "../api/scheme.ts";
 import { systemClock } from "../base/clock.ts";
-import { Selections } from "../cache/shared/selectionof.ts";
+import { type Forms, Selections } from "../cache/shared/selections.ts";
 import { LogWriter } from "../cache/writer/writer.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../config/limits.ts";
@@ -25,6 +24,7 @@ import { countStore } from "./count.ts";
 import { reasonOf } from "./fault.ts";
 import type { FromStore, StoreData, ToStore } from "./messages.ts";
 import { openStore, openTransformers } from "./openstore.ts";
+import { schemeOf } from "./scheme.ts";
 import { openTracer } from "./tracing/tracing.ts";
 
 /** Runs the store on this thread. */
@@ -85,9 +85,8 @@ interface StoreLogs {
 }
 
 async function openLogs(data: StoreData, tell: (message: FromStore) => void): Promise<StoreLogs> {
-  const { identity, runtimeConfig, gates, release } = data.config;
   const registry = new Registry();
-  const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
+  const scheme = schemeOf(data.config);
   const log = createLog(data.config.logLevel, "store", data.config.logFormat);
   const transformers = await followTransformers(data, scheme, registry, log);
   const { store, writer, after } = await load(data, scheme, transformers, log);
@@ -182,7 +181,7 @@ async function load(data: StoreData, scheme: Scheme, transformers: Transformers,
   for (let attempt = 1; ; attempt += 1) {
     const store = await openStore(data.config, scheme, transformers, { atOnce: attempt > 1 });
     try {
-      return { store, ...(await fill(store, scheme)) };
+      return { store, ...(await fill(store, scheme, data.forms)) };
     } catch (error) {
       await store.close();
       const isCompacted = error instanceof StoreError && error.kind === "compacted";
@@ -193,14 +192,17 @@ async function load(data: StoreData, scheme: Scheme, transformers: Transformers,
 }
 
 /** Fills the shared logs from the durable one. */
-async function fill(store: Store, scheme: Scheme): Promise<Omit<Loaded, "store">> {
+async function fill(store: Store, scheme: Scheme, forms: Forms): Promise<Omit<Loaded, "store">> {
   const writer = new LogWriter({ prefixes: prefixesOf(scheme) });
-  const selections = new Selections(scheme.resources, scheme.identity);
+  const selections = new Selections(forms, async () => {
+    const { deriving } = await import("../cache/shared/selectionof.ts");
+    return deriving(scheme.resources, scheme.identity);
+  });
   const services = scheme.find("", "v1", "services")?.stored;
   const unclaimed = services && new UnclaimedAddresses(services);
-  const after = await writer.load(store, (record) => {
-    unclaimed?.take(record);
-    return selections.fresh(record);
+  const after = await writer.load(store, (records) => {
+    if (unclaimed !== undefined) for (const record of records) unclaimed.take(record);
+    return selections.fresh(records);
   });
   await unclaimed?.claim(store, systemClock.now());
   return { writer, after };

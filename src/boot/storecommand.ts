@@ -6,7 +6,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { identities } from "../api/identity.ts";
-import { createScheme } from "../api/scheme.ts";
 import { systemClock } from "../base/clock.ts";
 import type { Progress } from "../base/progress.ts";
 import { type Config, readConfig } from "../config/config.ts";
@@ -24,6 +23,7 @@ import { clusterOf, endpointsOf } from "./cluster.ts";
 import { EncryptionFile } from "./encryptionfile.ts";
 import { BootFault, reasonOf } from "./fault.ts";
 import { type Opening, openStore, openTransformers, storePath } from "./openstore.ts";
+import { schemeOf } from "./scheme.ts";
 
 /** Flags of the commands, beside those of a server. */
 export const storeCommandFlags = [
@@ -198,11 +198,11 @@ class StoreCommand {
       }
     };
     try {
-      const cluster = clusterOf(config, scheme, transformers);
-      if (cluster === undefined) {
+      if (config.etcd.servers.length === 0) {
         const firstRevision = above + 1;
         return await this.#making(config.dataDir, (path) => fill({ path, firstRevision }));
       }
+      const cluster = clusterOf(config, scheme, transformers);
       return await this.#filling(config, cluster, above, () => fill({ isFilling: true }));
     } finally {
       transformers.close();
@@ -264,8 +264,7 @@ class StoreCommand {
   }
 
   async #parts(config: Config) {
-    const { identity, runtimeConfig, gates, release } = config;
-    const scheme = createScheme({ identity: identities[identity], runtimeConfig, gates, release });
+    const scheme = schemeOf(config);
     const file = await EncryptionFile.open(config, createLog("warn", "main"));
     return { scheme, transformers: await openTransformers(file?.encryption.config, scheme, new Registry()) };
   }

@@ -1,12 +1,11 @@
 // What the threads of a front's pool do: every task, one row each. A task is a file beside what it works with.
-import { identities } from "../api/identity.ts";
-import { createScheme } from "../api/scheme.ts";
 import { signTask } from "../controllers/certificates/signtask.ts";
 import { nameThread, poolThreadName } from "../observe/threads.ts";
 import type { Answer, Order, PoolSetup, Task, TaskContext } from "../pool/task.ts";
 import { type PoolScript, serveTasks } from "../pool/thread.ts";
 import { printTask } from "../request/answer/printtask.ts";
 import { mergeTask } from "../request/write/mergetask.ts";
+import { schemeOf } from "./scheme.ts";
 
 /** Every task. */
 const table: readonly Task<never, object>[] = [mergeTask, printTask, signTask];
@@ -26,6 +25,6 @@ export function tasksHere(setup: PoolSetup): (order: Order) => Promise<Answer> {
   };
 }
 
-function contextOf({ identity, runtimeConfig, gates, release }: PoolSetup): TaskContext {
-  return { scheme: createScheme({ identity: identities[identity], runtimeConfig, gates, release }) };
+function contextOf(setup: PoolSetup): TaskContext {
+  return { scheme: schemeOf(setup) };
 }

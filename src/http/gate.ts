@@ -1,8 +1,8 @@
 // The strict gate for HTTP: input that a parser accepted and RFC 9112 does not allow is rejected here, before a handler
 // runs, and every header value that leaves passes one encoder. Both fronts call it; it knows neither of them.
 
-import { STATUS_CODES } from "node:http";
 import { assert } from "../base/assert.ts";
+import { STATUS_CODES } from "../base/http.ts";
 import { limits } from "../config/limits.ts";
 import type { Headers } from "../request/exchange/transport.ts";
 

@@ -3,13 +3,14 @@
 
 import { constants } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer as createHttp, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { Server } from "node:http";
 import { createServer as createHttps, type Server as HttpsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, type SecureContextOptions, TLSSocket } from "node:tls";
 import type { PeerCertificates } from "../authn/authenticator.ts";
 import { assert } from "../base/assert.ts";
 import { copyOf } from "../base/copy.ts";
+import { createServer as createHttp, type IncomingMessage, ServerResponse } from "../base/http.ts";
 import { limits } from "../config/limits.ts";
 import {
   type AnswerStream,

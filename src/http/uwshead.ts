@@ -1,5 +1,5 @@
 // Heads of responses on the uWS build: their size in its cork buffer, and how one that may not fit is sent in parts.
-import { STATUS_CODES } from "node:http";
+import { STATUS_CODES } from "../base/http.ts";
 import type { Headers } from "../request/exchange/transport.ts";
 import { encodeHeaderValue, type HeadFault, isSent, statusLine } from "./gate.ts";
 import type { HttpResponse } from "./uwsbuild.ts";

@@ -1,10 +1,11 @@
 // Calls the server makes: to webhooks, identity providers and audit backends. One client per peer, with connections it
 // keeps. A call has a time limit for all of it, an answer has a size limit, a redirect is an answer like any other and
 // is never followed (CVE-2022-3172 and its like), and every failure is a value that never contains a response's text.
-import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
+import type { ClientRequest } from "node:http";
 import { Agent, request } from "node:https";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { assert } from "../base/assert.ts";
+import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "../base/http.ts";
 import { type Owner, Shares } from "../base/shares.ts";
 import { limits } from "../config/limits.ts";
 import type { ClientCalls } from "../observe/clientcalls.ts";

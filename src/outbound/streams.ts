@@ -1,9 +1,10 @@
 // Requests that are passed on to another server, and its answer as a stream: bodies are not gathered, and no
 // connection is used for a second request unless the first was answered to its end. A redirect is an answer like any other.
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
+import type { ClientRequest } from "node:http";
 import { Agent, request } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
+import { type IncomingMessage, request as plainRequest } from "../base/http.ts";
 import { limits } from "../config/limits.ts";
 import { addressOf, CallFailure, type Connection, isOurs, tlsOf } from "./client.ts";
 import { reasonOf } from "./reason.ts";

@@ -8,7 +8,7 @@ import type { Identity } from "../api/identity.ts";
 import type { Clock } from "../base/clock.ts";
 import { type AuthorityFiles, ownAuthorityIn } from "./authority.ts";
 import { finishPair, readIfThere, writePair } from "./files.ts";
-import { authorityHolds, type Credential, createAuthority, faultOfPair, issueServing, servingHolds } from "./x509.ts";
+import { authorityHolds, type Credential, faultOfPair, servingHolds } from "./pair.ts";
 
 /** Where the generated certificates are. */
 export interface ServingFiles {
@@ -95,6 +95,7 @@ async function keepCertificate(
   const until = new Date(clock.now() + renewMs);
   const kept = readPair(certFile, keyFile, "to have both made anew");
   if (kept !== undefined && servingHolds(authority.certificate, kept, names, until)) return false;
+  const { issueServing } = await import("./x509.ts");
   const serving = await issueServing(authority, names, validity(clock, servingMs));
   writePair(keyFile, certFile, serving.key, serving.certificate);
   return true;
@@ -103,6 +104,7 @@ async function keepCertificate(
 async function keepAuthority({ certFile, keyFile }: AuthorityFiles, clock: Clock): Promise<Credential> {
   const kept = readPair(certFile, keyFile, forAuthority);
   if (kept !== undefined && authorityHolds(kept, new Date(clock.now() + servingMs))) return kept;
+  const { createAuthority } = await import("./x509.ts");
   const authority = await createAuthority(`orch-ca@${Math.floor(clock.now() / 1000)}`, validity(clock, authorityMs));
   writePair(keyFile, certFile, authority.key, authority.certificate);
   return authority;

@@ -1,16 +1,11 @@
 // Certificates of our own making: a self-signed authority and serving certificates under it, ECDSA P-256 (an RSA key
-// adds 0.7 ms to every handshake). Pure: pki/serving.ts stores the results.
+// adds 0.7 ms to every handshake). Pure: pki/serving.ts stores the results, and loads this when one has to be made.
 import "reflect-metadata";
-import { createPrivateKey, X509Certificate as NodeCertificate, webcrypto } from "node:crypto";
+import { createPrivateKey, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
 import { serialNumber } from "./issue.ts";
-
-/** A certificate and its private key, PEM. */
-export interface Credential {
-  readonly certificate: string;
-  readonly key: string;
-}
+import type { Credential } from "./pair.ts";
 
 /** When a certificate begins and ends. */
 export interface Validity {
@@ -73,43 +68,6 @@ export async function issueServing(
     ],
   });
   return { certificate: pem(certificate), key: await exportKey(keys.privateKey) };
-}
-
-/** Whether `serving` was issued by `authority`, matches its key, holds for every name and is valid until `until`. */
-export function servingHolds(authority: string, serving: Credential, names: readonly string[], until: Date): boolean {
-  const certificate = new NodeCertificate(serving.certificate);
-  const issuer = new NodeCertificate(authority);
-  if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey)) return false;
-  if (!keyMatches(serving)) return false;
-  if (Date.parse(certificate.validTo) < until.getTime()) return false;
-  return names.every(
-    (name) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined,
-  );
-}
-
-/** Whether an authority is usable until `until`. */
-export function authorityHolds(authority: Credential, until: Date): boolean {
-  const certificate = new NodeCertificate(authority.certificate);
-  return certificate.ca && keyMatches(authority) && Date.parse(certificate.validTo) >= until.getTime();
-}
-
-/** The fault of a pair: half of it is unreadable, or the halves do not belong together. */
-export function faultOfPair({ certificate, key }: Credential): "certificate" | "key" | "match" | undefined {
-  let parsed: NodeCertificate;
-  try {
-    parsed = new NodeCertificate(certificate);
-  } catch {
-    return "certificate";
-  }
-  try {
-    return parsed.checkPrivateKey(createPrivateKey(key)) ? undefined : "match";
-  } catch {
-    return "key";
-  }
-}
-
-function keyMatches(credential: Credential): boolean {
-  return new NodeCertificate(credential.certificate).checkPrivateKey(createPrivateKey(credential.key));
 }
 
 function pem(certificate: x509.X509Certificate): string {

@@ -1,20 +1,30 @@
 // The storage engines: a new one is a folder and a line here. Each passes test/contract/.
 import { assert } from "../base/assert.ts";
 import { limits } from "../config/limits.ts";
-import { fileName } from "./lmdb/file.ts";
-import { openLmdb } from "./lmdb/store.ts";
-import { openMemory } from "./memory/store.ts";
+import { fileName } from "./lmdb/name.ts";
 import type { Engine } from "./store.ts";
 
-/** Every engine; the first is the default. */
+/** Every engine; the first is the default. What an engine needs is loaded by the thread that opens it. */
 export const engines: readonly Engine[] = [
-  { name: "lmdb", overlap: 1, isShared: false, open: async (options) => openLmdb(options), file: fileName },
+  {
+    name: "lmdb",
+    overlap: 1,
+    isShared: false,
+    open: async (options) => {
+      const { openLmdb } = await import("./lmdb/store.ts");
+      return openLmdb(options);
+    },
+    file: fileName,
+  },
   {
     name: "memory",
     overlap: 1,
     isShared: false,
     // In microseconds, so that no revision is handed out again by the next process: clients remember them.
-    open: async (options) => openMemory({ ...options, firstRevision: options.clock.now() * 1000 }),
+    open: async (options) => {
+      const { openMemory } = await import("./memory/store.ts");
+      return openMemory({ ...options, firstRevision: options.clock.now() * 1000 });
+    },
     note: "--storage-backend=memory: nothing that is written survives the process",
   },
   {
@@ -25,7 +35,6 @@ export const engines: readonly Engine[] = [
     endsObjects: true,
     open: async ({ cluster, ...options }) => {
       assert(cluster !== undefined, "A store on etcd is opened without a cluster");
-      // Its library is loaded by who needs it.
       const { openEtcd } = await import("./etcd/store.ts");
       return openEtcd({ ...options, cluster });
     },

@@ -1,13 +1,14 @@
 // The selection side-table of an object, as its kind derives it: made by the write that stores the object, and once more
-// where a log is loaded whose objects were stored when the kind derived it otherwise.
+// where a log is loaded whose objects were stored when the kind derived it otherwise (selections.ts).
 import type { Identity } from "../../api/identity.ts";
 import type { ApiObject, ObjectMeta } from "../../api/object.ts";
 import type { Resource } from "../../api/scheme.ts";
+import { assert } from "../../base/assert.ts";
 import { decodeStored } from "../../codec/engine/stored.ts";
 import { behaviourOf } from "../../kinds/table.ts";
-import type { Record } from "../../storage/store.ts";
-import { type OwnedMeta, ownersBehind, withOwners } from "./owners.ts";
-import { encodeSelection, formOf, hasUnnamedField } from "./selection.ts";
+import { withOwners } from "./owners.ts";
+import { encodeSelection, hasUnnamedField } from "./selection.ts";
+import type { Derive, Forms } from "./selections.ts";
 
 /** A field without a name, which no selector can ask for: the first write after it is stored even without a change. */
 const unsettledMark = ["", ""] as const;
@@ -46,43 +47,24 @@ export function selectionWith(
   return withOwners(encodeSelection(namespace, name, metadata.labels, marked, form), metadata);
 }
 
-/** Derives side-tables of stored records again where their kind derives them otherwise now. */
-export class Selections {
-  readonly #identity: Identity;
-  readonly #byPrefix = new Map<string, Resource>();
+/** By what form each kind that is stored derives its side-table now. `resources`: of every kind, at any version. */
+export function formsOf(resources: readonly Resource[], identity: Identity): Forms {
+  return new Map(storedAt(resources).map(([prefix, stored]) => [prefix, behaviourOf(stored, identity).form]));
+}
 
-  /** `resources`: of every kind that is stored, at any version. */
-  constructor(resources: readonly Resource[], identity: Identity) {
-    this.#identity = identity;
-    for (const { stored } of resources) if (stored?.prefix !== undefined) this.#byPrefix.set(stored.prefix, stored);
-  }
-
-  /** The record with the side-table its kind derives now: the same record where it is current. */
-  fresh(record: Record): Record {
-    const stored = this.#byPrefix.get(record.prefix);
-    if (stored === undefined || formOf(record.selection) === behaviourOf(stored, this.#identity).form)
-      return ownedRecord(record);
+/** Derives side-tables of stored records as their kinds do now. */
+export function deriving(resources: readonly Resource[], identity: Identity): Derive {
+  const byPrefix = new Map(storedAt(resources));
+  return (record) => {
+    const stored = byPrefix.get(record.prefix);
+    assert(stored !== undefined, `No kind is stored at ${record.prefix}`);
     const object = decodeStored(stored, record.body);
     const { namespace = "", name = "" } = object.metadata;
     const isUnsettled = hasUnnamedField(record.selection);
-    return { ...record, selection: selectionOf(stored, this.#identity, object, { namespace, name }, isUnsettled) };
-  }
+    return { ...record, selection: selectionOf(stored, identity, object, { namespace, name }, isUnsettled) };
+  };
 }
 
-/** Texts that stand in objects that have something behind their table; in few others. */
-const ownersText = Buffer.from('"ownerReferences":[');
-const deletedText = Buffer.from('"deletionTimestamp":"');
-
-/**
- * A record that was written before owners stood behind tables, with its owners; the same record where there are none. Of
- * any kind: metadata is the same in all of them.
- */
-function ownedRecord(record: Record): Record {
-  const { selection, body: bytes } = record;
-  if (ownersBehind(selection) !== undefined) return record;
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (!body.includes(ownersText) && !body.includes(deletedText)) return record;
-  const { metadata } = JSON.parse(body.toString()) as { readonly metadata: OwnedMeta };
-  const table = withOwners(selection, metadata);
-  return table === selection ? record : { ...record, selection: table };
+function storedAt(resources: readonly Resource[]): (readonly [prefix: string, stored: Resource])[] {
+  return resources.flatMap(({ stored }) => (stored?.prefix === undefined ? [] : [[stored.prefix, stored] as const]));
 }

@@ -1,7 +1,8 @@
 // Connections that speak another protocol through this server: bytes pass both ways as they come, and are not looked at.
 // They begin when the other server switched to a protocol the client named, and not before (CVE-2018-1002105).
-import { IncomingMessage } from "node:http";
+
 import type { Socket } from "node:net";
+import { IncomingMessage } from "../../base/http.ts";
 import { limits } from "../../config/limits.ts";
 import { CallFailure } from "../../outbound/client.ts";
 import type { Switched, Upgrading } from "../../outbound/streams.ts";

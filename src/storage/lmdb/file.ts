@@ -19,6 +19,7 @@ import {
 import { dirname, join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { StoreError } from "../store.ts";
+import { fileName } from "./name.ts";
 
 type Root = RootDatabase<Buffer, Buffer>;
 
@@ -35,9 +36,6 @@ const insideBytesMin = 16 * MiB;
 /** With less room than this nothing is tried. */
 const leastBytes = 3 * MiB;
 const zeros = Buffer.alloc(MiB);
-
-/** Name of the file. */
-export const fileName = "data.mdb";
 
 /** LMDB's file in a store's directory. */
 export function fileOf(path: string): string {

@@ -4,7 +4,8 @@ import { identities } from "../../../src/api/identity.ts";
 import type { ApiObject } from "../../../src/api/object.ts";
 import { createScheme } from "../../../src/api/scheme.ts";
 import { decodeSelection, encodeSelection, formOf, selectionSource } from "../../../src/cache/shared/selection.ts";
-import { Selections, selectionOf } from "../../../src/cache/shared/selectionof.ts";
+import { deriving, formsOf, selectionOf } from "../../../src/cache/shared/selectionof.ts";
+import { Selections } from "../../../src/cache/shared/selections.ts";
 import { decode, encodeForStore, Fault } from "../../../src/codec/engine/json.ts";
 import { behaviourOf } from "../../../src/kinds/table.ts";
 import { changeTypes, type Record } from "../../../src/storage/store.ts";
@@ -27,14 +28,20 @@ t.test("an object stored before its kind had a selectable field is found by it",
   const shown = { kind: "Pod", apiVersion: "v1", metadata: { name: "a", namespace: "default", labels: { l: "1" } } };
   const pod = decode<ApiObject>(pods.message, value({ ...shown, spec: { nodeName: "n1", containers: [] } }));
   if (pod instanceof Fault) throw new Error(pod.message);
-  const selections = new Selections(scheme.resources, identity);
+  let asked = 0;
+  const selections = new Selections(formsOf(scheme.resources, identity), async () => {
+    asked++;
+    return deriving(scheme.resources, identity);
+  });
+  const freshOf = async (record: Record): Promise<Record> => (await selections.fresh([own, record]))[1] ?? record;
   const key = { namespace: "default", name: "a" };
   const own = recordOf(selectionOf(pods, identity, pod, key, false), pod);
-  t.equal(selections.fresh(own), own, "what is up to date stays");
+  t.equal(await freshOf(own), own, "what is up to date stays");
+  t.equal(asked, 0, "and needs no kinds");
   t.equal(formOf(own.selection), behaviourOf(pods, identity).form);
   for (const mark of [[], [["", ""] as const]]) {
     const old = recordOf(encodeSelection("default", "a", new Map([["l", "1"]]), [["spec.old", "x"], ...mark]), pod);
-    const fresh = decodeSelection(selectionSource(Uint8Array.from(selections.fresh(old).selection)), 0);
+    const fresh = decodeSelection(selectionSource(Uint8Array.from((await freshOf(old)).selection)), 0);
     t.same([fresh.namespace, fresh.name, fresh.labels], ["default", "a", [["l", "1"]]]);
     t.same(
       fresh.fields.find(([name]) => name === "spec.nodeName"),
@@ -47,7 +54,8 @@ t.test("an object stored before its kind had a selectable field is found by it",
     t.equal(fresh.fields.at(-1)?.[0] === "", mark.length > 0, "what has yet to settle has yet to");
   }
   const claim = { ...own, prefix: "/registry/claims", selection: encodeSelection("", "a", undefined, []) };
-  t.equal(selections.fresh(claim), claim, "what is no object of a kind stays");
+  t.equal(await freshOf(claim), claim, "what is no object of a kind stays");
+  t.equal(asked, 1);
 });
 
 t.test("kinds with selectable fields have a form, one for each list of fields", async (t) => {
