@@ -26,7 +26,6 @@ export default [
   },
   {
     files: ["src/**/*.ts", "workers/**/*.ts"],
-    plugins: { "@typescript-eslint": tseslint.plugin },
     rules: {
       "@typescript-eslint/no-restricted-imports": [
         "error",

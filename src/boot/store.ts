@@ -17,7 +17,7 @@ import { UnclaimedAddresses } from "../request/commit/unclaimed.ts";
 import { KmsHealth } from "../storage/encryption/kmsprobe.ts";
 import { TransformError, type Transformers } from "../storage/encryption/transformers.ts";
 import { type ServeOptions, type StoreLoop, serveStore } from "../storage/serve.ts";
-import { type Store, StoreError } from "../storage/store.ts";
+import { type Store, StoreError, type Take } from "../storage/store.ts";
 import { engineOf } from "../storage/table.ts";
 import { profiled } from "./console/profiled.ts";
 import { countStore } from "./count.ts";
@@ -200,10 +200,12 @@ async function fill(store: Store, scheme: Scheme, forms: Forms): Promise<Omit<Lo
   });
   const services = scheme.find("", "v1", "services")?.stored;
   const unclaimed = services && new UnclaimedAddresses(services);
-  const after = await writer.load(store, (records) => {
-    if (unclaimed !== undefined) for (const record of records) unclaimed.take(record);
-    return selections.fresh(records);
-  });
+  const replay = (take: Take): Promise<number> =>
+    store.replay(async (records) => {
+      for (const record of records) unclaimed?.take(record);
+      await take(await selections.fresh(records));
+    });
+  const after = await writer.load({ floor: store.floor, replay });
   await unclaimed?.claim(store, systemClock.now());
   return { writer, after };
 }

@@ -49,12 +49,12 @@ export function selectionWith(
 
 /** By what form each kind that is stored derives its side-table now. `resources`: of every kind, at any version. */
 export function formsOf(resources: readonly Resource[], identity: Identity): Forms {
-  return new Map(storedAt(resources).map(([prefix, stored]) => [prefix, behaviourOf(stored, identity).form]));
+  return new Map([...storedAt(resources)].map(([prefix, stored]) => [prefix, behaviourOf(stored, identity).form]));
 }
 
 /** Derives side-tables of stored records as their kinds do now. */
 export function deriving(resources: readonly Resource[], identity: Identity): Derive {
-  const byPrefix = new Map(storedAt(resources));
+  const byPrefix = storedAt(resources);
   return (record) => {
     const stored = byPrefix.get(record.prefix);
     assert(stored !== undefined, `No kind is stored at ${record.prefix}`);
@@ -65,6 +65,9 @@ export function deriving(resources: readonly Resource[], identity: Identity): De
   };
 }
 
-function storedAt(resources: readonly Resource[]): (readonly [prefix: string, stored: Resource])[] {
-  return resources.flatMap(({ stored }) => (stored?.prefix === undefined ? [] : [[stored.prefix, stored] as const]));
+/** What is stored of each kind, by the prefix it is stored at. */
+function storedAt(resources: readonly Resource[]): ReadonlyMap<string, Resource> {
+  const byPrefix = new Map<string, Resource>();
+  for (const { stored } of resources) if (stored?.prefix !== undefined) byPrefix.set(stored.prefix, stored);
+  return byPrefix;
 }

@@ -14,7 +14,7 @@ export type Derive = (record: Record) => Record;
 export class Selections {
   readonly #forms: Forms;
   readonly #deriving: () => Promise<Derive>;
-  #derive: Promise<Derive> | undefined;
+  #derive: Derive | undefined;
 
   /** `deriving` is asked when a record needs it first. */
   constructor(forms: Forms, deriving: () => Promise<Derive>) {
@@ -23,12 +23,10 @@ export class Selections {
   }
 
   /** The records with the side-tables they would have now; those that are current are the same. */
-  fresh(records: readonly Record[]): readonly Record[] | Promise<readonly Record[]> {
+  async fresh(records: readonly Record[]): Promise<readonly Record[]> {
     if (!records.some((record) => this.#isOld(record))) return records.map(ownedRecord);
-    this.#derive ??= this.#deriving();
-    return this.#derive.then((derive) =>
-      records.map((record) => (this.#isOld(record) ? derive(record) : ownedRecord(record))),
-    );
+    const derive = (this.#derive ??= await this.#deriving());
+    return records.map((record) => (this.#isOld(record) ? derive(record) : ownedRecord(record)));
   }
 
   /** Of what no kind is stored as, nothing is derived. */

@@ -64,9 +64,6 @@ export interface WriterStats {
   readonly freeBytes: number;
 }
 
-/** Brings the side-tables of records up to date. */
-type Fresh = (records: readonly Record[]) => readonly Record[] | Promise<readonly Record[]>;
-
 interface Front {
   readonly port: MessagePort;
 }
@@ -239,33 +236,26 @@ export class LogWriter {
 
   /**
    * Fills the logs from a durable log at start: records at or below its floor become state without events, those above
-   * become history, so that watches resume across a restart. `fresh` brings the side-tables of records up to date.
-   * Resolves with the revision up to which they are filled. History may contain more kinds than there are slots: those
-   * that are gone lose theirs when another needs it.
+   * become history, so that watches resume across a restart. Resolves with the revision up to which they are filled.
+   * History may contain more kinds than there are slots: those that are gone lose theirs when another needs it.
    */
-  async load(store: Pick<Store, "floor" | "replay">, fresh: Fresh = (records) => records): Promise<number> {
+  async load(store: Pick<Store, "floor" | "replay">): Promise<number> {
     assertShared(this.#revision === 0, "A writer is loaded after it was written to");
     this.#floor = store.floor;
     for (const log of this.#logList) this.#setFloor(log, store.floor);
     const revision = await store.replay((records) => {
-      const given = fresh(records);
-      return given instanceof Promise ? given.then((late) => this.#enter(late)) : this.#enter(given);
+      for (const [index, record] of records.entries()) {
+        if (this.#isFull && !this.#logs.has(record.prefix)) this.giveUpEmpty(() => false);
+        this.append(record);
+        const isWhole = records[index + 1]?.revision !== record.revision;
+        if (!isWhole || !this.#overLimit(record.prefix)) continue;
+        this.publish(this.#revision);
+        while (this.#overLimit(record.prefix) && this.tend());
+      }
     });
     this.publish(revision);
     this.#strays.clear();
     return revision;
-  }
-
-  /** Enters some of the records a log is loaded from. */
-  #enter(records: readonly Record[]): void {
-    for (const [index, record] of records.entries()) {
-      if (this.#isFull && !this.#logs.has(record.prefix)) this.giveUpEmpty(() => false);
-      this.append(record);
-      const isWhole = records[index + 1]?.revision !== record.revision;
-      if (!isWhole || !this.#overLimit(record.prefix)) continue;
-      this.publish(this.#revision);
-      while (this.#overLimit(record.prefix) && this.tend());
-    }
   }
 
   /**

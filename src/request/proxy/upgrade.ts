@@ -1,6 +1,5 @@
 // Connections that speak another protocol through this server: bytes pass both ways as they come, and are not looked at.
 // They begin when the other server switched to a protocol the client named, and not before (CVE-2018-1002105).
-
 import type { Socket } from "node:net";
 import { IncomingMessage } from "../../base/http.ts";
 import { limits } from "../../config/limits.ts";

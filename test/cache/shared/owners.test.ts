@@ -79,7 +79,11 @@ t.test("hashOfText() is the hash of texts to look for, of one piece and of sever
 t.test("a record that was written before has its owners when its log is loaded, whatever its kind", async (t) => {
   const deriving = () => Promise.reject(new Error("No kind is at these places"));
   const selections = new Selections(new Map([["/registry/configmaps", 0]]), deriving);
-  const freshOf = async (record: Record): Promise<Record> => (await selections.fresh([record]))[0] ?? record;
+  const freshOf = async (record: Record): Promise<Record> => {
+    const [fresh, ...more] = await selections.fresh([record]);
+    if (fresh === undefined || more.length > 0) throw new Error("One record became none, or several");
+    return fresh;
+  };
   const recordOf = (prefix: string, metadata: object): Record => {
     const place = { prefix, key: `${prefix}/default/a`, revision: 7, createRevision: 7, previous: 0 };
     const body = Buffer.from(JSON.stringify({ metadata, spec: {} }));

@@ -33,7 +33,12 @@ t.test("an object stored before its kind had a selectable field is found by it",
     asked++;
     return deriving(scheme.resources, identity);
   });
-  const freshOf = async (record: Record): Promise<Record> => (await selections.fresh([own, record]))[1] ?? record;
+  const freshOf = async (record: Record): Promise<Record> => {
+    const [current, fresh, ...more] = await selections.fresh([own, record]);
+    t.equal(current, own);
+    if (fresh === undefined || more.length > 0) throw new Error("Two records became others");
+    return fresh;
+  };
   const key = { namespace: "default", name: "a" };
   const own = recordOf(selectionOf(pods, identity, pod, key, false), pod);
   t.equal(await freshOf(own), own, "what is up to date stays");
