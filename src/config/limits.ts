@@ -23,6 +23,14 @@ export const limits = {
   smallBodyBytesMax: 64 * KiB,
   /** Values in a body (objects, lists, their items and fields), counted while it is read: each takes up to 1.5 KiB. */
   bodyValuesMax: 250_000,
+  /**
+   * Parts of bodies in protobuf that are kept for others that have the same (codec/proto/templates.ts): bytes of such a body,
+   * values of one part, what a value counts beside the bytes, and all that a thread keeps.
+   */
+  templateBytesMax: 16 * KiB,
+  templateValuesMax: 1000,
+  templateValueBytes: 128,
+  templatesBytesMax: 4 * MiB,
   /** Names of items that are kept for one list of a kind, as FieldsV1 writes them, and characters of one. */
   itemNamesMax: 256,
   itemNameCharsMax: 100,

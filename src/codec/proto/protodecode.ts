@@ -23,9 +23,14 @@ export function decodeProto<T extends object>(
   bytes: Uint8Array,
   valuesMax: number = limits.bodyValuesMax,
 ): T | Fault {
-  const reader = new ProtoReader(bytes, valuesMax);
+  return readProto<T>(new ProtoReader(bytes, valuesMax), message, bytes.length);
+}
+
+/** The object of `message` that a reader has before it, up to `end`; the reader knows how many values that took. */
+export function readProto<T extends object>(reader: ProtoReader, message: Message, end: number): T | Fault {
+  const valuesMax = reader.left;
   const object: Target = {};
-  readMessage(reader, wirePlanOf(message), bytes.length, object);
+  readMessage(reader, wirePlanOf(message), end, object);
   if (reader.left < 0) return new TooManyValues(valuesMax);
   if (reader.fault !== undefined) return new Fault(reader.fault);
   return fill(message, object) as T;

@@ -13,7 +13,8 @@ import { readCompact } from "../../codec/engine/canonical.ts";
 import { decode, Fault, parseJson, TooManyValues, textOf, writeValue } from "../../codec/engine/json.ts";
 import { duplicateFaults, strictFaults } from "../../codec/engine/strict.ts";
 import { hasControls } from "../../codec/json/controls.ts";
-import { decodeProto, openEnvelope } from "../../codec/proto/protobuf.ts";
+import { openEnvelope } from "../../codec/proto/protobuf.ts";
+import { decodeTemplated } from "../../codec/proto/templates.ts";
 import { parseYaml } from "../../codec/yaml/yaml.ts";
 import { limits } from "../../config/limits.ts";
 import type { BodyFormat, PatchType } from "../route/negotiate.ts";
@@ -162,7 +163,7 @@ function contentBody(resource: Resource, content: Content, decoded: ApiObject): 
 
 /** Decodes what a body holds as an object of `message`; kind and apiVersion are there only if they stood beside the fields. */
 export function decodeContent<T extends object>(message: Message, content: Content): T | Fault {
-  if (content instanceof ProtoContent) return decodeProto<T>(message, content.bytes);
+  if (content instanceof ProtoContent) return decodeTemplated<T>(message, content.bytes);
   return decode<T>(message, content ?? new Map());
 }
 

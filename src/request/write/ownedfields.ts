@@ -7,6 +7,7 @@ import { flatText } from "../../base/flattext.ts";
 import { fieldValue } from "../../codec/engine/document.ts";
 import { planOf, type Slot, shapes } from "../../codec/engine/plan.ts";
 import { sortedKeys } from "../../codec/json/write.ts";
+import { templateOf } from "../../codec/proto/templates.ts";
 import { limits } from "../../config/limits.ts";
 import { sameValue } from "../../merge/document.ts";
 import { compareElements, type FieldSet, type PathElement, quoteElement } from "../../merge/fieldset.ts";
@@ -152,12 +153,23 @@ function addedText(message: Message, blank: Source, object: Source, exempt: Exem
       else if (inner !== "") return undefined;
       continue;
     }
-    const changed = changedText(tracked, before, value, below, depth);
+    const changed =
+      depth === 0 ? partText(tracked, before, value, below) : changedText(tracked, before, value, below, depth);
     if (changed === undefined) return undefined;
     if (changed !== "" && (changed !== "{}" || unowned?.hasMember(element) !== true))
       text += comma(text) + key + changed;
   }
   return text;
+}
+
+/** The same as changedText() for a field of the object itself, found once for all objects with one template. */
+function partText(tracked: Tracked, before: unknown, value: unknown, exempt: Exempt): string | undefined {
+  const isPart = typeof value === "object" && value !== null;
+  const template =
+    isPart && exempt.ignored === undefined && exempt.unowned === undefined ? templateOf(value) : undefined;
+  if (template === undefined) return changedText(tracked, before, value, exempt, 0);
+  template.owned ??= changedText(tracked, before, value, exempt, 0);
+  return template.owned;
 }
 
 /** What a field has that its blank has not, in braces; both are there. Empty: nothing; `{}`: it changed as a whole. */
