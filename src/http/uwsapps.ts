@@ -6,7 +6,7 @@ import { parseCertificates } from "../pki/bundle.ts";
 import type { TlsFiles } from "./listener.ts";
 import type { Openings } from "./openings.ts";
 import { VerifiedPeers } from "./peer.ts";
-import { type App, addressOf, type Library } from "./uwsbuild.ts";
+import { type App, addressText, type Library } from "./uwsbuild.ts";
 
 /** What the files of a listener hold: PEM. */
 interface Held {
@@ -77,7 +77,7 @@ export function countConnections(app: App, openings: Openings): void {
   app.filter((res, change) => {
     // Which one was closed the build does not say: it has no address any more.
     if (change < 0) return openings.closed();
-    const remote = addressOf(res);
+    const remote = addressText(res.getRemoteAddress());
     // The hook of its first request takes this one's place: it hears of the end of those that never asked.
     if (openings.opened(remote)) res.onAborted(() => openings.heard(remote));
     else res.close();

@@ -41,7 +41,8 @@ export interface HttpResponse {
    * `data`. Not to be touched afterwards.
    */
   upgrade(data: object, key: string, protocol: string, extensions: string, context: SocketContext): void;
-  getRemoteAddressAsText(): ArrayBuffer;
+  /** 4 bytes, or 16; none when the connection was closed. */
+  getRemoteAddress(): ArrayBuffer;
   /** PEM of the certificate the client presented, empty for none. TLS only. */
   getX509Certificate(): string;
 }
@@ -143,7 +144,9 @@ export function uwsVersion(): string {
   return (createRequire(import.meta.url)(`${name}/package.json`) as { readonly version: string }).version;
 }
 
-/** The address of a connection's peer; none when it was closed. */
-export function addressOf(res: HttpResponse): string {
-  return Buffer.from(res.getRemoteAddressAsText()).toString("latin1");
+/** The text of an address as getRemoteAddress() gives it: dotted, or eight groups of four digits; empty for none. */
+export function addressText(address: ArrayBuffer): string {
+  const bytes = Buffer.from(address);
+  if (bytes.length === 4) return bytes.join(".");
+  return bytes.toString("hex").replace(/.{4}(?=.)/g, "$&:");
 }

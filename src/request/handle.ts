@@ -195,7 +195,7 @@ async function admit(
 ): Promise<void> {
   const owner = ownerOf(server.identity, user, route.asked);
   // What may take long is logged with the address of its peer also when that leaves before the answer.
-  if (route.asked.verb !== "get") void reply.exchange.remote;
+  if (route.asked.verb !== "get") reply.exchange.noteRemote?.();
   const holdings = new Holdings(server.bounds, server.inflight, book.kind, owner);
   try {
     reply.exchange.payer = holdings;
@@ -228,7 +228,7 @@ async function admit(
 
 /** Waits for seats; the time is that of a stage. */
 async function queued(seated: false | Promise<boolean>, { trace, exchange }: Reply): Promise<boolean> {
-  void exchange.remote;
+  exchange.noteRemote?.();
   const isSeated = await seated;
   if (isSeated) trace.done("queue");
   return isSeated;

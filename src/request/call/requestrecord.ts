@@ -79,7 +79,7 @@ export class Book {
     this.#bytes = bytes;
     const end = { code, dropped: this.#dropped, durationMs: this.#server.clock.monotonic() - this.startedMs };
     // It is known from here on, also when the connection is gone.
-    if (this.#server.observer.logs(this.kind, end)) void this.#exchange?.remote;
+    if (this.#server.observer.logs(this.kind, end)) this.#exchange?.noteRemote?.();
   }
 
   /** More of a streamed answer is on its way. */

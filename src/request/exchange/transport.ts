@@ -131,6 +131,8 @@ export interface Exchange {
    * was gone by then. A stream and a tunnel keep it.
    */
   readonly remote: string;
+  /** Looks `remote` up for when the connection is gone, without making a text of it; left out where it is known anyway. */
+  noteRemote?(): void;
   /** First value of a header (name in lower case), undefined when absent. */
   header(name: string): string | undefined;
   /** Every header in order, duplicates kept, names in lower case, values read as UTF-8. */
