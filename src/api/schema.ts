@@ -59,6 +59,8 @@ export interface Field {
   readonly message: Message | undefined;
   /** Go's pointer: absent differs from zero. */
   readonly pointer: boolean;
+  /** Raw JSON that our encoder wrote as a value of another type: it is taken as it stands (codec/engine/outline.ts). */
+  readonly isKept?: boolean;
   /** Left out of JSON when empty. */
   readonly omitEmpty: boolean;
   /** Go type as decode errors contain it (`map[string]string`, `v1.ObjectMeta`). */

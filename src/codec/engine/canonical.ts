@@ -314,7 +314,8 @@ function readOne(cursor: Cursor, step: Step): unknown {
     case shapes.bytes:
       return readBytes(cursor);
     case shapes.raw:
-      return step.latest === undefined ? readRaw(cursor) : readFields(cursor, step.latest);
+      if (step.latest !== undefined) return readFields(cursor, step.latest);
+      return slot.field.isKept === true ? readKept(cursor) : readRaw(cursor);
     case shapes.float:
       return readFloat(cursor);
     case shapes.union:
@@ -461,6 +462,13 @@ function readRaw(cursor: Cursor): RawJson | undefined {
   if (!foreign.test(text)) return new RawJson(text);
   const value = parseOwn(text);
   return value instanceof Fault ? fail(cursor) : new RawJson(writeValue(value));
+}
+
+/** A value of ours that is not read. */
+function readKept(cursor: Cursor): RawJson | undefined {
+  const start = cursor.at;
+  skipRaw(cursor);
+  return cursor.failed ? undefined : new RawJson(cursor.text.substring(start, cursor.at));
 }
 
 /** How many field sets are compared with the text before it is read through. */

@@ -7,13 +7,16 @@ import { type LeanObject, readCanonical, readLean } from "./canonical.ts";
 import { decode, Fault, parseOwn, textOf } from "./json.ts";
 import type { Parts } from "./parts.ts";
 
+/** What objects are decoded as: a resource at the version it is stored in, or an outline of that (outlineOf()). */
+type Shape = Pick<Resource, "message">;
+
 /** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
 export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
   return decodeStoredText(stored, textOf(bytes));
 }
 
 /** The same for the text of the bytes. */
-export function decodeStoredText(stored: Resource, text: string): ApiObject {
+export function decodeStoredText(stored: Shape, text: string): ApiObject {
   return readCanonical<ApiObject>(stored.message, text) ?? decodeText(stored, text);
 }
 
@@ -25,14 +28,14 @@ export function decodeLean(stored: Resource, text: string, parts?: Parts): LeanO
   return readLean<ApiObject>(stored.message, text, parts);
 }
 
-function decodeText(stored: Resource, text: string): ApiObject {
+function decodeText(stored: Shape, text: string): ApiObject {
   const value = parseOwn(text);
   assert(!(value instanceof Fault), "A stored object is not JSON");
   return decodeDocument(stored, value);
 }
 
 /** The same for bytes that were parsed before. */
-export function decodeDocument(stored: Resource, document: Value): ApiObject {
+export function decodeDocument(stored: Shape, document: Value): ApiObject {
   const object = decode<ApiObject>(stored.message, document);
   assert(!(object instanceof Fault), "A stored object does not fit its type");
   return object;

@@ -272,13 +272,14 @@ export async function commitObject(
     stored === resource ? object : convertedFor(writers, request, () => convert(object, resource, stored, identity));
   const kept = keeping instanceof Promise ? await keeping : keeping;
   if (isStatus(kept)) return kept;
+  const { outline = stored.message } = request;
   const strategy = strategyOf(stored, identity);
   // Upstream keeps some new objects otherwise than it keeps them after their first change (claims: without a phase).
   const isUnsettled = strategy.settlesLate === true && current === undefined;
   // So it is with bytes that are null.
-  const hadNull = settleNullBytes(stored.message, kept);
+  const hadNull = settleNullBytes(outline, kept);
   const selection = selectionOf(stored, identity, kept, { namespace, name }, isUnsettled || hadNull);
-  const encoded = encodeForStore(stored.message, kept, digitsMax);
+  const encoded = encodeForStore(outline, kept, digitsMax);
   const { body, versionAt } = encoded;
   if (body.length > limits.objectBytesMax) return objectTooLarge;
   const isBig = body.length >= limits.mergeHereBytesMax;
@@ -313,7 +314,7 @@ export async function commitObject(
   if (isBig) await othersFirst(writers, request);
   if ("revision" in outcome) {
     const committed = withVersion(answer, outcome.revision);
-    if (request.inProtobuf !== true || isBig) return committed;
+    if (request.inProtobuf !== true || isBig || request.outline !== undefined) return committed;
     return { ...committed, message: messageOfWritten(writers, resource, seen, committed) };
   }
   if ("refused" in outcome) return storeRefusal(outcome);

@@ -1,6 +1,7 @@
 // What writes are made of: what all of one front share, what one asks for, and what comes of it.
 import type { Admission } from "../../admission/table.ts";
 import type { ApiObject } from "../../api/object.ts";
+import type { Message } from "../../api/schema.ts";
 import type { Resource, Scheme } from "../../api/scheme.ts";
 import type { Status } from "../../api/status.ts";
 import type { User } from "../../api/user.ts";
@@ -93,6 +94,8 @@ export type CommitRequest = Guarded &
   Pick<WriteRequest, "resource" | "namespace" | "dryRun" | "permit" | "deadline" | "trace" | "inProtobuf"> & {
     /** Whom the commit is charged to; left out: the server itself. */
     readonly user?: User;
+    /** What the object is of, at the stored version, where it is not the resource's message (codec/engine/outline.ts). */
+    readonly outline?: Message;
   };
 
 /** A write that succeeded. */
