@@ -14,8 +14,10 @@ const cases = [
 ] as const;
 /** Seconds that preparing may take. */
 const prepareSeconds = 300;
-/** Pods that are deleted or bound in a second, at most: so many are made before. */
-const usedPerSecond = 600;
+/** Pods that are made for each second in which they are deleted or bound, before it is known how fast that goes. */
+const usedPerSecondMin = 600;
+/** And then: so many times what went before. */
+const usedRoom = 1.5;
 
 /** `npm run perf -- write`. */
 export const write: Scenario = {
@@ -134,16 +136,18 @@ class Writing {
 
   /** Requests of which each needs a pod of its own, made by `maker` before. */
   #using(name: string, made: Made, maker: Work, work: Work): Case {
+    let perSecond = usedPerSecondMin;
     return {
       name,
       prepare: async (seconds) => {
-        const most = Math.max(this.#objects, usedPerSecond * seconds);
+        const most = Math.max(this.#objects, perSecond * seconds);
         await this.#seed(maker, made, made.used + (this.#rate > 0 ? Math.ceil(this.#rate * seconds) + 1 : most));
       },
       run: async (seconds) => {
         const { used, next } = made;
         const result = await this.#send({ ...work, from: used, countMax: next - used }, seconds);
         made.used = result.next;
+        perSecond = Math.max(perSecond, Math.ceil((result.count / result.seconds) * usedRoom));
         return this.#checked([result]);
       },
     };

@@ -22,7 +22,8 @@ export function qosClass(spec: PodSpec): "Guaranteed" | "Burstable" | "BestEffor
 function addPositive(sums: Map<string, bigint>, list: ReadonlyMap<string, string> | undefined): number {
   let count = 0;
   for (const name of qosResources) {
-    const amount = billionths(list?.get(name) ?? "0");
+    const quantity = list?.get(name);
+    const amount = quantity === undefined ? 0n : billionths(quantity);
     if (amount <= 0n) continue;
     sums.set(name, (sums.get(name) ?? 0n) + amount);
     count++;

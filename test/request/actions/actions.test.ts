@@ -78,6 +78,31 @@ scenario("bindPod() assigns a pod once", async (t, server) => {
   t.match(brief(await bind("gone", {}, node)), "pod gone is being deleted, cannot be assigned to a host");
 });
 
+scenario("bindPod() writes a pod as any other write does", async (t, server) => {
+  const labels = { app: "web" };
+  const container = {
+    ...{ name: "c", image: "i", command: ["sh", "-c", 'echo "<é>" && sleep 1 # 🙂'] },
+    ...{ env: [{ name: "A", value: "a\u2028\n{}[]" }], resources: { limits: { cpu: "100m" } } },
+  };
+  const volumes = [{ name: "v", emptyDir: {} }];
+  const spec = { containers: [container], volumes, nodeSelector: { "a/b": "" }, tolerations: [{ operator: "Exists" }] };
+  const made = await server.call("POST", pods, { metadata: { name: "full", labels }, spec });
+  t.equal(brief(made), "201");
+  const target = { kind: "Node", name: "n1" };
+  t.equal(brief(await server.call("POST", `${pods}/full/binding`, { metadata: { name: "full" }, target })), "201");
+  const pod = (await server.call("GET", `${pods}/full`)).json;
+  t.strictSame(pod.spec, { ...made.json.spec, nodeName: "n1" });
+  t.strictSame(pod.metadata, { ...made.json.metadata, resourceVersion: pod.metadata.resourceVersion });
+  // A write that changes nothing is found by its bytes.
+  const same = await server.call("PUT", `${pods}/full`, pod);
+  t.equal(same.json.metadata.resourceVersion, pod.metadata.resourceVersion);
+  const found = await server.call(
+    "GET",
+    `${pods}?labelSelector=app%3Dweb&fieldSelector=spec.nodeName%3Dn1,status.phase%3DPending`,
+  );
+  t.match(found.json.items, [{ metadata: { name: "full" } }]);
+});
+
 scenario("evictPod() spends what the disruption budget allows and no more", async (t, server) => {
   const ready = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
   for (const name of ["a", "b", "c", "free"]) {
