@@ -25,11 +25,12 @@ export const limits = {
   bodyValuesMax: 250_000,
   /**
    * Parts of bodies in protobuf that are kept for others that have the same (codec/proto/templates.ts): bytes of such a body,
-   * values of one part, what a value counts beside the bytes, and all that a thread keeps.
+   * values of one part, what each value and each part counts beside the bytes, characters of FieldsV1 beyond twice the bytes, and all that a thread keeps.
    */
   templateBytesMax: 16 * KiB,
   templateValuesMax: 1000,
   templateValueBytes: 128,
+  templateDefaultsChars: 2048,
   templatesBytesMax: 4 * MiB,
   /** Names of items that are kept for one list of a kind, as FieldsV1 writes them, and characters of one. */
   itemNamesMax: 256,

@@ -2,6 +2,7 @@
 // again but copied, and what is derived from it alone is kept with it. @hot: controllers create pods by the thousand.
 import type { Message } from "../../api/schema.ts";
 import { assert } from "../../base/assert.ts";
+import { flatText } from "../../base/flattext.ts";
 import { Recent } from "../../base/recent.ts";
 import { limits } from "../../config/limits.ts";
 import { copyObject } from "../engine/copy.ts";
@@ -15,7 +16,9 @@ export interface Template {
   /** As it was sent; must not be changed. */
   readonly part: object;
   /** FieldsV1 of what is in it, once that was asked for: with its defaults, which depend on nothing else. */
-  owned?: string | undefined;
+  readonly owned: string | undefined;
+  /** Keeps `owned`, unless it is far longer than what it is about. */
+  keepOwned(text: string): void;
 }
 
 /** The field of a message in which it has such a part, by the message's name. */
@@ -34,15 +37,36 @@ interface Seen {
   readonly template: Template | undefined;
   /** It has too many values to be kept. */
   readonly isLarge: boolean;
-  /** Of the template. */
+  /** Values of the template. */
   readonly values: number;
 }
 
-/** By the bytes of the part, each as a character. */
+/** By the bytes of the part, each as a character. What a template is to own is counted before it is known. */
 const seen = new Recent<string, Seen>(
   limits.templatesBytesMax,
-  (bytes, { values }) => bytes.length + values * limits.templateValueBytes,
+  (bytes, { template, values }) =>
+    limits.templateValueBytes * (1 + values) + bytes.length + (template === undefined ? 0 : 2 * ownedCharsMax(bytes)),
 );
+
+/** FieldsV1 of what programs send is about as long as that, and some defaults; a character may take two bytes. */
+function ownedCharsMax(bytes: string): number {
+  return 2 * bytes.length + limits.templateDefaultsChars;
+}
+
+class Kept implements Template {
+  readonly part: object;
+  readonly #charsMax: number;
+  owned: string | undefined = undefined;
+
+  constructor(part: object, bytes: string) {
+    this.part = part;
+    this.#charsMax = ownedCharsMax(bytes);
+  }
+
+  keepOwned(text: string): void {
+    if (text.length <= this.#charsMax) this.owned = flatText(text);
+  }
+}
 
 const templates = new WeakMap<object, Template>();
 
@@ -81,7 +105,7 @@ function recall(field: PartField, bytes: Uint8Array, { from, end }: Range): Temp
   const part = readProto(reader, field.message, key.length);
   const isKept = !(part instanceof Fault);
   const values = isKept ? limits.templateValuesMax - reader.left : 0;
-  seen.set(key, { template: isKept ? { part } : undefined, isLarge: !isKept, values });
+  seen.set(key, { template: isKept ? new Kept(part, key) : undefined, isLarge: !isKept, values });
   return undefined;
 }
 
@@ -115,7 +139,8 @@ function rangeOf(bytes: Uint8Array, key: number): Range | undefined {
   while (reader.at < bytes.length) {
     const at = reader.at;
     const own = reader.varint(bytes.length);
-    if (own % 8 !== wireTypes.bytes) return undefined;
+    // Beyond 32 bits a number is another one (Go's int32).
+    if (own % 8 !== wireTypes.bytes || own >= 2 ** 31) return undefined;
     const end = reader.span(bytes.length);
     if (reader.fault !== undefined) return undefined;
     if (own === key) {

@@ -86,12 +86,12 @@ async function attempt(writers: WriteServices, request: WriteRequest, binding: B
   return done === changed || isStatus(done) ? done : undefined;
 }
 
-/** What a binding looks at and changes, and what side-tables are made of; scalars are read anyway. */
-const concerned = partsOf([["metadata"], ["spec", "nodeName"], ["status", "conditions"]]);
+/** What a binding looks at and changes, and what side-tables are made of (a list, too); scalars are read anyway. */
+const concerned = partsOf([["metadata"], ["spec", "nodeName"], ["status", "conditions"], ["status", "podIPs"]]);
 const outlines = new WeakMap<Message, Message>();
 
 /** Pods of which the rest stays text: nine tenths of a pod, which cost a third of a binding. */
-function outlineOfPods(message: Message): Message {
+export function outlineOfPods(message: Message): Message {
   const known = outlines.get(message);
   if (known !== undefined) return known;
   assert(concerned !== undefined, "No path is empty");

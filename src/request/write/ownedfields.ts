@@ -168,8 +168,10 @@ function partText(tracked: Tracked, before: unknown, value: unknown, exempt: Exe
   const template =
     isPart && exempt.ignored === undefined && exempt.unowned === undefined ? templateOf(value) : undefined;
   if (template === undefined) return changedText(tracked, before, value, exempt, 0);
-  template.owned ??= changedText(tracked, before, value, exempt, 0);
-  return template.owned;
+  if (template.owned !== undefined) return template.owned;
+  const text = changedText(tracked, before, value, exempt, 0);
+  if (text !== undefined) template.keepOwned(text);
+  return text;
 }
 
 /** What a field has that its blank has not, in braces; both are there. Empty: nothing; `{}`: it changed as a whole. */

@@ -1,11 +1,16 @@
 // What is read of an outline is what is read of the whole, and what is written of it is what is written of the whole.
 import t from "tap";
+import { identities } from "../../../src/api/identity.ts";
 import { messageOf, messages } from "../../../src/api/messages.ts";
+import type { ApiObject } from "../../../src/api/object.ts";
 import { type Message, RawJson } from "../../../src/api/schema.ts";
+import { createScheme } from "../../../src/api/scheme.ts";
 import { readCanonical } from "../../../src/codec/engine/canonical.ts";
 import { decode, encode, Fault, parseText } from "../../../src/codec/engine/json.ts";
 import { outlineOf } from "../../../src/codec/engine/outline.ts";
 import { type Parts, partsOf } from "../../../src/codec/engine/parts.ts";
+import { strategyOf } from "../../../src/kinds/table.ts";
+import { outlineOfPods } from "../../../src/request/actions/binding.ts";
 import { ObjectSource } from "../../support/objects.ts";
 import { draws, fuzzRun } from "../../support/random.ts";
 
@@ -47,6 +52,23 @@ t.test("an outline writes what the whole does, for objects of every kind", (t) =
     }
   }
   t.ok(taken > tried / 2, `${taken} of ${tried} were taken`);
+  t.end();
+});
+
+t.test("a binding's outline has all that side-tables of pods are made of", (t) => {
+  const { kubernetes: identity } = identities;
+  const pods = createScheme({ identity, runtimeConfig: new Map() }).find("", "v1", "pods");
+  if (pods === undefined) throw new Error("There are no pods");
+  const { message } = pods;
+  const run = fuzzRun(500);
+  const source = new ObjectSource(draws(run.seed));
+  const fieldsOf = (object: object) => strategyOf(pods, identity).selectableFields?.(object as ApiObject);
+  const check = (text: string): void => {
+    const outline = outlineOfPods(message);
+    t.strictSame(fieldsOf(readCanonical(outline, text) ?? read(outline, text)), fieldsOf(read(message, text)), text);
+  };
+  check(encode(message, read(message, '{"status":{"podIPs":[{"ip":"1.2.3.4"}]}}')));
+  for (let round = 0; round < run.rounds; round += 1) check(encode(message, read(message, source.json(message))));
   t.end();
 });
 

@@ -112,6 +112,8 @@ t.test("whatever is wrong or unusual beside the part is told as of a body alone"
   t.ok(isCopy(kept), "its spec came before");
   const spec = encodeMessage(messageOf("core/v1.PodSpec"), kept.spec ?? {});
   const [second, status] = [field(2, Buffer.of(0x1a, 1, 0x61)), field(3, Buffer.of(0x0a, 1, 0x61))];
+  // 18 + 2^35: field 2, as far as 32 bits tell.
+  const farKey = Buffer.of(0x92, 0x80, 0x80, 0x80, 0x80, 0x01);
   const bodies = new Map<string, Uint8Array>([
     ["twice", Buffer.concat([bytes, second])],
     ["twice the same", Buffer.concat([bytes, field(2, spec)])],
@@ -122,6 +124,7 @@ t.test("whatever is wrong or unusual beside the part is told as of a body alone"
     ["with a group", Buffer.concat([bytes, Buffer.of(0x4b, 0x4c)])],
     ["with the end of a group", Buffer.concat([bytes, Buffer.of(0x4c)])],
     ["with field 0", Buffer.concat([bytes, Buffer.of(2, 0)])],
+    ["twice, by a number beyond 32 bits", Buffer.concat([bytes, farKey, field(2, second.subarray(2)).subarray(1)])],
     ["with metadata of another type", Buffer.concat([bytes, Buffer.of(8, 1)])],
     ["with metadata that ends too early", Buffer.concat([bytes, Buffer.of(0x0a, 9, 1)])],
     ["with a length beyond its end", Buffer.concat([field(2, spec), Buffer.of(0x0a, 0xff, 0xff, 0xff, 0x0f)])],
@@ -149,6 +152,20 @@ t.test("what is kept is bounded", (t) => {
   const long = "y".repeat(limits.templateBytesMax - 200);
   for (let count = 0; count < most; count += 1) seenPod(`${count}${long}`, 1);
   t.notOk(isCopy(decoded(first)), "forgotten when others came");
+  const small = seenPod("small");
+  t.ok(isCopy(decoded(small)), "kept");
+  // Field 100 is unknown: a part that holds nothing counts as an entry, too.
+  const entries = limits.templatesBytesMax / limits.templateValueBytes;
+  for (let count = 0; count < entries; count += 1) {
+    const bytes = [0xa0, 0x06, (count & 0x7f) | 0x80, ((count >> 7) & 0x7f) | 0x80, (count >> 14) & 0x7f];
+    decoded(field(2, Uint8Array.from(bytes)));
+  }
+  t.notOk(isCopy(decoded(small)), "forgotten when many small ones came");
+  const owned = templateOf(decoded(seenPod("owned")).spec ?? {});
+  owned?.keepOwned("x".repeat(limits.templateDefaultsChars + limits.templateBytesMax));
+  t.equal(owned?.owned, undefined, "FieldsV1 that is far longer than its part");
+  owned?.keepOwned("{}");
+  t.equal(owned?.owned, "{}");
   t.end();
 });
 
