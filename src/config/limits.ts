@@ -24,8 +24,8 @@ export const limits = {
   /** Values in a body (objects, lists, their items and fields), counted while it is read: each takes up to 1.5 KiB. */
   bodyValuesMax: 250_000,
   /**
-   * Parts of bodies in protobuf that are kept for others that have the same (codec/proto/templates.ts): bytes of such a body,
-   * values of one part, what each value and each part counts beside the bytes, characters of FieldsV1 beyond twice the bytes, and all that a thread keeps.
+   * Parts of bodies that others have, too (codec/proto/templates.ts): bytes of such a body, values of a part, what each value
+   * and each part counts beside its bytes, characters of FieldsV1 beyond twice the bytes, and all that a thread keeps.
    */
   templateBytesMax: 16 * KiB,
   templateValuesMax: 1000,

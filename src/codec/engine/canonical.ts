@@ -315,7 +315,7 @@ function readOne(cursor: Cursor, step: Step): unknown {
       return readBytes(cursor);
     case shapes.raw:
       if (step.latest !== undefined) return readFields(cursor, step.latest);
-      return slot.field.isKept === true ? readKept(cursor) : readRaw(cursor);
+      return readRaw(cursor, slot.field.isKept === true);
     case shapes.float:
       return readFloat(cursor);
     case shapes.union:
@@ -452,23 +452,16 @@ function readBytes(cursor: Cursor): string | undefined {
 /** Characters our encoder does not write so: space, and those Go escapes for HTML; escapes but those of `"` and `\`. */
 const foreign = /[\s<>&\u2028\u2029\ud800-\udfff]|\\[^"\\]/;
 
-/** Raw JSON: unchanged, unless our encoder would write a part of it differently. */
-function readRaw(cursor: Cursor): RawJson | undefined {
+/** Raw JSON: unchanged, unless our encoder would write a part of it differently; `isKept`: it did write it. */
+function readRaw(cursor: Cursor, isKept = false): RawJson | undefined {
   if (cursor.isSent) return fail(cursor);
   const start = cursor.at;
   skipRaw(cursor);
   if (cursor.failed) return undefined;
   const text = cursor.text.substring(start, cursor.at);
-  if (!foreign.test(text)) return new RawJson(text);
+  if (isKept || !foreign.test(text)) return new RawJson(text);
   const value = parseOwn(text);
   return value instanceof Fault ? fail(cursor) : new RawJson(writeValue(value));
-}
-
-/** A value of ours that is not read. */
-function readKept(cursor: Cursor): RawJson | undefined {
-  const start = cursor.at;
-  skipRaw(cursor);
-  return cursor.failed ? undefined : new RawJson(cursor.text.substring(start, cursor.at));
 }
 
 /** How many field sets are compared with the text before it is read through. */

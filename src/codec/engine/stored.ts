@@ -8,7 +8,7 @@ import { decode, Fault, parseOwn, textOf } from "./json.ts";
 import type { Parts } from "./parts.ts";
 
 /** What objects are decoded as: a resource at the version it is stored in, or an outline of that (outlineOf()). */
-type Shape = Pick<Resource, "message">;
+type Typed = Pick<Resource, "message">;
 
 /** Decodes stored bytes into the object at the version it is stored in. The bytes are ours: a fault is a bug. */
 export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
@@ -16,7 +16,7 @@ export function decodeStored(stored: Resource, bytes: Uint8Array): ApiObject {
 }
 
 /** The same for the text of the bytes. */
-export function decodeStoredText(stored: Shape, text: string): ApiObject {
+export function decodeStoredText(stored: Typed, text: string): ApiObject {
   return readCanonical<ApiObject>(stored.message, text) ?? decodeText(stored, text);
 }
 
@@ -28,14 +28,14 @@ export function decodeLean(stored: Resource, text: string, parts?: Parts): LeanO
   return readLean<ApiObject>(stored.message, text, parts);
 }
 
-function decodeText(stored: Shape, text: string): ApiObject {
+function decodeText(stored: Typed, text: string): ApiObject {
   const value = parseOwn(text);
   assert(!(value instanceof Fault), "A stored object is not JSON");
   return decodeDocument(stored, value);
 }
 
 /** The same for bytes that were parsed before. */
-export function decodeDocument(stored: Shape, document: Value): ApiObject {
+export function decodeDocument(stored: Typed, document: Value): ApiObject {
   const object = decode<ApiObject>(stored.message, document);
   assert(!(object instanceof Fault), "A stored object does not fit its type");
   return object;

@@ -11,81 +11,71 @@ import { decodeProto, readProto } from "./protodecode.ts";
 import { ProtoReader } from "./protoreader.ts";
 import { wirePlanOf, wireTypes } from "./wireplan.ts";
 
+/** What is known of a part. */
+interface Seen {
+  /** What it takes in memory beside its key. */
+  readonly bytes: number;
+}
+
+/** It came, and nothing of it is kept until it comes again. */
+const once: Seen = { bytes: limits.templateValueBytes };
+/** It came again, and has too many values to be kept. */
+const large: Seen = { bytes: limits.templateValueBytes };
+
 /** A part that came more than once. */
-export interface Template {
+export class Template implements Seen {
   /** As it was sent; must not be changed. */
   readonly part: object;
-  /** FieldsV1 of what is in it, once that was asked for: with its defaults, which depend on nothing else. */
-  readonly owned: string | undefined;
-  /** Keeps `owned`, unless it is far longer than what it is about. */
-  keepOwned(text: string): void;
-}
+  readonly bytes: number;
+  readonly #ownedCharsMax: number;
+  #owned: string | undefined;
 
-/** The field of a message in which it has such a part, by the message's name. */
-const partFields: ReadonlyMap<string, string> = new Map([["core/v1.Pod", "spec"]]);
-
-/** A field that is kept, and its message. */
-interface PartField {
-  readonly json: string;
-  /** Number and wire type: one byte before the part. */
-  readonly key: number;
-  readonly message: Message;
-}
-
-/** What is known of a part: nothing but that it came, until it comes again. */
-interface Seen {
-  readonly template: Template | undefined;
-  /** It has too many values to be kept. */
-  readonly isLarge: boolean;
-  /** Values of the template. */
-  readonly values: number;
-}
-
-/** By the bytes of the part, each as a character. What a template is to own is counted before it is known. */
-const seen = new Recent<string, Seen>(
-  limits.templatesBytesMax,
-  (bytes, { template, values }) =>
-    limits.templateValueBytes * (1 + values) + bytes.length + (template === undefined ? 0 : 2 * ownedCharsMax(bytes)),
-);
-
-/** FieldsV1 of what programs send is about as long as that, and some defaults; a character may take two bytes. */
-function ownedCharsMax(bytes: string): number {
-  return 2 * bytes.length + limits.templateDefaultsChars;
-}
-
-class Kept implements Template {
-  readonly part: object;
-  readonly #charsMax: number;
-  owned: string | undefined = undefined;
-
-  constructor(part: object, bytes: string) {
+  /** `partBytes`: what was sent; `values`: of so many it consists. What it owns is counted before it is known. */
+  constructor(part: object, partBytes: number, values: number) {
     this.part = part;
-    this.#charsMax = ownedCharsMax(bytes);
+    // What programs send owns about as many characters, and some defaults; a character may take two bytes.
+    this.#ownedCharsMax = 2 * partBytes + limits.templateDefaultsChars;
+    this.bytes = limits.templateValueBytes * (1 + values) + 2 * this.#ownedCharsMax;
   }
 
+  /** FieldsV1 of what is in it, once that was found: with its defaults, which depend on nothing else. */
+  get owned(): string | undefined {
+    return this.#owned;
+  }
+
+  /** Keeps what was found to be owned, unless it is far longer than what it is about. */
   keepOwned(text: string): void {
-    if (text.length <= this.#charsMax) this.owned = flatText(text);
+    if (text.length <= this.#ownedCharsMax) this.#owned = flatText(text);
   }
 }
 
+/** By the bytes of the part, each as a character. */
+const seen = new Recent<string, Seen>(limits.templatesBytesMax, (key, { bytes }) => key.length + bytes);
+
+/** By the parts that are copies of them. */
 const templates = new WeakMap<object, Template>();
 
 /** The template that a part of a decoded object is a copy of. */
-export function templateOf(part: object): Template | undefined {
-  return templates.get(part);
+export function templateOf(part: unknown): Template | undefined {
+  return templates.get(part as object);
 }
 
 /** What decodeProto() gives, with less work where a part of it came before. */
 export function decodeTemplated<T extends object>(message: Message, bytes: Uint8Array): T | Fault {
+  return fromTemplate<T>(message, bytes) ?? decodeProto<T>(message, bytes);
+}
+
+/** An object of which one part is copied; undefined: it is to be read as a whole, which also tells what is wrong with it. */
+function fromTemplate<T extends object>(message: Message, bytes: Uint8Array): T | undefined {
   const field = partOf(message);
-  const range = field === undefined || bytes.length > limits.templateBytesMax ? undefined : rangeOf(bytes, field.key);
-  if (field === undefined || range === undefined) return decodeProto<T>(message, bytes);
-  const template = recall(field, bytes, range);
-  if (template === undefined) return decodeProto<T>(message, bytes);
+  if (field === undefined || bytes.length > limits.templateBytesMax) return undefined;
+  const range = rangeOf(bytes, field.key);
+  if (range === undefined) return undefined;
+  const template = recall(field.message, bytes.subarray(range.from, range.end));
+  if (template === undefined) return undefined;
   const rest = Buffer.concat([bytes.subarray(0, range.at), bytes.subarray(range.end)]);
   const object = decodeProto<T>(message, rest, limits.bodyValuesMax - limits.templateValuesMax);
-  // What is wrong is told of the whole.
-  if (object instanceof Fault) return decodeProto<T>(message, bytes);
+  if (object instanceof Fault) return undefined;
   const part = copyObject(field.message, template.part);
   templates.set(part, template);
   (object as Record<string, unknown>)[field.json] = part;
@@ -93,34 +83,46 @@ export function decodeTemplated<T extends object>(message: Message, bytes: Uint8
 }
 
 /** The template of a part that came at least twice before; what comes for the second time becomes one. */
-function recall(field: PartField, bytes: Uint8Array, { from, end }: Range): Template | undefined {
-  const key = Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("latin1");
+function recall(message: Message, bytes: Uint8Array): Template | undefined {
+  const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
   const known = seen.get(key);
-  if (known === undefined) {
-    seen.set(key, { template: undefined, isLarge: false, values: 0 });
-    return undefined;
-  }
-  if (known.template !== undefined || known.isLarge) return known.template;
-  const reader = new ProtoReader(Buffer.from(key, "latin1"), limits.templateValuesMax);
-  const part = readProto(reader, field.message, key.length);
-  const isKept = !(part instanceof Fault);
-  const values = isKept ? limits.templateValuesMax - reader.left : 0;
-  seen.set(key, { template: isKept ? new Kept(part, key) : undefined, isLarge: !isKept, values });
+  if (known instanceof Template) return known;
+  if (known === undefined) seen.set(key, once);
+  else if (known === once) seen.set(key, templateFrom(message, bytes) ?? large);
   return undefined;
 }
 
-const fields = new WeakMap<Message, PartField | null>();
+function templateFrom(message: Message, bytes: Uint8Array): Template | undefined {
+  const reader = new ProtoReader(bytes, limits.templateValuesMax);
+  const part = readProto(reader, message, bytes.length);
+  return part instanceof Fault ? undefined : new Template(part, bytes.length, limits.templateValuesMax - reader.left);
+}
+
+/** The field of a message that is kept, by the message's name. */
+const partFields: ReadonlyMap<string, string> = new Map([["core/v1.Pod", "spec"]]);
+
+interface PartField {
+  readonly json: string;
+  /** Number and wire type, as they stand before the part. */
+  readonly key: number;
+  readonly message: Message;
+}
+
+/** Null: none of its fields is kept. */
+const known = new WeakMap<Message, PartField | null>();
 
 function partOf(message: Message): PartField | undefined {
-  const known = fields.get(message);
-  if (known !== undefined) return known ?? undefined;
-  const json = partFields.get(message.name);
-  const wire = json === undefined ? undefined : wirePlanOf(message).reversed.find(({ slot }) => slot?.json === json);
-  assert(json === undefined || wire?.message !== undefined, `${message.name} has no message in ${json}`);
-  const field =
-    json === undefined || wire?.message === undefined ? null : { json, key: wire.key, message: wire.message };
-  fields.set(message, field);
+  let field = known.get(message);
+  if (field === undefined) known.set(message, (field = makePart(message)));
   return field ?? undefined;
+}
+
+function makePart(message: Message): PartField | null {
+  const json = partFields.get(message.name);
+  if (json === undefined) return null;
+  const wire = wirePlanOf(message).reversed.find(({ slot }) => slot?.json === json);
+  assert(wire?.message !== undefined, `${message.name} has no message in ${json}`);
+  return { json, key: wire.key, message: wire.message };
 }
 
 /** Where a field is in a message. */

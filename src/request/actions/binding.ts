@@ -2,8 +2,8 @@
 // and is conditional on no other node being set before (upstream: BindingREST of the pod registry).
 import { admit } from "../../admission/table.ts";
 import type { Binding, Pod } from "../../api/gen/core/v1.ts";
+import { messageOf } from "../../api/messages.ts";
 import type { ApiObject } from "../../api/object.ts";
-import type { Message } from "../../api/schema.ts";
 import { badRequest, conflict, isStatus, notFound, Status } from "../../api/status.ts";
 import { assert } from "../../base/assert.ts";
 import { outlineOf } from "../../codec/engine/outline.ts";
@@ -65,9 +65,7 @@ async function attempt(writers: WriteServices, request: WriteRequest, binding: B
   const { resource, namespace, name } = request;
   const current = readCurrent(writers, resource, namespace, name);
   if (current === undefined) return notFound(resource, name);
-  const { stored } = storedAs(resource);
-  const outline = outlineOfPods(stored.message);
-  const pod = decodeStoredText({ message: outline }, current.text) as ApiObject & Pod;
+  const pod = decodeStoredText({ message: podOutline }, current.text) as ApiObject & Pod;
   const { uid = "", resourceVersion = "" } = binding.metadata;
   if (uid !== "" && uid !== pod.metadata.uid) {
     return preconditionFailed(request, "UID", uid, pod.metadata.uid ?? "");
@@ -82,23 +80,21 @@ async function attempt(writers: WriteServices, request: WriteRequest, binding: B
   const node = pod.spec.nodeName ?? "";
   if (node !== "") return conflict(bindings, name, `pod ${name} is already assigned to node "${node}"`);
   assign(pod, binding, strategyContext(writers, request).now);
-  const done = await commitObject(writers, { ...request, resource: stored, outline }, name, pod, current);
+  const done = await commitObject(
+    writers,
+    { ...request, resource: storedAs(resource).stored, outline: podOutline },
+    name,
+    pod,
+    current,
+  );
   return done === changed || isStatus(done) ? done : undefined;
 }
 
 /** What a binding looks at and changes, and what side-tables are made of (a list, too); scalars are read anyway. */
-const concerned = partsOf([["metadata"], ["spec", "nodeName"], ["status", "conditions"], ["status", "podIPs"]]);
-const outlines = new WeakMap<Message, Message>();
-
+const concerned = partsOf([["metadata"], ["status", "conditions"], ["status", "podIPs"]], [["spec"]]);
+assert(concerned !== undefined, "A path has a key");
 /** Pods of which the rest stays text: nine tenths of a pod, which cost a third of a binding. */
-export function outlineOfPods(message: Message): Message {
-  const known = outlines.get(message);
-  if (known !== undefined) return known;
-  assert(concerned !== undefined, "No path is empty");
-  const outline = outlineOf(message, concerned);
-  outlines.set(message, outline);
-  return outline;
-}
+export const podOutline = outlineOf(messageOf("core/v1.Pod"), concerned);
 
 /** Node, annotations, and the condition that says a node was found. */
 function assign(pod: Pod, { metadata, target }: Binding, now: string): void {

@@ -272,14 +272,14 @@ export async function commitObject(
     stored === resource ? object : convertedFor(writers, request, () => convert(object, resource, stored, identity));
   const kept = keeping instanceof Promise ? await keeping : keeping;
   if (isStatus(kept)) return kept;
-  const { outline = stored.message } = request;
+  const { outline: message = stored.message } = request;
   const strategy = strategyOf(stored, identity);
   // Upstream keeps some new objects otherwise than it keeps them after their first change (claims: without a phase).
   const isUnsettled = strategy.settlesLate === true && current === undefined;
   // So it is with bytes that are null.
-  const hadNull = settleNullBytes(outline, kept);
+  const hadNull = settleNullBytes(message, kept);
   const selection = selectionOf(stored, identity, kept, { namespace, name }, isUnsettled || hadNull);
-  const encoded = encodeForStore(outline, kept, digitsMax);
+  const encoded = encodeForStore(message, kept, digitsMax);
   const { body, versionAt } = encoded;
   if (body.length > limits.objectBytesMax) return objectTooLarge;
   const isBig = body.length >= limits.mergeHereBytesMax;

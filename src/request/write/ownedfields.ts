@@ -164,9 +164,7 @@ function addedText(message: Message, blank: Source, object: Source, exempt: Exem
 
 /** The same as changedText() for a field of the object itself, found once for all objects with one template. */
 function partText(tracked: Tracked, before: unknown, value: unknown, exempt: Exempt): string | undefined {
-  const isPart = typeof value === "object" && value !== null;
-  const template =
-    isPart && exempt.ignored === undefined && exempt.unowned === undefined ? templateOf(value) : undefined;
+  const template = exempt.ignored === undefined && exempt.unowned === undefined ? templateOf(value) : undefined;
   if (template === undefined) return changedText(tracked, before, value, exempt, 0);
   if (template.owned !== undefined) return template.owned;
   const text = changedText(tracked, before, value, exempt, 0);

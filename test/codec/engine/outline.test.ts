@@ -10,7 +10,7 @@ import { decode, encode, Fault, parseText } from "../../../src/codec/engine/json
 import { outlineOf } from "../../../src/codec/engine/outline.ts";
 import { type Parts, partsOf } from "../../../src/codec/engine/parts.ts";
 import { strategyOf } from "../../../src/kinds/table.ts";
-import { outlineOfPods } from "../../../src/request/actions/binding.ts";
+import { podOutline } from "../../../src/request/actions/binding.ts";
 import { ObjectSource } from "../../support/objects.ts";
 import { draws, fuzzRun } from "../../support/random.ts";
 
@@ -64,8 +64,11 @@ t.test("a binding's outline has all that side-tables of pods are made of", (t) =
   const source = new ObjectSource(draws(run.seed));
   const fieldsOf = (object: object) => strategyOf(pods, identity).selectableFields?.(object as ApiObject);
   const check = (text: string): void => {
-    const outline = outlineOfPods(message);
-    t.strictSame(fieldsOf(readCanonical(outline, text) ?? read(outline, text)), fieldsOf(read(message, text)), text);
+    t.strictSame(
+      fieldsOf(readCanonical(podOutline, text) ?? read(podOutline, text)),
+      fieldsOf(read(message, text)),
+      text,
+    );
   };
   check(encode(message, read(message, '{"status":{"podIPs":[{"ip":"1.2.3.4"}]}}')));
   for (let round = 0; round < run.rounds; round += 1) check(encode(message, read(message, source.json(message))));

@@ -81,8 +81,11 @@ scenario("bindPod() assigns a pod once", async (t, server) => {
 scenario("bindPod() writes a pod as any other write does", async (t, server) => {
   const labels = { app: "web" };
   const container = {
-    ...{ name: "c", image: "i", command: ["sh", "-c", 'echo "<é>" && sleep 1 # 🙂'] },
-    ...{ env: [{ name: "A", value: "a\u2028\n{}[]" }], resources: { limits: { cpu: "100m" } } },
+    name: "c",
+    image: "i",
+    command: ["sh", "-c", 'echo "<é>" && sleep 1 # 🙂'],
+    env: [{ name: "A", value: "a\u2028\n{}[]" }],
+    resources: { limits: { cpu: "100m" } },
   };
   const volumes = [{ name: "v", emptyDir: {} }];
   const spec = { containers: [container], volumes, nodeSelector: { "a/b": "" }, tolerations: [{ operator: "Exists" }] };
