@@ -14,8 +14,8 @@ import { remoteAuthnFlags } from "./remoteauthnflags.ts";
 import { signingFlags } from "./signingflags.ts";
 import { tracingFlags } from "./tracingflags.ts";
 
-/** At least two, on small machines too: one front's end, or one long turn, must not be an outage. */
-const fronts = Math.max(2, availableParallelism() - 1);
+/** The store, the controllers and collectors have a core; a second front on two cores costs more than it serves (DECISIONS 192). */
+const fronts = Math.max(1, availableParallelism() - 1);
 
 /** All flags, in the order of --help all. */
 export const flags = [
@@ -88,7 +88,7 @@ export const flags = [
     min: 1,
     max: 64,
     brief: "threads that serve requests",
-    help: "Threads that serve requests. Default: the number of cores less one, at least two, so that the loss of one is no outage. --front=node has one before Node 22.12 and on systems other than Linux.",
+    help: "Threads that serve requests. Default: the number of cores less one, at least one. One that crashes is started again, and its connections end. --front=node has one before Node 22.12 and on systems other than Linux.",
   },
   {
     name: "pool-workers",
