@@ -351,6 +351,7 @@ function printerFor(
   return {
     takes: (bytes) => merges.takes(bytes),
     print: (format, message, json) => merges.print(format, message, json, owner, msLeft()),
+    printItem: (format, json, item) => merges.printItem(format, json, item, owner, msLeft()),
   };
 }
 

@@ -17,7 +17,7 @@ import {
   type PrintFormat,
   printFormatOf,
 } from "../route/negotiate.ts";
-import { print, printText } from "./print.ts";
+import { type ItemOf, print, printText, type TextFormat } from "./print.ts";
 import { protoStatus } from "./protoanswer.ts";
 
 /** What every answer of one request carries besides its own. */
@@ -50,6 +50,8 @@ export interface Printer {
   takes(bytes: number): boolean;
   /** The JSON in another format; a Status where that is refused. */
   print(format: PrintFormat, message: Message, json: Uint8Array): Promise<Uint8Array | Status>;
+  /** The JSON as an item of a list. */
+  printItem(format: TextFormat, json: Uint8Array, item: ItemOf): Promise<Uint8Array | Status>;
 }
 
 const noCache = ["Cache-Control", "no-cache, private"] as const;

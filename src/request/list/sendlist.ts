@@ -21,7 +21,7 @@ import { type Chunks, sendChunks, sharedScratch } from "../answer/stream.ts";
 import { formBytes, formSource, isStoredVersion, itemOffset, representRecord } from "../answer/toversion.ts";
 import { longReads, readOn } from "../exchange/longreads.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
-import type { Accepted } from "../route/negotiate.ts";
+import { type Accepted, printFormatOf } from "../route/negotiate.ts";
 import { dearItemsAtOnce, type ListChunks } from "./chunks.ts";
 import { type ConvertedItems, convertedItems } from "./conversion.ts";
 import { ProtoList } from "./protolist.ts";
@@ -95,14 +95,16 @@ async function chunksOf(
   reply: Reply,
   input: ReadInput,
   list: ListAnswer,
-  { format, pretty }: Accepted,
+  accepted: Accepted,
   form: FormWriter | undefined,
   hold: Hold,
 ): Promise<ListChunks | Status> {
-  if (format === "yaml" || (format === "json" && pretty)) {
-    return new TextList(input, list, format, form, listOfNone(input, list, form), hold);
+  const format = printFormatOf(accepted);
+  if (format === "yaml" || format === "pretty") {
+    const isGone = (): boolean => hold.expired || reply.exchange.aborted;
+    return new TextList(input, list, format, form, listOfNone(input, list, form), { printer: reply.printer, isGone });
   }
-  if (format === "json") return measured(reply, new Gather(input, list, form, hold), hold);
+  if (format === undefined) return measured(reply, new Gather(input, list, form, hold), hold);
   const chunks = new ProtoList(input, list, form, hold);
   return (await chunks.prepareAll()) ?? measured(reply, chunks, hold);
 }

@@ -1,13 +1,17 @@
 // A list in a form for people, indented JSON or YAML. Printing costs up to a millisecond per object, so items are parsed
-// and printed one by one, and a chunk ends when others are to have a turn of the loop; nothing but the chunk is kept.
+// and printed one by one, and a chunk ends when others are to have a turn of the loop; nothing but the chunk is kept. What
+// is large is printed in the pool, an item at a time.
+import { isStatus, type Status, timedOut } from "../../api/status.ts";
 import type { Value, ValueMap } from "../../api/value.ts";
 import { assert } from "../../base/assert.ts";
-import type { Hold } from "../../cache/view/view.ts";
+import { copyOf } from "../../base/copy.ts";
 import { parseOwn, textOf } from "../../codec/engine/json.ts";
-import { prettyItem, prettyJson, sortedDocument } from "../../codec/json/print.ts";
+import { prettyJson } from "../../codec/json/print.ts";
 import { yamlText } from "../../codec/yaml/printer.ts";
 import { limits } from "../../config/limits.ts";
 import type { FormWriter } from "../answer/form.ts";
+import { type ItemOf, printItem, type TextFormat } from "../answer/print.ts";
+import type { Printer } from "../answer/response.ts";
 import { formBytes, representRecord } from "../answer/toversion.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import { dearItemsAtOnce, type ListChunks } from "./chunks.ts";
@@ -18,7 +22,6 @@ interface Layout {
   /** What stands before the first item of a list that has some; `top` is the list without them, `name` their key. */
   readonly head: (top: ValueMap, name: string) => string;
   readonly between: string;
-  readonly item: (item: ValueMap) => string;
   readonly foot: (top: ValueMap, name: string) => string;
   /** A list without items. */
   readonly whole: (list: ValueMap) => string;
@@ -26,11 +29,10 @@ interface Layout {
 
 const closing = "\n}";
 
-const layouts: Readonly<Record<"json" | "yaml", Layout>> = {
-  json: {
+const layouts: Readonly<Record<TextFormat, Layout>> = {
+  pretty: {
     head: (top, name) => `${prettyJson(top).slice(0, -closing.length)},\n  "${name}": [\n    `,
     between: ",\n    ",
-    item: (item) => prettyItem(item, "    "),
     foot: () => `\n  ]${closing}`,
     whole: prettyJson,
   },
@@ -38,7 +40,6 @@ const layouts: Readonly<Record<"json" | "yaml", Layout>> = {
   yaml: {
     head: (top, name) => `${yamlText(only(top, (key) => key < name))}${name}:\n`,
     between: "",
-    item: (item) => yamlText([item]),
     foot: (top, name) => textOfRest(only(top, (key) => key > name)),
     whole: yamlText,
   },
@@ -52,48 +53,85 @@ function textOfRest(rest: ValueMap): string {
   return rest.size === 0 ? "" : yamlText(rest);
 }
 
+/** An item that was printed in the pool. */
+interface Printed {
+  readonly index: number;
+  readonly text: string;
+}
+
+/** Until a list that has begun asks again for a place in the pool, in milliseconds. */
+const againMs = 100;
+
 /** The chunks of a list as indented JSON or YAML. */
 export class TextList implements ListChunks {
   done = false;
   readonly isLong: boolean;
   readonly #input: ReadInput;
   readonly #list: ListAnswer;
-  readonly #layout: Layout;
+  readonly #format: TextFormat;
   readonly #form: FormWriter | undefined;
+  readonly #of: ItemOf;
+  readonly #printer: Printer | undefined;
+  readonly #isGone: () => boolean;
   /** Undefined: no webhook converts them. */
   readonly #converted: ConvertedItems | undefined;
-  readonly prepare: ListChunks["prepare"];
   /** The list without its items, and the key they stand under: the last one of a list in JSON. */
   readonly #top: ValueMap;
   readonly #name: string;
+  #printed: Printed | undefined;
   #index = 0;
   #started = false;
 
-  /** `none` is the list in JSON without its items. */
+  /** `none` is the list in JSON without its items; `isGone`: nobody waits for it, or what it reads is gone. */
   constructor(
     input: ReadInput,
     list: ListAnswer,
-    format: "json" | "yaml",
+    format: TextFormat,
     form: FormWriter | undefined,
     none: string,
-    hold: Hold,
+    { printer, isGone }: { readonly printer: Printer | undefined; readonly isGone: () => boolean },
   ) {
-    const converted = convertedItems(input, list, () => hold.expired);
-    this.#converted = converted;
-    this.prepare = converted && (() => converted.prepare(this.#index));
+    this.#converted = convertedItems(input, list, isGone);
     this.#input = input;
     this.#list = list;
     this.isLong = list.items.length > dearItemsAtOnce;
-    this.#layout = layouts[format];
+    this.#format = format;
     this.#form = form;
+    this.#of = itemOf(input, form);
+    this.#printer = printer;
+    this.#isGone = isGone;
     this.#top = parsed(parseOwn(none));
     this.#name = [...this.#top.keys()].pop() ?? "";
     if (list.items.length > 0) this.#top.delete(this.#name);
   }
 
+  /** Makes the next item ready: converted, and where it is large, printed. */
+  async prepare(): Promise<Status | undefined> {
+    const refused = await this.#converted?.prepare(this.#index);
+    if (refused !== undefined || this.#printer === undefined || this.#index >= this.#list.items.length) return refused;
+    if (this.#printed?.index === this.#index) return undefined;
+    if (this.#isGone()) return timedOut;
+    const json = this.#json(this.#index);
+    if (!this.#printer.takes(json.length)) return undefined;
+    const printed = await this.#printedBy(this.#printer, copyOf(json));
+    if (isStatus(printed)) return printed;
+    this.#printed = { index: this.#index, text: textOf(printed) };
+    return undefined;
+  }
+
+  /** A list that has begun has no other answer any more, and waits where its user's share of the pool is in use. */
+  async #printedBy(printer: Printer, json: Uint8Array): Promise<Uint8Array | Status> {
+    for (;;) {
+      const printed = await printer.printItem(this.#format, json, this.#of);
+      const isBusy = isStatus(printed) && printed.code === 429;
+      if (!isBusy || !this.#started || this.#isGone()) return printed;
+      await new Promise((resolve) => setTimeout(resolve, againMs));
+    }
+  }
+
   next(): Uint8Array {
     const { items } = this.#list;
-    const layout = this.#layout;
+    const layout = layouts[this.#format];
     const until = performance.now() + limits.sliceMsMax;
     if (items.length === 0) {
       this.done = true;
@@ -105,7 +143,9 @@ export class TextList implements ListChunks {
     while (this.#index < end) {
       const full = text.length > limits.sliceBytesMax || performance.now() > until;
       if (full && text !== "") return Buffer.from(text);
-      text += (this.#index === 0 ? "" : layout.between) + layout.item(this.#item(this.#index));
+      const item = this.#take(text !== "");
+      if (item === undefined) return Buffer.from(text);
+      text += (this.#index === 0 ? "" : layout.between) + item;
       this.#index += 1;
     }
     if (this.#index < items.length) return Buffer.from(text);
@@ -113,22 +153,28 @@ export class TextList implements ListChunks {
     return Buffer.from(text + layout.foot(this.#top, this.#name));
   }
 
-  /** One item as lists have them: without its type, unless its form keeps it. */
-  #item(index: number): ValueMap {
+  /** The item at the index, printed; undefined: it is to be printed in the pool, where that can be waited for. */
+  #take(canWait: boolean): string | undefined {
+    const printed = this.#printed;
+    this.#printed = undefined;
+    if (printed?.index === this.#index) return printed.text;
+    const json = this.#json(this.#index);
+    return canWait && this.#printer?.takes(json.length) ? undefined : printItem(this.#format, json, this.#of);
+  }
+
+  #json(index: number): Uint8Array {
     const { resource, identity } = this.#input;
     const { view, items } = this.#list;
     const at = items[index] ?? 0;
     const converted = this.#converted?.take(index);
-    if (this.#form !== undefined) {
-      const object = converted ?? formBytes(view, at, resource, identity);
-      return parsed(parseOwn(textOf(this.#form.item(object))));
-    }
-    const item = parsed(parseOwn(textOf(converted ?? representRecord(view, at, resource, identity))));
-    if (resource.message.open === true) return parsed(sortedDocument(item));
-    item.delete("kind");
-    item.delete("apiVersion");
-    return item;
+    if (this.#form !== undefined) return this.#form.item(converted ?? formBytes(view, at, resource, identity));
+    return converted ?? representRecord(view, at, resource, identity);
   }
+}
+
+function itemOf({ resource }: ReadInput, form: FormWriter | undefined): ItemOf {
+  if (form !== undefined) return "form";
+  return resource.message.open === true ? "custom" : "object";
 }
 
 function parsed(value: Value | object): ValueMap {

@@ -15,7 +15,8 @@ import { shareLabels } from "../../kinds/batch/joblabels.ts";
 import { storedDefinitionOf } from "../../kinds/custom/definition.ts";
 import { strategyOf } from "../../kinds/table.ts";
 import type { Pool, PoolFault } from "../../pool/pool.ts";
-import { printTask } from "../answer/printtask.ts";
+import type { ItemOf, TextFormat } from "../answer/print.ts";
+import { type PrintInput, printTask } from "../answer/printtask.ts";
 import type { Sent } from "../body/body.ts";
 import { objectTooLarge } from "../commit/objectstore.ts";
 import type { MergePool, WriteRequest } from "../commit/writerequest.ts";
@@ -80,14 +81,28 @@ export class Merges implements MergePool {
   }
 
   /** JSON of ours in another format; the bytes are copied. Refusals as those of merge(). */
-  async print(
+  print(
     format: PrintFormat,
     message: Message,
     json: Uint8Array,
     owner: Owner,
     msMax: number,
   ): Promise<Uint8Array | Status> {
-    const input = { format, message: message.open === true ? undefined : message.name, body: json };
+    return this.#print({ format, message: message.open === true ? undefined : message.name, body: json }, owner, msMax);
+  }
+
+  /** The same for an item of a list. */
+  printItem(
+    format: TextFormat,
+    json: Uint8Array,
+    item: ItemOf,
+    owner: Owner,
+    msMax: number,
+  ): Promise<Uint8Array | Status> {
+    return this.#print({ format, message: undefined, item, body: json }, owner, msMax);
+  }
+
+  async #print(input: PrintInput, owner: Owner, msMax: number): Promise<Uint8Array | Status> {
     const result = await this.#pool.run(printTask, input, { owner, msMax });
     return "fault" in result ? this.#refusalOf(result, owner) : result.printed;
   }

@@ -375,3 +375,79 @@ t.test("answers printed in the pool are those a front prints", async (t) => {
   const gone = await pooled.server.call("DELETE", `${path}/m`, undefined, headers);
   t.match(gone, { code: 200, text: /status: Success/ });
 });
+
+t.test("items of lists printed in the pool are those a front prints", async (t) => {
+  const [pooled, here] = [await open(t, { bytesMin: 0 }), await open(t)];
+  const some = [{ a: "x\ny" }, { b: '"< é', c: "1" }, {}, { d: "word ".repeat(60) }];
+  for (const { server } of [pooled, here]) {
+    for (const [index, data] of some.entries())
+      await server.call("POST", maps, { metadata: { name: `m${index}`, uid: `u${index}` }, data });
+    await establish(server, deploymentDefinition());
+    const custom = {
+      apiVersion: "example.com/v1",
+      kind: "Deployment",
+      metadata: { name: "a" },
+      spec: { z: 1, b: "x" },
+    };
+    for (const name of ["a", "b"]) {
+      const made = await server.call("POST", base.replace("apps", "example.com"), { ...custom, metadata: { name } });
+      t.equal(made.code, 201, made.text);
+    }
+  }
+  const forms = ["", ";as=Table;g=meta.k8s.io;v=v1", ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"];
+  for (const path of [maps, `${maps}?limit=2`, base.replace("apps", "example.com")]) {
+    for (const type of ["yaml", "json;pretty=1"]) {
+      for (const form of forms) {
+        const accept = `application/${type}${form}`;
+        const [there, local] = await Promise.all(
+          [pooled, here].map(({ server }) => server.call("GET", path, undefined, { accept })),
+        );
+        t.equal(there?.code, 200, accept);
+        t.equal(without(there as Answer), without(local as Answer), `${path} ${accept}`);
+      }
+    }
+  }
+  t.equal(pooled.pool?.isStarted, true);
+  t.same(pooled.server.faults, []);
+});
+
+t.test("lists whose user's share of the pool is in use are refused before they begin, and never cut", async (t) => {
+  const { server } = await open(t, { bytesMin: 0 });
+  for (let index = 0; index < 5; index += 1)
+    await server.call("POST", maps, { metadata: { name: `m${index}` }, data: { a: "x".repeat(100) } });
+  const list = (): Promise<Answer> => server.call("GET", maps, undefined, { accept: "application/yaml" });
+  const whole = await list();
+  t.equal(whole.code, 200);
+  // Reads of single objects want as many places as there are, all the time.
+  let isOver = false;
+  const reads = Array.from({ length: limits.poolQueueMax + 8 }, async () => {
+    while (!isOver) {
+      await server.call("GET", `${maps}/m0`, undefined, { accept: "application/yaml" });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+  const answers: Answer[] = [];
+  for (let round = 0; round < 3; round += 1)
+    answers.push(...(await Promise.all(Array.from({ length: limits.poolQueueMax }, list))));
+  isOver = true;
+  await Promise.all(reads);
+  for (const { code, text } of answers) {
+    if (code === 200) t.equal(text, whole.text);
+    else t.equal(code, 429);
+  }
+  t.ok(
+    answers.some(({ code }) => code === 429),
+    "some were refused",
+  );
+  t.ok(
+    answers.some(({ code }) => code === 200),
+    "some were not",
+  );
+});
+
+const maps = "/api/v1/namespaces/default/configmaps";
+
+/** An answer without what is of chance. */
+function without({ bytes }: Answer): string {
+  return bytes.toString("latin1").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "");
+}
