@@ -11,7 +11,7 @@ export function openPool(setup: PoolSetup, options: Partial<PoolOptions> = {}): 
   return new Pool({
     script,
     setup,
-    what: "large writes waiting",
+    what: "large requests waiting",
     threadsMax: limits.poolThreadsMax,
     queueMax: limits.poolQueueMax,
     taskMsMax: limits.poolTaskMsMax,

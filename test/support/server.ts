@@ -223,7 +223,9 @@ export async function startServer(
   const home = dir ?? mkdtempSync(join(tmpdir(), "orch-test-"));
   const stored = namesStorage(args) ? [] : await storageFlags(home);
   const sheds = plain || args.some((flag) => flag.startsWith("--shed-lag"));
-  const flags = [...(plain ? [] : quiet), ...(sheds ? [] : [noShedding]), ...stored, ...args];
+  // What fronts share is tried by every suite, also where one is the default.
+  const fronts = plain || args.some((flag) => flag.startsWith("--front-workers")) ? [] : ["--front-workers=2"];
+  const flags = [...(plain ? [] : quiet), ...(sheds ? [] : [noShedding]), ...fronts, ...stored, ...args];
   if (stored.length > 0 && serverCount > 1) return startBalanced(home, flags, port, options);
   const process = await startProcess([`--data-dir=${home}`, `--secure-port=${port}`, ...flags], options);
   return new TestServer(home, process.base, process.kubeconfig, [process]);

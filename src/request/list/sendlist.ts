@@ -47,6 +47,7 @@ export async function sendList(
     const chunks = await chunksOf(reply, input, list, accepted, form && formWriter(form, source), hold);
     if (isStatus(chunks)) return sendStatus(reply, chunks, accepted);
     const refused = chunks.prepare === undefined ? undefined : await chunks.prepare();
+    if (reply.exchange.aborted) return;
     if (refused !== undefined) return sendStatus(reply, refused, accepted);
     // What is made of the first piece must be sent in the same turn.
     const begin = (): Promise<void> => begun(reply, chunks, hold, accepted);

@@ -13,6 +13,7 @@ import type { FormWriter } from "../answer/form.ts";
 import { type ItemOf, printItem, type TextFormat } from "../answer/print.ts";
 import type { Printer } from "../answer/response.ts";
 import { formBytes, representRecord } from "../answer/toversion.ts";
+import { longReads } from "../exchange/longreads.ts";
 import type { ListAnswer, ReadInput } from "../read/read.ts";
 import { dearItemsAtOnce, type ListChunks } from "./chunks.ts";
 import { type ConvertedItems, convertedItems } from "./conversion.ts";
@@ -108,15 +109,28 @@ export class TextList implements ListChunks {
   /** Makes the next item ready: converted, and where it is large, printed. */
   async prepare(): Promise<Status | undefined> {
     const refused = await this.#converted?.prepare(this.#index);
-    if (refused !== undefined || this.#printer === undefined || this.#index >= this.#list.items.length) return refused;
+    const printer = this.#printer;
+    if (refused !== undefined || printer === undefined || !this.#isLarge(printer)) return refused;
     if (this.#printed?.index === this.#index) return undefined;
-    if (this.#isGone()) return timedOut;
-    const json = this.#json(this.#index);
-    if (!this.#printer.takes(json.length)) return undefined;
-    const printed = await this.#printedBy(this.#printer, copyOf(json));
+    const json = await longReads.do(() => (this.#isGone() ? undefined : this.#largeJson(printer)), this.#input.lane);
+    if (json === undefined) return timedOut;
+    const printed = typeof json === "string" ? json : await this.#printedBy(printer, json);
     if (isStatus(printed)) return printed;
-    this.#printed = { index: this.#index, text: textOf(printed) };
+    this.#printed = { index: this.#index, text: typeof printed === "string" ? printed : textOf(printed) };
     return undefined;
+  }
+
+  /** Whether the next item is made of what is large. */
+  #isLarge(printer: Printer): boolean {
+    const { view, items } = this.#list;
+    if (this.#index >= items.length) return false;
+    return printer.takes(this.#converted?.take(this.#index).length ?? view.objectBytes(items[this.#index] ?? 0));
+  }
+
+  /** The next item for the pool, or printed, where it is a small one in its form. */
+  #largeJson(printer: Printer): Uint8Array | string {
+    const json = this.#json(this.#index);
+    return printer.takes(json.length) ? copyOf(json) : printItem(this.#format, json, this.#of);
   }
 
   /** A list that has begun has no other answer any more, and waits where its user's share of the pool is in use. */
@@ -153,13 +167,15 @@ export class TextList implements ListChunks {
     return Buffer.from(text + layout.foot(this.#top, this.#name));
   }
 
-  /** The item at the index, printed; undefined: it is to be printed in the pool, where that can be waited for. */
+  /** The item at the index, printed; undefined: it is to be made ready first, where that can be waited for. */
   #take(canWait: boolean): string | undefined {
     const printed = this.#printed;
-    this.#printed = undefined;
-    if (printed?.index === this.#index) return printed.text;
-    const json = this.#json(this.#index);
-    return canWait && this.#printer?.takes(json.length) ? undefined : printItem(this.#format, json, this.#of);
+    if (printed?.index === this.#index) {
+      this.#printed = undefined;
+      return printed.text;
+    }
+    if (canWait && this.#printer !== undefined && this.#isLarge(this.#printer)) return undefined;
+    return printItem(this.#format, this.#json(this.#index), this.#of);
   }
 
   #json(index: number): Uint8Array {

@@ -103,6 +103,8 @@ export class Merges implements MergePool {
   }
 
   async #print(input: PrintInput, owner: Owner, msMax: number): Promise<Uint8Array | Status> {
+    // Refusals of the pool come before its own look at the time.
+    if (msMax <= 0) return timedOut;
     const result = await this.#pool.run(printTask, input, { owner, msMax });
     return "fault" in result ? this.#refusalOf(result, owner) : result.printed;
   }

@@ -342,7 +342,7 @@ t.test("merges wait for their turn up to their user's part of the queue", async 
   const flood = Array.from({ length: limits.poolQueueMax + 3 }, () => bad(server, "m"));
   const refused = await Promise.race(flood);
   t.match(refused, { code: 429, json: { reason: "TooManyRequests", details: { retryAfterSeconds: 1 } } });
-  t.match(refused.json.message, /^too many large writes waiting: user "m"/);
+  t.match(refused.json.message, /^too many large requests waiting: user "m"/);
   Atomics.store(words, 1, 1);
   Atomics.notify(words, 1);
   const codes = new Set((await Promise.all([...held, ...flood])).map(({ code }) => code));
@@ -443,6 +443,33 @@ t.test("lists whose user's share of the pool is in use are refused before they b
     answers.some(({ code }) => code === 200),
     "some were not",
   );
+});
+
+t.test("a list that has begun asks the pool again, until its time is over", async (t) => {
+  const { server, pool } = await open(t, { bytesMin: 0 });
+  if (pool === undefined) throw new Error("The server of the test has a pool");
+  for (let index = 0; index < 3; index += 1)
+    await server.call("POST", maps, { metadata: { name: `m${index}` }, data: { a: `${index}` } });
+  const list = (query = ""): Promise<Answer> =>
+    server.call("GET", `${maps}${query}`, undefined, { accept: "application/yaml" });
+  const whole = await list();
+  const run = pool.run.bind(pool);
+  let asked = 0;
+  let refusals = [2, 3, 5];
+  pool.run = (task, input, terms) => {
+    asked += 1;
+    return refusals.includes(asked) ? Promise.resolve({ fault: "full" }) : run(task, input, terms);
+  };
+  const late = await list();
+  t.equal(late.text, whole.text);
+  t.equal(asked, whole.text.split("name: m").length - 1 + refusals.length);
+  asked = 0;
+  refusals = [1];
+  t.equal((await list()).code, 429, "one that has not begun is refused");
+  asked = 0;
+  refusals = Array.from({ length: 100 }, (_, index) => index + 2);
+  t.notSame((await list("?timeout=1s")).text, whole.text, "one whose time is over is cut");
+  t.ok(asked < 100, `after ${asked} questions`);
 });
 
 const maps = "/api/v1/namespaces/default/configmaps";
