@@ -109,11 +109,11 @@ interface PartField {
 }
 
 /** Null: none of its fields is kept. */
-const known = new WeakMap<Message, PartField | null>();
+const fields = new WeakMap<Message, PartField | null>();
 
 function partOf(message: Message): PartField | undefined {
-  let field = known.get(message);
-  if (field === undefined) known.set(message, (field = makePart(message)));
+  let field = fields.get(message);
+  if (field === undefined) fields.set(message, (field = makePart(message)));
   return field ?? undefined;
 }
 

@@ -101,19 +101,22 @@ async function chunksOf(
   hold: Hold,
 ): Promise<ListChunks | Status> {
   const format = printFormatOf(accepted);
+  const isGone = (): boolean => hold.expired || reply.exchange.aborted;
   if (format === "yaml" || format === "pretty") {
-    const isGone = (): boolean => hold.expired || reply.exchange.aborted;
     return new TextList(input, list, format, form, listOfNone(input, list, form), { printer: reply.printer, isGone });
   }
-  if (format === undefined) return measured(reply, new Gather(input, list, form, hold), hold);
+  if (format === undefined) return measured(reply, new Gather(input, list, form, hold), isGone);
   const chunks = new ProtoList(input, list, form, hold);
-  return (await chunks.prepareAll()) ?? measured(reply, chunks, hold);
+  return (await chunks.prepareAll()) ?? measured(reply, chunks, isGone);
 }
 
 /** These chunks, when their bytes are known: the length stands in front of a list in protobuf, and in the head of others. */
-async function measured(reply: Reply, chunks: ListChunks & Required<Pick<ListChunks, "measure">>, hold: Hold) {
-  const isGone = (): boolean => hold.expired || reply.exchange.aborted;
-  const late = chunks.measure() ? await readOn(() => !chunks.measure(), isGone, reply.lane) : undefined;
+async function measured(
+  { lane }: Reply,
+  chunks: ListChunks & Required<Pick<ListChunks, "measure">>,
+  isGone: () => boolean,
+): Promise<ListChunks | Status> {
+  const late = chunks.measure() ? await readOn(() => !chunks.measure(), isGone, lane) : undefined;
   return late ?? chunks;
 }
 

@@ -54,12 +54,6 @@ function textOfRest(rest: ValueMap): string {
   return rest.size === 0 ? "" : yamlText(rest);
 }
 
-/** An item that was printed in the pool. */
-interface Printed {
-  readonly index: number;
-  readonly text: string;
-}
-
 /** Until a list that has begun asks again for a place in the pool, in milliseconds. */
 const againMs = 100;
 
@@ -79,7 +73,8 @@ export class TextList implements ListChunks {
   /** The list without its items, and the key they stand under: the last one of a list in JSON. */
   readonly #top: ValueMap;
   readonly #name: string;
-  #printed: Printed | undefined;
+  /** The item at the index, where it is ready. */
+  #printed: string | undefined;
   #index = 0;
   #started = false;
 
@@ -111,12 +106,12 @@ export class TextList implements ListChunks {
     const refused = await this.#converted?.prepare(this.#index);
     const printer = this.#printer;
     if (refused !== undefined || printer === undefined || !this.#isLarge(printer)) return refused;
-    if (this.#printed?.index === this.#index) return undefined;
+    if (this.#printed !== undefined) return undefined;
     const json = await longReads.do(() => (this.#isGone() ? undefined : this.#largeJson(printer)), this.#input.lane);
     if (json === undefined) return timedOut;
     const printed = typeof json === "string" ? json : await this.#printedBy(printer, json);
     if (isStatus(printed)) return printed;
-    this.#printed = { index: this.#index, text: typeof printed === "string" ? printed : textOf(printed) };
+    this.#printed = printed;
     return undefined;
   }
 
@@ -134,11 +129,11 @@ export class TextList implements ListChunks {
   }
 
   /** A list that has begun has no other answer any more, and waits where its user's share of the pool is in use. */
-  async #printedBy(printer: Printer, json: Uint8Array): Promise<Uint8Array | Status> {
+  async #printedBy(printer: Printer, json: Uint8Array): Promise<string | Status> {
     for (;;) {
       const printed = await printer.printItem(this.#format, json, this.#of);
-      const isBusy = isStatus(printed) && printed.code === 429;
-      if (!isBusy || !this.#started || this.#isGone()) return printed;
+      if (!isStatus(printed)) return textOf(printed);
+      if (printed.code !== 429 || !this.#started || this.#isGone()) return printed;
       await new Promise((resolve) => setTimeout(resolve, againMs));
     }
   }
@@ -170,10 +165,8 @@ export class TextList implements ListChunks {
   /** The item at the index, printed; undefined: it is to be made ready first, where that can be waited for. */
   #take(canWait: boolean): string | undefined {
     const printed = this.#printed;
-    if (printed?.index === this.#index) {
-      this.#printed = undefined;
-      return printed.text;
-    }
+    this.#printed = undefined;
+    if (printed !== undefined) return printed;
     if (canWait && this.#printer !== undefined && this.#isLarge(this.#printer)) return undefined;
     return printItem(this.#format, this.#json(this.#index), this.#of);
   }
