@@ -5,7 +5,7 @@ import type { Container, EphemeralContainer, Pod, PodSpec, ServiceAccount, Volum
 import type { ApiObject } from "../api/object.ts";
 import type { Status } from "../api/status.ts";
 import { assert } from "../base/assert.ts";
-import { randomSuffix } from "../base/suffix.ts";
+import { suffixOf } from "../base/suffix.ts";
 import type { ObjectTable } from "../cache/view/objects.ts";
 import type { LogView } from "../cache/view/view.ts";
 import { limits } from "../config/limits.ts";
@@ -115,7 +115,9 @@ class ServiceAccounts implements AdmissionPlugin {
   /** Mounts the token in every container that has nothing at its path. */
   #mountToken(spec: PodSpec): void {
     const present = (spec.volumes ?? []).find(({ name }) => name.startsWith(this.#volumePrefix));
-    const name = present?.name ?? `${this.#volumePrefix}${randomSuffix()}`;
+    // Random upstream. A name the pod has already is taken for this volume, so that any will do; and what is the same in
+    // all pods of a template is done once.
+    const name = present?.name ?? `${this.#volumePrefix}${suffixOf(spec.serviceAccountName ?? "")}`;
     let needed = false;
     for (const containers of [spec.initContainers, spec.containers]) {
       for (const container of containers ?? []) {

@@ -23,15 +23,14 @@ export const limits = {
   smallBodyBytesMax: 64 * KiB,
   /** Values in a body (objects, lists, their items and fields), counted while it is read: each takes up to 1.5 KiB. */
   bodyValuesMax: 250_000,
-  /**
-   * Parts of bodies that others have, too (codec/proto/templates.ts): bytes of such a body, values of a part, what each value
-   * and each part counts beside its bytes, characters of FieldsV1 beyond twice the bytes, and all that a thread keeps.
-   */
+  /** Parts that bodies share (codec/proto/templates.ts): bytes of such a body, values of a part, values added to it, bytes
+   * a value counts beside its own, characters of FieldsV1 beyond twice the bytes, and all that a thread keeps. */
   templateBytesMax: 16 * KiB,
   templateValuesMax: 1000,
+  templateDefaultsValues: 100,
   templateValueBytes: 128,
   templateDefaultsChars: 2048,
-  templatesBytesMax: 4 * MiB,
+  templatesBytesMax: 8 * MiB,
   /** Names of items that are kept for one list of a kind, as FieldsV1 writes them, and characters of one. */
   itemNamesMax: 256,
   itemNameCharsMax: 100,

@@ -8,6 +8,7 @@ import { assert } from "../../base/assert.ts";
 import { quote, sortedKeys, writeSorted } from "../json/write.ts";
 import { contentKey } from "./content.ts";
 import { type Plan, planOf, type Slot, shapes, slotPlan } from "./plan.ts";
+import { settledOf } from "./settled.ts";
 
 type Source = Readonly<Record<string, unknown>>;
 
@@ -51,10 +52,7 @@ function writeMessage(plan: Plan, object: Source, stored: boolean): string {
   let text = "{";
   for (const slot of plan.slots) {
     const value = object[slot.json];
-    const field =
-      stored && slot.json === "metadata"
-        ? metadataKey + writeStoredMeta(slotPlan(slot), (value ?? nothing) as Source)
-        : writeField(slot, value);
+    const field = stored ? writeStoredField(slot, value) : writeField(slot, value);
     if (field !== "") text += separator(text) + field;
   }
   if (plan.open) text += writeContent(object, separator(text));
@@ -65,6 +63,16 @@ function writeMessage(plan: Plan, object: Source, stored: boolean): string {
 function writeContent(object: Source, separator: string): string {
   const content = object[contentKey] as ValueMap | undefined;
   return content === undefined || content.size === 0 ? "" : separator + writeSorted(content).slice(1, -1);
+}
+
+/** A field of an API object itself: what many objects share is written once (settled.ts). */
+function writeStoredField(slot: Slot, value: unknown): string {
+  if (slot.json === "metadata") return metadataKey + writeStoredMeta(slotPlan(slot), (value ?? nothing) as Source);
+  const shared = typeof value === "object" && value !== null ? settledOf(value) : undefined;
+  if (shared?.json !== undefined) return shared.json;
+  const field = writeField(slot, value);
+  shared?.keepJson(field);
+  return field;
 }
 
 /** metadata with an empty resourceVersion in its place. */

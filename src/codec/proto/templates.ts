@@ -6,6 +6,7 @@ import { flatText } from "../../base/flattext.ts";
 import { Recent } from "../../base/recent.ts";
 import { limits } from "../../config/limits.ts";
 import { copyObject } from "../engine/copy.ts";
+import { isSamePart, Settled } from "../engine/settled.ts";
 import { Fault } from "../json/fault.ts";
 import { decodeProto, readProto } from "./protodecode.ts";
 import { ProtoReader } from "./protoreader.ts";
@@ -28,14 +29,21 @@ export class Template implements Seen {
   readonly part: object;
   readonly bytes: number;
   readonly #ownedCharsMax: number;
+  readonly #settledCharsMax: number;
+  readonly #settledValuesMax: number;
   #owned: string | undefined;
+  #settled: Settled | undefined;
 
-  /** `partBytes`: what was sent; `values`: of so many it consists. What it owns is counted before it is known. */
+  /** `partBytes`: what was sent; `values`: of so many it consists. What is kept with it is counted before it is known. */
   constructor(part: object, partBytes: number, values: number) {
     this.part = part;
     // What programs send owns about as many characters, and some defaults; a character may take two bytes.
     this.#ownedCharsMax = 2 * partBytes + limits.templateDefaultsChars;
-    this.bytes = limits.templateValueBytes * (1 + values) + 2 * this.#ownedCharsMax;
+    // JSON names each field, and has what plugins add besides. Values share their texts with those of the part.
+    this.#settledCharsMax = 4 * partBytes + 2 * limits.templateDefaultsChars;
+    this.#settledValuesMax = values + limits.templateDefaultsValues;
+    const settledBytes = (limits.templateValueBytes / 2) * this.#settledValuesMax + 2 * this.#settledCharsMax;
+    this.bytes = limits.templateValueBytes * (1 + values) + 2 * this.#ownedCharsMax + settledBytes;
   }
 
   /** FieldsV1 of what is in it, once that was found: with its defaults, which depend on nothing else. */
@@ -46,6 +54,17 @@ export class Template implements Seen {
   /** Keeps what was found to be owned, unless it is far longer than what it is about. */
   keepOwned(text: string): void {
     if (text.length <= this.#ownedCharsMax) this.#owned = flatText(text);
+  }
+
+  /**
+   * The part as objects of the template share it: `part`, a copy of this one that is changed no more, or one before it that
+   * has the same JSON.
+   */
+  share(message: Message, part: object): object {
+    if (this.#settled !== undefined && isSamePart(message, part, this.#settled.part)) return this.#settled.part;
+    // Those that come are most likely like the last one.
+    this.#settled = Settled.of(message, part, this.#settledValuesMax, this.#settledCharsMax);
+    return part;
   }
 }
 
@@ -58,6 +77,19 @@ const templates = new WeakMap<object, Template>();
 /** The template that a part of a decoded object is a copy of. */
 export function templateOf(part: unknown): Template | undefined {
   return templates.get(part as object);
+}
+
+/**
+ * Says that a new object is as it will be stored: its part is from now on that of all objects of the template which have
+ * the same (engine/settled.ts), and must not be changed.
+ */
+export function settleTemplated(message: Message, object: object): void {
+  const field = partOf(message);
+  if (field === undefined) return;
+  const holder = object as Record<string, unknown>;
+  const part = holder[field.json];
+  const template = templateOf(part);
+  if (template !== undefined) holder[field.json] = template.share(field.message, part as object);
 }
 
 /** What decodeProto() gives, with less work where a part of it came before. */

@@ -9,6 +9,7 @@ import { badRequest, conflict, conflictModified, type Status } from "../../api/s
 import { laneOf } from "../../authz/owner.ts";
 import { randomSuffix } from "../../base/suffix.ts";
 import { inSlices } from "../../base/turn.ts";
+import { settleTemplated } from "../../codec/proto/templates.ts";
 import { longWork } from "../../config/longwork.ts";
 import { validateMeta, validateMetaUpdate } from "../../kinds/meta.ts";
 import { metaRunsOf } from "../../kinds/metarules.ts";
@@ -47,6 +48,7 @@ export async function prepareCreate(
   if ((meta.name ?? "") === "" && strategy.namesItself) meta.name = randomUUID();
   if ((meta.name ?? "") === "" && (meta.generateName ?? "") !== "") meta.name = generateName(meta.generateName ?? "");
   strategy.prepareForCreate(context, object);
+  settleTemplated(resource.message, object);
   if (strategy.ahead !== undefined) await prepareRules(strategy.ahead(object), laneOf(context.identity, request.user));
   const { last = false, anyFinalizer = false, nameLast = false } = metaRulesOf(resource, context.identity);
   const own = strategy.validate(context, object);

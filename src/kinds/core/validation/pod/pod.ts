@@ -16,6 +16,7 @@ import type {
   PodTemplate,
   Toleration,
 } from "../../../../api/gen/core/v1.ts";
+import { settledOf } from "../../../../codec/engine/settled.ts";
 import { isIp, isIpv4, parseAddress } from "../../../address.ts";
 import { isPathSegment, isQualifiedName, rangeMessage } from "../../../formats.ts";
 import type { StrategyContext } from "../../../strategy.ts";
@@ -40,12 +41,26 @@ const systemConditions = new Set(["PodScheduled", "Ready", "Initialized"]);
 export function validatePod(object: Pod, context: StrategyContext): FieldError[] {
   const out: Errors = [];
   const rules = podRules(context, object.metadata.name ?? "");
-  checkPod(out, object, rules);
+  checkPodAnnotations(out, "metadata.annotations", object.metadata.annotations, object.spec, rules);
+  checkNewSpec(out, object.spec, rules, context);
   if ((object.spec.ephemeralContainers?.length ?? 0) > 0) {
     out.push(forbiddenField("spec.ephemeralContainers", "cannot be set on create"));
   }
   checkSeccompAgreement(out, "spec", object.metadata.annotations, object.spec, rules.names);
   return out;
+}
+
+/** Rules of a spec, once for all new pods that share it. */
+function checkNewSpec(out: Errors, spec: PodSpec, rules: PodRules, { identity, gates }: StrategyContext): void {
+  // Claims of such volumes have the pod's name in theirs.
+  const isPodsOwn = spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true;
+  const shared = isPodsOwn ? undefined : settledOf(spec);
+  const terms = [identity, gates];
+  if (shared?.isSound(terms) === true) return;
+  const before = out.length;
+  const isChecked = !isFull(out);
+  checkSpec(out, spec, rules);
+  if (isChecked && out.length === before) shared?.keepSound(terms);
 }
 
 /** Rules of a changed pod: hardly anything of its spec may change. */
@@ -150,6 +165,10 @@ function rulesOfChange(object: Pod, old: Pod, context: StrategyContext): PodRule
 /** What holds for every pod, and not for templates. */
 function checkPod(out: Errors, { metadata, spec }: Pod, rules: PodRules): void {
   checkPodAnnotations(out, "metadata.annotations", metadata.annotations, spec, rules);
+  checkSpec(out, spec, rules);
+}
+
+function checkSpec(out: Errors, spec: PodSpec, rules: PodRules): void {
   checkPodSpec(out, "spec", spec, rules);
   if (empty(spec.serviceAccountName)) checkNoTokens(out, spec);
   checkImageSpaces(out, "spec.containers", spec.containers);

@@ -1,6 +1,8 @@
 import t, { type Test } from "tap";
 import type { Binding, Pod, PodTemplate } from "../../../../../src/api/gen/core/v1.ts";
 import { identities } from "../../../../../src/api/identity.ts";
+import { messageOf } from "../../../../../src/api/messages.ts";
+import { Settled, settledOf } from "../../../../../src/codec/engine/settled.ts";
 import {
   validateBinding,
   validatePod,
@@ -610,5 +612,37 @@ t.test("validatePodTemplate() checks what templates may not have", (t) => {
   ];
   t.same(lines(validatePodTemplate(wrong, context)), expected);
   t.same(lines(validatePodTemplateUpdate(wrong, made({}), context)), expected);
+  t.end();
+});
+
+t.test("validatePod() asks once about a spec that pods share, but for what depends on the pod", (t) => {
+  const message = messageOf("core/v1.PodSpec");
+  const share = (spec: Json): Pod["spec"] => {
+    const { spec: part } = pod(spec);
+    t.ok(Settled.of(message, part, 1000, 1000), "it is shared");
+    return part;
+  };
+  const sound = { ...pod(), spec: share({}) };
+  t.same(lines(validatePod(sound, context)), []);
+  t.ok(settledOf(sound.spec)?.isSound([context.identity, context.gates]), "it is known");
+  t.same(lines(validatePod(sound, context)), []);
+  const annotated = { ...pod({}, { "controller.kubernetes.io/pod-deletion-cost": "x" }), spec: sound.spec };
+  t.equal(lines(validatePod(annotated, context)).length, 1, "annotations are looked at each time");
+
+  const wrong = { ...pod(), spec: share({ restartPolicy: "X" }) };
+  for (const _time of [1, 2]) t.equal(lines(validatePod(wrong, context)).length, 1, "what is wrong stays so");
+
+  const systems = { ...pod(), spec: share({ os: { name: "linux" } }) };
+  const open = { ...context, gates: new Set([...context.gates, "IdentifyPodOS"]) };
+  t.same(lines(validatePod(systems, open)), []);
+  t.equal(lines(validatePod(systems, context)).length, 1, "other gates, other rules");
+
+  const claim = {
+    volumeClaimTemplate: { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1" } } } },
+  };
+  const claims = { ...pod(), spec: share({ volumes: [{ name: "v", ephemeral: claim }] }) };
+  t.same(lines(validatePod(claims, context)), []);
+  claims.metadata.name = "p".repeat(252);
+  t.equal(lines(validatePod(claims, context)).length, 1, "the claim would have too long a name");
   t.end();
 });
