@@ -17,8 +17,9 @@ import { exposition, Registry } from "../../src/observe/metrics.ts";
 import type { TraceSpans } from "../../src/observe/spans.ts";
 import { workqueueMeter } from "../../src/observe/workqueues.ts";
 import { openTracing } from "../observe/tracing.ts";
+import { leastOf } from "../support/cost.ts";
 import { until } from "../support/inprocess.ts";
-import { leastOf, longestTurn } from "../support/turns.ts";
+import { longestTurn } from "../support/turns.ts";
 
 /** A log that says which key changed at each position, and nothing else. */
 class Changes {

@@ -1,11 +1,12 @@
 // The longest turn of a front with definitions: as large as operators publish, and as dear as their authors can make them.
 import t from "tap";
 import { limits } from "../../src/config/limits.ts";
+import { slowness } from "../support/cost.ts";
 import { definitions } from "../support/definitions.ts";
 import type { Json } from "../support/ecosystem/parts.ts";
 import { ecosystem } from "../support/ecosystem.ts";
 import { definition as definitionOf, established, version } from "../support/published.ts";
-import { ask, longestTurn, openWithPool, type Sent, slowness } from "../support/turns.ts";
+import { ask, longestTurn, openWithPool, type Sent } from "../support/turns.ts";
 
 t.setTimeout(300_000);
 

@@ -1,7 +1,8 @@
 // The longest turn of a front, request by request, with objects near the limits.
 import t from "tap";
+import { leastOf } from "../support/cost.ts";
 import { type InProcess, until } from "../support/inprocess.ts";
-import { ask, leastOf, longestTurn, openWithPool, type Sent } from "../support/turns.ts";
+import { ask, longestTurn, openWithPool, type Sent } from "../support/turns.ts";
 
 t.setTimeout(600_000);
 

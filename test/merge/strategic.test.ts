@@ -5,6 +5,7 @@ import { PatchFault } from "../../src/merge/document.ts";
 import { goText } from "../../src/merge/govalue.ts";
 import { findMismatch } from "../../src/merge/mismatch.ts";
 import { applyStrategicPatch } from "../../src/merge/strategic.ts";
+import { slowness, threadCpuMs } from "../support/cost.ts";
 import { fromJson, toJson } from "../support/values.ts";
 
 function check(name: string, document: string, patch: string): string {
@@ -179,10 +180,12 @@ t.test("applyStrategicPatch() treats prototype names as data", (t) => {
 t.test("applyStrategicPatch() works in proportion to its input", (t) => {
   const list = (from: number): Value =>
     Array.from({ length: 50_000 }, (_, index) => new Map<string, Value>([["name", `n${from + index}`]]));
-  const started = performance.now();
   const document = new Map([["volumes", list(0)]]);
-  const patched = applyStrategicPatch(document, new Map([["volumes", list(25_000)]]), messageOf("core/v1.PodSpec"), 9);
-  t.ok(performance.now() - started < 5_000, "a list is not searched for every item");
+  const patch = new Map([["volumes", list(25_000)]]);
+  const started = threadCpuMs();
+  const patched = applyStrategicPatch(document, patch, messageOf("core/v1.PodSpec"), 9);
+  const ms = (threadCpuMs() - started) / slowness();
+  t.ok(ms < 5_000, `a list is not searched for every item: ${ms} ms`);
   const volumes = patched instanceof PatchFault ? undefined : (patched.value as Map<string, Value>).get("volumes");
   t.equal((volumes as Value[]).length, 75_000);
   t.end();

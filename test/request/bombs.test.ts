@@ -1,19 +1,19 @@
 // Small requests that cost a front seconds once, through the whole request path: each is refused with what is wrong, at
 // a cost that its size explains.
 import { limits } from "../../src/config/limits.ts";
-import { costOf } from "../support/cost.ts";
+import { costOf, slowness } from "../support/cost.ts";
 import type { Answer } from "../support/inprocess.ts";
 import { scenario } from "../support/scenario.ts";
 
 const core = "/api/v1/namespaces/default";
 
-/** The answer, and the CPU of this thread it took in milliseconds. */
+/** The answer, and the CPU of this thread it took in milliseconds, divided by how slow the machine is. */
 async function timed(ask: () => Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
   let answer: Answer | undefined;
   const ms = await costOf(async () => {
     answer = await ask();
   });
-  return { answer: answer as Answer, ms };
+  return { answer: answer as Answer, ms: ms / slowness() };
 }
 
 const list = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));

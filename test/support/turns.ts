@@ -88,44 +88,6 @@ async function elsewhere<T>(work: () => Promise<T>): Promise<T> {
   return done;
 }
 
-const yardstick = Array.from({ length: 11_111 }, (_, index) => ({ name: `n${index}`, value: "some text" }));
-
-/** What two fixed pieces of work take on a machine bounds hold on, in milliseconds: the runtime's code, and code like ours. */
-const yardsticks: readonly (readonly [calibratedMs: number, work: () => unknown])[] = [
-  [6.5, () => JSON.parse(JSON.stringify(yardstick))],
-  [1.4, () => yardstick.map(({ name, value }) => ({ name, value, parts: [name, value].map(quoted).join() }))],
-];
-
-function quoted(text: string): string {
-  return /["\\<>&\u2028\u2029\ud800-\udfff]|[^ -\uffff]/.test(text) ? JSON.stringify(text) : `"${text}"`;
-}
-
-/** How many times slower this machine is at the moment. */
-export function slowness(): number {
-  const each = yardsticks.map(([calibratedMs, work]) => {
-    let least = Number.POSITIVE_INFINITY;
-    for (let index = 0; index < 12; index += 1) {
-      const start = threadCpuMs();
-      work();
-      least = Math.min(least, threadCpuMs() - start);
-    }
-    return least / calibratedMs;
-  });
-  return Math.max(1, ...each);
-}
-
-/**
- * The least of a few tries of a measurement in milliseconds, each divided by how slow the machine is; the first that is
- * within its bound ends them.
- */
-export async function leastOf(msMax: number, measure: () => number | Promise<number>, triesMax = 10): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < triesMax && least > msMax; index += 1) {
-    least = Math.min(least, (await measure()) / slowness());
-  }
-  return least;
-}
-
 /** A server with what does big work for it, and commits that are not its own. */
 export async function openWithPool(): Promise<{ server: InProcess; close: () => Promise<void> }> {
   const first = await openInProcess();

@@ -1,10 +1,10 @@
 // What nodes cost (5,000 with ORCH_FUZZ_ROUNDS=5000): renewals of leases, looks of the monitor, the start, and many nodes lost at once.
 import t from "tap";
 import { NodeLifecycle } from "../../../src/controllers/nodes/lifecycle.ts";
-import { threadCpuMs } from "../../support/cost.ts";
+import { leastOf, threadCpuMs } from "../../support/cost.ts";
 import { openInProcess } from "../../support/inprocess.ts";
 import { fuzzRun } from "../../support/random.ts";
-import { leastOf, longestTurn } from "../../support/turns.ts";
+import { longestTurn } from "../../support/turns.ts";
 import { Cluster, nodesConfig } from "./cluster.ts";
 
 const { rounds: nodeCount } = fuzzRun(1_000);

@@ -1,5 +1,6 @@
 import t from "tap";
 import { scheduleFault } from "../../../../src/kinds/batch/validation/schedule.ts";
+import { leastCostOf } from "../../../support/cost.ts";
 
 t.test("scheduleFault() accepts what cron accepts", (t) => {
   for (const schedule of [
@@ -70,12 +71,10 @@ t.test("scheduleFault() says what is wrong in upstream's words", (t) => {
   t.end();
 });
 
-t.test("scheduleFault() takes time linear in the schedule", (t) => {
+t.test("scheduleFault() takes time linear in the schedule", async (t) => {
   for (const part of ["1,", "*/", "1-", "@every 1h", "TZ=", "9", " "]) {
     const schedule = part.repeat(200_000);
-    const start = performance.now();
-    scheduleFault(schedule);
-    t.ok(performance.now() - start < 500, JSON.stringify(part));
+    const ms = await leastCostOf(500, () => scheduleFault(schedule));
+    t.ok(ms <= 500, `${JSON.stringify(part)}: ${ms} ms`);
   }
-  t.end();
 });
