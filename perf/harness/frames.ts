@@ -1,20 +1,28 @@
-// Reads a watch stream in protobuf: frames of a length in four bytes and a WatchEvent, whose object ends with the mark.
+// Reads a watch stream in protobuf: frames of a length in four bytes and a WatchEvent.
+import { fieldIn, type Span, textAt } from "./fields.ts";
 import { type EventReader, type Findings, markBytes, Sequence } from "./marks.ts";
+import { Rising } from "./versions.ts";
 
 const lengthBytes = 4;
 /** How far before the end of a frame its mark stands at most: behind it are empty fields of the envelope. */
 const tailBytes = markBytes + 64;
 const mark = /\d{4}-\d{10}-\d{16}/;
+/** Bytes before the envelope of an object. */
+const magicBytes = 4;
+const known = ["ADDED", "MODIFIED", "DELETED"];
+
+/** Takes an event, the WatchEvent between two places. False: it is not as events are. */
+type TakeEvent = (bytes: Buffer, event: Span) => boolean;
 
 /** The frames of one stream. */
-export class FrameReader implements EventReader {
+class FrameReader implements EventReader {
   readonly #findings: Findings;
-  readonly #sequence: Sequence;
+  readonly #take: TakeEvent;
   #rest: Buffer | undefined;
 
-  constructor(findings: Findings, last: Int32Array) {
+  constructor(findings: Findings, take: TakeEvent) {
     this.#findings = findings;
-    this.#sequence = new Sequence(findings, last);
+    this.#take = take;
   }
 
   push(bytes: Buffer, from: number, end: number): void {
@@ -41,9 +49,38 @@ export class FrameReader implements EventReader {
       return;
     }
     this.#findings.events += 1;
+    if (!known.includes(type) || !this.#take(bytes, [start, end])) this.#findings.torn += 1;
+  }
+}
+
+/** Frames whose objects end with a mark. `last`: the change of each object that was there when the watch began. */
+export function markedFrames(findings: Findings, last: Int32Array): EventReader {
+  const sequence = new Sequence(findings, last);
+  return new FrameReader(findings, (bytes, [start, end]) => {
     const from = Math.max(start, end - tailBytes);
     const at = bytes.toString("latin1", from, end).search(mark);
-    if (at < 0 || !["ADDED", "MODIFIED", "DELETED"].includes(type)) this.#findings.torn += 1;
-    else this.#sequence.take(bytes, from + at);
-  }
+    if (at >= 0) sequence.take(bytes, from + at);
+    return at >= 0;
+  });
+}
+
+/** Frames of any objects, whose versions rise. */
+export function versionFrames(findings: Findings): EventReader {
+  const rising = new Rising(findings);
+  return new FrameReader(findings, (bytes, event) => {
+    const version = versionOf(bytes, event);
+    if (version === undefined) return false;
+    rising.take(version);
+    return true;
+  });
+}
+
+/** WatchEvent.object is a RawExtension, whose `raw` is an envelope (k8s, then Unknown) of an object, whose metadata is field 1. */
+function versionOf(bytes: Buffer, event: Span): number | undefined {
+  const extension = fieldIn(bytes, event, 2);
+  const raw = extension && fieldIn(bytes, extension, 1);
+  const object = raw && fieldIn(bytes, [raw[0] + magicBytes, raw[1]], 2);
+  const metadata = object && fieldIn(bytes, object, 1);
+  const version = metadata && textAt(bytes, fieldIn(bytes, metadata, 6));
+  return version !== undefined && /^\d+$/.test(version) ? Number(version) : undefined;
 }

@@ -10,14 +10,31 @@ interface Shown {
   readonly status?: { readonly message?: string };
 }
 
-/** The lines of one stream. */
-export class VersionReader implements EventReader {
+/** Versions of a stream's events: what does not rise is a gap. */
+export class Rising {
   readonly #findings: Findings;
-  #rest: Buffer[] = [];
-  #version = 0n;
+  #version = 0;
 
   constructor(findings: Findings) {
     this.#findings = findings;
+  }
+
+  /** The next one. */
+  take(version: number): void {
+    if (version <= this.#version) this.#findings.gaps += 1;
+    this.#version = version;
+  }
+}
+
+/** The lines of one stream. */
+export class VersionReader implements EventReader {
+  readonly #findings: Findings;
+  readonly #rising: Rising;
+  #rest: Buffer[] = [];
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+    this.#rising = new Rising(findings);
   }
 
   push(bytes: Buffer, from: number, end: number): void {
@@ -41,13 +58,16 @@ export class VersionReader implements EventReader {
         return;
       }
       this.#findings.events += 1;
-      const version = BigInt(object.metadata.resourceVersion);
-      if (version <= this.#version) this.#findings.gaps += 1;
-      this.#version = version;
+      const version = Number(object.metadata.resourceVersion);
+      if (Number.isNaN(version)) {
+        this.#findings.torn += 1;
+        return;
+      }
+      this.#rising.take(version);
       const sentUs = /^at (\d{16})$/.exec(object.status?.message ?? "")?.[1];
       // A delete shows the last status again, in one event or two.
       const isLast = type !== "MODIFIED" || object.metadata.deletionTimestamp !== undefined;
-      if (sentUs !== undefined && !isLast) this.#findings.event(0, Number(version), Number(sentUs));
+      if (sentUs !== undefined && !isLast) this.#findings.event(0, version, Number(sentUs));
     } catch {
       this.#findings.torn += 1;
     }

@@ -1,6 +1,6 @@
 // The watches of one process: opened, read, checked, dropped and opened again.
 import { Connection, type Endpoint } from "./connection.ts";
-import { FrameReader } from "./frames.ts";
+import { markedFrames, versionFrames } from "./frames.ts";
 import { Histogram } from "./histogram.ts";
 import { LineReader } from "./lines.ts";
 import { type EventReader, type Findings, microseconds } from "./marks.ts";
@@ -154,7 +154,7 @@ export class Watching implements Findings {
   }
 
   #readerOf({ reads, protobuf }: WatchWork, last: Int32Array): EventReader {
-    if (reads === "versions") return new VersionReader(this);
-    return protobuf ? new FrameReader(this, last) : new LineReader(this, last);
+    if (protobuf) return reads === "versions" ? versionFrames(this) : markedFrames(this, last);
+    return reads === "versions" ? new VersionReader(this) : new LineReader(this, last);
   }
 }

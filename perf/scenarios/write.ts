@@ -12,6 +12,8 @@ const cases = [
   ...["create", "get", "update", "merge-patch", "strategic-patch", "json-patch", "status", "apply-new", "apply"],
   ...["bind", "event", "delete"],
 ] as const;
+/** Cases that change no pod. */
+const notOfPods: ReadonlySet<string> = new Set(["get", "event"]);
 /** Seconds that preparing may take. */
 const prepareSeconds = 300;
 /** Pods that are made for each second in which they are deleted or bound, before it is known how fast that goes. */
@@ -25,8 +27,8 @@ export const write: Scenario = {
   summary: "every verb and patch type on pods, and GET",
   detail:
     "Pods of 2 KiB spec (5 KiB stored) in a namespace of their own. Each case is one kind of request from all connections. " +
-    "A run is void when any request is not answered with the code it should be, or when the collection does not have as " +
-    "many pods afterwards as were created and not deleted.",
+    "A run is void when any request is not answered with the code it should be, when the collection does not have as " +
+    "many pods afterwards as were created and not deleted, or when a watch did not get every change, or not in order.",
   flags: {
     cases: [cases.join(), "kinds of requests, in this order"],
     connections: ["16", "keep-alive connections, one request at a time on each"],
@@ -42,8 +44,8 @@ export const write: Scenario = {
   ],
   async open(target: Target, options: Options, load: LoadSource): Promise<Session> {
     const scope = await Scope.open(target);
-    const writing = new Writing(scope, await load.start(), options);
-    await watch(scope, load, options);
+    const process = await load.start();
+    const writing = new Writing(scope, process, await watch(scope, load, options), options);
     return {
       cases: writing.cases(options.list("cases")),
       close: () => scope.close([`${scope.path}/events`]),
@@ -52,14 +54,15 @@ export const write: Scenario = {
 };
 
 /** Opens watches of all pods, which see every change that is made. */
-async function watch(scope: Scope, load: LoadSource, options: Options): Promise<void> {
+async function watch(scope: Scope, load: LoadSource, options: Options): Promise<Watchers | undefined> {
   const count = options.number("watches");
-  if (count === 0) return;
+  if (count === 0) return undefined;
   const watchers = await Watchers.start(load, 1, count);
   const { version } = await scope.size("/api/v1/pods");
   const path = `/api/v1/pods?watch=1&resourceVersion=${version}&timeoutSeconds=86400`;
   const work = { path, count, protobuf: options.isSet("protobuf"), stuck: false, reads: "versions" } as const;
   await watchers.open([work]);
+  return watchers;
 }
 
 /** Objects of one kind by their numbers: those below `next` were made, and those below `used` deleted, or bound. */
@@ -74,6 +77,7 @@ const none = (prefix: string): Made => ({ prefix, next: 0, used: 0 });
 class Writing {
   readonly #scope: Scope;
   readonly #process: LoadProcess;
+  readonly #watchers: Watchers | undefined;
   readonly #requests: PodRequests;
   /** Those that prepare: as fast as answers come. */
   readonly #seeding: PodRequests;
@@ -86,10 +90,13 @@ class Writing {
   readonly #free = none("f");
   readonly #events = none("e");
   #number = 0;
+  /** Changes of pods that were made, each an event for every watch. */
+  #changes = 0;
 
-  constructor(scope: Scope, process: LoadProcess, options: Options) {
+  constructor(scope: Scope, process: LoadProcess, watchers: Watchers | undefined, options: Options) {
     this.#scope = scope;
     this.#process = process;
+    this.#watchers = watchers;
     const connections = options.number("connections", 1);
     this.#rate = options.number("rate");
     this.#requests = new PodRequests(scope.path, { connections, rate: this.#rate }, options.isSet("protobuf"));
@@ -171,11 +178,15 @@ class Writing {
   async #seed(maker: Work, pods: Made, upTo: number): Promise<void> {
     if (pods.next >= upTo) return;
     const work = { ...maker, from: pods.next, countMax: upTo - pods.next };
-    pods.next = (await this.#process.prepare(work, prepareSeconds)).next;
+    const { next, count } = await this.#process.prepare(work, prepareSeconds);
+    pods.next = next;
+    this.#changes += count;
   }
 
   async #send(work: Work, seconds: number): Promise<WorkResult> {
-    return (await this.#process.run([work], seconds))[0] as WorkResult;
+    const result = (await this.#process.run([work], seconds))[0] as WorkResult;
+    if (!notOfPods.has(work.name)) this.#changes += result.count;
+    return result;
   }
 
   async #checked(results: readonly WorkResult[]): Promise<Round> {
@@ -184,7 +195,21 @@ class Writing {
     const wanted = made - this.#doomed.used;
     const { count } = await this.#scope.size(this.#requests.path);
     if (faults.length === 0 && count !== wanted) faults.push(`There are ${count} pods, and there should be ${wanted}`);
+    faults.push(...(await this.#missed(faults.length === 0)));
     return { rows: results.map(rowOf), faults };
+  }
+
+  /** What watches did not see as they should. Others on the server may change pods, too. */
+  async #missed(areCounted: boolean): Promise<readonly string[]> {
+    const watchers = this.#watchers;
+    if (watchers === undefined) return [];
+    const wanted = this.#changes * watchers.count;
+    const seen = await watchers.settled(areCounted ? wanted : 0);
+    const faults = seen.faults(undefined);
+    const events = seen.sum("events");
+    if (areCounted && events < wanted)
+      faults.push(`Watches saw ${events} events, and should have seen ${wanted} at least`);
+    return faults;
   }
 }
 

@@ -9,7 +9,7 @@ import t from "tap";
 import { readCommand, secondsOf } from "../../perf/harness/command.ts";
 import { Connection } from "../../perf/harness/connection.ts";
 import { readScenarioFile } from "../../perf/harness/file.ts";
-import { FrameReader } from "../../perf/harness/frames.ts";
+import { markedFrames, versionFrames } from "../../perf/harness/frames.ts";
 import { Histogram, median } from "../../perf/harness/histogram.ts";
 import { LineReader } from "../../perf/harness/lines.ts";
 import { type Findings, markOf } from "../../perf/harness/marks.ts";
@@ -23,6 +23,7 @@ import { combinations, curveOf, type Point, readAxes } from "../../perf/harness/
 import { readTarget, words } from "../../perf/harness/target.ts";
 import { templateOf } from "../../perf/harness/template.ts";
 import { check, readThreshold } from "../../perf/harness/thresholds.ts";
+import { VersionReader } from "../../perf/harness/versions.ts";
 import { Watching } from "../../perf/harness/watching.ts";
 import { faultsOf, type Work } from "../../perf/harness/work.ts";
 import { itemsIn } from "../../perf/scenarios/list.ts";
@@ -149,7 +150,7 @@ t.test("readers of watches see gaps, doubles and torn events, however the bytes 
   const error = Buffer.from('{"type":"ERROR","object":{}}\n{"type":"BOOKMARK","object":{}}\n');
   for (const [name, good, tail, make] of [
     ["lines", (n: number) => Buffer.from(line(n)), error, (f: Findings) => new LineReader(f, new Int32Array(2))],
-    ["frames", frame, Buffer.alloc(0), (f: Findings) => new FrameReader(f, new Int32Array(2))],
+    ["frames", frame, Buffer.alloc(0), (f: Findings) => markedFrames(f, new Int32Array(2))],
   ] as const) {
     for (const size of [1, 7, 100_000]) {
       const found = findings();
@@ -163,6 +164,51 @@ t.test("readers of watches see gaps, doubles and torn events, however the bytes 
   const text = Buffer.from(line(1).replace('"}}}', '"}}'));
   new LineReader(found, new Int32Array(2)).push(text, 0, text.length);
   t.equal(found.torn, 1);
+  t.end();
+});
+
+/** A message of protobuf with one field. */
+function field(number: number, content: Buffer): Buffer {
+  const size = content.length < 128 ? [content.length] : [(content.length % 128) + 128, content.length >> 7];
+  return Buffer.concat([Buffer.from([number * 8 + 2, ...size]), content]);
+}
+
+/** A WatchEvent of an object at a version. */
+function versionFrame(type: string, version: string): Buffer {
+  const metadata = Buffer.concat([
+    field(1, Buffer.from("name")),
+    Buffer.from([7 * 8, 129, 1]),
+    field(6, Buffer.from(version)),
+  ]);
+  const object = Buffer.concat([field(1, metadata), field(2, Buffer.alloc(200))]);
+  const envelope = Buffer.concat([Buffer.from("k8s\0"), field(1, Buffer.alloc(3)), field(2, object)]);
+  const body = Buffer.concat([field(1, Buffer.from(type)), field(2, field(1, envelope))]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length);
+  return Buffer.concat([length, body]);
+}
+
+function versionLine(type: string, version: string): Buffer {
+  return Buffer.from(`${JSON.stringify({ type, object: { metadata: { resourceVersion: version } } })}\n`);
+}
+
+t.test("readers of watches of any objects see versions that do not rise, and torn events", (t) => {
+  for (const [name, make, reader] of [
+    ["lines", versionLine, (f: Findings) => new VersionReader(f)],
+    ["frames", versionFrame, versionFrames],
+  ] as const) {
+    for (const size of [1, 7, 100_000]) {
+      const found = findings();
+      const reading = reader(found);
+      const events = [
+        ...["5", "8", "7", "7", "x"].map((version) => make("MODIFIED", version)),
+        ...[make("BOOKMARK", "9"), make("ERROR", "0"), make("ADDED", "1000")],
+      ];
+      const bytes = Buffer.concat(events);
+      for (let at = 0; at < bytes.length; at += size) reading.push(bytes, at, Math.min(bytes.length, at + size));
+      t.match(found, { events: 6, gaps: 2, torn: 1, errors: 1 }, `${name}, ${size}`);
+    }
+  }
   t.end();
 });
 
